@@ -1,0 +1,50 @@
+#ifndef CACHEINF_COMMON_EXEC_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_BACKEND_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "common/model/graph.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// What runs operators on one device. The executor owns one, asks it to prepare every operator
+// before the first frame, and then only calls Run.
+//
+// The promise of every backend in exact mode: an output pixel's bits depend on nothing but its
+// inputs, so any rows may be computed in any order, in any number of calls, by any thread.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view Name() const = 0;
+
+  // Memory of the device, aligned to 64 bytes, freed with the pointer.
+  using Memory = std::unique_ptr<float[], std::function<void(float*)>>;
+  virtual Memory Allocate(size_t floats) = 0;
+
+  // Chooses the kernel of an operator, packs its weights, and returns a handle for Run.
+  // Throws InputError, naming the operator, if this backend cannot run it. The graph outlives the
+  // backend.
+  virtual int Prepare(const Graph& graph, const Operator& op) = 0;
+
+  // Floats of scratch memory that Run may use for this handle.
+  virtual size_t ScratchFloats(int handle) const = 0;
+
+  // Computes `rows` of the outputs (all of them, if the operator is not local). `inputs` holds
+  // every input of the operator, constants included. Does not allocate.
+  virtual void Run(int handle, std::span<const ConstTensorView> inputs,
+                   std::span<const TensorView> outputs, Range rows, float* scratch) = 0;
+
+  // Between the host's memory and the device's, same dims, any strides.
+  virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
+  virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_BACKEND_H_
