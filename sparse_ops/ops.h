@@ -1,0 +1,316 @@
+#ifndef CACHEINF_SPARSE_OPS_OPS_H_
+#define CACHEINF_SPARSE_OPS_OPS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "sparse_ops/specs.h"
+#include "sparse_ops/view_transforms.h"
+#include "sparse_ops/views.h"
+
+// The one interface of every family of kernels: what an operator is given, and what it computes to
+// the last bit. reference/reference.h declares one function for each struct here and is the
+// definition of its arithmetic; any other family must give the same bits.
+//
+// Shapes
+//   Operators with a window (those that take `rows`) see feature maps as images and compute the
+//   given rows of the output, in every image of the batch. All others see tensors of any rank and
+//   fill their whole output; to compute some rows of a map, the caller cuts the views (CutRows).
+//   Every view may have any strides, except that the channels of an ImageView are contiguous.
+//   Outputs have the rank of the input: a dimension that the model drops is one of size 1 here
+//   (InsertAxis).
+//
+// Aliasing
+//   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a
+//   convolution) may write over an operand that has the same view as the output. Nothing else may
+//   overlap.
+//
+// Arithmetic
+//   All of it is IEEE single precision, rounded to nearest even, denormals kept. fma(x, y, z) is
+//   x y + z rounded once; every other product, sum and quotient is rounded on its own.
+//   Functions of one number are those of function.h.
+//
+//   dot product (convolution, Linear, MatMul): one accumulator an output element, from +0, with
+//     acc = fma(x, w, acc) in the stated order.
+//   sum over one axis: 16 lanes from +0; element i is added to lane i % 16, i ascending; then
+//     lane j += lane j + 8 (j < 8), j + 4 (j < 4), j + 2 (j < 2), j + 1: lane 0 is the sum.
+//     A sum of squares takes lane = fma(d, d, lane) instead.
+//   sum over several axes: over the last of them first, then its sums over the one before, ….
+//   maximum and minimum over axes: in the same lanes from -inf (+inf), combined by Maximum
+//     (Minimum) with the lower index, or the accumulator, as first argument:
+//     Maximum(a, b) = a < b or b is NaN ? b : a;  Minimum(a, b) = b < a or b is NaN ? b : a.
+//     So NaN wins, and of -0 and +0 the first.
+
+namespace cacheinf {
+
+// A function of one number which, for kPRelu alone, depends on the channel as well.
+struct ChannelFunction {
+  Function function;
+  const float* slopes = nullptr;  // kPRelu
+  bool one_slope = false;         // kPRelu: slopes[0] for all channels
+};
+
+// ---------------------------------------------------------------------------------------------
+// Maps, with `rows` of the output.
+
+// acc = sum over kernel row ky, kernel column kx, channel ci of the group, each ascending, ky
+// outermost, of x w. A tap outside the picture counts as x = +0 (its fma takes place); a
+// transposed convolution has only the taps that exist: ky with input row y, y stride - pad_begin +
+// ky dilation = output row, 0 <= y < height, and kx likewise.
+// Then v = acc + bias if there is one, and
+//   activation(v), activation(v + residual), or activation(v) + residual.
+struct ConvArgs {
+  ConvSpec spec;
+  ConstImageView input;
+  const float* weights = nullptr;  // as ConvSpec says, contiguous
+  const float* bias = nullptr;     // one an output channel, or none
+  ConstImageView residual;         // as large as the output; none if data is null
+  ChannelFunction activation;
+  bool activation_before_residual = false;
+  ImageView output;
+};
+
+// Maximum: over the taps inside the picture in window order (ky outermost), from -inf by Maximum.
+// Average: s = +0, s = s + x in that order; s / count as float, where count is `divisor` if not 0,
+// else with count_padding the taps inside the padded picture (rows < height + pad_end, as PyTorch),
+// else the taps inside the picture. No tap inside: -inf, or 0 / count with 0 / 0 taken as 0.
+struct PoolArgs {
+  PoolSpec spec;
+  ConstImageView input;
+  ImageView output;
+};
+
+// Output row o pools the input rows [floor(o height / out), ceil((o + 1) height / out)); columns
+// likewise. Average: the sum over rows and columns as over axes (columns first), divided by count.
+// Maximum: as PoolArgs.
+struct AdaptivePoolArgs {
+  PoolSpec::Kind kind = PoolSpec::Kind::kAverage;
+  ConstImageView input;
+  ImageView output;
+};
+
+// Taps and weights are those of resize_taps.h. For each row tap ascending, acc_r = fma(x, wx,
+// acc_r) over the column taps from +0; acc = fma(acc_r, wy, acc) from +0. Nearest copies.
+struct ResizeArgs {
+  ResizeSpec spec;
+  ConstImageView input;
+  ImageView output;
+};
+
+// Which of the block's coordinates are slowest in the deep map's channels.
+// kRowsFirst:     channel = (by block + bx) C + c   (ONNX: DCR)
+// kChannelsFirst: channel = (c block + by) block + bx   (ONNX: CRD; PyTorch's pixel shuffle)
+enum class BlockOrder : uint8_t { kRowsFirst, kChannelsFirst };
+
+// DepthToSpace: output (y block + by, x block + bx, c) is input (y, x, channel).
+// SpaceToDepth: output (y, x, channel) is input (y block + by, x block + bx, c).
+struct BlockArgs {
+  int block = 2;
+  BlockOrder order = BlockOrder::kChannelsFirst;
+  ConstImageView input;
+  ImageView output;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Element-wise.
+
+// Channels are dimension 1.
+struct ActivationArgs {
+  ChannelFunction activation;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// activation(fma(x, scale[c], shift[c])), c the output channel (dimension 1), x from input channel
+// channel_order[c], or c where it is null.
+struct ScaleShiftArgs {
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  const int* channel_order = nullptr;
+  ChannelFunction activation;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// activation(a op b). The operands are repeated to the output's dims as BroadcastTo does.
+// kPower is Power of function.h; kMinimum and kMaximum are those of the head of this file.
+struct BinaryArgs {
+  BinaryKind kind = BinaryKind::kAdd;
+  Function activation;  // not kPRelu
+  ConstTensorView a;
+  ConstTensorView b;
+  TensorView output;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Moving numbers.
+
+// Element by element; the same dims. With `in_logical_order` the dims may differ but not the
+// count: the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
+struct CopyArgs {
+  bool in_logical_order = false;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// Entry i of the output along `axis` is entry indices[i] of the input.
+struct GatherArgs {
+  int axis = 0;
+  const int64_t* indices = nullptr;  // as many as the output has entries; within the input
+  ConstTensorView input;
+  TensorView output;
+};
+
+// Output index o of a dimension is input index o - begin; outside the input: `value`, or the
+// reflection (without repeating the border; repeated as often as needed), or the nearest border.
+// Any begin and output size will do: CutRows below shifts them.
+struct PadArgs {
+  PadMode mode = PadMode::kConstant;
+  float value = 0.0f;
+  std::array<int64_t, TensorView::kMaxRank> begins = {};
+  ConstTensorView input;
+  TensorView output;
+};
+
+// The input index that a padded index stands for; -1: none (kConstant outside the input).
+inline int64_t PaddedIndex(PadMode mode, int64_t index, int64_t size) {
+  if (index >= 0 && index < size) return index;
+  if (mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge || size == 1) return index < 0 ? 0 : size - 1;
+  const int64_t period = 2 * (size - 1);
+  const int64_t phase = (index % period + period) % period;
+  return phase < size ? phase : period - phase;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Products.
+
+// activation(acc + bias), acc = sum over k ascending of x[…, k] w[o, k].
+struct LinearArgs {
+  const float* weights = nullptr;  // out × in, contiguous
+  const float* bias = nullptr;     // one an output, or none
+  Function activation;             // not kPRelu
+  ConstTensorView input;
+  TensorView output;
+};
+
+// Over the last two dimensions: sum over k ascending of a[m, k] b[k, n]. The others are repeated
+// as BroadcastTo does. REQUIRES: rank of a and b at least 2.
+struct MatMulArgs {
+  ConstTensorView a;
+  ConstTensorView b;
+  TensorView output;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Along axes.
+
+// Over the axes [first_axis, first_axis + axis_count): mean = sum(x) / n; variance = (sum over d =
+// x - mean of d squared) / n; r = 1 / sqrt(variance + epsilon); y = (x - mean) r; with affine
+// fma(y, scale, shift), which lie contiguous in the shape of the normalised axes.
+struct LayerNormArgs {
+  int first_axis = 1;
+  int axis_count = 1;
+  float epsilon = 1e-5f;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// The same within each group of adjacent channels (dimension 1) over them and all later axes;
+// scale and shift have one entry a channel.
+struct GroupNormArgs {
+  int groups = 1;
+  float epsilon = 1e-5f;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// m = maximum; e = exp(x - m); s = sum of e; e / s, or with `logarithm` (x - m) - log(s).
+struct SoftmaxArgs {
+  int axis = 1;
+  bool logarithm = false;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// The index of the first largest value, as a float; the first NaN if there is one.
+// The output's dimension `axis` has size 1.
+struct ArgMaxArgs {
+  int axis = 1;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// Over all axes with reduced[axis], which have size 1 in the output. Mean: sum / count.
+struct ReduceArgs {
+  ReduceKind kind = ReduceKind::kMean;
+  std::array<bool, TensorView::kMaxRank> reduced = {};
+  ConstTensorView input;
+  TensorView output;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Detection.
+
+// Boxes of one head, which has anchor_count × (5 + classes) channels, anchor slowest.
+struct DetectionHead {
+  ConstImageView map;
+  int stride = 8;
+  const float* anchors = nullptr;  // width, height of each, in input pixels
+  int anchor_count = 0;
+};
+
+// YOLOv5's decoding. With s the sigmoid (or the number itself, without apply_sigmoid), at cell
+// (y, x): centre x ((fma(2, s, -0.5) + x) stride, centre y likewise, width (2 s)(2 s) anchor width,
+// height likewise; then s of objectness and classes. Boxes lie head by head, anchor by anchor, row
+// by row; the output is boxes × (5 + classes). REQUIRES: a batch of one.
+struct DecodeBoxesArgs {
+  const DetectionHead* heads = nullptr;
+  int head_count = 0;
+  bool apply_sigmoid = true;
+  TensorView output;
+};
+
+// boxes × (5 + classes) as above. The score of a box is objectness times its largest class score
+// (ArgMax); boxes with a score >= score_threshold are taken best first, the lower index first of
+// equals, and kept unless they overlap a kept one of the same class by more than
+// overlap_threshold. NaN scores are never taken.
+// The output is max_boxes × 6: left, top, right, bottom, score, class; unused rows are zero.
+struct NonMaxSuppressionArgs {
+  struct Candidate {
+    float score;
+    int box;
+    int label;
+  };
+  float score_threshold = 0.25f;
+  float overlap_threshold = 0.45f;
+  Candidate* scratch = nullptr;  // room for as many as there are boxes
+  ConstTensorView input;
+  TensorView output;
+};
+
+// ---------------------------------------------------------------------------------------------
+
+// The same operator on some rows of its feature maps.
+// REQUIRES: an output of rank 4; an operator that is pointwise in rows.
+inline BinaryArgs CutRows(BinaryArgs args, Range rows) {
+  args.a = CutRows(BroadcastTo(args.a, args.output), rows);
+  args.b = CutRows(BroadcastTo(args.b, args.output), rows);
+  args.output = CutRows(args.output, rows);
+  return args;
+}
+
+// REQUIRES: an output of rank 4.
+inline PadArgs CutRows(PadArgs args, Range rows) {
+  args.begins[2] -= rows.begin;
+  args.output = CutRows(args.output, rows);
+  return args;
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_OPS_H_

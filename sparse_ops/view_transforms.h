@@ -1,0 +1,74 @@
+#ifndef CACHEINF_SPARSE_OPS_VIEW_TRANSFORMS_H_
+#define CACHEINF_SPARSE_OPS_VIEW_TRANSFORMS_H_
+
+#include <cstdint>
+
+#include "sparse_ops/views.h"
+
+// Views of the same memory under other dims and strides. With these and Copy (ops.h), slice,
+// permute, expand and concat need no kernels of their own.
+
+namespace cacheinf {
+
+// The entries begin, begin + step, … (`size` of them) along `axis`.
+template <typename T>
+BasicTensorView<T> SliceAxis(BasicTensorView<T> view, int axis, int64_t begin, int64_t size,
+                             int64_t step = 1) {
+  view.data += begin * view.strides[axis];
+  view.dims[axis] = size;
+  view.strides[axis] *= step;
+  return view;
+}
+
+// These rows of a feature map (dimension 2).
+// REQUIRES: rank 4, rows within the map.
+template <typename T>
+BasicTensorView<T> CutRows(const BasicTensorView<T>& map, Range rows) {
+  return SliceAxis(map, 2, rows.begin, rows.size());
+}
+
+// Dimension i of the result is dimension order[i] of `view`.
+template <typename T>
+BasicTensorView<T> PermuteAxes(const BasicTensorView<T>& view, const int* order) {
+  BasicTensorView<T> result = view;
+  for (int i = 0; i < view.rank; ++i) {
+    result.dims[i] = view.dims[order[i]];
+    result.strides[i] = view.strides[order[i]];
+  }
+  return result;
+}
+
+// `view` repeated, by strides of 0, to the dims of `shape`; dimensions are matched from the last.
+// REQUIRES: rank not above that of `shape`; each dimension equal to that of `shape`, or 1.
+template <typename T, typename U>
+BasicTensorView<T> BroadcastTo(const BasicTensorView<T>& view, const BasicTensorView<U>& shape) {
+  BasicTensorView<T> result;
+  result.data = view.data;
+  result.rank = shape.rank;
+  for (int i = 0; i < shape.rank; ++i) {
+    const int from = i - (shape.rank - view.rank);
+    const bool repeated = from < 0 || (view.dims[from] == 1 && shape.dims[i] != 1);
+    result.dims[i] = shape.dims[i];
+    result.strides[i] = repeated ? 0 : view.strides[from];
+  }
+  return result;
+}
+
+// A dimension of size 1 put in before `axis`.
+// REQUIRES: rank < kMaxRank.
+template <typename T>
+BasicTensorView<T> InsertAxis(const BasicTensorView<T>& view, int axis) {
+  BasicTensorView<T> result = view;
+  ++result.rank;
+  for (int i = view.rank; i > axis; --i) {
+    result.dims[i] = view.dims[i - 1];
+    result.strides[i] = view.strides[i - 1];
+  }
+  result.dims[axis] = 1;
+  result.strides[axis] = 0;
+  return result;
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_VIEW_TRANSFORMS_H_
