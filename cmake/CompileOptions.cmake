@@ -1,7 +1,34 @@
+option(CACHEINF_WERROR "Treat warnings as errors" OFF)
+option(CACHEINF_COVERAGE "Count which lines run (gcov)" OFF)
+option(CACHEINF_FUZZ "Build the fuzz targets (libFuzzer, needs clang)" OFF)
+set(CACHEINF_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
 # Contraction is off everywhere: a * b + c is fused only where the code asks for it, so that every
 # build computes the same bits.
-add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
-option(CACHEINF_WERROR "Treat warnings as errors" OFF)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-ffp-contract=off>"
+                    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
 if(CACHEINF_WERROR)
-  add_compile_options(-Werror)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Werror>"
+                      "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+endif()
+
+# The standard library's own checks, in every build that is not timed.
+add_compile_definitions("$<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>")
+
+if(CACHEINF_SANITIZE)
+  add_compile_options(-fsanitize=${CACHEINF_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CACHEINF_SANITIZE})
+endif()
+
+if(CACHEINF_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+if(CACHEINF_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "CACHEINF_FUZZ needs clang: use the fuzz preset, or set CMAKE_CXX_COMPILER.")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -1,5 +1,10 @@
 find_package(Threads REQUIRED)
-find_package(LibTorch 2.1 REQUIRED)
+find_package(LibTorch 2.1 QUIET)
+if(NOT LibTorch_FOUND)
+  message(FATAL_ERROR "LibTorch 2.1 or newer was not found"
+                      " (${LibTorch_NOT_FOUND_MESSAGE}): run scripts/setup,"
+                      " or give -DLibTorch_ROOT=/path/to/libtorch.")
+endif()
 find_package(OpenCV 4.5 REQUIRED COMPONENTS core imgproc imgcodecs videoio)
 find_package(Protobuf REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
@@ -7,3 +12,9 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+
+find_package(MPI QUIET COMPONENTS C)
+if(NOT MPI_C_FOUND)
+  message(NOTICE "Open MPI's development files are missing (Debian: apt-get install libopenmpi-dev);"
+                 " CacheInf is built without the MPI link between robot and server.")
+endif()

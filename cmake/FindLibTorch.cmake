@@ -3,17 +3,24 @@
 #   LibTorch_ROOT          where to look: a LibTorch folder or a Python package's torch/ folder;
 #                          by default what scripts/setup installed
 #
-# Gives the imported target LibTorch::LibTorch (CPU only) and LibTorch_VERSION.
+# Gives the imported target LibTorch::LibTorch (CPU only), LibTorch_VERSION, and, where it is not
+# found, LibTorch_NOT_FOUND_MESSAGE.
 
-set(_cacheinf_cache "$ENV{CACHEINF_CACHE}")
-if(NOT _cacheinf_cache)
-  set(_cacheinf_cache "$ENV{HOME}/.cache/cacheinf")
+set(_libtorch_places ${LibTorch_ROOT} $ENV{LibTorch_ROOT})
+if(NOT _libtorch_places)
+  set(_cacheinf_cache "$ENV{CACHEINF_CACHE}")
+  if(NOT _cacheinf_cache)
+    set(_cacheinf_cache "$ENV{HOME}/.cache/cacheinf")
+  endif()
+  file(GLOB _libtorch_places ${_cacheinf_cache}/libtorch-venv/lib/python3*/site-packages/torch)
 endif()
-file(GLOB _libtorch_hints ${_cacheinf_cache}/libtorch*/lib/python3*/site-packages/torch)
 
-find_path(LibTorch_INCLUDE_DIR torch/script.h HINTS ${_libtorch_hints} PATH_SUFFIXES include)
-find_library(LibTorch_CPU_LIBRARY torch_cpu HINTS ${_libtorch_hints} PATH_SUFFIXES lib)
-find_library(LibTorch_C10_LIBRARY c10 HINTS ${_libtorch_hints} PATH_SUFFIXES lib)
+find_path(LibTorch_INCLUDE_DIR torch/script.h
+          PATHS ${_libtorch_places} PATH_SUFFIXES include NO_DEFAULT_PATH)
+find_library(LibTorch_CPU_LIBRARY torch_cpu
+             PATHS ${_libtorch_places} PATH_SUFFIXES lib NO_DEFAULT_PATH)
+find_library(LibTorch_C10_LIBRARY c10
+             PATHS ${_libtorch_places} PATH_SUFFIXES lib NO_DEFAULT_PATH)
 
 if(LibTorch_INCLUDE_DIR AND EXISTS ${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h)
   set(_libtorch_version_file ${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h)
@@ -30,12 +37,30 @@ if(_libtorch_version_file AND EXISTS ${_libtorch_version_file})
   unset(_libtorch_version_parts)
 endif()
 
+# We exchange std::string with it, so both must have the same one.
+set(LibTorch_HAS_CXX11_ABI FALSE)
+if(LibTorch_C10_LIBRARY)
+  file(STRINGS ${LibTorch_C10_LIBRARY} _libtorch_new_strings REGEX "__cxx11" LIMIT_COUNT 1)
+  if(_libtorch_new_strings)
+    set(LibTorch_HAS_CXX11_ABI TRUE)
+  endif()
+endif()
+
+if(NOT LibTorch_INCLUDE_DIR OR NOT LibTorch_CPU_LIBRARY OR NOT LibTorch_C10_LIBRARY)
+  set(LibTorch_NOT_FOUND_MESSAGE "no torch/script.h with libtorch_cpu and libc10")
+elseif(NOT LibTorch_HAS_CXX11_ABI)
+  set(LibTorch_NOT_FOUND_MESSAGE
+      "the one in ${LibTorch_INCLUDE_DIR} is built for the string type from before C++11")
+else()
+  set(LibTorch_NOT_FOUND_MESSAGE "the one in ${LibTorch_INCLUDE_DIR} is ${LibTorch_VERSION}")
+endif()
+
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   LibTorch
   REQUIRED_VARS LibTorch_INCLUDE_DIR LibTorch_CPU_LIBRARY LibTorch_C10_LIBRARY
-  VERSION_VAR LibTorch_VERSION
-  REASON_FAILURE_MESSAGE "run scripts/setup, or give -DLibTorch_ROOT=/path/to/libtorch")
+                LibTorch_HAS_CXX11_ABI
+  VERSION_VAR LibTorch_VERSION)
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   add_library(LibTorch::C10 SHARED IMPORTED)
