@@ -1,0 +1,69 @@
+#include "common/exec/torch_module.h"
+
+#include <torch/script.h>
+
+#include <string>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/model/torchscript_importer.h"
+
+namespace cacheinf {
+namespace {
+
+using torchscript::OneSentence;
+
+at::Tensor ToTorch(const Tensor& tensor) {
+  at::Tensor result =
+      at::from_blob(const_cast<float*>(tensor.data()), tensor.shape()).clone();  // only read
+  return result.dim() == 4 ? result.contiguous(at::MemoryFormat::ChannelsLast) : result;
+}
+
+void Collect(const c10::IValue& value, std::vector<Tensor>* tensors) {
+  if (value.isTensor()) {
+    tensors->push_back(torchscript::ToTensor(value.toTensor()));
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) Collect(element, tensors);
+  } else if (value.isTuple()) {
+    for (const c10::IValue& element : value.toTupleRef().elements()) Collect(element, tensors);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) Collect(entry.value(), tensors);
+  }
+}
+
+}  // namespace
+
+struct TorchModule::State {
+  torch::jit::Module module;
+
+  c10::IValue Forward(const std::vector<Tensor>& inputs) {
+    const at::InferenceMode no_gradients;
+    std::vector<c10::IValue> arguments;
+    for (const Tensor& input : inputs) arguments.emplace_back(ToTorch(input));
+    return module.forward(std::move(arguments));
+  }
+};
+
+TorchModule::TorchModule(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+  try {
+    state_->module = torch::jit::load(path.string(), at::kCPU);
+    state_->module.eval();
+    if (state_->module.hasattr("training")) state_->module = torch::jit::freeze(state_->module);
+  } catch (const std::exception& error) {
+    throw InputError("'" + path.string() + "': LibTorch cannot read it: " + OneSentence(error));
+  }
+}
+
+TorchModule::~TorchModule() = default;
+TorchModule::TorchModule(TorchModule&&) noexcept = default;
+TorchModule& TorchModule::operator=(TorchModule&&) noexcept = default;
+
+std::vector<Tensor> TorchModule::Run(const std::vector<Tensor>& inputs) const {
+  std::vector<Tensor> outputs;
+  Collect(state_->Forward(inputs), &outputs);
+  return outputs;
+}
+
+void TorchModule::Time(const std::vector<Tensor>& inputs) const { state_->Forward(inputs); }
+
+}  // namespace cacheinf

@@ -1,0 +1,21 @@
+#ifndef CACHEINF_COMMON_MODEL_TORCHSCRIPT_H_
+#define CACHEINF_COMMON_MODEL_TORCHSCRIPT_H_
+
+#include <filesystem>
+
+#include "common/model/graph.h"
+#include "common/model/load.h"
+
+namespace cacheinf {
+
+// Reads a TorchScript archive. The module is put in evaluation mode and frozen; control flow that
+// depends on shapes alone is resolved; operators outside the operator set become op::Foreign.
+//
+// The archive has no shapes: `options.input_shapes` must give one for each input.
+// A TorchScript archive is a trusted, local file: LibTorch parses it and runs parts of it here.
+// Throws InputError, with LibTorch's reason as one sentence, when the file cannot be used.
+Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& options);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_TORCHSCRIPT_H_
