@@ -1,0 +1,54 @@
+#ifndef CACHEINF_PROFILER_MACHINE_H_
+#define CACHEINF_PROFILER_MACHINE_H_
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "profiler/mpi_library.h"
+#include "sparse_ops/cuda/device.h"
+
+namespace cacheinf {
+
+// What a measurement depends on: the machine, and the libraries this build uses on it. Stands in
+// every benchmark's file and, later, in every profile, which is thrown away where it differs.
+struct Machine {
+  struct CpuCache {
+    int level = 0;
+    std::string kind;  // "data", "instruction", "unified"
+    int64_t bytes = 0;
+  };
+
+  std::string cpu;
+  int logical_cores = 0;   // all
+  int usable_cores = 0;    // those this process may run on
+  double cpu_quota = 0.0;  // cores' worth of time a control group grants; 0: no limit
+  std::vector<CpuCache> caches;
+  std::vector<std::string> simd_targets;  // best first
+  int64_t memory_bytes = 0;
+  std::string os;
+  std::string kernel;
+
+  std::string cacheinf_version;
+  std::string compiler;
+  std::string build_type;
+  std::string libtorch_version;
+  std::string opencv_version;
+  MpiLibrary mpi;
+  CudaReport cuda;
+};
+
+Machine DescribeMachine();
+
+// For people: a line a fact.
+std::string ToText(const Machine& machine);
+
+nlohmann::json ToJson(const Machine& machine);
+
+// 16 hexadecimal digits that differ where any fact that timings depend on differs.
+std::string Fingerprint(const Machine& machine);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_PROFILER_MACHINE_H_

@@ -1,0 +1,7 @@
+#include "profiler/mpi_library.h"
+
+namespace cacheinf {
+
+MpiLibrary QueryMpi() { return {}; }
+
+}  // namespace cacheinf
