@@ -1,0 +1,38 @@
+#ifndef CACHEINF_COMMON_BASE_CLOCK_H_
+#define CACHEINF_COMMON_BASE_CLOCK_H_
+
+#include <atomic>
+#include <chrono>
+
+namespace cacheinf {
+
+// The time of the program. Whatever measures or waits takes a Clock, so that a test decides what
+// time it is.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // Time since an unspecified start; never goes back. Safe to call from any thread.
+  virtual std::chrono::nanoseconds Now() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override;
+};
+
+// Stands still until told otherwise.
+class ManualClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override;
+  void Advance(std::chrono::nanoseconds by);  // REQUIRES: by >= 0
+
+ private:
+  std::atomic<std::chrono::nanoseconds::rep> now_ns_ = 0;
+};
+
+double Milliseconds(std::chrono::nanoseconds duration);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_CLOCK_H_

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_COMMON_BASE_LOG_H_
+#define CACHEINF_COMMON_BASE_LOG_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace cacheinf {
+
+enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarning, kError, kOff };
+
+// What lies below the level is dropped; kInfo until set. Called once, by main.
+void SetLogLevel(LogLevel level);
+
+// Whether a message of this level is written; spares the work of making one up.
+bool IsLogged(LogLevel level);
+
+// One line on stderr, with the time and the level. Safe to call from any thread.
+void Log(LogLevel level, std::string_view message);
+
+inline void LogDebug(std::string_view message) { Log(LogLevel::kDebug, message); }
+inline void LogInfo(std::string_view message) { Log(LogLevel::kInfo, message); }
+inline void LogWarning(std::string_view message) { Log(LogLevel::kWarning, message); }
+inline void LogError(std::string_view message) { Log(LogLevel::kError, message); }
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_LOG_H_

@@ -1,0 +1,19 @@
+#ifndef CACHEINF_COMMON_BASE_NEAREST_H_
+#define CACHEINF_COMMON_BASE_NEAREST_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cacheinf {
+
+// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+size_t EditDistance(std::string_view a, std::string_view b);
+
+// `; did you mean "threads"?` if a known word is close enough to be what was meant, else nothing.
+std::string DidYouMean(std::string_view unknown, std::span<const std::string> known);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_NEAREST_H_

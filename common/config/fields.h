@@ -1,0 +1,78 @@
+#ifndef CACHEINF_COMMON_CONFIG_FIELDS_H_
+#define CACHEINF_COMMON_CONFIG_FIELDS_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+// One table describes a program's configuration: for each key its name, what it means, what it may
+// be, and where in the struct it lies. Reading and writing JSON, checking, the command line's
+// options and the JSON Schema for editors all come from this table.
+
+namespace cacheinf {
+
+// An enum in a struct, seen as one of a list of words.
+struct Choice {
+  std::vector<std::string> words;
+  std::function<size_t()> get;
+  std::function<void(size_t)> set;
+};
+
+// REQUIRES: the words name the enum's values 0, 1, … in order.
+template <typename Enum>
+Choice MakeChoice(Enum& value, std::vector<std::string> words) {
+  return {std::move(words), [&value] { return static_cast<size_t>(value); },
+          [&value](size_t index) { value = static_cast<Enum>(index); }};
+}
+
+struct Field;
+using FieldTable = std::vector<Field>;
+
+struct Field {
+  using Target =
+      std::variant<bool*, int*, int64_t*, double*, std::string*, Choice, std::vector<int>*,
+                   std::vector<double>*, std::vector<std::string>*, FieldTable>;
+
+  std::string name;
+  Target target;
+  std::string doc;
+  double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of every one listed
+  double maximum = std::numeric_limits<double>::infinity();
+  size_t most_items = 4096;  // of a list
+  std::string flag = {};     // the option of the command line: "--threads"; empty: none
+
+  Field Between(double low, double high) &&;
+  Field AtMostItems(size_t count) &&;
+  Field Flag(std::string option) &&;
+};
+
+// Sets the fields that `text`, a JSON object, has; leaves the others as they are. `name` says in
+// messages where the text is from. Throws InputError for what is not JSON, an unknown or repeated
+// key, a wrong type, and a value out of bounds. The key "$schema" is for editors and ignored.
+void ReadJson(std::string_view text, std::string_view name, const FieldTable& fields);
+
+// Sets one field from the command line. `path` is the field's key, "preprocess.width"; a list is
+// written "1,2,3" or as in JSON. `name` says in messages where the text is from.
+void SetField(std::string_view path, std::string_view text, std::string_view name,
+              const FieldTable& fields);
+
+// Throws InputError if a value is out of bounds.
+void CheckBounds(std::string_view name, const FieldTable& fields);
+
+// All fields as a JSON object that ReadJson takes.
+std::string WriteJson(const FieldTable& fields);
+
+// A JSON Schema of the object; `fields` hold the defaults.
+std::string WriteJsonSchema(std::string_view title, const FieldTable& fields);
+
+// Calls `visit(path, field)` for every field that is not a table.
+void ForEachField(const FieldTable& fields,
+                  const std::function<void(const std::string& path, const Field&)>& visit);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_FIELDS_H_

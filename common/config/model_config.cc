@@ -1,0 +1,131 @@
+#include "common/config/model_config.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "common/base/error.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kLargestSide = 16384;  // of a picture, in pixels
+constexpr double kSmallestDivisor = 1e-6;
+constexpr size_t kLargestRank = 6;
+
+[[noreturn]] void Fail(std::string_view name, std::string_view what) {
+  throw InputError(fmt::format("{}: {}", name, what));
+}
+
+void CheckPreprocess(const PreprocessConfig& preprocess, std::string_view name) {
+  if ((preprocess.width == 0) != (preprocess.height == 0)) {
+    Fail(name, "preprocess.width and preprocess.height must be given both or not at all");
+  }
+  const size_t channels = preprocess.channels == PictureSpec::Channels::kGray ? 1 : 3;
+  const auto check_count = [&](std::string_view key, const std::vector<double>& list) {
+    if (list.size() == 1 || list.size() == channels) return;
+    Fail(name, fmt::format("preprocess.{} must have one entry or one for each of the {} channels, "
+                           "got {}",
+                           key, channels, list.size()));
+  };
+  check_count("mean", preprocess.mean);
+  check_count("divisor", preprocess.divisor);
+  for (const double divisor : preprocess.divisor) {
+    if (std::abs(divisor) < kSmallestDivisor) {
+      Fail(name, fmt::format("preprocess.divisor must not be zero, got {}", divisor));
+    }
+  }
+}
+
+void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
+  if (decoder.strides.empty() != decoder.anchors.empty()) {
+    Fail(name, "decoder.strides and decoder.anchors must be given both or not at all");
+  }
+  if (decoder.strides.empty()) return;
+  if (decoder.kind != DecoderConfig::Kind::kBoxes) {
+    Fail(name, "decoder.strides and decoder.anchors are for decoder.kind \"boxes\" only");
+  }
+  if (decoder.anchors.size() % (2 * decoder.strides.size()) != 0) {
+    Fail(name,
+         fmt::format("decoder.anchors must have a width and a height for each anchor, as many "
+                     "for each of the {} strides, got {} numbers",
+                     decoder.strides.size(), decoder.anchors.size()));
+  }
+}
+
+}  // namespace
+
+FieldTable PreprocessConfig::Fields() {
+  return {
+      Field{"width", &width, "Width of the model's picture; 0: that of its input."}.Between(
+          0, kLargestSide),
+      Field{"height", &height, "Height of the model's picture; 0: that of its input."}.Between(
+          0, kLargestSide),
+      Field{"fit", MakeChoice(fit, {"stretch", "letterbox", "crop"}),
+            "How a frame of another shape is fitted: stretched, framed by borders, or cut at its "
+            "sides."},
+      Field{"border", &border, "Grey value of a letterbox's borders."}.Between(0, 255),
+      Field{"channels", MakeChoice(channels, {"rgb", "bgr", "gray"}),
+            "Order of the channels that the model expects."},
+      Field{"mean", &mean,
+            "Subtracted from a pixel's value (0 to 255); one number, or one for each channel."}
+          .Between(-1e6, 1e6),
+      Field{"divisor", &divisor,
+            "What the difference is divided by; one number, or one for each channel."}
+          .Between(-1e6, 1e6),
+  };
+}
+
+FieldTable DecoderConfig::Fields() {
+  return {
+      Field{"kind", MakeChoice(kind, {"auto", "raw", "classification", "segmentation", "boxes"}),
+            "What the model's output means; auto: as its last operators show."},
+      Field{"class_names", &class_names, "Names of the classes, in order."},
+      Field{"class_names_file", &class_names_file,
+            "A text file with one class name a line, instead of class_names."}
+          .Flag("--class-names"),
+      Field{"top", &top, "Classification: how many classes an answer names."}.Between(1, 1000),
+      Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels."}
+          .Between(1, 4096)
+          .AtMostItems(16),
+      Field{"anchors", &anchors,
+            "Boxes from raw heads: widths and heights of the anchors in input pixels, output by "
+            "output."}
+          .Between(0, 1e5)
+          .AtMostItems(1024),
+      Field{"score_threshold", &score_threshold, "Boxes: the least score of an answer's box."}
+          .Between(0, 1),
+      Field{
+          "overlap_threshold", &overlap_threshold,
+          "Boxes: of two boxes of a class that overlap more (intersection over union), the better "
+          "one stays."}
+          .Between(0, 1),
+      Field{"most_boxes", &most_boxes, "Boxes: the most that an answer has."}.Between(1, 10000),
+  };
+}
+
+void ModelConfig::Check(std::string_view name) const {
+  CheckPreprocess(preprocess, name);
+  CheckDecoder(decoder, name);
+}
+
+Shape ParseShape(std::string_view text, std::string_view name) {
+  Shape shape;
+  std::string_view rest = text;
+  while (true) {
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    const size_t read = static_cast<size_t>(end - rest.data());
+    const bool is_last = read == rest.size();
+    if (error != std::errc() || size < 1 || size > kMaxElements || shape.size() == kLargestRank ||
+        (!is_last && rest[read] != 'x')) {
+      Fail(name, fmt::format("a shape must look like 1x3x384x640, got \"{}\"", text));
+    }
+    shape.push_back(size);
+    if (is_last) return shape;
+    rest.remove_prefix(read + 1);
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,58 @@
+#ifndef CACHEINF_COMMON_CONFIG_MODEL_CONFIG_H_
+#define CACHEINF_COMMON_CONFIG_MODEL_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/config/fields.h"
+#include "common/model/graph.h"
+
+// What a model file in a foreign format does not say: how a camera's picture becomes its input, and
+// what its output means. A native model file carries both, so these are for foreign ones.
+
+namespace cacheinf {
+
+// The picture's numbers are (pixel - mean) / divisor, pixel in 0..255, in the order of `channels`.
+struct PreprocessConfig {
+  int width = 0;  // 0: as wide and as high as the model's input
+  int height = 0;
+  PictureSpec::Fit fit = PictureSpec::Fit::kStretch;
+  int border = 114;
+  PictureSpec::Channels channels = PictureSpec::Channels::kRgb;
+  std::vector<double> mean = {0.0};  // one for all channels, or one each
+  std::vector<double> divisor = {255.0};
+
+  FieldTable Fields();
+};
+
+struct DecoderConfig {
+  // kAuto: what the graph's tail shows, else raw. kBoxes with strides: the outputs are raw heads.
+  enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes };
+  Kind kind = Kind::kAuto;
+  std::vector<std::string> class_names;
+  std::string class_names_file;  // one name a line; wins over class_names
+  int top = 5;                   // classification: how many classes an answer names
+  std::vector<int> strides;      // boxes: of each output, in input pixels
+  std::vector<double> anchors;   // boxes: width, height, …, as many for each output
+  double score_threshold = 0.25;
+  double overlap_threshold = 0.45;
+  int most_boxes = 100;
+
+  FieldTable Fields();
+};
+
+struct ModelConfig {
+  PreprocessConfig preprocess;
+  DecoderConfig decoder;
+
+  // Throws InputError that names the key and starts with `name` if the values do not fit together.
+  void Check(std::string_view name) const;
+};
+
+// "1x3x384x640" and so on. Throws InputError, starting with `name`, for anything else.
+Shape ParseShape(std::string_view text, std::string_view name);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_MODEL_CONFIG_H_

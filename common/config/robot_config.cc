@@ -1,0 +1,84 @@
+#include "common/config/robot_config.h"
+
+#include "common/base/file.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr uint64_t kLargestFile = 1 << 20;
+constexpr double kMostFrames = 1e15;
+
+}  // namespace
+
+FieldTable OutputConfig::Fields() {
+  return {
+      Field{"answers", &answers, "File to write the answers to, one JSON object a line."}.Flag(
+          "--answers"),
+      Field{"dump_outputs", &dump_outputs,
+            "Folder to write every output of the model for every frame to, as 000000.NAME.npy."}
+          .Flag("--dump-outputs"),
+      Field{"overlay", &overlay, "Video file (.mp4) to draw the answers into."}.Flag("--overlay"),
+      Field{"summary", &summary, "File to write the run's summary to, as JSON."}.Flag("--summary"),
+  };
+}
+
+FieldTable RobotConfig::Fields() {
+  return {
+      Field{"model", &model, "The model's file: ONNX, TorchScript, or packed by cacheinf-profile."}
+          .Flag("--model"),
+      Field{"shapes", &shapes,
+            "Shapes of the model's inputs, like 1x3x384x640, for what its file leaves open."}
+          .AtMostItems(16)
+          .Flag("--shape"),
+      Field{
+          "source", &source,
+          "Where frames come from: a video file or address, a picture, a folder of pictures or of "
+          ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
+          "generated[:seed=7,width=640,…]."}
+          .Flag("--source"),
+      Field{"mode", MakeChoice(mode, {"dense"}), "How frames are computed."}.Flag("--mode"),
+      Field{"threads", &threads, "Threads that compute; 0: one a core."}.Between(0, 1024).Flag(
+          "--threads"),
+      Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
+          .Between(0, kMostFrames)
+          .Flag("--frames"),
+      Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
+            "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
+          .Flag("--backend"),
+      Field{"scheme", MakeChoice(scheme, {"direct", "libtorch"}),
+            "Who computes convolutions on the cpu backend: our direct kernels, or LibTorch."}
+          .Flag("--scheme"),
+      Field{"log_level",
+            MakeChoice(log_level, {"trace", "debug", "info", "warning", "error", "off"}),
+            "The least important messages that are written to stderr."}
+          .Flag("--log-level"),
+      Field{"preprocess", model_config.preprocess.Fields(),
+            "How a frame becomes the model's input. A packed model brings its own."},
+      Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
+      Field{"output", output.Fields(), "Where results go."},
+  };
+}
+
+void RobotConfig::Check(std::string_view name) const {
+  RobotConfig copy = *this;
+  CheckBounds(name, copy.Fields());
+  for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
+  model_config.Check(name);
+}
+
+RobotConfig ParseRobotConfig(std::string_view text, std::string_view name) {
+  RobotConfig config;
+  ReadJson(text, name, config.Fields());
+  config.Check(name);
+  return config;
+}
+
+RobotConfig LoadRobotConfig(const std::filesystem::path& path) {
+  return ParseRobotConfig(ReadFile(path, kLargestFile), path.string());
+}
+
+std::string RobotConfigSchema() {
+  return WriteJsonSchema("Configuration of cacheinf-robot", RobotConfig().Fields());
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,62 @@
+#ifndef CACHEINF_COMMON_CONFIG_ROBOT_CONFIG_H_
+#define CACHEINF_COMMON_CONFIG_ROBOT_CONFIG_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/log.h"
+#include "common/config/fields.h"
+#include "common/config/model_config.h"
+
+namespace cacheinf {
+
+// Where a run's results go; empty: nowhere.
+struct OutputConfig {
+  std::string answers;
+  std::string dump_outputs;
+  std::string overlay;
+  std::string summary;
+
+  FieldTable Fields();
+};
+
+// Everything that `cacheinf-robot run` can be told.
+struct RobotConfig {
+  enum class Mode : uint8_t { kDense };
+  enum class Backend : uint8_t { kCpu, kReference };
+  enum class Scheme : uint8_t { kDirect, kLibTorch };
+
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string source;
+  Mode mode = Mode::kDense;
+  int threads = 0;
+  int64_t frames = 0;
+  Backend backend = Backend::kCpu;
+  Scheme scheme = Scheme::kDirect;
+  LogLevel log_level = LogLevel::kInfo;
+  ModelConfig model_config;
+  OutputConfig output;
+
+  // The table lies over this object, which must outlive it.
+  FieldTable Fields();
+
+  // Throws InputError that names the key, as "NAME: preprocess.width must be …".
+  void Check(std::string_view name = "configuration") const;
+};
+
+// The defaults, changed by what the file says. Throws InputError that names file and key.
+RobotConfig LoadRobotConfig(const std::filesystem::path& path);
+
+// The same from a file's text.
+RobotConfig ParseRobotConfig(std::string_view text, std::string_view name);
+
+// A JSON Schema of the file, for editors.
+std::string RobotConfigSchema();
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_ROBOT_CONFIG_H_

@@ -1,0 +1,30 @@
+#include "common/base/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(ClockTest, SteadyClockNeverGoesBack) {
+  const SteadyClock clock;
+  auto last = clock.Now();
+  for (int i = 0; i < 1000; ++i) {
+    const auto now = clock.Now();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(ClockTest, ManualClockMovesOnlyWhenTold) {
+  ManualClock clock;
+  const auto start = clock.Now();
+  EXPECT_EQ(clock.Now(), start);
+  clock.Advance(milliseconds(5));
+  EXPECT_EQ(clock.Now() - start, milliseconds(5));
+  EXPECT_DOUBLE_EQ(Milliseconds(clock.Now() - start), 5.0);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,94 @@
+#include "common/config/robot_config.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+
+namespace cacheinf {
+namespace {
+
+const std::filesystem::path kConfigs = std::filesystem::path(CACHEINF_SOURCE_DIR) / "configs";
+
+std::string Refusal(const std::string& text) {
+  try {
+    ParseRobotConfig(text, "robot.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RobotConfigTest, EveryShippedFileIsAccepted) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs)) {
+    const std::string name = entry.path().filename();
+    if (entry.path().extension() != ".json" || name.ends_with(".schema.json")) continue;
+    SCOPED_TRACE(name);
+    EXPECT_NO_THROW(LoadRobotConfig(entry.path()));
+    EXPECT_NE(ReadFile(entry.path()).find("\"$schema\": \"./robot.schema.json\""),
+              std::string::npos);
+    ++count;
+  }
+  EXPECT_GE(count, 4);
+}
+
+TEST(RobotConfigTest, ShippedRobotJsonStatesTheDefaults) {
+  RobotConfig shipped = LoadRobotConfig(kConfigs / "robot.json");
+  EXPECT_EQ(WriteJson(shipped.Fields()), WriteJson(RobotConfig().Fields()));
+}
+
+TEST(RobotConfigTest, ShippedSchemaIsCurrent) {
+  EXPECT_EQ(ReadFile(kConfigs / "robot.schema.json"), RobotConfigSchema())
+      << "run: cacheinf-robot run --print-config-schema > configs/robot.schema.json";
+}
+
+TEST(RobotConfigTest, PrintedConfigurationLoadsAgain) {
+  RobotConfig config = LoadRobotConfig(kConfigs / "yolov5n.json");
+  config.threads = 3;
+  config.source = "generated:seed=7";
+  const std::string text = WriteJson(config.Fields());
+  RobotConfig again = ParseRobotConfig(text, "printed");
+  EXPECT_EQ(WriteJson(again.Fields()), text);
+}
+
+TEST(RobotConfigTest, NamesFileAndKey) {
+  EXPECT_EQ(Refusal(R"({"preprocess": {"width": -1, "height": 4}})"),
+            "robot.json: preprocess.width must be at least 0, got -1");
+  EXPECT_EQ(Refusal(R"({"mode": "cache"})"), "robot.json: mode must be \"dense\", got \"cache\"");
+  EXPECT_EQ(Refusal(R"({"thread": 2})"),
+            "robot.json: unknown key \"thread\"; did you mean \"threads\"?");
+}
+
+TEST(RobotConfigTest, RefusesValuesThatDoNotFitTogether) {
+  EXPECT_NE(Refusal(R"({"preprocess": {"width": 64}})"), "");
+  EXPECT_NE(Refusal(R"({"preprocess": {"mean": [1, 2]}})"), "");
+  EXPECT_NE(Refusal(R"({"preprocess": {"divisor": []}})"), "");
+  EXPECT_NE(Refusal(R"({"preprocess": {"divisor": [0]}})"), "");
+  EXPECT_NE(Refusal(R"({"decoder": {"strides": [8]}})"), "");
+  EXPECT_NE(Refusal(R"({"decoder": {"kind": "boxes", "strides": [8, 16], "anchors": [1, 2]}})"),
+            "");
+  EXPECT_NE(Refusal(R"({"decoder": {"strides": [8], "anchors": [1, 2]}})"), "");
+  EXPECT_NE(Refusal(R"({"shapes": ["1x3xHxW"]})"), "");
+  EXPECT_EQ(Refusal(R"({"preprocess": {"channels": "gray", "mean": [1]}})"), "");
+}
+
+TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {
+  EXPECT_THROW(LoadRobotConfig(kConfigs / "missing.json"), InputError);
+  EXPECT_THROW(LoadRobotConfig(kConfigs), InputError);
+}
+
+TEST(RobotConfigTest, ParsesShapes) {
+  EXPECT_EQ(ParseShape("1x3x384x640", "t"), (Shape{1, 3, 384, 640}));
+  EXPECT_EQ(ParseShape("7", "t"), (Shape{7}));
+  for (const char* bad : {"", "x", "1x", "x1", "1x0", "1x-3", "1x3,4", "1xx3", "1x1x1x1x1x1x1",
+                          "99999999999999999999", "1 x 3"}) {
+    EXPECT_THROW(ParseShape(bad, "t"), InputError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
