@@ -1,0 +1,117 @@
+// What the TorchScript importer keeps as a LibTorch call, what it refuses, and how it says so.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "common/base/error.h"
+#include "common/exec/torch_module.h"
+#include "common/model/torchscript.h"
+#include "tests/torch/script_file.h"
+
+namespace cacheinf::testing {
+namespace {
+
+std::string Refusal(const std::filesystem::path& path, const std::vector<Shape>& shapes) {
+  try {
+    ImportTorchScript(path, {shapes, true});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+int CountForeign(const Graph& graph) {
+  return static_cast<int>(std::count_if(graph.operators.begin(), graph.operators.end(),
+                                        [](const Operator& op) { return op.As<op::Foreign>(); }));
+}
+
+struct ForeignCase {
+  const char* name;
+  const char* body;
+};
+void PrintTo(const ForeignCase& c, std::ostream* out) { *out << c.name; }
+
+class ForeignOperators : public ::testing::TestWithParam<ForeignCase> {};
+
+TEST_P(ForeignOperators, StayALibTorchCallAndAgree) {
+  const ScriptFile file("def forward(self, x):\n  y = torch.relu(x)\n  " +
+                        std::string(GetParam().body) + "\n");
+  const std::vector<Tensor> inputs = {RandomTensor({1, 4, 6, 5}, 3)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_GE(CountForeign(own.graph), 1);
+  const std::vector<Tensor> expected = TorchModule(file.path()).Run(inputs);
+  ASSERT_EQ(own.outputs.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_LE(RelativeError(expected[i], own.outputs[i]), 1e-6) << "output " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ForeignOperators,
+    ::testing::Values(ForeignCase{"one_tensor", "return torch.cumsum(y, 1) + x"},
+                      ForeignCase{"two_outputs", "a, b = torch.sort(y, 3)\n  return a, b"},
+                      ForeignCase{"list_argument", "return torch.hstack([y, x])"},
+                      ForeignCase{"list_result", "return torch.tensor_split(y, 3, 3)[1]"},
+                      ForeignCase{"mask", "return torch.where(x > 0.0, y, x * 2.0)"},
+                      ForeignCase{"integers",
+                                  "return torch.gather(y, 3, torch.argmax(x, 3, True))"},
+                      ForeignCase{"kept_constant", "return torch.repeat_interleave(y, 2, 1)"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(TorchScriptImport, InPlaceOperatorChangesEveryNameOfItsTarget) {
+  const ScriptFile file(
+      "def forward(self, x):\n  y = x * 2.0\n  z = y\n  y.cumsum_(1)\n  return z + 1.0\n");
+  const std::vector<Tensor> inputs = {RandomTensor({1, 4, 3, 3}, 5)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_LE(RelativeError(TorchModule(file.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
+}
+
+TEST(TorchScriptImport, NamesOutputsByTheirDictionaryKeys) {
+  const ScriptFile file("def forward(self, x):\n  return {\"out\": x + 1.0, \"aux\": x * 2.0}\n");
+  const Graph graph = ImportTorchScript(file.path(), {{{1, 2, 3, 3}}, true});
+  ASSERT_EQ(graph.outputs.size(), 2u);
+  EXPECT_EQ(graph.value(graph.outputs[0]).name, "out");
+  EXPECT_EQ(graph.value(graph.outputs[1]).name, "aux");
+}
+
+TEST(TorchScriptImport, AsksForTheShapesItNeeds) {
+  const ScriptFile file("def forward(self, x):\n  return x\n");
+  EXPECT_NE(Refusal(file.path(), {}).find("takes 1 input(s)"), std::string::npos);
+}
+
+TEST(TorchScriptImport, RefusesControlFlowThatDependsOnThePicture) {
+  const ScriptFile file(
+      "def forward(self, x):\n  if bool(torch.sum(x) > 0.0):\n    x = x + 1.0\n  return x\n");
+  const std::string refusal = Refusal(file.path(), {{1, 2, 3, 3}});
+  EXPECT_NE(refusal.find("depends on what the picture shows"), std::string::npos) << refusal;
+}
+
+TEST(TorchScriptImport, RefusesToDrawRandomNumbers) {
+  const ScriptFile file("def forward(self, x):\n  return x + torch.rand([3])\n");
+  EXPECT_NE(Refusal(file.path(), {{1, 2, 3, 3}}).find("random"), std::string::npos);
+}
+
+TEST(TorchScriptImport, SaysInOneSentenceWhyADamagedFileCannotBeRead) {
+  const ScriptFile file("def forward(self, x):\n  return torch.conv2d(x, self.w)\n",
+                        {{"w", RandomWeights({8, 4, 3, 3}, 1)}});
+  std::ifstream stream(file.path(), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+  const std::filesystem::path damaged = file.path().string() + ".damaged";
+  for (const size_t size : {size_t{0}, size_t{4}, whole.size() / 2, whole.size() - 30}) {
+    std::ofstream(damaged, std::ios::binary) << whole.substr(0, size);
+    const std::string refusal = Refusal(damaged, {{1, 4, 5, 5}});
+    EXPECT_NE(refusal, "not refused") << size << " bytes";
+    EXPECT_EQ(refusal.find('\n'), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find(damaged.filename().string()), std::string::npos) << refusal;
+  }
+  std::filesystem::remove(damaged);
+}
+
+TEST(TorchScriptImport, NamesAMissingFile) {
+  EXPECT_NE(Refusal("/nowhere/net.pt", {}).find("no such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cacheinf::testing
