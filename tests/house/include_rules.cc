@@ -1,0 +1,149 @@
+#include "tests/house/include_rules.h"
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string_view>
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::set<std::string>, std::less<>> kMayInclude = {
+    {"sparse_ops", {"sparse_ops"}},
+    {"common", {"common", "sparse_ops"}},
+    {"profiler", {"profiler", "common", "sparse_ops"}},
+    {"scheduler", {"scheduler", "common", "sparse_ops"}},
+    {"client", {"client", "profiler", "scheduler", "common", "sparse_ops"}},
+    {"server", {"server", "profiler", "scheduler", "common", "sparse_ops"}},
+};
+
+bool IsSource(const fs::path& path) {
+  static const std::set<std::string> kExtensions = {".cc", ".h", ".cu", ".cuh", ".inc"};
+  return kExtensions.contains(path.extension().string());
+}
+
+bool IsLibTorch(const std::string& included) {
+  for (const std::string_view prefix : {"torch/", "ATen/", "c10/", "caffe2/"}) {
+    if (included.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// What sparse_ops may include with angle brackets: headers of the standard and C library have no
+// folder (or sys/), and those of Highway and CUDA are known by name.
+bool IsKnownToSparseOps(const std::string& included) {
+  for (const std::string_view prefix : {"hwy/", "sys/", "cuda", "cooperative_groups", "mma.h"}) {
+    if (included.starts_with(prefix)) return true;
+  }
+  return included.find('/') == std::string::npos;
+}
+
+struct Include {
+  int line = 0;
+  bool quoted = false;
+  std::string path;
+};
+
+std::vector<Include> IncludesOf(const fs::path& file) {
+  static const std::regex kPattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> includes;
+  std::ifstream stream(file);
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    std::smatch match;
+    if (std::regex_search(line, match, kPattern)) {
+      includes.push_back({number, match[1] == "\"", match[2]});
+    }
+  }
+  return includes;
+}
+
+// A file, as its path from the root, and what it includes.
+using Sources = std::map<std::string, std::vector<Include>>;
+
+Sources SourcesOf(const fs::path& root) {
+  Sources sources;
+  for (const auto& [folder, allowed] : kMayInclude) {
+    if (!fs::exists(root / folder)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file() || !IsSource(entry.path())) continue;
+      sources[fs::relative(entry.path(), root).generic_string()] = IncludesOf(entry.path());
+    }
+  }
+  return sources;
+}
+
+// Headers of common that include LibTorch, and so bring it to whoever includes them.
+std::set<std::string> TorchHeaders(const Sources& sources) {
+  std::set<std::string> headers;
+  for (const auto& [file, includes] : sources) {
+    if (!file.starts_with("common/") || !file.ends_with(".h")) continue;
+    for (const Include& include : includes) {
+      if (IsLibTorch(include.path)) headers.insert(file);
+    }
+  }
+  return headers;
+}
+
+// Empty if the include keeps the rules, else what is wrong with it. `with_torch`: the files that
+// may see LibTorch.
+std::string WhatIsWrong(const std::string& file, const Include& include,
+                        const std::set<std::string>& with_torch,
+                        const std::set<std::string>& torch_headers) {
+  const std::string folder = file.substr(0, file.find('/'));
+  if (IsLibTorch(include.path) || torch_headers.contains(include.path)) {
+    return with_torch.contains(file) ? "" : "only the files compiled with LibTorch may";
+  }
+  if (!include.quoted) {
+    return folder == "sparse_ops" && !IsKnownToSparseOps(include.path)
+               ? "sparse_ops knows no other library"
+               : "";
+  }
+  const std::string target = include.path.substr(0, include.path.find('/'));
+  if (!kMayInclude.contains(target)) return "includes are written from the root";
+  if (!kMayInclude.at(folder).contains(target)) return folder + " must not know " + target;
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> IncludeViolations(const fs::path& root,
+                                           const std::set<std::string>& torch_sources,
+                                           int* checked) {
+  const Sources sources = SourcesOf(root);
+  const std::set<std::string> torch_headers = TorchHeaders(sources);
+  std::set<std::string> with_torch = torch_sources;
+  with_torch.insert(torch_headers.begin(), torch_headers.end());
+
+  *checked = static_cast<int>(sources.size());
+  std::vector<std::string> violations;
+  for (const auto& [file, includes] : sources) {
+    for (const Include& include : includes) {
+      const std::string wrong = WhatIsWrong(file, include, with_torch, torch_headers);
+      if (wrong.empty()) continue;
+      violations.push_back(file + ":" + std::to_string(include.line) + " includes " + include.path +
+                           ": " + wrong);
+    }
+  }
+  return violations;
+}
+
+std::set<std::string> TorchSources(const fs::path& root) {
+  std::ifstream stream(root / "common" / "CMakeLists.txt");
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  static const std::regex kList(R"(set\(torch_sources\s+([^)]*)\))");
+  std::set<std::string> sources;
+  std::smatch match;
+  if (!std::regex_search(text, match, kList)) return sources;
+  std::istringstream names(match[1].str());
+  for (std::string name; names >> name;) sources.insert("common/" + name);
+  return sources;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_TESTS_HOUSE_INCLUDE_RULES_H_
+#define CACHEINF_TESTS_HOUSE_INCLUDE_RULES_H_
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cacheinf {
+
+// Which folder may know which, checked in every source and header below `root`:
+//   client, server -> profiler, scheduler -> common -> sparse_ops;
+//   sparse_ops includes nothing but itself, Highway, CUDA and the standard library;
+//   LibTorch is included only by `torch_sources` (paths from `root`), and by headers of common that
+//   only they include;
+//   every include is written from the root, never relative to the file.
+// Gives a sentence for each include that breaks a rule, and counts the files in `*checked`.
+std::vector<std::string> IncludeViolations(const std::filesystem::path& root,
+                                           const std::set<std::string>& torch_sources,
+                                           int* checked);
+
+// The files that common/CMakeLists.txt compiles with LibTorch, as paths from `root`.
+std::set<std::string> TorchSources(const std::filesystem::path& root);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_HOUSE_INCLUDE_RULES_H_

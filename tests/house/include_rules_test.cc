@@ -1,0 +1,117 @@
+#include "tests/house/include_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
+  const fs::path root = CACHEINF_SOURCE_DIR;
+  int checked = 0;
+  const auto violations = IncludeViolations(root, TorchSources(root), &checked);
+  EXPECT_TRUE(violations.empty()) << Joined(violations);
+  EXPECT_GT(checked, 20);
+}
+
+TEST(IncludeRulesTest, FindsTheListOfFilesCompiledWithLibTorch) {
+  const auto sources = TorchSources(CACHEINF_SOURCE_DIR);
+  EXPECT_TRUE(sources.contains("common/exec/torch_module.cc"));
+  for (const std::string& source : sources) {
+    EXPECT_TRUE(fs::exists(fs::path(CACHEINF_SOURCE_DIR) / source)) << source;
+  }
+}
+
+// A tree of one file with one include, in a folder of its own.
+class PlantedIncludeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(testing::TempDir()) /
+            ("include_rules_" +
+             std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void Plant(const std::string& file, const std::string& include) {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << "#include " << include << "\n";
+  }
+
+  std::vector<std::string> Check(int expected_files) {
+    int checked = 0;
+    auto violations = IncludeViolations(root_, {"common/exec/torch_call.cc"}, &checked);
+    EXPECT_EQ(checked, expected_files);
+    return violations;
+  }
+
+  std::vector<std::string> CheckOne(const std::string& file, const std::string& include) {
+    fs::remove_all(root_);
+    Plant(file, include);
+    return Check(1);
+  }
+
+ private:
+  fs::path root_;
+};
+
+TEST_F(PlantedIncludeTest, EveryWrongDirectionIsFound) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"sparse_ops/a.h", "\"common/model/graph.h\""},
+      {"common/model/a.cc", "\"profiler/machine.h\""},
+      {"common/model/a.cc", "\"client/robot.h\""},
+      {"profiler/a.cc", "\"scheduler/planner.h\""},
+      {"scheduler/a.cc", "\"profiler/measure.h\""},
+      {"profiler/a.cc", "\"client/robot.h\""},
+      {"client/a.cc", "\"server/server.h\""},
+      {"server/deep/er/a.h", "\"client/robot.h\""},
+      {"client/a.cc", "\"robot.h\""},
+      {"client/a.cc", "\"../common/model/graph.h\""},
+      {"sparse_ops/a.cc", "<opencv2/core.hpp>"},
+      {"sparse_ops/a.cc", "<nlohmann/json.hpp>"},
+      {"sparse_ops/a.cc", "<torch/script.h>"},
+      {"common/exec/a.cc", "<torch/script.h>"},
+      {"client/a.h", "<ATen/ATen.h>"},
+  };
+  for (const auto& [file, include] : wrong) {
+    EXPECT_EQ(CheckOne(file, include).size(), 1u) << file << " " << include;
+  }
+}
+
+TEST_F(PlantedIncludeTest, EveryRightDirectionPasses) {
+  const std::pair<const char*, const char*> right[] = {
+      {"sparse_ops/a.h", "\"sparse_ops/views.h\""},
+      {"sparse_ops/a.cc", "<hwy/highway.h>"},
+      {"sparse_ops/a.cu", "<cuda_runtime_api.h>"},
+      {"common/a.cc", "\"sparse_ops/views.h\""},
+      {"common/a.cc", "<opencv2/core.hpp>"},
+      {"common/exec/torch_call.cc", "<torch/script.h>"},
+      {"client/a.cc", "\"profiler/machine.h\""},
+      {"server/a.cc", "\"scheduler/planner.h\""},
+  };
+  for (const auto& [file, include] : right) {
+    EXPECT_TRUE(CheckOne(file, include).empty()) << file << " " << include;
+  }
+}
+
+TEST_F(PlantedIncludeTest, AHeaderThatBringsLibTorchStaysAmongTheFilesCompiledWithIt) {
+  Plant("common/exec/importer.h", "<torch/script.h>");
+  Plant("common/exec/torch_call.cc", "\"common/exec/importer.h\"");
+  EXPECT_TRUE(Check(2).empty());
+  Plant("common/exec/executor.cc", "\"common/exec/importer.h\"");
+  EXPECT_EQ(Check(3).size(), 1u);
+}
+
+}  // namespace
+}  // namespace cacheinf
