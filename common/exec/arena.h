@@ -1,0 +1,38 @@
+#ifndef CACHEINF_COMMON_EXEC_ARENA_H_
+#define CACHEINF_COMMON_EXEC_ARENA_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cacheinf {
+
+// Every buffer starts at a multiple of this many floats (64 bytes).
+inline constexpr size_t kArenaAlignmentFloats = 16;
+
+// A buffer that an arena must hold.
+struct BufferRequest {
+  size_t floats = 0;
+  // The steps at which its numbers matter: written at the first, read for the last time at the
+  // last.
+  int first_step = 0;
+  int last_step = 0;
+  // Its memory is never given to another buffer, whatever the steps.
+  bool persistent = false;
+};
+
+struct ArenaPlan {
+  std::vector<size_t> offsets;  // in floats, one a request
+  size_t floats = 0;            // of the whole arena
+  size_t persistent_floats = 0;
+  // No plan can be smaller: the persistent buffers and the largest sum of the others at one step.
+  size_t lower_bound_floats = 0;
+};
+
+// Lays buffers into one arena so that no two of them overlap both in memory and in time. The
+// largest are placed first, each into the tightest gap. Equal requests give equal plans.
+ArenaPlan PlanArena(std::span<const BufferRequest> requests);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_ARENA_H_
