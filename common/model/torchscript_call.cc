@@ -1,12 +1,28 @@
 // Arguments of a TorchScript call as the converters ask for them.
 
-#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/model/torchscript_importer.h"
 
 namespace cacheinf::torchscript {
+
+int ToInt(int64_t number) {
+  if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max()) {
+    throw InputError("an attribute of " + std::to_string(number));
+  }
+  return static_cast<int>(number);
+}
+
+Converter FindConverter(std::string_view name) {
+  for (const std::span<const NamedConverter> table : {ComputingConverters(), MovingConverters()}) {
+    for (const NamedConverter& entry : table) {
+      if (entry.name == name) return entry.converter;
+    }
+  }
+  return nullptr;
+}
 
 Call::Call(Importer& importer, const torch::jit::Node& node, std::vector<Slot> arguments)
     : importer_(importer), node_(node), arguments_(std::move(arguments)) {}

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -87,6 +88,21 @@ class Call {
 // Translates one operator into ours: a tensor, or a collection for several results.
 // Nothing: this form of the operator is not in our set, so it stays a LibTorch call.
 using Converter = std::optional<Slot> (*)(Call& call);
+
+// What converters return for a form of their operator that is not in our set.
+inline constexpr std::nullopt_t kStaysForeign = std::nullopt;
+
+// REQUIRES: fits an int; throws InputError if not.
+int ToInt(int64_t number);
+
+struct NamedConverter {
+  std::string_view name;
+  Converter converter;
+};
+
+// The operators that compute, and those that only move numbers or name them anew.
+std::span<const NamedConverter> ComputingConverters();
+std::span<const NamedConverter> MovingConverters();
 
 // Converter of an operator by its name ("aten::conv2d", in-place names without their underscore),
 // or null.
