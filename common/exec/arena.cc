@@ -7,10 +7,6 @@
 namespace cacheinf {
 namespace {
 
-size_t Aligned(size_t floats) {
-  return (floats + kArenaAlignmentFloats - 1) / kArenaAlignmentFloats * kArenaAlignmentFloats;
-}
-
 bool MeetInTime(const BufferRequest& a, const BufferRequest& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
@@ -19,8 +15,8 @@ size_t LargestSumAtOneStep(std::span<const BufferRequest> requests) {
   std::map<int, ptrdiff_t> change_at_step;
   for (const BufferRequest& request : requests) {
     if (request.persistent) continue;
-    change_at_step[request.first_step] += static_cast<ptrdiff_t>(Aligned(request.floats));
-    change_at_step[request.last_step + 1] -= static_cast<ptrdiff_t>(Aligned(request.floats));
+    change_at_step[request.first_step] += static_cast<ptrdiff_t>(AlignedFloats(request.floats));
+    change_at_step[request.last_step + 1] -= static_cast<ptrdiff_t>(AlignedFloats(request.floats));
   }
   ptrdiff_t sum = 0;
   ptrdiff_t largest = 0;
@@ -44,7 +40,7 @@ class SharedBuffers {
     for (const Placed& placed : placed_) {
       if (!MeetInTime(request, requests_[placed.request])) continue;
       const size_t gap = placed.begin > gap_begin ? placed.begin - gap_begin : 0;
-      if (gap >= Aligned(request.floats) && gap < best_gap) {
+      if (gap >= AlignedFloats(request.floats) && gap < best_gap) {
         best_gap = gap;
         best_offset = gap_begin;
       }
@@ -54,7 +50,7 @@ class SharedBuffers {
   }
 
   void Place(size_t request, size_t offset) {
-    const Placed placed{offset, offset + Aligned(requests_[request].floats), request};
+    const Placed placed{offset, offset + AlignedFloats(requests_[request].floats), request};
     const auto position =
         std::upper_bound(placed_.begin(), placed_.end(), placed,
                          [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
@@ -85,7 +81,7 @@ ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
   for (size_t i = 0; i < requests.size(); ++i) {
     if (requests[i].persistent) {
       plan.offsets[i] = plan.persistent_floats;
-      plan.persistent_floats += Aligned(requests[i].floats);
+      plan.persistent_floats += AlignedFloats(requests[i].floats);
     } else {
       shared.push_back(i);
     }

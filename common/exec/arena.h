@@ -10,6 +10,11 @@ namespace cacheinf {
 // Every buffer starts at a multiple of this many floats (64 bytes).
 inline constexpr size_t kArenaAlignmentFloats = 16;
 
+// The floats that a buffer takes up.
+constexpr size_t AlignedFloats(size_t floats) {
+  return (floats + kArenaAlignmentFloats - 1) / kArenaAlignmentFloats * kArenaAlignmentFloats;
+}
+
 // A buffer that an arena must hold.
 struct BufferRequest {
   size_t floats = 0;

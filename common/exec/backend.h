@@ -36,7 +36,10 @@ class Backend {
   virtual size_t ScratchFloats(int handle) const = 0;
 
   // Computes `rows` of the outputs (all of them, if the operator is not local). `inputs` holds
-  // every input of the operator, constants included. Does not allocate.
+  // every input of the operator: weights and the like (IsParameter of operator_call.h) on the host
+  // as the graph has them, all others in the device's memory, where maps lie channels-last and may
+  // be strided, and other tensors lie contiguous. What is concatenated may lie in its place in the
+  // output already, and is left alone then. Does not allocate.
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
                    std::span<const TensorView> outputs, Range rows, float* scratch) = 0;
 
@@ -44,6 +47,9 @@ class Backend {
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
 };
+
+// Memory of this machine as Backend::Allocate gives it, all zero.
+Backend::Memory AllocateOnHost(size_t floats);
 
 }  // namespace cacheinf
 

@@ -12,21 +12,30 @@
 namespace cacheinf {
 
 struct ExecutorOptions {
-  // Values whose buffers are shared with no other value and keep their numbers from frame to frame.
-  // Graph inputs and outputs always are.
+  // Values whose memory is given to no other value, so that they keep their numbers from frame to
+  // frame. Graph inputs and outputs always are. (What is concatenated in such a value may still be
+  // computed where it stands there.)
   std::vector<ValueId> persistent;
+  // Every value, each in a buffer of its own.
   bool all_persistent = false;
 };
 
 struct MemoryReport {
-  size_t arena_bytes = 0;       // what the executor allocated for activations
-  size_t activation_bytes = 0;  // the sum of all activations, each in a buffer of its own
-  size_t persistent_bytes = 0;  // the part of the arena that is never shared
+  size_t arena_bytes = 0;        // what the executor allocated for activations
+  size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
+  size_t persistent_bytes = 0;   // the part of the arena that is never shared
+  size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
+  size_t constant_bytes = 0;     // copies of the constants that operators work on, beside the arena
   size_t scratch_bytes = 0;
 };
 
-// Runs a graph on a backend. Everything is laid out and prepared in the constructor; Run allocates
-// nothing.
+// Runs a graph on a backend. Everything is laid out and prepared in the constructor; after it, only
+// LibTorch's operators allocate.
+//
+// Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend on the
+// graph inputs alone: not on the threads, the rows of a call, the layout in memory, or the frames
+// before. So Run(rows) gives the bits of Run() in these rows. (Foreign operators, run by LibTorch,
+// are outside the promise.)
 class Executor {
  public:
   // `graph` has been validated. Throws InputError when the backend cannot run one of its operators.
@@ -36,18 +45,26 @@ class Executor {
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;
 
-  // Copies a graph input in. REQUIRES: the dims of that input.
+  // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
 
   void Run();
 
-  // Only these rows of each operator; what they need must be there (see RowsNeeded).
+  // Only these rows of each operator; what they need must be there (see RowsNeeded). Of an operator
+  // that is not local, all rows if any.
+  // REQUIRES: as many ranges as operators, each within the operator's rows.
   void Run(const RowPlan& rows);
 
-  // Copies a graph output out. REQUIRES: the dims of that output.
+  // Some rows of one operator. REQUIRES: as above.
+  void RunOperator(OpId op, Range rows);
+
+  // Copies a graph output out. Throws std::invalid_argument if the dims are not those of that
+  // output.
   void GetOutput(size_t index, const TensorView& host) const;
 
-  // Where a value lies, in the backend's memory. REQUIRES: the value is not a constant.
+  // Where a value lies, in the backend's memory. Its numbers are there from the time that its
+  // producer has run until its last reader has; if it is persistent, until its producer runs again.
+  // REQUIRES: the value is not a constant.
   TensorView view(ValueId value) const;
 
   const Graph& graph() const;

@@ -52,8 +52,7 @@ TEST(ArenaTest, SizeLiesBetweenLowerBoundAndSum) {
     const ArenaPlan plan = PlanArena(requests);
     size_t sum = 0;
     for (const BufferRequest& request : requests) {
-      sum += (request.floats + kArenaAlignmentFloats - 1) / kArenaAlignmentFloats *
-             kArenaAlignmentFloats;
+      sum += AlignedFloats(request.floats);
     }
     EXPECT_LE(plan.lower_bound_floats, plan.floats);
     EXPECT_LE(plan.floats, sum);

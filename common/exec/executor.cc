@@ -1,0 +1,151 @@
+#include "common/exec/executor.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "common/exec/layout.h"
+#include "common/exec/operator_call.h"
+
+namespace cacheinf {
+namespace {
+
+// An operator, ready to run.
+struct Step {
+  int handle = kNone;  // kNone: done by placement
+  Range all_rows;
+  bool is_local = false;
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+};
+
+void CheckDims(const ConstTensorView& host, const ConstTensorView& own, const Value& value) {
+  if (host.rank != own.rank || host.dims != own.dims) {
+    throw std::invalid_argument("'" + value.name + "' has shape " + ToString(value.shape) +
+                                ", not that of the given tensor");
+  }
+}
+
+}  // namespace
+
+struct Executor::State {
+  State(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+        const ExecutorOptions& options)
+      : graph(std::move(graph)),
+        backend(std::move(backend)),
+        layout(PlanLayout(*this->graph, options.persistent, options.all_persistent)),
+        arena(this->backend->Allocate(layout.arena_floats)) {
+    CopyConstantsIn();
+    PrepareSteps();
+    FillReport();
+  }
+
+  TensorView ViewOf(ValueId value) const {
+    return cacheinf::ViewOf(*graph, layout, value, arena.get());
+  }
+
+  void CopyConstantsIn() {
+    for (ValueId id = 0; id < static_cast<ValueId>(graph->values.size()); ++id) {
+      const Value& value = graph->value(id);
+      if (!value.is_constant() || !layout.places[id].exists) continue;
+      backend->CopyIn(value.constant.view(), ViewOf(id));
+    }
+  }
+
+  void PrepareSteps() {
+    size_t scratch_floats = 0;
+    for (size_t id = 0; id < graph->operators.size(); ++id) {
+      const Operator& op = graph->operators[id];
+      Step step;
+      step.all_rows = {0, RowCount(*graph, op)};
+      step.is_local = IsLocal(*graph, op);
+      for (size_t i = 0; i < op.inputs.size(); ++i) step.inputs.push_back(InputView(op, i));
+      for (ValueId output : op.outputs) step.outputs.push_back(ViewOf(output));
+      if (!layout.is_done_by_placement[id]) {
+        step.handle = backend->Prepare(*graph, op);
+        scratch_floats = std::max(scratch_floats, backend->ScratchFloats(step.handle));
+      }
+      steps.push_back(std::move(step));
+    }
+    scratch = backend->Allocate(scratch_floats);
+    memory.scratch_bytes = scratch_floats * sizeof(float);
+  }
+
+  ConstTensorView InputView(const Operator& op, size_t input) const {
+    const ValueId id = op.inputs[input];
+    return IsParameter(op, input) ? graph->value(id).constant.view() : ViewOf(id);
+  }
+
+  void FillReport() {
+    const size_t constant_floats = layout.constant_floats;
+    memory.arena_bytes = (layout.arena_floats - constant_floats) * sizeof(float);
+    memory.persistent_bytes = (layout.persistent_floats - constant_floats) * sizeof(float);
+    memory.lower_bound_bytes = (layout.lower_bound_floats - constant_floats) * sizeof(float);
+    memory.constant_bytes = constant_floats * sizeof(float);
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) continue;
+      memory.activation_bytes += static_cast<size_t>(ElementCount(value.shape)) * sizeof(float);
+    }
+  }
+
+  void Run(const Step& step, Range rows) {
+    if (step.handle == kNone || rows.empty()) return;
+    backend->Run(step.handle, step.inputs, step.outputs, step.is_local ? rows : step.all_rows,
+                 scratch.get());
+  }
+
+  // What is freed last is declared first: the backend must outlive the memory it gave.
+  std::shared_ptr<const Graph> graph;
+  std::unique_ptr<Backend> backend;
+  Layout layout;
+  Backend::Memory arena;
+  Backend::Memory scratch;
+  std::vector<Step> steps;
+  MemoryReport memory;
+};
+
+Executor::Executor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+                   const ExecutorOptions& options)
+    : state_(std::make_unique<State>(std::move(graph), std::move(backend), options)) {}
+
+Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+void Executor::SetInput(size_t index, const ConstTensorView& host) {
+  const ValueId id = state_->graph->inputs.at(index);
+  const TensorView own = state_->ViewOf(id);
+  CheckDims(host, own, state_->graph->value(id));
+  state_->backend->CopyIn(host, own);
+}
+
+void Executor::Run() {
+  for (const Step& step : state_->steps) state_->Run(step, step.all_rows);
+}
+
+void Executor::Run(const RowPlan& rows) {
+  if (rows.size() != state_->steps.size()) {
+    throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
+                                std::to_string(state_->steps.size()) + " operators");
+  }
+  for (size_t i = 0; i < rows.size(); ++i) state_->Run(state_->steps[i], rows[i]);
+}
+
+void Executor::RunOperator(OpId op, Range rows) {
+  state_->Run(state_->steps.at(static_cast<size_t>(op)), rows);
+}
+
+void Executor::GetOutput(size_t index, const TensorView& host) const {
+  const ValueId id = state_->graph->outputs.at(index);
+  const TensorView own = state_->ViewOf(id);
+  CheckDims(host, own, state_->graph->value(id));
+  state_->backend->CopyOut(own, host);
+}
+
+TensorView Executor::view(ValueId value) const { return state_->ViewOf(value); }
+const Graph& Executor::graph() const { return *state_->graph; }
+Backend& Executor::backend() { return *state_->backend; }
+const MemoryReport& Executor::memory() const { return state_->memory; }
+
+}  // namespace cacheinf

@@ -1,0 +1,248 @@
+#include "common/exec/layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/exec/arena.h"
+#include "common/exec/operator_call.h"
+
+namespace cacheinf {
+namespace {
+
+using Strides = std::array<int64_t, TensorView::kMaxRank>;
+
+Strides OwnStrides(const Shape& shape) {
+  if (shape.size() == 4) {
+    return {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
+  }
+  Strides strides = {};
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+// Whether the memory holds the numbers in the order of the dimensions, without gaps.
+bool LiesInLogicalOrder(const Shape& shape, const Strides& strides) {
+  int64_t expected = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+class LayoutPlanner {
+ public:
+  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent)
+      : graph_(graph),
+        is_needed_(graph.values.size(), false),
+        keeps_buffer_(graph.values.size(), all_persistent),
+        spots_(graph.values.size()) {
+    FindNeeded();
+    FindKeepers(persistent);
+  }
+
+  Layout Plan() {
+    PlaceConcatenated();
+    PlaceOthers();
+    Layout layout;
+    for (const Operator& op : graph_.operators) {
+      layout.is_done_by_placement.push_back(IsDoneByPlacement(op));
+    }
+    LayOutBuffers(layout);
+    return layout;
+  }
+
+ private:
+  // Where a value lies: in a buffer, either its own or that of the value it is a view of.
+  struct Spot {
+    int buffer = kNone;  // kNone: not placed yet
+    ValueId viewed = kNone;
+    int64_t offset = 0;  // in floats, from the start of the buffer
+    Strides strides = {};
+  };
+
+  void FindNeeded() {
+    for (size_t id = 0; id < graph_.values.size(); ++id) {
+      is_needed_[id] = !graph_.values[id].is_constant();
+    }
+    for (const Operator& op : graph_.operators) {
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        if (!IsParameter(op, i)) is_needed_[op.inputs[i]] = true;
+      }
+    }
+    for (ValueId id : graph_.outputs) is_needed_[id] = true;
+  }
+
+  void FindKeepers(const std::vector<ValueId>& persistent) {
+    for (ValueId id : persistent) keeps_buffer_[id] = true;
+    for (ValueId id : graph_.outputs) keeps_buffer_[id] = true;
+    for (size_t id = 0; id < graph_.values.size(); ++id) {
+      if (graph_.values[id].producer == kNone) keeps_buffer_[id] = true;
+    }
+  }
+
+  const Shape& ShapeOf(ValueId value) const { return graph_.value(value).shape; }
+  bool IsPlaced(ValueId value) const { return spots_[value].buffer != kNone; }
+  bool IsChannelConcat(const Operator& op) const {
+    const auto* concat = op.As<op::Concat>();
+    return concat != nullptr && concat->axis == 1 && graph_.value(op.outputs[0]).is_map();
+  }
+
+  void GiveOwnBuffer(ValueId value) {
+    spots_[value] = {static_cast<int>(buffer_count_++), kNone, 0, OwnStrides(ShapeOf(value))};
+  }
+
+  void View(ValueId value, ValueId viewed, int64_t offset, const Strides& strides) {
+    const Spot& base = spots_[viewed];
+    spots_[value] = {base.buffer, viewed, base.offset + offset, strides};
+  }
+
+  // The last concatenation first, so that one that is concatenated itself has its place when its
+  // inputs need it.
+  void PlaceConcatenated() {
+    for (size_t id = graph_.operators.size(); id-- > 0;) {
+      const Operator& op = graph_.operators[id];
+      if (!IsChannelConcat(op)) continue;
+      const ValueId whole = op.outputs[0];
+      if (!IsPlaced(whole)) GiveOwnBuffer(whole);
+      int64_t channel = 0;
+      for (ValueId part : op.inputs) {
+        if (!keeps_buffer_[part] && !IsPlaced(part)) {
+          View(part, whole, channel, spots_[whole].strides);
+        }
+        channel += ShapeOf(part)[1];
+      }
+    }
+  }
+
+  void PlaceOthers() {
+    for (ValueId id = 0; id < static_cast<ValueId>(graph_.values.size()); ++id) {
+      if (is_needed_[id] && graph_.value(id).producer == kNone) GiveOwnBuffer(id);
+    }
+    for (const Operator& op : graph_.operators) {
+      for (ValueId output : op.outputs) {
+        if (IsPlaced(output)) continue;
+        if (keeps_buffer_[output] || !TryToViewInput(op)) GiveOwnBuffer(output);
+      }
+    }
+  }
+
+  bool TryToViewInput(const Operator& op) {
+    if (op.As<op::Reshape>()) return TryToViewReshaped(op.inputs[0], op.outputs[0]);
+    if (const auto* slice = op.As<op::Slice>()) {
+      return TryToViewSlice(*slice, op.inputs[0], op.outputs[0]);
+    }
+    return false;
+  }
+
+  bool TryToViewReshaped(ValueId input, ValueId output) {
+    const Strides strides = OwnStrides(ShapeOf(output));
+    if (!LiesInLogicalOrder(ShapeOf(input), spots_[input].strides) ||
+        !LiesInLogicalOrder(ShapeOf(output), strides)) {
+      return false;
+    }
+    View(output, input, 0, strides);
+    return true;
+  }
+
+  bool TryToViewSlice(const op::Slice& slice, ValueId input, ValueId output) {
+    // A small slice that is needed for long would keep a large buffer from being used again.
+    constexpr int64_t kLargestRatio = 4;
+    const bool is_large =
+        ElementCount(ShapeOf(output)) * kLargestRatio >= ElementCount(ShapeOf(input));
+    if (!graph_.value(output).is_map() || slice.steps[1] != 1 || !is_large) return false;
+    Strides strides = spots_[input].strides;
+    int64_t offset = 0;
+    for (size_t i = 0; i < slice.starts.size(); ++i) {
+      offset += slice.starts[i] * strides[i];
+      strides[i] *= slice.steps[i];
+    }
+    View(output, input, offset, strides);
+    return true;
+  }
+
+  bool IsDoneByPlacement(const Operator& op) const {
+    if (op.As<op::Reshape>() || op.As<op::Slice>()) {
+      return spots_[op.outputs[0]].viewed == op.inputs[0];
+    }
+    if (!IsChannelConcat(op)) return false;
+    int64_t offset = spots_[op.outputs[0]].offset;
+    for (ValueId part : op.inputs) {
+      if (spots_[part].viewed != op.outputs[0] || spots_[part].offset != offset) return false;
+      offset += ShapeOf(part)[1];
+    }
+    return true;
+  }
+
+  void LayOutBuffers(Layout& layout) const {
+    const ArenaPlan plan = PlanArena(BufferRequests());
+    layout.places.resize(graph_.values.size());
+    for (size_t id = 0; id < graph_.values.size(); ++id) {
+      const Spot& spot = spots_[id];
+      if (spot.buffer == kNone) continue;
+      layout.places[id] = {true, plan.offsets[spot.buffer] + static_cast<size_t>(spot.offset),
+                           spot.strides};
+      if (graph_.values[id].is_constant()) {
+        layout.constant_floats += AlignedFloats(graph_.values[id].constant.count());
+      }
+    }
+    layout.arena_floats = plan.floats;
+    layout.persistent_floats = plan.persistent_floats;
+    layout.lower_bound_floats = plan.lower_bound_floats;
+  }
+
+  // A buffer lives from the first time that one of the values in it is computed to the last time
+  // that one of them is read.
+  std::vector<BufferRequest> BufferRequests() const {
+    std::vector<BufferRequest> requests(buffer_count_);
+    for (size_t id = 0; id < graph_.values.size(); ++id) {
+      const Spot& spot = spots_[id];
+      if (spot.buffer == kNone || spot.viewed != kNone) continue;
+      BufferRequest& request = requests[spot.buffer];
+      request.floats = static_cast<size_t>(ElementCount(graph_.values[id].shape));
+      request.persistent = keeps_buffer_[id];
+      request.first_step = request.last_step = std::max(graph_.values[id].producer, 0);
+    }
+    for (size_t step = 0; step < graph_.operators.size(); ++step) {
+      for (const std::vector<ValueId>* values :
+           {&graph_.operators[step].inputs, &graph_.operators[step].outputs}) {
+        for (ValueId id : *values) {
+          if (!IsPlaced(id)) continue;
+          BufferRequest& request = requests[spots_[id].buffer];
+          request.first_step = std::min(request.first_step, static_cast<int>(step));
+          request.last_step = std::max(request.last_step, static_cast<int>(step));
+        }
+      }
+    }
+    return requests;
+  }
+
+  const Graph& graph_;
+  std::vector<bool> is_needed_;
+  std::vector<bool> keeps_buffer_;
+  std::vector<Spot> spots_;
+  size_t buffer_count_ = 0;
+};
+
+}  // namespace
+
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent) {
+  return LayoutPlanner(graph, persistent, all_persistent).Plan();
+}
+
+TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena) {
+  const Shape& shape = graph.value(value).shape;
+  const ValuePlace& place = layout.places[value];
+  TensorView view;
+  view.data = arena + place.offset;
+  view.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), view.dims.begin());
+  view.strides = place.strides;
+  return view;
+}
+
+}  // namespace cacheinf

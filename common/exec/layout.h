@@ -1,0 +1,48 @@
+#ifndef CACHEINF_COMMON_EXEC_LAYOUT_H_
+#define CACHEINF_COMMON_EXEC_LAYOUT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/model/graph.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// Where a value lies in the arena.
+struct ValuePlace {
+  bool exists = false;  // false: a constant that only parametrises operators
+  size_t offset = 0;    // in floats
+  std::array<int64_t, TensorView::kMaxRank> strides = {};
+};
+
+// Every value of a graph laid into one arena: maps channels-last, others in the order of their
+// dimensions. Values whose numbers need not be kept share memory, and numbers are not copied where
+// a view will do:
+//   - a map that is concatenated over channels is computed where it stands in the concatenation;
+//   - a reshape that keeps the order in memory, and a slice of a map, is a view of its input.
+// So maps may be strided; all other values are contiguous.
+struct Layout {
+  std::vector<ValuePlace> places;  // one a value
+  // One an operator: its outputs are where they belong without its being run.
+  std::vector<bool> is_done_by_placement;
+
+  size_t arena_floats = 0;  // everything
+  size_t constant_floats = 0;
+  size_t persistent_floats = 0;   // constants included
+  size_t lower_bound_floats = 0;  // ArenaPlan::lower_bound_floats
+};
+
+// Constants that operators work on, graph inputs, graph outputs and `persistent` values keep their
+// memory to themselves, but for the values that are concatenated in them and views of them. With
+// `all_persistent`, every value has a buffer of its own and each operator is run.
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent);
+
+// The view of a value in an arena. REQUIRES: its place exists.
+TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_LAYOUT_H_
