@@ -1,0 +1,59 @@
+#include "common/config/model_setup.h"
+
+#include "common/model/decode.h"
+
+namespace cacheinf {
+namespace {
+
+PictureSpec ToPictureSpec(const PreprocessConfig& config) {
+  PictureSpec picture;
+  picture.width = config.width;
+  picture.height = config.height;
+  picture.fit = config.fit;
+  picture.channels = config.channels;
+  picture.border = static_cast<uint8_t>(config.border);
+  return picture;
+}
+
+DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
+  DecoderSpec decoder;
+  switch (config.kind) {
+    case DecoderConfig::Kind::kAuto:
+    case DecoderConfig::Kind::kRaw:
+      decoder.kind = DecoderSpec::Kind::kRaw;
+      break;
+    case DecoderConfig::Kind::kClassification:
+      decoder.kind = DecoderSpec::Kind::kClassification;
+      break;
+    case DecoderConfig::Kind::kSegmentation:
+      decoder.kind = DecoderSpec::Kind::kSegmentation;
+      break;
+    case DecoderConfig::Kind::kBoxes:
+      decoder.kind = DecoderSpec::Kind::kBoxes;
+      break;
+  }
+  const size_t scales = config.strides.size();
+  const size_t numbers = scales == 0 ? 0 : config.anchors.size() / scales;  // of each scale
+  for (size_t i = 0; i < scales; ++i) {
+    const auto begin = config.anchors.begin() + static_cast<std::ptrdiff_t>(i * numbers);
+    decoder.scales.push_back(
+        {config.strides[i],
+         std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(numbers))});
+  }
+  decoder.suppression.score_threshold = static_cast<float>(config.score_threshold);
+  decoder.suppression.overlap_threshold = static_cast<float>(config.overlap_threshold);
+  decoder.suppression.max_boxes = config.most_boxes;
+  return decoder;
+}
+
+}  // namespace
+
+void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {
+  if (graph.picture.width == 0) {
+    PrependPicture(graph, ToPictureSpec(config.preprocess),
+                   {config.preprocess.mean, config.preprocess.divisor, {}});
+  }
+  AppendDecoder(graph, ToDecoderSpec(config.decoder));
+}
+
+}  // namespace cacheinf
