@@ -16,7 +16,7 @@ struct AxisWindow {
                   // padding
     kTransposed,  // o reads i where i stride - pad + k dilation = o for some k < kernel
     kResize,      // the one, two or four taps of an interpolation
-    kReflect,     // o reads the reflection of o - pad
+    kReflect,     // o reads the reflection of o - pad (PaddedIndex of ops.h)
     kEdge,        // o reads o - pad, clamped
     kBroadcast,   // every o reads index 0
     kWhole,       // every o reads every i
@@ -28,7 +28,7 @@ struct AxisWindow {
   ResizeSpec resize;    // kResize
   bool is_rows = true;  // kResize: which of the two axes
 
-  // The definition of this struct, one pair at a time.
+  // The definition of this struct, one pair at a time; false for indices outside the sizes.
   bool Reads(int out, int in) const;
 
   // The smallest range that holds every input index that outputs of `out` read; empty if none.
