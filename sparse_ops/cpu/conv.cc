@@ -1,0 +1,345 @@
+#include "sparse_ops/cpu/conv.h"
+
+#include <algorithm>
+
+namespace cacheinf {
+namespace cpu {
+namespace {
+
+// While the weights stay in the second-level cache, a list of pixels is taken through all output
+// channels before the next; larger ones are read once for all pixels.
+constexpr size_t kCachedWeightBytes = 512 * 1024;
+
+// Below so many multiply-adds waking a second thread costs more than it brings.
+constexpr int64_t kParallelWork = 100'000;
+constexpr int kItemsPerThread = 4;
+
+int DivideUp(int a, int b) { return (a + b - 1) / b; }
+
+// The number of i >= 0 with first + i step < limit.
+int StepsBelow(int limit, int first, int step) {
+  return limit > first ? DivideUp(limit - first, step) : 0;
+}
+
+// Part `index` of `parts` equal ones of [0, size), in multiples of `grain`.
+Range Part(int size, int grain, int index, int parts) {
+  const int64_t grains = DivideUp(size, grain);
+  const int64_t begin = grains * index / parts * grain;
+  const int64_t end = grains * (index + 1) / parts * grain;
+  return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(end, size))};
+}
+
+// The tap of one axis that kernel index k is for output index `phase`, as an offset from the input
+// index that phase + 0 steps stands at; false if there is none.
+bool FindTap(const WindowAxis& axis, bool transposed, int phase, int k, int* tap) {
+  if (!transposed) {
+    *tap = k * axis.dilation - axis.pad_begin;
+    return true;
+  }
+  const int distance = phase + axis.pad_begin - k * axis.dilation;
+  if (distance % axis.stride != 0) return false;
+  *tap = distance / axis.stride;
+  return true;
+}
+
+float WeightOf(const ConvArgs& args, int output, int input_of_group, int kernel_tap) {
+  const int inputs = args.input.channels / args.spec.groups;
+  const int outputs = args.output.channels / args.spec.groups;
+  const int64_t kernel_size =
+      static_cast<int64_t>(args.spec.rows.kernel) * args.spec.columns.kernel;
+  const int64_t row =
+      args.spec.transposed
+          ? (output / outputs * inputs + input_of_group) * int64_t{outputs} + output % outputs
+          : int64_t{output} * inputs + input_of_group;
+  return args.weights[row * kernel_size + kernel_tap];
+}
+
+}  // namespace
+
+struct Conv::Frame {
+  ConstImageView input;
+  ConstImageView residual;
+  ImageView output;
+  Range rows;
+};
+
+struct Conv::WorkItem {
+  const Phase* phase;
+  // The phase's output pixels in these rows, image by image, row by row, are numbered from 0.
+  int first_grid_row;
+  int grid_rows;
+  int grid_columns;
+  Range pixels;
+  Range blocks;
+};
+
+// The memory of one list of pixels.
+struct Conv::ListStorage {
+  const float** inputs;  // [tap][kListPixels]
+  float* outputs[kListPixels];
+  const float* residuals[kListPixels];
+};
+
+Conv::Conv(const ConvArgs& args)
+    : kernels_(ChoosePixelKernels()),
+      in_channels_(args.input.channels),
+      out_channels_(args.output.channels),
+      is_depthwise_(args.spec.groups == in_channels_ && args.spec.groups == out_channels_),
+      zeros_(static_cast<size_t>(in_channels_)),
+      epilogue_{args.activation.function, ChooseFunction(args.activation.function.kind),
+                args.activation.slopes == nullptr ? nullptr : ChoosePRelu(),
+                args.activation_before_residual} {
+  if (args.spec.transposed) {
+    step_rows_ = args.spec.rows.stride;
+    step_columns_ = args.spec.columns.stride;
+  } else {
+    in_step_rows_ = args.spec.rows.stride;
+    in_step_columns_ = args.spec.columns.stride;
+  }
+  for (int row = 0; row < step_rows_; ++row) {
+    for (int column = 0; column < step_columns_; ++column) AddPhase(args, row, column);
+  }
+}
+
+void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
+  const ConvSpec& spec = args.spec;
+  Phase phase;
+  phase.first_row = row_phase;
+  phase.first_column = column_phase;
+  std::vector<int> kernel_taps;
+  for (int ky = 0; ky < spec.rows.kernel; ++ky) {
+    for (int kx = 0; kx < spec.columns.kernel; ++kx) {
+      Tap tap;
+      if (!FindTap(spec.rows, spec.transposed, row_phase, ky, &tap.row)) continue;
+      if (!FindTap(spec.columns, spec.transposed, column_phase, kx, &tap.column)) continue;
+      if (phase.taps.empty()) phase.smallest = phase.largest = tap;
+      phase.smallest = {std::min(phase.smallest.row, tap.row),
+                        std::min(phase.smallest.column, tap.column)};
+      phase.largest = {std::max(phase.largest.row, tap.row),
+                       std::max(phase.largest.column, tap.column)};
+      phase.taps.push_back(tap);
+      kernel_taps.push_back(ky * spec.columns.kernel + kx);
+    }
+  }
+  if (is_depthwise_) {
+    PackDepthwise(args, kernel_taps, phase);
+  } else {
+    PackBlocks(args, kernel_taps, phase);
+  }
+  phases_.push_back(std::move(phase));
+}
+
+void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase) {
+  const int groups = args.spec.groups;
+  const int inputs = in_channels_ / groups;
+  const int outputs = out_channels_ / groups;
+  const int vectors = DivideUp(outputs, kernels_.lanes);
+  const int blocks = DivideUp(vectors, kernels_.max_vectors);
+  const size_t padded_outputs = static_cast<size_t>(groups) * vectors * kernels_.lanes;
+  const bool is_first = bias_.empty() && slopes_.empty();
+  phase.weights = AlignedFloats(padded_outputs * inputs * kernel_taps.size());
+  if (is_first && args.bias != nullptr) bias_ = AlignedFloats(padded_outputs);
+  if (is_first && args.activation.slopes != nullptr) {
+    slopes_ = AlignedFloats(padded_outputs);
+  }
+
+  phase.weights_stay_cached =
+      padded_outputs * inputs * kernel_taps.size() * sizeof(float) <= kCachedWeightBytes;
+
+  float* weights = phase.weights.data();
+  size_t padded = 0;
+  for (int group = 0; group < groups; ++group) {
+    for (int b = 0; b < blocks; ++b) {
+      const Range part = Part(vectors, 1, b, blocks);
+      const int width = part.size() * kernels_.lanes;
+      ConvBlock block;
+      block.weights = weights;
+      block.vectors = part.size();
+      block.first_input = group * inputs;
+      block.inputs = inputs;
+      block.first_output = group * outputs + part.begin * kernels_.lanes;
+      block.outputs = std::min(width, outputs - part.begin * kernels_.lanes);
+      block.epilogue = epilogue_;
+      for (const int kernel_tap : kernel_taps) {
+        for (int input = 0; input < inputs; ++input) {
+          for (int i = 0; i < width; ++i) {
+            *weights++ = i < block.outputs
+                             ? WeightOf(args, block.first_output + i, input, kernel_tap)
+                             : 0.0f;
+          }
+        }
+      }
+      for (int i = 0; i < width; ++i) {
+        const int output = block.first_output + std::min(i, block.outputs - 1);
+        if (!bias_.empty()) bias_.data()[padded + i] = args.bias[output];
+        if (!slopes_.empty()) {
+          slopes_.data()[padded + i] =
+              args.activation.slopes[args.activation.one_slope ? 0 : output];
+        }
+      }
+      block.bias = bias_.empty() ? nullptr : bias_.data() + padded;
+      block.slopes = slopes_.empty() ? nullptr : slopes_.data() + padded;
+      padded += static_cast<size_t>(width);
+      phase.blocks.push_back(block);
+    }
+  }
+}
+
+void Conv::PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase) {
+  const int channels = out_channels_;
+  const int padded = DivideUp(channels, kernels_.lanes) * kernels_.lanes;
+  const auto fill = [&](float* to, auto value) {
+    for (int i = 0; i < padded; ++i) to[i] = i < channels ? value(i) : 0.0f;
+  };
+  phase.weights = AlignedFloats(static_cast<size_t>(padded) * kernel_taps.size());
+  for (size_t t = 0; t < kernel_taps.size(); ++t) {
+    fill(phase.weights.data() + t * static_cast<size_t>(padded),
+         [&](int channel) { return WeightOf(args, channel, 0, kernel_taps[t]); });
+  }
+  if (args.bias != nullptr && bias_.empty()) {
+    bias_ = AlignedFloats(static_cast<size_t>(padded));
+    fill(bias_.data(), [&](int channel) { return args.bias[channel]; });
+  }
+  if (args.activation.slopes != nullptr && slopes_.empty()) {
+    slopes_ = AlignedFloats(static_cast<size_t>(padded));
+    fill(slopes_.data(), [&](int channel) {
+      return args.activation.slopes[args.activation.one_slope ? 0 : channel];
+    });
+  }
+  phase.depthwise = {
+      phase.weights.data(), bias_.data(), slopes_.data(), channels, padded, epilogue_};
+}
+
+size_t Conv::ScratchFloats(int threads) const {
+  size_t taps = 0;
+  for (const Phase& phase : phases_) taps = std::max(taps, phase.taps.size());
+  const size_t pointers = taps * kListPixels * static_cast<size_t>(threads);
+  return pointers * sizeof(float*) / sizeof(float);
+}
+
+void Conv::Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
+               Range rows, ThreadPool& pool, float* scratch) const {
+  const Frame frame = {input, residual, output, rows};
+  const int blocks = is_depthwise_ ? 1 : static_cast<int>(phases_[0].blocks.size());
+  // Of the largest phase; the others differ by a row and a column at most.
+  const int pixels =
+      output.batch * DivideUp(rows.size(), step_rows_) * DivideUp(output.width, step_columns_);
+  const int64_t work = int64_t{pixels} * static_cast<int64_t>(phases_[0].taps.size()) *
+                       out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
+  const int wanted =
+      pool.threads() == 1 || work < kParallelWork ? 1 : pool.threads() * kItemsPerThread;
+  const int lists = DivideUp(pixels, kListPixels);
+  int pixel_parts = std::min(wanted, lists);
+  int block_parts = std::min(blocks, DivideUp(wanted, std::max(pixel_parts, 1)));
+  if (!phases_[0].weights_stay_cached) {
+    block_parts = std::min(blocks, wanted);
+    pixel_parts = std::min(lists, DivideUp(wanted, block_parts));
+  }
+  const int parts = pixel_parts * block_parts;
+
+  const size_t scratch_per_thread = ScratchFloats(1);
+  pool.ParallelFor(parts * static_cast<int>(phases_.size()), [&](int index, int thread) {
+    const Phase& phase = phases_[static_cast<size_t>(index / parts)];
+    const int first = StepsBelow(rows.begin, phase.first_row, step_rows_);
+    const int grid_rows = StepsBelow(rows.end, phase.first_row, step_rows_) - first;
+    const int grid_columns = StepsBelow(output.width, phase.first_column, step_columns_);
+    const int part = index % parts;
+    const WorkItem item = {
+        &phase,
+        first,
+        grid_rows,
+        grid_columns,
+        Part(output.batch * grid_rows * grid_columns, kListPixels, part % pixel_parts, pixel_parts),
+        Part(blocks, 1, part / pixel_parts, block_parts)};
+    RunItem(frame, item,
+            reinterpret_cast<const float**>(scratch +
+                                            static_cast<size_t>(thread) * scratch_per_thread));
+  });
+}
+
+void Conv::RunItem(const Frame& frame, const WorkItem& item, const float** taps) const {
+  ListStorage storage;
+  storage.inputs = taps;
+  const Phase& phase = *item.phase;
+  const int blocks_at_once = phase.weights_stay_cached ? item.blocks.size() : 1;
+  for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
+    for (int pixel = item.pixels.begin; pixel < item.pixels.end; pixel += kListPixels) {
+      const int count = std::min(kListPixels, item.pixels.end - pixel);
+      const PixelList list = MakeList(frame, item, pixel, count, storage);
+      if (is_depthwise_) {
+        kernels_.depthwise(phase.depthwise, list);
+        continue;
+      }
+      for (int b = block; b < block + blocks_at_once; ++b) {
+        kernels_.conv(phase.blocks[static_cast<size_t>(b)], list);
+      }
+    }
+  }
+}
+
+PixelList Conv::MakeList(const Frame& frame, const WorkItem& item, int first_pixel, int count,
+                         ListStorage& storage) const {
+  const Phase& phase = *item.phase;
+  int column = first_pixel % item.grid_columns;
+  int row = first_pixel / item.grid_columns % item.grid_rows;
+  int image = first_pixel / item.grid_columns / item.grid_rows;
+  InputPixel anchors[kListPixels];
+  for (int p = 0; p < count; ++p) {
+    const int grid_row = item.first_grid_row + row;
+    const int out_row = phase.first_row + grid_row * step_rows_;
+    const int out_column = phase.first_column + column * step_columns_;
+    anchors[p] = {image, grid_row * in_step_rows_, column * in_step_columns_};
+    storage.outputs[p] = frame.output.Pixel(image, out_row, out_column);
+    if (frame.residual.data != nullptr) {
+      storage.residuals[p] = frame.residual.Pixel(image, out_row, out_column);
+    }
+    if (++column < item.grid_columns) continue;
+    column = 0;
+    if (++row < item.grid_rows) continue;
+    row = 0;
+    ++image;
+  }
+  FillTaps(frame.input, phase, anchors, count, storage.inputs);
+  return {count, static_cast<int>(phase.taps.size()), storage.inputs, storage.outputs,
+          frame.residual.data == nullptr ? nullptr : storage.residuals};
+}
+
+void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
+                    int count, const float** inputs) const {
+  // Addresses, not pointers: those of a border pixel may lie outside the picture.
+  uintptr_t centres[kListPixels];
+  int border[kListPixels];
+  int border_count = 0;
+  for (int p = 0; p < kListPixels; ++p) {
+    const InputPixel& anchor = anchors[std::min(p, count - 1)];
+    centres[p] = reinterpret_cast<uintptr_t>(input.data) +
+                 sizeof(float) * static_cast<uintptr_t>(anchor.image * input.batch_stride +
+                                                        anchor.row * input.row_stride +
+                                                        anchor.column * input.pixel_stride);
+    const bool is_inside = anchor.row + phase.smallest.row >= 0 &&
+                           anchor.row + phase.largest.row < input.height &&
+                           anchor.column + phase.smallest.column >= 0 &&
+                           anchor.column + phase.largest.column < input.width;
+    if (!is_inside) border[border_count++] = p;
+  }
+  for (size_t t = 0; t < phase.taps.size(); ++t) {
+    const uintptr_t offset =
+        sizeof(float) * static_cast<uintptr_t>(phase.taps[t].row * input.row_stride +
+                                               phase.taps[t].column * input.pixel_stride);
+    const float** tap_inputs = inputs + t * kListPixels;
+    for (int p = 0; p < kListPixels; ++p) {
+      tap_inputs[p] = reinterpret_cast<const float*>(centres[p] + offset);
+    }
+    for (int b = 0; b < border_count; ++b) {
+      const int p = border[b];
+      const InputPixel& anchor = anchors[std::min(p, count - 1)];
+      const int row = anchor.row + phase.taps[t].row;
+      const int column = anchor.column + phase.taps[t].column;
+      const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
+      if (!is_inside) tap_inputs[p] = zeros_.data();
+    }
+  }
+}
+
+}  // namespace cpu
+}  // namespace cacheinf

@@ -1,0 +1,86 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_CONV_H_
+#define CACHEINF_SPARSE_OPS_CPU_CONV_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sparse_ops/cpu/aligned_floats.h"
+#include "sparse_ops/cpu/pixel_kernels.h"
+#include "sparse_ops/cpu/thread_pool.h"
+#include "sparse_ops/ops.h"
+
+namespace cacheinf {
+namespace cpu {
+
+// A convolution with its weights laid out for this machine's kernels: see ConvArgs for what it
+// computes. Output pixels are handed to the kernels as lists, in which dense rows are one case.
+class Conv {
+ public:
+  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
+  // the channels of the input and output views, whose data may be null. Refers to none of it later.
+  explicit Conv(const ConvArgs& args);
+
+  size_t ScratchFloats(int threads) const;
+
+  // The rows `rows` of the output. `residual` has null data if there is none.
+  void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
+           Range rows, ThreadPool& pool, float* scratch) const;
+
+ private:
+  struct Tap {
+    int row;
+    int column;
+  };
+  // Output pixels (first_row + i step, first_column + j step) whose taps are those around the input
+  // pixel (i in_step, j in_step), steps being apart for rows and columns. A plain convolution has
+  // one phase, of step 1; a transposed one has stride × stride, of in_step 1.
+  struct Phase {
+    int first_row = 0;
+    int first_column = 0;
+    std::vector<Tap> taps;
+    Tap smallest = {0, 0};
+    Tap largest = {0, 0};
+    AlignedFloats weights;
+    bool weights_stay_cached = true;
+    std::vector<ConvBlock> blocks;
+    DepthwiseBlock depthwise;
+  };
+  struct InputPixel {
+    int image;
+    int row;
+    int column;
+  };
+  struct Frame;     // the views of one Run
+  struct WorkItem;  // some pixels of a phase by some of its blocks
+  struct ListStorage;
+
+  void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
+  void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
+  void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
+  void RunItem(const Frame& frame, const WorkItem& item, const float** taps) const;
+  PixelList MakeList(const Frame& frame, const WorkItem& item, int first_pixel, int count,
+                     ListStorage& storage) const;
+  // The input pixel under each tap of the `count` pixels whose taps lie around `anchors`.
+  void FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
+                int count, const float** inputs) const;
+
+  const PixelKernels& kernels_;
+  int in_channels_;
+  int out_channels_;
+  bool is_depthwise_;
+  int in_step_rows_ = 1;
+  int in_step_columns_ = 1;
+  int step_rows_ = 1;
+  int step_columns_ = 1;
+  std::vector<Phase> phases_;
+  AlignedFloats bias_;        // padded as the blocks are; empty: none
+  AlignedFloats slopes_;      // likewise
+  std::vector<float> zeros_;  // a pixel outside the picture
+  PixelEpilogue epilogue_;
+};
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_CONV_H_

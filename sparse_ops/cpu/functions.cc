@@ -1,0 +1,157 @@
+#include "sparse_ops/cpu/functions.h"
+
+#include "sparse_ops/cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sparse_ops/cpu/functions.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "sparse_ops/cpu/vector_ops-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf {
+namespace cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Flattened: a function of function_core.inc called with vectors would lose its constants'
+// registers.
+#define CACHEINF_FLATTEN __attribute__((flatten))
+
+template <Function::Kind kind>
+CACHEINF_FLATTEN void MapFunction(const Function& function, const float* in, float* out,
+                                  int64_t count) {
+  constexpr VectorOps ops;
+  const Floats alpha = ops.Set(function.alpha);
+  const Floats beta = ops.Set(function.beta);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats x = LoadFirst(in + i, count - i);
+    StoreFirst(Evaluate<kind>(ops, x, alpha, beta), out + i, count - i);
+  }
+}
+
+void MapPRelu(const float* slopes, const float* in, float* out, int64_t count) {
+  constexpr VectorOps ops;
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats x = LoadFirst(in + i, count - i);
+    const Floats slope = LoadFirst(slopes + i, count - i);
+    StoreFirst(Evaluate<Function::Kind::kPRelu>(ops, x, slope, slope), out + i, count - i);
+  }
+}
+
+void MapScaleShift(const float* scale, const float* shift, const float* in, float* out,
+                   int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t rest = count - i;
+    StoreFirst(Fma(LoadFirst(in + i, rest), LoadFirst(scale + i, rest), LoadFirst(shift + i, rest)),
+               out + i, rest);
+  }
+}
+
+template <BinaryKind kind, bool kOneA, bool kOneB>
+CACHEINF_FLATTEN void MapBinary(const float* a, const float* b, float* out, int64_t count) {
+  constexpr VectorOps ops;
+  const Floats one = ops.Set(kOneA ? *a : kOneB ? *b : 0.0f);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats left = kOneA ? one : LoadFirst(a + i, count - i);
+    const Floats right = kOneB ? one : LoadFirst(b + i, count - i);
+    StoreFirst(Combine<kind>(ops, left, right), out + i, count - i);
+  }
+}
+
+template <BinaryKind kind>
+constexpr BinaryKernels KernelsOf() {
+  return {MapBinary<kind, false, false>, MapBinary<kind, true, false>,
+          MapBinary<kind, false, true>};
+}
+
+}  // namespace
+
+FunctionKernel TargetFunction(Function::Kind kind) {
+  using Kind = Function::Kind;
+  switch (kind) {
+#define CACHEINF_CASE(name) \
+  case Kind::name:          \
+    return MapFunction<Kind::name>
+    CACHEINF_CASE(kIdentity);
+    CACHEINF_CASE(kRelu);
+    CACHEINF_CASE(kLeakyRelu);
+    CACHEINF_CASE(kPRelu);
+    CACHEINF_CASE(kElu);
+    CACHEINF_CASE(kClip);
+    CACHEINF_CASE(kSigmoid);
+    CACHEINF_CASE(kHardSigmoid);
+    CACHEINF_CASE(kSilu);
+    CACHEINF_CASE(kHardSwish);
+    CACHEINF_CASE(kGelu);
+    CACHEINF_CASE(kGeluTanh);
+    CACHEINF_CASE(kMish);
+    CACHEINF_CASE(kTanh);
+    CACHEINF_CASE(kSoftplus);
+    CACHEINF_CASE(kExp);
+    CACHEINF_CASE(kLog);
+    CACHEINF_CASE(kErf);
+    CACHEINF_CASE(kSqrt);
+    CACHEINF_CASE(kReciprocal);
+    CACHEINF_CASE(kAbs);
+    CACHEINF_CASE(kNegate);
+    CACHEINF_CASE(kFloor);
+    CACHEINF_CASE(kCeil);
+    CACHEINF_CASE(kRound);
+    CACHEINF_CASE(kSin);
+    CACHEINF_CASE(kCos);
+#undef CACHEINF_CASE
+  }
+  return nullptr;
+}
+
+PReluKernel TargetPRelu() { return MapPRelu; }
+
+ScaleShiftKernel TargetScaleShift() { return MapScaleShift; }
+
+BinaryKernels TargetBinary(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return KernelsOf<BinaryKind::kAdd>();
+    case BinaryKind::kSubtract:
+      return KernelsOf<BinaryKind::kSubtract>();
+    case BinaryKind::kMultiply:
+      return KernelsOf<BinaryKind::kMultiply>();
+    case BinaryKind::kDivide:
+      return KernelsOf<BinaryKind::kDivide>();
+    case BinaryKind::kPower:
+      return KernelsOf<BinaryKind::kPower>();
+    case BinaryKind::kMinimum:
+      return KernelsOf<BinaryKind::kMinimum>();
+    case BinaryKind::kMaximum:
+      return KernelsOf<BinaryKind::kMaximum>();
+  }
+  return {};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cpu
+}  // namespace cacheinf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cacheinf {
+namespace cpu {
+
+HWY_EXPORT(TargetFunction);
+HWY_EXPORT(TargetPRelu);
+HWY_EXPORT(TargetScaleShift);
+HWY_EXPORT(TargetBinary);
+
+FunctionKernel ChooseFunction(Function::Kind kind) {
+  return HWY_DYNAMIC_DISPATCH(TargetFunction)(kind);
+}
+
+PReluKernel ChoosePRelu() { return HWY_DYNAMIC_DISPATCH(TargetPRelu)(); }
+
+ScaleShiftKernel ChooseScaleShift() { return HWY_DYNAMIC_DISPATCH(TargetScaleShift)(); }
+
+BinaryKernels ChooseBinary(BinaryKind kind) { return HWY_DYNAMIC_DISPATCH(TargetBinary)(kind); }
+
+}  // namespace cpu
+}  // namespace cacheinf
+#endif  // HWY_ONCE

@@ -1,0 +1,286 @@
+#include "sparse_ops/cpu/pixel_kernels.h"
+
+#include "sparse_ops/cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sparse_ops/cpu/pixel_kernels.cc"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "sparse_ops/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf {
+namespace cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Whole, or the sums of a tile do not stay in registers.
+#undef CACHEINF_UNROLL
+#define CACHEINF_UNROLL _Pragma("GCC unroll 32")
+
+// Tiles: this many pixels by so many vectors of output channels are summed in registers. Constants
+// of all targets stand here and nowhere else.
+#if HWY_TARGET == HWY_AVX2
+// 16 registers.
+constexpr int kMaxVectors = 2;
+constexpr int TilePixels(int vectors) { return vectors == 1 ? 12 : 6; }
+#elif HWY_TARGET == HWY_SCALAR
+constexpr int kMaxVectors = 4;
+constexpr int TilePixels(int) { return 2; }
+#else
+// AVX-512 and NEON: 32 registers.
+constexpr int kMaxVectors = 4;
+constexpr int TilePixels(int vectors) { return vectors <= 2 ? 12 : vectors == 3 ? 8 : 6; }
+#endif
+constexpr int kDepthwisePixels = 6;
+
+// bias + activation + residual on sums that lie in memory, [pixels][width], and on to the outputs.
+// `width` is a multiple of lanes, `channels` <= width of them exist.
+struct FinishArgs {
+  const float* bias;
+  const float* slopes;
+  const PixelEpilogue* epilogue;
+  const PixelList* list;
+  int first_pixel;
+  int pixels;
+  int first_channel;
+  int channels;
+  int width;
+};
+
+void AddResidual(const FinishArgs& args, float* sums) {
+  for (int p = 0; p < args.pixels; ++p) {
+    const float* residual = args.list->residuals[args.first_pixel + p] + args.first_channel;
+    float* sum = sums + p * args.width;
+    for (int c = 0; c < args.channels; c += kLanes) {
+      const Floats addend = LoadFirst(residual + c, args.channels - c);
+      hn::StoreU(hn::Add(hn::LoadU(FloatTag(), sum + c), addend), FloatTag(), sum + c);
+    }
+  }
+}
+
+void Activate(const FinishArgs& args, float* sums) {
+  const PixelEpilogue& epilogue = *args.epilogue;
+  if (epilogue.prelu == nullptr) {
+    const int64_t count = static_cast<int64_t>(args.pixels) * args.width;
+    epilogue.apply(epilogue.activation, sums, sums, count);
+    return;
+  }
+  for (int p = 0; p < args.pixels; ++p) {
+    float* sum = sums + p * args.width;
+    epilogue.prelu(args.slopes, sum, sum, args.width);
+  }
+}
+
+HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
+  const bool has_residual = args.list->residuals != nullptr;
+  if (has_residual && !args.epilogue->activation_before_residual) AddResidual(args, sums);
+  Activate(args, sums);
+  if (has_residual && args.epilogue->activation_before_residual) AddResidual(args, sums);
+  for (int p = 0; p < args.pixels; ++p) {
+    float* output = args.list->outputs[args.first_pixel + p] + args.first_channel;
+    for (int c = 0; c < args.channels; c += kLanes) {
+      StoreFirst(hn::LoadU(FloatTag(), sums + p * args.width + c), output + c, args.channels - c);
+    }
+  }
+}
+
+// kRelu of function_core.inc.
+HWY_INLINE Floats AtLeastZero(Floats x) {
+  const Floats zero = hn::Zero(FloatTag());
+  return hn::IfThenElse(hn::Lt(x, zero), zero, x);
+}
+
+// Whether the epilogue is a bias at most and one of the functions that cost next to nothing.
+bool IsPlain(const PixelEpilogue& epilogue, const PixelList& list) {
+  return list.residuals == nullptr && (epilogue.activation.kind == Function::Kind::kIdentity ||
+                                       epilogue.activation.kind == Function::Kind::kRelu);
+}
+
+// Registers of a tile: kPixels × kVectors sums.
+template <int kPixels, int kVectors>
+struct Tile {
+  static constexpr int kWidth = kVectors * kLanes;
+
+  HWY_INLINE void Clear() {
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::Zero(FloatTag());
+    }
+  }
+
+  HWY_INLINE void AddBias(const float* bias) {
+    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+      const Floats addend = hn::LoadU(FloatTag(), bias + v * kLanes);
+      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+        sums[p][v] = hn::Add(sums[p][v], addend);
+      }
+    }
+  }
+
+  HWY_INLINE void ApplyRelu() {
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) sums[p][v] = AtLeastZero(sums[p][v]);
+    }
+  }
+
+  // `channels` in (kWidth - kLanes, kWidth].
+  HWY_INLINE void Store(float* const* outputs, int first_channel, int pixels, int channels) const {
+    const int last = channels - (kVectors - 1) * kLanes;
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      if (p >= pixels) break;
+      float* output = outputs[p] + first_channel;
+      CACHEINF_UNROLL for (int v = 0; v < kVectors - 1; ++v) {
+        hn::StoreU(sums[p][v], FloatTag(), output + v * kLanes);
+      }
+      StoreFirst(sums[p][kVectors - 1], output + (kVectors - 1) * kLanes, last);
+    }
+  }
+
+  HWY_INLINE void Spill(float* memory) const {
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(sums[p][v], FloatTag(), memory + p * kWidth + v * kLanes);
+      }
+    }
+  }
+
+  // Bias and what follows it, and the first `pixels` to their places.
+  HWY_INLINE void Finish(const FinishArgs& args) {
+    if (args.bias != nullptr) AddBias(args.bias);
+    if (IsPlain(*args.epilogue, *args.list)) {
+      if (args.epilogue->activation.kind == Function::Kind::kRelu) ApplyRelu();
+      Store(args.list->outputs + args.first_pixel, args.first_channel, args.pixels, args.channels);
+      return;
+    }
+    HWY_ALIGN float memory[kPixels * kWidth];
+    Spill(memory);
+    FinishInMemory(args, memory);
+  }
+
+  Floats sums[kPixels][kVectors];
+};
+
+// Pixels [first_pixel, first_pixel + pixels) of the list, pixels <= kPixels.
+template <int kPixels, int kVectors>
+HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int first_pixel,
+                           int pixels) {
+  for (int p = 0; p < pixels; ++p)
+    hwy::Prefetch(list.outputs[first_pixel + p] + block.first_output);
+  Tile<kPixels, kVectors> tile;
+  tile.Clear();
+  const float* HWY_RESTRICT weights = block.weights;
+  const int inputs = block.inputs;
+  for (int t = 0; t < list.taps; ++t) {
+    const float* const* tap = list.inputs + t * kListPixels + first_pixel;
+    const float* input[kPixels];
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) input[p] = tap[p] + block.first_input;
+    for (int c = 0; c < inputs; ++c) {
+      Floats weight[kVectors];
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        weight[v] = hn::Load(FloatTag(), weights + v * kLanes);
+      }
+      weights += kVectors * kLanes;
+      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+        const Floats x = hn::Set(FloatTag(), input[p][c]);
+        CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+          tile.sums[p][v] = Fma(x, weight[v], tile.sums[p][v]);
+        }
+      }
+    }
+  }
+  tile.Finish({block.bias, block.slopes, &block.epilogue, &list, first_pixel, pixels,
+               block.first_output, block.outputs, kVectors * kLanes});
+}
+
+// Full tiles, then the smallest tile that holds the rest.
+template <int kVectors>
+void ConvTiles(const ConvBlock& block, const PixelList& list) {
+  constexpr int kFull = TilePixels(kVectors);
+  constexpr int kHalf = (kFull + 1) / 2;
+  int pixel = 0;
+  for (; list.count - pixel > kHalf; pixel += kFull) {
+    ConvTile<kFull, kVectors>(block, list, pixel, HWY_MIN(kFull, list.count - pixel));
+  }
+  if (list.count - pixel > 1) {
+    ConvTile<kHalf, kVectors>(block, list, pixel, list.count - pixel);
+  } else if (list.count - pixel == 1) {
+    ConvTile<1, kVectors>(block, list, pixel, 1);
+  }
+}
+
+void ConvPixels(const ConvBlock& block, const PixelList& list) {
+  switch (block.vectors) {
+    case 1:
+      return ConvTiles<1>(block, list);
+    case 2:
+      return ConvTiles<2>(block, list);
+    case 3:
+      return ConvTiles<HWY_MIN(3, kMaxVectors)>(block, list);
+    default:
+      return ConvTiles<kMaxVectors>(block, list);
+  }
+}
+
+// kVectors vectors of channels, of which `channels` exist, from first_channel.
+template <int kVectors>
+HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& list, int first_pixel,
+                                int pixels, int first_channel, int channels) {
+  Tile<kDepthwisePixels, kVectors> tile;
+  tile.Clear();
+  const float* HWY_RESTRICT weights = block.weights + first_channel;
+  const int last = channels - (kVectors - 1) * kLanes;
+  for (int t = 0; t < list.taps; ++t) {
+    const float* const* tap = list.inputs + t * kListPixels + first_pixel;
+    CACHEINF_UNROLL for (int p = 0; p < kDepthwisePixels; ++p) {
+      const float* input = tap[p] + first_channel;
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const Floats x = v < kVectors - 1 ? hn::LoadU(FloatTag(), input + v * kLanes)
+                                          : LoadFirst(input + v * kLanes, last);
+        tile.sums[p][v] = Fma(x, hn::Load(FloatTag(), weights + v * kLanes), tile.sums[p][v]);
+      }
+    }
+    weights += block.padded_channels;
+  }
+  tile.Finish({block.bias == nullptr ? nullptr : block.bias + first_channel,
+               block.slopes == nullptr ? nullptr : block.slopes + first_channel, &block.epilogue,
+               &list, first_pixel, pixels, first_channel, channels, kVectors * kLanes});
+}
+
+void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
+  constexpr int kWide = HWY_MIN(4, kMaxVectors);
+  for (int pixel = 0; pixel < list.count; pixel += kDepthwisePixels) {
+    const int pixels = HWY_MIN(kDepthwisePixels, list.count - pixel);
+    int channel = 0;
+    for (; channel + kWide * kLanes <= block.channels; channel += kWide * kLanes) {
+      DepthwiseTile<kWide>(block, list, pixel, pixels, channel, kWide * kLanes);
+    }
+    for (; channel < block.channels; channel += kLanes) {
+      DepthwiseTile<1>(block, list, pixel, pixels, channel,
+                       HWY_MIN(kLanes, block.channels - channel));
+    }
+  }
+}
+
+}  // namespace
+
+const PixelKernels& TargetPixelKernels() {
+  static constexpr PixelKernels kKernels = {kLanes, kMaxVectors, ConvPixels, DepthwisePixels};
+  return kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cpu
+}  // namespace cacheinf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cacheinf {
+namespace cpu {
+
+HWY_EXPORT(TargetPixelKernels);
+
+const PixelKernels& ChoosePixelKernels() { return HWY_DYNAMIC_DISPATCH(TargetPixelKernels)(); }
+
+}  // namespace cpu
+}  // namespace cacheinf
+#endif  // HWY_ONCE

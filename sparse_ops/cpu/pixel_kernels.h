@@ -1,0 +1,70 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_PIXEL_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CPU_PIXEL_KERNELS_H_
+
+#include <cstdint>
+
+#include "sparse_ops/cpu/functions.h"
+#include "sparse_ops/specs.h"
+
+// The inner kernels of convolutions. They know no picture: they are given a list of output pixels,
+// any pixels, with a pointer to the input pixel under each tap, and compute some output channels of
+// each. A pixel's bits do not depend on its place in a list.
+
+namespace cacheinf {
+namespace cpu {
+
+inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
+
+struct PixelList {
+  int count = 0;  // at most kListPixels
+  int taps = 0;
+  // Tap t of pixel p is at [t * kListPixels + p]; all kListPixels entries are readable pixels.
+  const float* const* inputs = nullptr;
+  float* const* outputs = nullptr;          // [p]
+  const float* const* residuals = nullptr;  // [p], or null
+};
+
+struct PixelEpilogue {
+  Function activation;
+  FunctionKernel apply = nullptr;  // of `activation`
+  PReluKernel prelu = nullptr;     // instead, if there are slopes
+  bool activation_before_residual = false;
+};
+
+// Some adjacent output channels of one group, as wide as a tile is.
+struct ConvBlock {
+  const float* weights = nullptr;  // [tap][input channel][vectors * lanes], padded with zeros
+  const float* bias = nullptr;     // [vectors * lanes], or null
+  const float* slopes = nullptr;   // [vectors * lanes], kPRelu only
+  int vectors = 0;                 // at most PixelKernels::max_vectors
+  int first_input = 0;             // channels
+  int inputs = 0;
+  int first_output = 0;
+  int outputs = 0;
+  PixelEpilogue epilogue;
+};
+
+// All channels of a depthwise convolution.
+struct DepthwiseBlock {
+  const float* weights = nullptr;  // [tap][padded channels]
+  const float* bias = nullptr;     // [padded channels], or null
+  const float* slopes = nullptr;   // [padded channels], kPRelu only
+  int channels = 0;
+  int padded_channels = 0;  // a multiple of lanes
+  PixelEpilogue epilogue;
+};
+
+struct PixelKernels {
+  int lanes = 0;
+  int max_vectors = 0;
+  void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
+  void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
+};
+
+// Those for the best target that this machine has.
+const PixelKernels& ChoosePixelKernels();
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_PIXEL_KERNELS_H_

@@ -1,0 +1,60 @@
+// Compiled once a target; include after hwy/highway.h.
+#if defined(CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_
+#undef CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_
+#else
+#define CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_
+#endif
+
+#include <cmath>
+#include <cstdint>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf {
+namespace cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using Floats = hn::Vec<FloatTag>;
+using FloatMask = hn::Mask<FloatTag>;
+
+constexpr int kLanes = static_cast<int>(HWY_LANES(float));
+
+// a b + c, rounded once, on every target.
+HWY_INLINE Floats Fma(Floats a, Floats b, Floats c) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(a, b, c);
+#else
+  static_assert(kLanes == 1, "the only target without a fused multiply-add has one lane");
+  return hn::Set(FloatTag(), std::fma(hn::GetLane(a), hn::GetLane(b), hn::GetLane(c)));
+#endif
+}
+
+HWY_INLINE FloatMask FirstLanes(int64_t count) {
+  return hn::FirstN(FloatTag(), static_cast<size_t>(count));
+}
+
+// The first `count` lanes, at most kLanes; the others are zero and their memory is not touched.
+HWY_INLINE Floats LoadFirst(const float* from, int64_t count) {
+  if (count >= kLanes) return hn::LoadU(FloatTag(), from);
+  return hn::MaskedLoad(FirstLanes(count), FloatTag(), from);
+}
+
+HWY_INLINE void StoreFirst(Floats values, float* to, int64_t count) {
+  if (count >= kLanes) {
+    hn::StoreU(values, FloatTag(), to);
+  } else {
+    hn::BlendedStore(values, FirstLanes(count), FloatTag(), to);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cpu
+}  // namespace cacheinf
+HWY_AFTER_NAMESPACE();
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_

@@ -1,0 +1,11 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_TARGETS_H_
+#define CACHEINF_SPARSE_OPS_CPU_TARGETS_H_
+
+// Include before hwy/foreach_target.h. Compiled are only targets with a fused multiply-add (AVX2,
+// AVX-512, NEON) and Highway's scalar fallback, where Fma (simd-inl.h) is std::fma: so all give the
+// same bits. Tiles of vectors in registers rule out targets whose vector length is unknown.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_EMU128 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define HWY_BROKEN_EMU128 1  // the fallback is HWY_SCALAR with every compiler
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_TARGETS_H_

@@ -1,0 +1,127 @@
+#include "sparse_ops/cpu/thread_pool.h"
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace cacheinf {
+namespace {
+
+// About thirty microseconds: longer than the gap between two operators of a network.
+constexpr int kSpins = 1000;
+
+void Pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// The cores this process may use, in order; empty where nobody says.
+std::vector<int> AllowedCores() {
+  std::vector<int> cores;
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+#endif
+  return cores;
+}
+
+void Pin([[maybe_unused]] std::thread& thread, [[maybe_unused]] int core) {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  pthread_setaffinity_np(thread.native_handle(), sizeof(set), &set);
+#endif
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  const std::vector<int> cores = AllowedCores();
+  for (int thread = 1; thread < threads; ++thread) {
+    workers_.emplace_back([this, thread] { Work(thread); });
+    if (static_cast<size_t>(threads) <= cores.size()) {
+      Pin(workers_.back(), cores[static_cast<size_t>(thread)]);
+    }
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_.store(true);
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+bool ThreadPool::MayEnter(uint64_t gate, uint64_t last_round) const {
+  return (gate & kOpen) != 0 && gate / kRound != last_round;
+}
+
+void ThreadPool::Run(const Loop& loop) {
+  loop_ = loop;
+  next_item_.store(0, std::memory_order_relaxed);
+  const uint64_t round = gate_.load(std::memory_order_relaxed) / kRound + 1;
+  gate_.store(round * kRound | kOpen);
+  if (sleepers_.load() > 0) {
+    // A worker that is about to sleep holds the mutex until it does.
+    { const std::lock_guard<std::mutex> lock(mutex_); }
+    wake_.notify_all();
+  }
+  TakeItems(0);
+  gate_.fetch_and(~kOpen);
+  for (int spin = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++spin) {
+    if (spin < kSpins) {
+      Pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void ThreadPool::TakeItems(int thread) {
+  const Loop loop = loop_;
+  for (;;) {
+    const int item = next_item_.fetch_add(1, std::memory_order_relaxed);
+    if (item >= loop.items) return;
+    loop.call(loop.callable, item, thread);
+  }
+}
+
+void ThreadPool::Work(int thread) {
+  uint64_t last_round = 0;
+  for (;;) {
+    uint64_t gate = gate_.load();
+    for (int spin = 0; spin < kSpins && !MayEnter(gate, last_round) && !stop_.load(); ++spin) {
+      Pause();
+      gate = gate_.load();
+    }
+    if (!MayEnter(gate, last_round)) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      sleepers_.fetch_add(1);
+      wake_.wait(lock, [&] {
+        gate = gate_.load();
+        return stop_.load() || MayEnter(gate, last_round);
+      });
+      sleepers_.fetch_sub(1);
+      if (stop_.load()) return;
+    }
+    if (!gate_.compare_exchange_strong(gate, gate + 1)) continue;
+    last_round = gate / kRound;
+    TakeItems(thread);
+    gate_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace cacheinf

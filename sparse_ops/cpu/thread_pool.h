@@ -1,0 +1,73 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_THREAD_POOL_H_
+#define CACHEINF_SPARSE_OPS_CPU_THREAD_POOL_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace cacheinf {
+
+// Threads that wait, awake for a moment and then asleep, for the items of one loop at a time. On
+// Linux each of them is pinned to a core of its own from the process's affinity mask, if there are
+// enough. The thread that calls ParallelFor works too; with one thread the pool is a plain loop.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);  // REQUIRES: threads >= 1, the caller included
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls fn(item, thread) once for every item in [0, items), in any order, thread in
+  // [0, threads()), and returns when all calls have. Does not allocate. `fn` must not throw and
+  // must not call ParallelFor. REQUIRES: one caller at a time.
+  template <typename Fn>
+  void ParallelFor(int items, Fn&& fn) {
+    if (workers_.empty() || items <= 1) {
+      for (int item = 0; item < items; ++item) fn(item, 0);
+      return;
+    }
+    using Callable = std::remove_reference_t<Fn>;
+    const Loop loop = {[](const void* callable, int item, int thread) {
+                         (*static_cast<Callable*>(const_cast<void*>(callable)))(item, thread);
+                       },
+                       &fn, items};
+    Run(loop);
+  }
+
+ private:
+  struct Loop {
+    void (*call)(const void* callable, int item, int thread) = nullptr;
+    const void* callable = nullptr;
+    int items = 0;
+  };
+
+  void Run(const Loop& loop);
+  void Work(int thread);
+  void TakeItems(int thread);
+  bool MayEnter(uint64_t gate, uint64_t last_round) const;
+
+  // The gate says whether a loop is open, which round it is, and how many workers are inside; a
+  // worker enters only through an open gate, so the caller need not wait for those still asleep.
+  static constexpr uint64_t kInside = 0xffff;
+  static constexpr uint64_t kOpen = uint64_t{1} << 16;
+  static constexpr uint64_t kRound = uint64_t{1} << 17;
+
+  alignas(64) std::atomic<uint64_t> gate_{0};
+  alignas(64) std::atomic<int> next_item_{0};
+  alignas(64) std::atomic<int> sleepers_{0};
+  std::atomic<bool> stop_{false};
+  Loop loop_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_THREAD_POOL_H_
