@@ -129,8 +129,9 @@ void AssignTable(const Place& place, const FieldTable& fields, const Json& json)
   if (!json.is_object()) place.Refuse("an object", json);
   for (const auto& [key, value] : json.items()) {
     if (place.key.empty() && key == kSchemaKey) continue;
-    const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const Field& candidate) { return candidate.name == key; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(),
+                     [&key = key](const Field& candidate) { return candidate.name == key; });
     if (field == fields.end()) {
       std::vector<std::string> known;
       for (const Field& candidate : fields) known.push_back(candidate.name);
