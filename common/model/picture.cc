@@ -1,0 +1,176 @@
+#include "common/model/picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "common/base/error.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kWeightBits = 11;
+constexpr int kUnit = 1 << kWeightBits;
+constexpr int kHalf = 1 << (2 * kWeightBits - 1);
+constexpr int kLargestSide = 1 << 15;
+
+// a b / c, rounded to nearest, at least 1.
+int Scale(int a, int b, int c) {
+  return std::max(1, static_cast<int>((int64_t{a} * b + c / 2) / c));
+}
+
+uint8_t Grey(const std::array<int, 3>& bgr) {
+  return static_cast<uint8_t>((1868 * bgr[0] + 9617 * bgr[1] + 4899 * bgr[2] + 8192) >> 14);
+}
+
+// The weighted sum of two rows of bytes, in 1/2048.
+void BlendRows(const uint8_t* __restrict first, const uint8_t* __restrict second, int weight,
+               int count, int32_t* __restrict out) {
+  const auto second_weight = static_cast<int16_t>(weight);
+  const auto first_weight = static_cast<int16_t>(kUnit - weight);
+  for (int i = 0; i < count; ++i) {
+    out[i] = int16_t{first[i]} * first_weight + int16_t{second[i]} * second_weight;
+  }
+}
+
+}  // namespace
+
+Picture MakePicture(int width, int height, int channels, std::vector<uint8_t> pixels) {
+  const auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(pixels));
+  return {width, height, channels, int64_t{width} * channels,
+          std::shared_ptr<const uint8_t>(owner, owner->data())};
+}
+
+double AxisFit::ToFrame(double model) const {
+  const double frame = frame_begin + (model - model_begin) * frame_length / model_length;
+  return std::clamp(frame, 0.0, static_cast<double>(frame_size));
+}
+
+int AxisFit::ToModel(int frame) const {
+  const int seen = frame - frame_begin;
+  if (seen < 0 || seen >= frame_length) return -1;
+  return model_begin +
+         static_cast<int>((int64_t{2} * seen + 1) * model_length / (int64_t{2} * frame_length));
+}
+
+PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_height) : spec_(spec) {
+  if (frame_width < 1 || frame_height < 1 || frame_width > kLargestSide ||
+      frame_height > kLargestSide) {
+    throw InputError(
+        fmt::format("a frame of {}×{} pixels cannot be used", frame_width, frame_height));
+  }
+  columns_ = {frame_width, 0, frame_width, 0, spec.width};
+  rows_ = {frame_height, 0, frame_height, 0, spec.height};
+  const bool frame_is_wider =
+      int64_t{frame_width} * spec.height >= int64_t{frame_height} * spec.width;
+  if (spec.fit == PictureSpec::Fit::kLetterbox) {
+    AxisFit& short_axis = frame_is_wider ? rows_ : columns_;
+    const AxisFit& full_axis = frame_is_wider ? columns_ : rows_;
+    const int size = short_axis.model_length;
+    short_axis.model_length =
+        std::min(size, Scale(short_axis.frame_size, full_axis.model_length, full_axis.frame_size));
+    short_axis.model_begin = (size - short_axis.model_length) / 2;
+  } else if (spec.fit == PictureSpec::Fit::kCrop) {
+    AxisFit& cut_axis = frame_is_wider ? columns_ : rows_;
+    const AxisFit& full_axis = frame_is_wider ? rows_ : columns_;
+    cut_axis.frame_length =
+        std::min(cut_axis.frame_size,
+                 Scale(cut_axis.model_length, full_axis.frame_size, full_axis.model_length));
+    cut_axis.frame_begin = (cut_axis.frame_size - cut_axis.frame_length) / 2;
+  }
+  column_taps_ = Taps(columns_);
+  row_taps_ = Taps(rows_);
+}
+
+std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
+  std::vector<Tap> taps(static_cast<size_t>(axis.model_length));
+  const int64_t length = axis.model_length;
+  const int64_t last = axis.frame_length - 1;
+  for (int64_t x = 0; x < length; ++x) {
+    // Twice the position's numerator, in 1/2048, plus the divisor for rounding; shifted by one
+    // source pixel so that the division never sees a negative number.
+    const int64_t numerator = (2 * x + 1) * axis.frame_length - length + 2 * length;
+    const int64_t position = (numerator * kUnit + length) / (2 * length) - kUnit;
+    const int64_t clipped = std::clamp<int64_t>(position, 0, last * kUnit);
+    const int64_t first = clipped / kUnit;
+    taps[static_cast<size_t>(x)] = {static_cast<int>(first),
+                                    static_cast<int>(std::min(first + 1, last)),
+                                    static_cast<int>(clipped % kUnit)};
+  }
+  return taps;
+}
+
+template <int kFrameChannels>
+void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blended,
+                           uint8_t* out) const {
+  const int64_t skipped = int64_t{columns_.frame_begin} * kFrameChannels;
+  const uint8_t* first_row = frame.Row(rows_.frame_begin + tap.first) + skipped;
+  const uint8_t* second_row = frame.Row(rows_.frame_begin + tap.second) + skipped;
+  BlendRows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels, blended);
+
+  const PictureSpec::Channels order = spec_.channels;
+  for (const Tap& column : column_taps_) {
+    const int32_t* first = blended + column.first * kFrameChannels;
+    const int32_t* second = blended + column.second * kFrameChannels;
+    std::array<int, 3> bgr = {};
+    for (size_t c = 0; c < kFrameChannels; ++c) {
+      bgr[c] = (first[c] * (kUnit - column.weight) + second[c] * column.weight + kHalf) >>
+               (2 * kWeightBits);
+    }
+    if (kFrameChannels == 1) bgr = {bgr[0], bgr[0], bgr[0]};
+    if (order == PictureSpec::Channels::kGray) {
+      *out++ = kFrameChannels == 1 ? static_cast<uint8_t>(bgr[0]) : Grey(bgr);
+      continue;
+    }
+    const bool is_rgb = order == PictureSpec::Channels::kRgb;
+    out[0] = static_cast<uint8_t>(is_rgb ? bgr[2] : bgr[0]);
+    out[1] = static_cast<uint8_t>(bgr[1]);
+    out[2] = static_cast<uint8_t>(is_rgb ? bgr[0] : bgr[2]);
+    out += 3;
+  }
+}
+
+void PictureFit::Resize(const Picture& frame, Range rows, uint8_t* out) const {
+  const auto row_bytes = static_cast<size_t>(spec_.width) * static_cast<size_t>(channels());
+  const auto left_bytes =
+      static_cast<size_t>(columns_.model_begin) * static_cast<size_t>(channels());
+  std::vector<int32_t> blended(static_cast<size_t>(columns_.frame_length) *
+                               static_cast<size_t>(frame.channels));
+  for (int y = rows.begin; y < rows.end; ++y) {
+    uint8_t* out_row = out + static_cast<size_t>(y) * row_bytes;
+    const int inside = y - rows_.model_begin;
+    const bool is_border = inside < 0 || inside >= rows_.model_length;
+    if (is_border || columns_.model_length < spec_.width) {
+      std::memset(out_row, spec_.border, row_bytes);
+    }
+    if (is_border) continue;
+    const Tap& tap = row_taps_[static_cast<size_t>(inside)];
+    if (frame.channels == 1) {
+      ResizeRow<1>(frame, tap, blended.data(), out_row + left_bytes);
+    } else {
+      ResizeRow<3>(frame, tap, blended.data(), out_row + left_bytes);
+    }
+  }
+}
+
+void ToFloats(const uint8_t* pixels, const TensorView& input) {
+  const ImageView image = AsImage(input);
+  const int row_length = image.width * image.channels;
+  for (int y = 0; y < image.height; ++y) {
+    const uint8_t* in = pixels + int64_t{y} * row_length;
+    if (image.pixel_stride == image.channels) {
+      float* out = image.Pixel(0, y, 0);
+      for (int i = 0; i < row_length; ++i) out[i] = static_cast<float>(in[i]);
+      continue;
+    }
+    for (int x = 0; x < image.width; ++x) {
+      float* out = image.Pixel(0, y, x);
+      for (int c = 0; c < image.channels; ++c) out[c] = static_cast<float>(*in++);
+    }
+  }
+}
+
+}  // namespace cacheinf

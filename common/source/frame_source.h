@@ -1,0 +1,59 @@
+#ifndef CACHEINF_COMMON_SOURCE_FRAME_SOURCE_H_
+#define CACHEINF_COMMON_SOURCE_FRAME_SOURCE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/model/graph.h"
+#include "common/model/picture.h"
+
+namespace cacheinf {
+
+// What a camera, or what stands for one, delivers at one moment: a picture, or a tensor that needs
+// no preprocessing.
+struct Frame {
+  int64_t index = 0;  // counts from 0; frames that could not be read count too
+  // When it was taken: by the clock where the source is live, else since the start of the record.
+  std::chrono::nanoseconds stamp{0};
+  std::string name;  // for messages: a file's path, or the source and the index
+  Picture picture;
+  Tensor tensor;  // batch, channels, height, width
+  Picture truth;  // one channel: the true class of every pixel, where the source knows it
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  // The next frame that can be read; nothing at the end. Frames that are broken are logged, skipped
+  // and counted. The size may change from frame to frame. Throws InputError if the source turns
+  // out to have no frame at all.
+  virtual std::optional<Frame> Next() = 0;
+
+  virtual int64_t skipped() const = 0;
+  virtual bool is_live() const = 0;
+
+  // Whether frames are tensors.
+  virtual bool has_tensors() const = 0;
+
+  // Frames a second as the source states it; 0 where it does not.
+  virtual double frame_rate() const = 0;
+};
+
+// Opens what `spec` names:
+//   generated[:seed=7,frames=100,width=640,…]  scenes with their truth (scene_source.h)
+//   0, 1, …                                    a camera
+//   … ! appsink                                a GStreamer pipeline
+//   a folder                                   its .npy tensors (float32) or pictures, by name
+//   a file or an address (rtsp://…)            a picture or a video
+// Throws InputError, in one sentence, if it is missing, broken or empty. The clock outlives the
+// source.
+std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_SOURCE_FRAME_SOURCE_H_

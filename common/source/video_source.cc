@@ -1,0 +1,144 @@
+#include "common/source/video_source.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <opencv2/core.hpp>
+#include <opencv2/videoio.hpp>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/source/opencv_picture.h"
+
+namespace cacheinf {
+namespace {
+
+// A stream that has no good frame among this many is not worth waiting for.
+constexpr int kMostBrokenInARow = 100;
+
+class VideoSource final : public FrameSource {
+ public:
+  // `clock` stamps the frames; null: the record's own times do.
+  VideoSource(std::string name, cv::VideoCapture capture, const Clock* clock)
+      : name_(std::move(name)), capture_(std::move(capture)), clock_(clock) {
+    if (!capture_.isOpened()) throw InputError(fmt::format("{}: cannot be opened", name_));
+    frame_rate_ = Property(cv::CAP_PROP_FPS);
+    stated_frames_ = clock_ == nullptr ? Property(cv::CAP_PROP_FRAME_COUNT) : 0;
+    first_ = Read();
+    if (!first_) throw InputError(fmt::format("{}: no frame can be read", name_));
+  }
+
+  std::optional<Frame> Next() override {
+    if (first_) return std::exchange(first_, std::nullopt);
+    return Read();
+  }
+
+  int64_t skipped() const override { return skipped_; }
+  bool is_live() const override { return clock_ != nullptr; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return frame_rate_; }
+
+ private:
+  // 0 where the property is unknown or nonsense.
+  double Property(int property) const {
+    const double value = capture_.get(property);
+    return std::isfinite(value) && value > 0 ? value : 0;
+  }
+
+  std::optional<Frame> Read() {
+    for (int broken = 0; broken < kMostBrokenInARow; ++broken) {
+      if (!Grab()) {
+        ReportEnd();
+        return std::nullopt;
+      }
+      Frame frame;
+      frame.index = next_index_++;
+      frame.name = fmt::format("{}, frame {}", name_, frame.index);
+      frame.stamp = Stamp(frame.index);
+      const cv::Mat image = Retrieve();
+      if (!image.empty()) {
+        frame.picture = PictureFrom(image);
+        return frame;
+      }
+      LogWarning(fmt::format("{}: cannot be decoded, skipped", frame.name));
+      ++skipped_;
+    }
+    LogWarning(fmt::format("{}: given up after {} broken frames", name_, kMostBrokenInARow));
+    return std::nullopt;
+  }
+
+  bool Grab() {
+    try {
+      return capture_.grab();
+    } catch (const cv::Exception&) {
+      return false;
+    }
+  }
+
+  // A new buffer every time: frames outlive the next one.
+  cv::Mat Retrieve() {
+    cv::Mat image;
+    try {
+      if (!capture_.retrieve(image)) image.release();
+    } catch (const cv::Exception&) {
+      image.release();
+    }
+    return image;
+  }
+
+  std::chrono::nanoseconds Stamp(int64_t index) const {
+    if (clock_ != nullptr) return clock_->Now();
+    if (frame_rate_ == 0) return std::chrono::nanoseconds(0);
+    return std::chrono::nanoseconds(
+        static_cast<int64_t>(static_cast<double>(index) * 1e9 / frame_rate_));
+  }
+
+  void ReportEnd() const {
+    const auto read = static_cast<double>(next_index_);
+    if (read < stated_frames_) {
+      LogWarning(fmt::format("{}: ended after {} of {} frames", name_, next_index_,
+                             static_cast<int64_t>(stated_frames_)));
+    }
+  }
+
+  std::string name_;
+  cv::VideoCapture capture_;
+  const Clock* clock_;
+  double frame_rate_ = 0;
+  double stated_frames_ = 0;
+  int64_t next_index_ = 0;
+  int64_t skipped_ = 0;
+  std::optional<Frame> first_;
+};
+
+template <typename What>
+cv::VideoCapture Open(const What& what, int library) {
+  QuietOpenCv();
+  cv::VideoCapture capture;
+  try {
+    capture.open(what, library);
+  } catch (const cv::Exception&) {
+    capture.release();
+  }
+  return capture;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address) {
+  return std::make_unique<VideoSource>(fmt::format("video {}", path_or_address),
+                                       Open(path_or_address, cv::CAP_FFMPEG), nullptr);
+}
+
+std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock) {
+  return std::make_unique<VideoSource>(fmt::format("camera {}", number), Open(number, cv::CAP_V4L2),
+                                       &clock);
+}
+
+std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock) {
+  return std::make_unique<VideoSource>(fmt::format("pipeline \"{}\"", pipeline),
+                                       Open(pipeline, cv::CAP_GSTREAMER), &clock);
+}
+
+}  // namespace cacheinf

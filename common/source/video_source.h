@@ -1,0 +1,20 @@
+#ifndef CACHEINF_COMMON_SOURCE_VIDEO_SOURCE_H_
+#define CACHEINF_COMMON_SOURCE_VIDEO_SOURCE_H_
+
+#include <memory>
+#include <string>
+
+#include "common/source/frame_source.h"
+
+// Videos, cameras and pipelines, read through OpenCV. Each function throws InputError if the source
+// cannot be opened or gives no frame.
+
+namespace cacheinf {
+
+std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address);
+std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock);
+std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_SOURCE_VIDEO_SOURCE_H_

@@ -1,0 +1,234 @@
+#include "common/source/frame_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/videoio.hpp>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/base/npy.h"
+#include "common/source/scenes.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FrameSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SetLogLevel(LogLevel::kOff);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    SetLogLevel(LogLevel::kInfo);
+  }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  void WriteText(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name), std::ios::binary) << text;
+  }
+
+  void WritePicture(const std::string& name, int width, int height, int grey) const {
+    cv::imwrite(Path(name), cv::Mat(height, width, CV_8UC3, cv::Scalar::all(grey)));
+  }
+
+  // Each frame has the grey value 20 × index.
+  std::string WriteVideo(const std::string& name, int frames) const {
+    cv::VideoWriter writer(Path(name), cv::CAP_FFMPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
+                           25, cv::Size(64, 48));
+    EXPECT_TRUE(writer.isOpened());
+    for (int i = 0; i < frames; ++i) {
+      writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(20 * i)));
+    }
+    writer.release();
+    return Path(name);
+  }
+
+  std::unique_ptr<FrameSource> Open(const std::string& spec) const {
+    return OpenSource(spec, clock_);
+  }
+
+  std::vector<Frame> ReadAll(FrameSource& source) const {
+    std::vector<Frame> frames;
+    while (auto frame = source.Next()) frames.push_back(std::move(*frame));
+    return frames;
+  }
+
+  std::string Refusal(const std::string& spec) const {
+    try {
+      auto source = Open(spec);
+      ReadAll(*source);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  ManualClock clock_;
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("cacheinf_source_" + std::to_string(getpid()));
+};
+
+TEST_F(FrameSourceTest, RefusesWhatIsMissingOrEmpty) {
+  EXPECT_EQ(Refusal(""), "no source is given");
+  EXPECT_EQ(Refusal(Path("missing.mp4")),
+            "source " + Path("missing.mp4") + ": no such file or folder");
+  EXPECT_EQ(Refusal(folder_),
+            "source " + folder_.string() + ": the folder has neither pictures nor .npy files");
+  WriteText("empty.mp4", "");
+  EXPECT_EQ(Refusal(Path("empty.mp4")), "video " + Path("empty.mp4") + ": cannot be opened");
+  WriteText("text.mp4", "this is not a video\n");
+  EXPECT_EQ(Refusal(Path("text.mp4")), "video " + Path("text.mp4") + ": cannot be opened");
+  EXPECT_NE(Refusal("9999"), "");
+  EXPECT_NE(Refusal("nosuchelement ! appsink"), "");
+}
+
+TEST_F(FrameSourceTest, ReadsPicturesInTheOrderOfTheirNames) {
+  WritePicture("b.png", 8, 6, 20);
+  WritePicture("a.JPG.png", 8, 6, 10);
+  WritePicture("c.bmp", 8, 6, 30);
+  WriteText("notes.txt", "not a picture");
+  auto source = Open(folder_);
+  EXPECT_FALSE(source->has_tensors());
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const Frame& frame = frames[static_cast<size_t>(i)];
+    EXPECT_EQ(frame.index, i);
+    EXPECT_EQ(frame.picture.width, 8);
+    EXPECT_EQ(frame.picture.height, 6);
+    EXPECT_EQ(frame.picture.channels, 3);
+    EXPECT_EQ(frame.picture.Row(5)[0], 10 * (i + 1));
+  }
+}
+
+TEST_F(FrameSourceTest, SkipsAndCountsBrokenPictures) {
+  WritePicture("0.png", 8, 6, 0);
+  WriteText("1.png", "broken");
+  WriteText("2.jpg", "");
+  WritePicture("3.png", 4, 4, 30);
+  auto source = Open(folder_);
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[1].index, 3);
+  EXPECT_EQ(frames[1].picture.width, 4);
+  EXPECT_EQ(source->skipped(), 2);
+}
+
+TEST_F(FrameSourceTest, RefusesAFolderWithoutAnyGoodPicture) {
+  WriteText("0.png", "broken");
+  EXPECT_NE(Refusal(folder_).find("no frame can be read"), std::string::npos);
+}
+
+TEST_F(FrameSourceTest, ReadsOnePictureAsAVideoOfOneFrame) {
+  WritePicture("0.png", 8, 6, 5);
+  auto source = Open(Path("0.png"));
+  EXPECT_EQ(ReadAll(*source).size(), 1u);
+}
+
+TEST_F(FrameSourceTest, ReadsTensorsAndSkipsBrokenOnes) {
+  const std::vector<int64_t> shape = {1, 2, 1, 3};
+  WriteNpy(Path("000000.npy"), shape, std::vector<float>{1, 2, 3, 4, 5, 6});
+  WriteText("000001.npy", "broken");
+  WriteNpy(Path("000002.npy"), std::vector<int64_t>{2}, std::vector<float>{1, 2});
+  WriteNpy(Path("000003.npy"), std::vector<int64_t>{1, 1, 1, 1}, std::vector<int64_t>{1});
+  WriteNpy(Path("000004.npy"), shape, std::vector<float>{6, 5, 4, 3, 2, 1});
+  auto source = Open(folder_);
+  EXPECT_TRUE(source->has_tensors());
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].tensor.shape(), shape);
+  EXPECT_EQ(frames[0].tensor.data()[5], 6.0f);
+  EXPECT_EQ(frames[1].index, 4);
+  EXPECT_EQ(source->skipped(), 3);
+}
+
+TEST_F(FrameSourceTest, RefusesAFolderOfBoth) {
+  WritePicture("0.png", 8, 6, 5);
+  WriteNpy(Path("0.npy"), std::vector<int64_t>{1, 1, 1, 1}, std::vector<float>{1});
+  EXPECT_NE(Refusal(folder_).find("both"), std::string::npos);
+}
+
+TEST_F(FrameSourceTest, ReadsVideosWithTheirTimes) {
+  auto source = Open(WriteVideo("v.avi", 5));
+  EXPECT_EQ(source->frame_rate(), 25);
+  EXPECT_FALSE(source->is_live());
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 5u);
+  for (int i = 0; i < 5; ++i) {
+    const Frame& frame = frames[static_cast<size_t>(i)];
+    EXPECT_EQ(frame.index, i);
+    EXPECT_EQ(frame.stamp, std::chrono::milliseconds(40 * i));
+    EXPECT_EQ(frame.picture.width, 64);
+    EXPECT_EQ(frame.picture.height, 48);
+    EXPECT_NEAR(frame.picture.Row(20)[30], 20 * i, 4);
+  }
+}
+
+TEST_F(FrameSourceTest, ReadsWhatIsLeftOfAVideoCutShort) {
+  const std::string bytes = ReadFile(WriteVideo("v.avi", 10));
+  for (const double share : {0.9, 0.6, 0.5}) {
+    WriteText("cut.avi", bytes.substr(0, static_cast<size_t>(share * bytes.size())));
+    try {
+      auto source = Open(Path("cut.avi"));
+      EXPECT_LE(ReadAll(*source).size(), 10u);
+    } catch (const InputError&) {
+    }
+  }
+}
+
+TEST_F(FrameSourceTest, SurvivesDamageInTheMiddleOfAVideo) {
+  std::string bytes = ReadFile(WriteVideo("v.avi", 10));
+  const size_t middle = bytes.find("00dc", bytes.size() / 2);
+  ASSERT_NE(middle, std::string::npos);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(middle) + 8, 40, '\0');
+  WriteText("damaged.avi", bytes);
+  auto source = Open(Path("damaged.avi"));
+  const size_t count = ReadAll(*source).size();
+  EXPECT_GE(count, 8u);
+  EXPECT_LE(count, 10u);
+}
+
+TEST_F(FrameSourceTest, GeneratesScenesWithTheirTruth) {
+  auto source = Open("generated:seed=7,frames=3,width=64,height=48,camera=travel");
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 3u);
+  for (const Frame& frame : frames) {
+    EXPECT_EQ(frame.picture.width, 64);
+    EXPECT_EQ(frame.picture.channels, 3);
+    ASSERT_EQ(frame.truth.width, 64);
+    ASSERT_EQ(frame.truth.height, 48);
+    ASSERT_EQ(frame.truth.channels, 1);
+    EXPECT_LT(*std::max_element(frame.truth.Row(0), frame.truth.Row(48)), kSceneClassCount);
+  }
+  EXPECT_FALSE(
+      std::equal(frames[0].picture.Row(0), frames[0].picture.Row(48), frames[2].picture.Row(0)));
+  auto again = Open("generated:seed=7,frames=3,width=64,height=48,camera=travel");
+  const std::vector<Frame> same = ReadAll(*again);
+  EXPECT_TRUE(
+      std::equal(frames[2].picture.Row(0), frames[2].picture.Row(48), same[2].picture.Row(0)));
+}
+
+TEST_F(FrameSourceTest, NamesWhatIsWrongWithAGeneratedSource) {
+  EXPECT_EQ(Refusal("generated:sead=7"),
+            "generated source: unknown key \"sead\"; did you mean \"seed\"?");
+  EXPECT_EQ(Refusal("generated:seed"), "generated source: \"seed\" is not of the form key=value");
+  EXPECT_EQ(Refusal("generated:frames=x"),
+            "generated source: frames must be an integer, got \"x\"");
+  EXPECT_NE(Refusal("generated:width=-4"), "");
+  EXPECT_NE(Refusal("generated:camera=flying"), "");
+}
+
+}  // namespace
+}  // namespace cacheinf
