@@ -278,7 +278,7 @@ struct DecodeBoxesArgs {
 // boxes × (5 + classes) as above. The score of a box is objectness times its largest class score
 // (ArgMax); boxes with a score >= score_threshold are taken best first, the lower index first of
 // equals, and kept unless they overlap a kept one of the same class by more than
-// overlap_threshold. NaN scores are never taken.
+// overlap_threshold (common area > threshold times united area). NaN scores are never taken.
 // The output is max_boxes × 6: left, top, right, bottom, score, class; unused rows are zero.
 struct NonMaxSuppressionArgs {
   struct Candidate {

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sparse_ops/function.h"
+#include "sparse_ops/reference/reference.h"
+
+namespace cacheinf {
+namespace reference {
+namespace {
+
+struct Box {
+  float left;
+  float top;
+  float right;
+  float bottom;
+};
+
+// Corners of a box given by its centre and size.
+Box Corners(const float* row, int64_t stride) {
+  const float half_width = row[2 * stride] * 0.5f;
+  const float half_height = row[3 * stride] * 0.5f;
+  return {row[0] - half_width, row[stride] - half_height, row[0] + half_width,
+          row[stride] + half_height};
+}
+
+float Area(const Box& box) {
+  return std::max(box.right - box.left, 0.0f) * std::max(box.bottom - box.top, 0.0f);
+}
+
+bool Overlap(const Box& a, const Box& b, float threshold) {
+  const Box common = {std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right),
+                      std::min(a.bottom, b.bottom)};
+  const float intersection = Area(common);
+  const float both = (Area(a) + Area(b)) - intersection;
+  return intersection > threshold * both;
+}
+
+void DecodeCell(const DetectionHead& head, const float* cell, int y, int x, int anchor,
+                bool apply_sigmoid, int64_t width, int64_t out_stride, float* out) {
+  const Function sigmoid{Function::Kind::kSigmoid};
+  const auto value = [&](int64_t k) { return apply_sigmoid ? Apply(sigmoid, cell[k]) : cell[k]; };
+  const auto stride = static_cast<float>(head.stride);
+  const auto centre = [&](float s, int cell_index) {
+    return (std::fma(2.0f, s, -0.5f) + static_cast<float>(cell_index)) * stride;
+  };
+  const auto extent = [&](float s, float anchor_extent) {
+    const float twice = 2.0f * s;
+    return twice * twice * anchor_extent;
+  };
+  out[0] = centre(value(0), x);
+  out[out_stride] = centre(value(1), y);
+  out[2 * out_stride] = extent(value(2), head.anchors[2 * anchor]);
+  out[3 * out_stride] = extent(value(3), head.anchors[2 * anchor + 1]);
+  for (int64_t k = 4; k < width; ++k) out[k * out_stride] = value(k);
+}
+
+}  // namespace
+
+void DecodeBoxes(const DecodeBoxesArgs& args) {
+  const int64_t width = args.output.dims[1];
+  float* out = args.output.data;
+  for (int h = 0; h < args.head_count; ++h) {
+    const DetectionHead& head = args.heads[h];
+    for (int anchor = 0; anchor < head.anchor_count; ++anchor) {
+      for (int y = 0; y < head.map.height; ++y) {
+        for (int x = 0; x < head.map.width; ++x) {
+          const float* cell = head.map.Pixel(0, y, x) + anchor * width;
+          DecodeCell(head, cell, y, x, anchor, args.apply_sigmoid, width, args.output.strides[1],
+                     out);
+          out += args.output.strides[0];
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+// Fills the scratch with the boxes that score enough, best first; returns their number.
+int CollectCandidates(const NonMaxSuppressionArgs& args) {
+  const ConstTensorView& input = args.input;
+  int count = 0;
+  for (int64_t box = 0; box < input.dims[0]; ++box) {
+    const float* row = input.data + box * input.strides[0];
+    const auto class_score = [&](int64_t label) { return row[(5 + label) * input.strides[1]]; };
+    int64_t best = 0;
+    for (int64_t label = 1; label < input.dims[1] - 5; ++label) {
+      const bool is_first_nan = std::isnan(class_score(label)) && !std::isnan(class_score(best));
+      if (class_score(label) > class_score(best) || is_first_nan) best = label;
+    }
+    const float score = row[4 * input.strides[1]] * class_score(best);
+    if (score >= args.score_threshold) {
+      args.scratch[count++] = {score, static_cast<int>(box), static_cast<int>(best)};
+    }
+  }
+  std::sort(args.scratch, args.scratch + count, [](const auto& a, const auto& b) {
+    return a.score != b.score ? a.score > b.score : a.box < b.box;
+  });
+  return count;
+}
+
+}  // namespace
+
+void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
+  const auto corners = [&](int box) {
+    return Corners(args.input.data + box * args.input.strides[0], args.input.strides[1]);
+  };
+  const int candidates = CollectCandidates(args);
+  const int64_t max_boxes = args.output.dims[0];
+  // Kept candidates move to the front of the scratch, so `kept` never passes `i`.
+  int kept = 0;
+  for (int i = 0; i < candidates && kept < max_boxes; ++i) {
+    const NonMaxSuppressionArgs::Candidate candidate = args.scratch[i];
+    const Box box = corners(candidate.box);
+    const bool is_covered = std::any_of(args.scratch, args.scratch + kept, [&](const auto& other) {
+      return other.label == candidate.label &&
+             Overlap(corners(other.box), box, args.overlap_threshold);
+    });
+    if (!is_covered) args.scratch[kept++] = candidate;
+  }
+  for (int64_t i = 0; i < max_boxes; ++i) {
+    float row[6] = {};
+    if (i < kept) {
+      const NonMaxSuppressionArgs::Candidate& candidate = args.scratch[i];
+      const Box box = corners(candidate.box);
+      const float found[6] = {box.left,   box.top,         box.right,
+                              box.bottom, candidate.score, static_cast<float>(candidate.label)};
+      std::copy_n(found, 6, row);
+    }
+    for (int k = 0; k < 6; ++k) {
+      args.output.data[i * args.output.strides[0] + k * args.output.strides[1]] = row[k];
+    }
+  }
+}
+
+}  // namespace reference
+}  // namespace cacheinf

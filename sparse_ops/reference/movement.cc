@@ -1,0 +1,36 @@
+#include "sparse_ops/reference/reference.h"
+#include "sparse_ops/reference/tensor_walk.h"
+
+namespace cacheinf {
+namespace reference {
+
+void Copy(const CopyArgs& args) {
+  TensorIndex from = {};
+  ForEachIndex(args.output, [&](const TensorIndex& to) {
+    *ElementAt(args.output, to) = *ElementAt(args.input, args.in_logical_order ? from : to);
+    Advance(from, args.input);
+  });
+}
+
+void Gather(const GatherArgs& args) {
+  ForEachIndex(args.output, [&](const TensorIndex& to) {
+    TensorIndex from = to;
+    from[args.axis] = args.indices[to[args.axis]];
+    *ElementAt(args.output, to) = *ElementAt(args.input, from);
+  });
+}
+
+void Pad(const PadArgs& args) {
+  ForEachIndex(args.output, [&](const TensorIndex& to) {
+    TensorIndex from = {};
+    bool is_inside = true;
+    for (int axis = 0; axis < args.output.rank; ++axis) {
+      from[axis] = PaddedIndex(args.mode, to[axis] - args.begins[axis], args.input.dims[axis]);
+      is_inside = is_inside && from[axis] >= 0;
+    }
+    *ElementAt(args.output, to) = is_inside ? *ElementAt(args.input, from) : args.value;
+  });
+}
+
+}  // namespace reference
+}  // namespace cacheinf
