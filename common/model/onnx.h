@@ -1,0 +1,26 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_H_
+#define CACHEINF_COMMON_MODEL_ONNX_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "common/model/graph.h"
+#include "common/model/load.h"
+
+namespace cacheinf {
+
+// Reads an ONNX model of operator set 9 or later, with its weights in the file or in files beside
+// it. Computes whatever does not depend on the inputs' numbers. Does not run the passes of
+// passes.h. Throws InputError with one sentence that names the file, and the node where one is at
+// fault: also for a file that is damaged or hostile, and without taking more memory than a few
+// times its size plus 256 MiB.
+Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options = {});
+
+// The same from memory, without files beside it. `name` stands for the file in messages.
+Graph ImportOnnxBytes(std::string_view bytes, const std::string& name,
+                      const LoadOptions& options = {});
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_H_

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_ORDER_H_
+#define CACHEINF_COMMON_MODEL_ONNX_ORDER_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cacheinf {
+
+// The nodes that the graph's outputs depend on, each after those whose outputs it reads, otherwise
+// in the order of the file. `is_known` says of a name whether it is defined outside the graph's
+// nodes. Throws InputError when a name is defined twice or not at all, or when nodes depend on
+// themselves.
+std::vector<int> NodesInOrder(const onnx::GraphProto& graph,
+                              const std::function<bool(const std::string&)>& is_known);
+
+// Every name that the node reads, those that its subgraphs read from outside included.
+std::vector<std::string> NamesRead(const onnx::NodeProto& node);
+
+// "node 'conv1' (Conv)"
+std::string DescribeNode(const onnx::NodeProto& node);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_ORDER_H_
