@@ -1,0 +1,107 @@
+#include "tests/sparse_ops/case_memory.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace cacheinf {
+namespace {
+
+constexpr int64_t kPixelGap = 3;
+constexpr int64_t kRowGap = 5;
+constexpr int64_t kImageGap = 7;
+
+TensorView WithDims(std::initializer_list<int64_t> dims) {
+  TensorView view;
+  view.rank = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), view.dims.begin());
+  return view;
+}
+
+// Returns the number of floats from the first to past the last.
+int64_t LayOutAsMap(TensorView& view) {
+  const int64_t channels = view.dims[1];
+  view.strides[1] = 1;
+  view.strides[3] = channels + kPixelGap;
+  view.strides[2] = view.dims[3] * view.strides[3] + kRowGap;
+  view.strides[0] = view.dims[2] * view.strides[2] + kImageGap;
+  return view.dims[0] * view.strides[0];
+}
+
+int64_t LayOutAsTensor(TensorView& view) {
+  int64_t stride = 1;
+  for (int i = view.rank - 1; i >= 0; --i) {
+    view.strides[i] = stride;
+    stride = stride * view.dims[i] + (i == view.rank - 1 ? kPixelGap : 0);
+  }
+  return stride;
+}
+
+}  // namespace
+
+float CaseMemory::Number() {
+  if (special_ && random_() % 4 == 0) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float special[] = {
+        0.0f,   -0.0f,   kInfinity, -kInfinity, 1e-40f, std::numeric_limits<float>::quiet_NaN(),
+        100.0f, -100.0f, 0.5f,      -1.5f};
+    return special[random_() % std::size(special)];
+  }
+  return std::uniform_real_distribution<float>(-2.0f, 2.0f)(random_);
+}
+
+float* CaseMemory::Floats(int64_t count) {
+  std::vector<float>& floats = floats_.emplace_back(static_cast<size_t>(count));
+  std::generate(floats.begin(), floats.end(), [this] { return Number(); });
+  return floats.data();
+}
+
+int64_t* CaseMemory::Indices(std::initializer_list<int64_t> indices) {
+  return indices_.emplace_back(indices).data();
+}
+
+int* CaseMemory::Integers(std::initializer_list<int> integers) {
+  return integers_.emplace_back(integers).data();
+}
+
+NonMaxSuppressionArgs::Candidate* CaseMemory::Candidates(int64_t count) {
+  return candidates_.emplace_back(static_cast<size_t>(count)).data();
+}
+
+const DetectionHead* CaseMemory::Heads(std::vector<DetectionHead> heads) {
+  return heads_.emplace_back(std::move(heads)).data();
+}
+
+TensorView CaseMemory::Map(std::initializer_list<int64_t> dims) {
+  TensorView view = WithDims(dims);
+  view.data = Floats(LayOutAsMap(view));
+  return view;
+}
+
+TensorView CaseMemory::Tensor(std::initializer_list<int64_t> dims) {
+  TensorView view = WithDims(dims);
+  view.data = Floats(LayOutAsTensor(view));
+  return view;
+}
+
+TensorView CaseMemory::OutputMap(std::initializer_list<int64_t> dims) {
+  TensorView view = WithDims(dims);
+  output.assign(static_cast<size_t>(LayOutAsMap(view)), kMark);
+  view.data = output.data();
+  return view;
+}
+
+TensorView CaseMemory::OutputTensor(std::initializer_list<int64_t> dims) {
+  TensorView view = WithDims(dims);
+  output.assign(static_cast<size_t>(LayOutAsTensor(view)), kMark);
+  view.data = output.data();
+  return view;
+}
+
+TensorView CaseMemory::InPlaceMap(std::initializer_list<int64_t> dims) {
+  const TensorView view = OutputMap(dims);
+  std::generate(output.begin(), output.end(), [this] { return Number(); });
+  return view;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,58 @@
+#ifndef CACHEINF_TESTS_SPARSE_OPS_CASE_MEMORY_H_
+#define CACHEINF_TESTS_SPARSE_OPS_CASE_MEMORY_H_
+
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <random>
+#include <vector>
+
+#include "sparse_ops/ops.h"
+
+namespace cacheinf {
+
+// Owns the operands and the output of one case. Maps have gaps between pixels, rows and images, so
+// that a kernel that mistakes a size for a stride is found out.
+class CaseMemory {
+ public:
+  static constexpr float kMark = -12345.5f;
+
+  explicit CaseMemory(unsigned seed) : random_(seed) {}
+
+  // Among the random numbers then are NaN, infinities, both zeros and a denormal.
+  void UseSpecialNumbers() { special_ = true; }
+
+  float* Floats(int64_t count);
+  int64_t* Indices(std::initializer_list<int64_t> indices);
+  int* Integers(std::initializer_list<int> integers);
+  NonMaxSuppressionArgs::Candidate* Candidates(int64_t count);
+  const DetectionHead* Heads(std::vector<DetectionHead> heads);
+
+  // Dims are batch, channels, height, width.
+  TensorView Map(std::initializer_list<int64_t> dims);
+  TensorView Tensor(std::initializer_list<int64_t> dims);  // with gaps after each last dimension
+
+  // The same for the output, which is marked all over.
+  TensorView OutputMap(std::initializer_list<int64_t> dims);
+  TensorView OutputTensor(std::initializer_list<int64_t> dims);
+
+  // An output map that holds random numbers, to be read and written over.
+  TensorView InPlaceMap(std::initializer_list<int64_t> dims);
+
+  std::vector<float> output;
+
+ private:
+  float Number();
+
+  std::mt19937 random_;
+  bool special_ = false;
+  std::deque<std::vector<float>> floats_;
+  std::deque<std::vector<int64_t>> indices_;
+  std::deque<std::vector<int>> integers_;
+  std::deque<std::vector<NonMaxSuppressionArgs::Candidate>> candidates_;
+  std::deque<std::vector<DetectionHead>> heads_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_SPARSE_OPS_CASE_MEMORY_H_
