@@ -60,9 +60,9 @@ float RoundTo(Rounding rounding, float x) {
   return x;
 }
 
-// x as an index; first bounded as a float, because it may not fit an int.
+// x as an index, 0 for NaN; first bounded as a float, because it may not fit an int.
 int Clamped(float x, int size) {
-  return static_cast<int>(std::min(std::max(x, 0.0f), static_cast<float>(size - 1)));
+  return static_cast<int>(std::min(std::max(0.0f, x), static_cast<float>(size - 1)));
 }
 
 // The cubic convolution kernel with parameter a at distance `d` from the sample.
@@ -84,7 +84,7 @@ ResizeTaps TapsOf(const ResizeSpec& spec, bool is_rows, int in_size, int out_siz
       taps.weight[0] = 1.0f;
       break;
     case Kind::kLinear: {
-      const float inside = std::min(std::max(source, 0.0f), static_cast<float>(in_size - 1));
+      const float inside = std::min(std::max(0.0f, source), static_cast<float>(in_size - 1));
       const int first = static_cast<int>(inside);
       taps.count = 2;
       taps.index[0] = first;
