@@ -63,3 +63,9 @@ make_venv() {
     printf '%s' "$stamp" >"$folder/.cacheinf-stamp"
   ) 9>"$folder.lock"
 }
+
+# The environment of Python's whole torch, which exporting and training networks need: 5 GB.
+torch_environment() {
+  local requirements=$repository/scripts/models/requirements.txt
+  make_venv python-torch "$(cat "$requirements")" --only-binary=:all: -r "$requirements"
+}
