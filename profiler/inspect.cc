@@ -1,0 +1,344 @@
+#include "profiler/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace cacheinf {
+namespace {
+
+// What operators other than convolutions and matrix products cost, in operations an element. Rough:
+// such operators are bound by memory, and together are a few percent of a network.
+constexpr int64_t kNormOperations = 8;
+constexpr int64_t kSoftmaxOperations = 4;
+
+int64_t Elements(const Graph& graph, const std::vector<ValueId>& values) {
+  int64_t count = 0;
+  for (ValueId id : values) count += ElementCount(graph.value(id).shape);
+  return count;
+}
+
+bool IsFunction(const Function& function) { return function.kind != Function::Kind::kIdentity; }
+
+struct MultiplyAdds {
+  const Graph& graph;
+  const Operator& op;
+
+  int64_t operator()(const op::Conv& conv) const {
+    const Shape& weights = graph.value(op.inputs[1]).shape;
+    const int64_t a_pixel = ElementCount(weights);
+    // Each input pixel of a transposed convolution meets every weight, as does each output pixel of
+    // any other.
+    const Shape& map = graph.value(conv.spec.transposed ? op.inputs[0] : op.outputs[0]).shape;
+    return map[0] * map[2] * map[3] * a_pixel;
+  }
+  int64_t operator()(const op::Linear&) const {
+    return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
+  }
+  int64_t operator()(const op::MatMul&) const {
+    return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
+  }
+  template <typename T>
+  int64_t operator()(const T&) const {
+    return 0;
+  }
+};
+
+// Operations an element of the output, besides multiply-adds.
+struct OperationsEach {
+  int64_t operator()(const op::Conv& conv) const {
+    return conv.has_bias + conv.has_residual + IsFunction(conv.activation);
+  }
+  int64_t operator()(const op::Linear& linear) const {
+    return linear.has_bias + IsFunction(linear.activation);
+  }
+  int64_t operator()(const op::ScaleShift& affine) const {
+    return 2 + IsFunction(affine.activation);
+  }
+  int64_t operator()(const op::LayerNorm&) const { return kNormOperations; }
+  int64_t operator()(const op::GroupNorm&) const { return kNormOperations; }
+  int64_t operator()(const op::Activation&) const { return 1; }
+  int64_t operator()(const op::Binary& binary) const { return 1 + IsFunction(binary.activation); }
+  int64_t operator()(const op::Pool& pool) const {
+    return int64_t{pool.spec.rows.kernel} * pool.spec.columns.kernel;
+  }
+  int64_t operator()(const op::Resize& resize) const {
+    switch (resize.spec.kind) {
+      case ResizeSpec::Kind::kNearest:
+        return 0;
+      case ResizeSpec::Kind::kLinear:
+        return 2 * (4 + 2);
+      case ResizeSpec::Kind::kCubic:
+        return 2 * (16 + 4);
+    }
+    return 0;
+  }
+  int64_t operator()(const op::Softmax&) const { return kSoftmaxOperations; }
+  template <typename T>
+  int64_t operator()(const T&) const {
+    return 0;
+  }
+};
+
+// Operators that look at each input element once.
+bool CountsByInput(const Operator& op) {
+  return op.As<op::AdaptivePool>() != nullptr || op.As<op::ArgMax>() != nullptr ||
+         op.As<op::Reduce>() != nullptr || op.As<op::DecodeBoxes>() != nullptr ||
+         op.As<op::NonMaxSuppression>() != nullptr;
+}
+
+std::string FunctionName(const Function& function) {
+  return KindName(Operator{{}, op::Activation{function}, {}, {}});
+}
+
+std::string Fused(const Operator& op) {
+  std::vector<std::string> steps;
+  const auto add_function = [&steps](const Function& function) {
+    if (IsFunction(function)) steps.push_back(FunctionName(function));
+  };
+  if (const auto* conv = op.As<op::Conv>()) {
+    add_function(conv->activation);
+    if (conv->has_residual) {
+      steps.insert(conv->activation_before_residual ? steps.end() : steps.begin(), "add");
+    }
+  } else if (const auto* linear = op.As<op::Linear>()) {
+    add_function(linear->activation);
+  } else if (const auto* binary = op.As<op::Binary>()) {
+    add_function(binary->activation);
+  } else if (const auto* affine = op.As<op::ScaleShift>()) {
+    add_function(affine->activation);
+  }
+  return fmt::format("{}", fmt::join(steps, "+"));
+}
+
+std::optional<Window> FirstWindow(const Graph& graph, const Operator& op) {
+  if (!IsLocal(graph, op)) return std::nullopt;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const Value& value = graph.value(op.inputs[i]);
+    if (value.is_map() && !value.is_constant()) {
+      return InputWindow(graph, op, static_cast<int>(i));
+    }
+  }
+  return std::nullopt;
+}
+
+OperatorReport InspectOne(const Graph& graph, OpId id) {
+  const Operator& op = graph.operators[static_cast<size_t>(id)];
+  OperatorReport report;
+  report.id = id;
+  report.name = op.name;
+  report.kind = KindName(op);
+  report.fused = Fused(op);
+  report.is_local = IsLocal(graph, op);
+  report.window = FirstWindow(graph, op);
+  if (!op.outputs.empty()) report.shape = graph.value(op.outputs.front()).shape;
+  for (ValueId input : op.inputs) {
+    const Value& value = graph.value(input);
+    if (value.is_constant()) report.parameters += value.constant.count();
+    if (value.producer != kNone) report.reads.push_back(value.producer);
+  }
+  report.multiply_adds = std::visit(MultiplyAdds{graph, op}, op.attributes);
+  const int64_t outputs = Elements(graph, op.outputs);
+  report.operations = 2 * report.multiply_adds +
+                      outputs * std::visit(OperationsEach{}, op.attributes) +
+                      (CountsByInput(op) ? Elements(graph, op.inputs) : 0);
+  report.activation_bytes = outputs * static_cast<int64_t>(sizeof(float));
+  return report;
+}
+
+std::string_view KindText(AxisWindow::Kind kind) {
+  switch (kind) {
+    case AxisWindow::Kind::kSliding:
+      return "sliding";
+    case AxisWindow::Kind::kTransposed:
+      return "transposed";
+    case AxisWindow::Kind::kResize:
+      return "resize";
+    case AxisWindow::Kind::kReflect:
+      return "reflect";
+    case AxisWindow::Kind::kEdge:
+      return "edge";
+    case AxisWindow::Kind::kBroadcast:
+      return "broadcast";
+    case AxisWindow::Kind::kWhole:
+      return "whole";
+  }
+  return "";
+}
+
+// One number for both axes where they agree.
+std::string Both(std::string_view prefix, int rows, int columns) {
+  return rows == columns ? fmt::format(" {}{}", prefix, rows)
+                         : fmt::format(" {}{},{}", prefix, rows, columns);
+}
+
+// "3x3 s2 p1": stride, padding and dilation (d) where they are not the usual ones.
+std::string WindowText(const Window& window) {
+  const AxisWindow::Kind kind = window.rows.kind;
+  const bool has_taps = kind == AxisWindow::Kind::kSliding || kind == AxisWindow::Kind::kTransposed;
+  if (!has_taps || window.columns.kind != kind) return std::string(KindText(kind));
+  const WindowAxis& rows = window.rows.window;
+  const WindowAxis& columns = window.columns.window;
+  std::string text = fmt::format("{}x{}", rows.kernel, columns.kernel);
+  if (rows.stride != 1 || columns.stride != 1) text += Both("s", rows.stride, columns.stride);
+  if (rows.pad_begin != 0 || columns.pad_begin != 0) {
+    text += Both("p", rows.pad_begin, columns.pad_begin);
+  }
+  if (rows.dilation != 1 || columns.dilation != 1) {
+    text += Both("d", rows.dilation, columns.dilation);
+  }
+  return text;
+}
+
+std::string KindAndFused(const OperatorReport& op) {
+  return op.fused.empty() ? op.kind : op.kind + "+" + op.fused;
+}
+
+nlohmann::json AxisJson(const AxisWindow& axis) {
+  return {{"kind", KindText(axis.kind)},    {"kernel", axis.window.kernel},
+          {"stride", axis.window.stride},   {"pad_begin", axis.window.pad_begin},
+          {"pad_end", axis.window.pad_end}, {"dilation", axis.window.dilation}};
+}
+
+nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (ValueId id : values) {
+    const Value& value = graph.value(id);
+    list.push_back({{"name", value.name},
+                    {"shape", value.shape},
+                    {"type", value.type == DataType::kInt64 ? "int64" : "float32"}});
+  }
+  return list;
+}
+
+std::string DotText(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+ModelReport Inspect(const Graph& graph) {
+  ModelReport report;
+  report.name = graph.name;
+  std::set<ValueId> constants;
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    OperatorReport op = InspectOne(graph, static_cast<OpId>(i));
+    report.multiply_adds += op.multiply_adds;
+    report.operations += op.operations;
+    report.activation_bytes += op.activation_bytes;
+    report.local_operators += op.is_local;
+    for (ValueId input : graph.operators[i].inputs) {
+      const Value& value = graph.value(input);
+      if (value.is_constant() && constants.insert(input).second) {
+        report.parameters += value.constant.count();
+      }
+    }
+    report.operators.push_back(std::move(op));
+  }
+  return report;
+}
+
+std::string ToText(const ModelReport& report) {
+  size_t kind_width = 4;
+  size_t shape_width = 5;
+  size_t window_width = 6;
+  for (const OperatorReport& op : report.operators) {
+    kind_width = std::max(kind_width, KindAndFused(op).size());
+    shape_width = std::max(shape_width, ToString(op.shape).size());
+    if (op.window) window_width = std::max(window_width, WindowText(*op.window).size());
+  }
+  std::string text = fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {}\n",
+                                 "id", "kind", kind_width, "local", "shape", shape_width, "window",
+                                 window_width, "parameters", "GFLOP", "KiB", "name");
+  for (const OperatorReport& op : report.operators) {
+    text += fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9.4f}  {:>9.1f}  {}\n",
+                        op.id, KindAndFused(op), kind_width, op.is_local ? "yes" : "no",
+                        ToString(op.shape), shape_width, op.window ? WindowText(*op.window) : "",
+                        window_width, op.parameters, static_cast<double>(op.operations) / 1e9,
+                        static_cast<double>(op.activation_bytes) / 1024.0, op.name);
+  }
+  text += fmt::format(
+      "{}: {} operators, {} of them local; {:.3f} M parameters, {:.3f} GMAC, {:.3f} GFLOP, {:.1f} "
+      "MiB of activations\n",
+      report.name, report.operators.size(), report.local_operators,
+      static_cast<double>(report.parameters) / 1e6, static_cast<double>(report.multiply_adds) / 1e9,
+      static_cast<double>(report.operations) / 1e9,
+      static_cast<double>(report.activation_bytes) / (1024.0 * 1024.0));
+  return text;
+}
+
+nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
+  nlohmann::json operators = nlohmann::json::array();
+  for (const OperatorReport& op : report.operators) {
+    nlohmann::json entry = {{"id", op.id},
+                            {"name", op.name},
+                            {"kind", op.kind},
+                            {"fused", op.fused},
+                            {"local", op.is_local},
+                            {"reads", op.reads},
+                            {"shape", op.shape},
+                            {"parameters", op.parameters},
+                            {"multiply_adds", op.multiply_adds},
+                            {"operations", op.operations},
+                            {"bytes", op.activation_bytes}};
+    if (op.window) {
+      entry["window"] = {{"rows", AxisJson(op.window->rows)},
+                         {"columns", AxisJson(op.window->columns)}};
+    }
+    operators.push_back(std::move(entry));
+  }
+  return {{"model", report.name},
+          {"inputs", ValuesJson(graph, graph.inputs)},
+          {"outputs", ValuesJson(graph, graph.outputs)},
+          {"operators", std::move(operators)},
+          {"totals",
+           {{"operators", report.operators.size()},
+            {"local_operators", report.local_operators},
+            {"parameters", report.parameters},
+            {"multiply_adds", report.multiply_adds},
+            {"operations", report.operations},
+            {"bytes", report.activation_bytes}}}};
+}
+
+std::string ToDot(const ModelReport& report, const Graph& graph) {
+  std::string text = fmt::format("digraph \"{}\" {{\n", DotText(report.name));
+  const auto end = [&](std::string_view kind, size_t index, ValueId id) {
+    const Value& value = graph.value(id);
+    text += fmt::format("  {}{} [shape=plaintext, label=\"{}\\n{}\"];\n", kind, index,
+                        DotText(value.name), ToString(value.shape));
+  };
+  for (size_t i = 0; i < graph.inputs.size(); ++i) end("input", i, graph.inputs[i]);
+  for (size_t i = 0; i < graph.outputs.size(); ++i) end("output", i, graph.outputs[i]);
+  for (const OperatorReport& op : report.operators) {
+    const std::string window = op.window ? " " + WindowText(*op.window) : "";
+    text += fmt::format("  op{} [shape={}, label=\"{} {}{}\\n{}\"];\n", op.id,
+                        op.is_local ? "box" : "ellipse", op.id, DotText(KindAndFused(op)), window,
+                        ToString(op.shape));
+  }
+  const auto source = [&](ValueId id) -> std::string {
+    if (graph.value(id).producer != kNone) return fmt::format("op{}", graph.value(id).producer);
+    const auto found = std::find(graph.inputs.begin(), graph.inputs.end(), id);
+    return found == graph.inputs.end() ? "" : fmt::format("input{}", found - graph.inputs.begin());
+  };
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    for (ValueId input : graph.operators[i].inputs) {
+      if (!source(input).empty()) text += fmt::format("  {} -> op{};\n", source(input), i);
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const std::string from = source(graph.outputs[i]);
+    if (!from.empty()) text += fmt::format("  {} -> output{};\n", from, i);
+  }
+  return text + "}\n";
+}
+
+}  // namespace cacheinf

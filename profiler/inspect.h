@@ -1,0 +1,54 @@
+#ifndef CACHEINF_PROFILER_INSPECT_H_
+#define CACHEINF_PROFILER_INSPECT_H_
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/model/geometry.h"
+#include "common/model/graph.h"
+
+namespace cacheinf {
+
+// What one operator is and costs.
+struct OperatorReport {
+  OpId id = kNone;
+  std::string name;
+  std::string kind;
+  std::string fused;  // "silu", "add", "add+relu" …: what its epilogue does besides
+  bool is_local = false;
+  std::vector<OpId> reads;       // the operators whose results it reads
+  Shape shape;                   // of its first output
+  std::optional<Window> window;  // from its first map, if it is local
+  int64_t parameters = 0;        // numbers in its constant inputs
+  int64_t multiply_adds = 0;     // of convolutions and matrix products
+  int64_t operations = 0;        // floating-point ones: two a multiply-add, and all others
+  int64_t activation_bytes = 0;  // its results, as 32-bit floats
+};
+
+struct ModelReport {
+  std::string name;
+  std::vector<OperatorReport> operators;
+  int64_t parameters = 0;  // a constant that several operators read counts once
+  int64_t multiply_adds = 0;
+  int64_t operations = 0;
+  int64_t activation_bytes = 0;
+  int local_operators = 0;
+};
+
+// REQUIRES: a validated graph.
+ModelReport Inspect(const Graph& graph);
+
+// A line an operator, a line of totals.
+std::string ToText(const ModelReport& report);
+
+nlohmann::json ToJson(const ModelReport& report, const Graph& graph);
+
+// For Graphviz: boxes are local operators, ellipses are not.
+std::string ToDot(const ModelReport& report, const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_PROFILER_INSPECT_H_

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_PROFILER_PACK_COMMAND_H_
+#define CACHEINF_PROFILER_PACK_COMMAND_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/model/load.h"
+
+namespace cacheinf {
+
+struct PackCommand {
+  std::filesystem::path model;
+  std::filesystem::path out;
+  LoadOptions load;
+  // A robot's configuration: what it says about preprocessing and decoding goes into the file.
+  // Empty: the graph's ends stay as they are.
+  std::filesystem::path config;
+};
+
+// Writes the native model file of a model. Throws InputError when model, configuration and each
+// other do not fit or the file cannot be written.
+void RunPackCommand(const PackCommand& command);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_PROFILER_PACK_COMMAND_H_
