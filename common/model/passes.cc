@@ -15,9 +15,9 @@ bool RunEach(Graph& graph, std::initializer_list<Pass> passes) {
 
 // What exporters write out is recognised, and all that computes nothing goes.
 bool Recognise(Graph& graph) {
-  return RunEach(graph,
-                 {pass::DropIdentities, pass::MergeLayouts, pass::MergeCommon, pass::RecogniseNorms,
-                  pass::RecogniseActivations, pass::RecogniseShuffles, pass::SimplifyPools});
+  return RunEach(graph, {pass::FoldConstants, pass::DropIdentities, pass::MergeLayouts,
+                         pass::MergeCommon, pass::RecogniseNorms, pass::RecogniseActivations,
+                         pass::RecogniseShuffles, pass::SimplifyPools});
 }
 
 // Everything moves into the convolutions and linear operators. Affines go before activations and

@@ -17,6 +17,7 @@ namespace pass {
 
 // Clean-up.
 bool RemoveDead(Graph& graph);      // operators and constants that no output depends on
+bool FoldConstants(Graph& graph);   // cheap operators on constants alone
 bool MergeCommon(Graph& graph);     // operators that compute the same twice
 bool DropIdentities(Graph& graph);  // operators that give what they take
 bool MergeLayouts(Graph& graph);  // reshapes of reshapes, permutes of permutes, slices of slices …

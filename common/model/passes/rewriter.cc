@@ -92,7 +92,6 @@ void Rewriter::Replace(OpId at, std::string name, Attributes attributes,
 void Rewriter::ReplaceByConstant(OpId at, Tensor tensor) {
   Value& result = graph_.values[op(at).outputs.front()];
   result.producer = kNone;
-  result.type = DataType::kFloat32;
   result.constant = std::move(tensor);
   Kill(at);
 }

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/exec/reference_backend.h"
+#include "common/model/passes.h"
+#include "common/model/passes/rewriter.h"
+
+namespace cacheinf::pass {
+namespace {
+
+// A constant this many times larger than what it is made of costs more than it saves.
+constexpr int64_t kMaxGrowth = 4;
+constexpr int64_t kAlwaysSmall = 1 << 12;  // elements
+
+bool IsCheap(const Operator& op) {
+  return op.As<op::Conv>() == nullptr && op.As<op::Linear>() == nullptr &&
+         op.As<op::MatMul>() == nullptr && op.As<op::DecodeBoxes>() == nullptr &&
+         op.As<op::NonMaxSuppression>() == nullptr && op.As<op::Foreign>() == nullptr;
+}
+
+bool CanFold(const Rewriter& rewriter, const Operator& op) {
+  if (!IsCheap(op)) return false;
+  int64_t read = 0;
+  for (ValueId input : op.inputs) {
+    const Tensor& tensor = rewriter.constant(input);
+    if (tensor.empty() || tensor.count() == 0) return false;
+    read += tensor.count();
+  }
+  const int64_t written = ElementCount(rewriter.shape(op.outputs.front()));
+  return written <= std::max(kMaxGrowth * read, kAlwaysSmall);
+}
+
+// What the operator gives by the definition of its arithmetic, as every backend would.
+Tensor Compute(const Rewriter& rewriter, const Operator& op) {
+  auto graph = std::make_shared<Graph>();
+  std::vector<ValueId> inputs;
+  for (ValueId input : op.inputs) {
+    inputs.push_back(graph->AddConstant(rewriter.value(input).name, rewriter.constant(input)));
+  }
+  graph->outputs = graph->Add(op.name, op.attributes, std::move(inputs));
+  const Shape shape = graph->value(graph->outputs.front()).shape;
+  Executor executor(graph, std::make_unique<ReferenceBackend>());
+  executor.Run();
+
+  std::vector<float> values(static_cast<size_t>(ElementCount(shape)));
+  TensorView view;
+  view.data = values.data();
+  view.rank = static_cast<int>(shape.size());
+  int64_t stride = 1;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    view.dims[d] = shape[d];
+    view.strides[d] = std::exchange(stride, stride * shape[d]);
+  }
+  executor.GetOutput(0, view);
+  return Tensor(shape, std::move(values));
+}
+
+}  // namespace
+
+bool FoldConstants(Graph& graph) {
+  Rewriter rewriter(graph);
+  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
+    if (!rewriter.is_alive(id) || !CanFold(rewriter, rewriter.op(id))) continue;
+    rewriter.ReplaceByConstant(id, Compute(rewriter, rewriter.op(id)));
+  }
+  return rewriter.Finish();
+}
+
+}  // namespace cacheinf::pass

@@ -1,0 +1,167 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/config/model_config.h"
+#include "common/model/load.h"
+#include "profiler/inspect.h"
+#include "profiler/machine.h"
+#include "profiler/pack_command.h"
+#include "profiler/scenes_command.h"
+
+// The offline tool: looks into models, packs them, and describes the machine.
+
+namespace {
+
+constexpr int kInternalError = 1;
+constexpr int kInputError = 2;
+
+struct ModelOptions {
+  std::filesystem::path model;
+  std::vector<std::string> shapes;
+  bool no_optimise = false;
+
+  void AddTo(CLI::App& command) {
+    command.add_option("MODEL", model, "ONNX, TorchScript or native model file")->required();
+    command.add_option("--shape", shapes, "shape of an input, as 1x3x384x640; once an input");
+    command.add_flag("--no-optimise", no_optimise, "show the graph as the file has it");
+  }
+
+  cacheinf::LoadOptions Load() const {
+    cacheinf::LoadOptions load;
+    for (const std::string& shape : shapes) {
+      load.input_shapes.push_back(cacheinf::ParseShape(shape, "--shape"));
+    }
+    load.optimise = !no_optimise;
+    return load;
+  }
+};
+
+void WriteText(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  if (!file) throw cacheinf::InputError("cannot write '" + path.string() + "'");
+}
+
+struct InspectOptions {
+  ModelOptions model;
+  std::filesystem::path json;
+  std::filesystem::path dot;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
+    model.AddTo(*command);
+    command->add_option("--json", json, "write the table as JSON too");
+    command->add_option("--dot", dot, "write the graph for Graphviz too");
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const cacheinf::Graph graph = cacheinf::LoadModel(model.model, model.Load());
+    const cacheinf::ModelReport report = cacheinf::Inspect(graph);
+    std::cout << cacheinf::ToText(report);
+    if (!json.empty()) WriteText(json, cacheinf::ToJson(report, graph).dump(2) + "\n");
+    if (!dot.empty()) WriteText(dot, cacheinf::ToDot(report, graph));
+  }
+};
+
+struct PackOptions {
+  ModelOptions model;
+  std::filesystem::path out;
+  std::filesystem::path config;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("pack", "Write a model as a native model file.");
+    model.AddTo(*command);
+    command->add_option("-o,--out", out, "the native model file")->required();
+    command->add_option("--config", config,
+                        "a robot's configuration with the model's preprocessing and decoder");
+    command->callback([this] {
+      cacheinf::RunPackCommand({model.model, out, model.Load(), config});
+    });
+  }
+};
+
+struct ScenesOptions {
+  cacheinf::ScenesCommand scenes;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("scenes", "Write generated frames with their ground truth.");
+    const std::map<std::string, cacheinf::CameraMotion> motions = {
+        {"still", cacheinf::CameraMotion::kStill},
+        {"handheld", cacheinf::CameraMotion::kHandheld},
+        {"travel", cacheinf::CameraMotion::kTravel}};
+    command->add_option("--out", scenes.out_folder, "the folder for the arrays")->required();
+    command->add_option("--seed", scenes.scene.seed, "of the first clip");
+    command->add_option("--clips", scenes.clips, "how many clips");
+    command->add_option("--frames", scenes.frames, "frames of a clip");
+    command->add_option("--frame-step", scenes.frame_step, "between the frames that are written");
+    command->add_option("--width", scenes.scene.width, "in pixels");
+    command->add_option("--height", scenes.scene.height, "in pixels");
+    command->add_option("--shapes", scenes.scene.shapes, "in and around the picture");
+    command->add_option("--moving-share", scenes.scene.moving_share, "of the shapes");
+    command->add_option("--camera", scenes.scene.camera, "how the camera moves")
+        ->transform(CLI::CheckedTransformer(motions));
+    command->add_option("--illumination", scenes.scene.illumination,
+                        "amplitude of the changing light, 0 to 1");
+    command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");
+    command->callback([this] { cacheinf::RunScenesCommand(scenes); });
+  }
+};
+
+struct MachineOptions {
+  std::filesystem::path json;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("machine", "Describe what a measurement on this machine depends on.");
+    command->add_option("--json", json, "write it as JSON too");
+    command->callback([this] {
+      const cacheinf::Machine machine = cacheinf::DescribeMachine();
+      std::cout << cacheinf::ToText(machine);
+      if (!json.empty()) WriteText(json, cacheinf::ToJson(machine).dump(2) + "\n");
+    });
+  }
+};
+
+int Main(int argc, char** argv) {
+  CLI::App app("Looks into models, packs them, and describes the machine.", "cacheinf-profile");
+  app.set_version_flag("--version", "cacheinf-profile " CACHEINF_VERSION);
+  app.require_subcommand(1);
+  InspectOptions inspect;
+  PackOptions pack;
+  ScenesOptions scenes;
+  MachineOptions machine;
+  inspect.AddTo(app);
+  pack.AddTo(app);
+  scenes.AddTo(app);
+  machine.AddTo(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "cacheinf-profile: " << error.what() << "\n";
+    return kInputError;
+  } catch (const cacheinf::InputError& error) {
+    std::cerr << "cacheinf-profile: " << error.what() << "\n";
+    return kInputError;
+  } catch (const std::exception& error) {
+    std::cerr << "cacheinf-profile: internal error: " << error.what() << "\n";
+    return kInternalError;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return Main(argc, argv); }
