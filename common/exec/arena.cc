@@ -39,9 +39,9 @@ class SharedBuffers {
     size_t gap_begin = 0;
     for (const Placed& placed : placed_) {
       if (!MeetInTime(request, requests_[placed.request])) continue;
-      const size_t gap = placed.begin > gap_begin ? placed.begin - gap_begin : 0;
-      if (gap >= AlignedFloats(request.floats) && gap < best_gap) {
-        best_gap = gap;
+      const bool fits = placed.begin >= gap_begin + AlignedFloats(request.floats);
+      if (fits && placed.begin - gap_begin < best_gap) {
+        best_gap = placed.begin - gap_begin;
         best_offset = gap_begin;
       }
       gap_begin = std::max(gap_begin, placed.end);

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Counts what this program takes from the heap. Sanitizers bring a heap of their own, which is not
+// to be replaced.
+namespace {
+std::atomic<long> allocations{0};
+}  // namespace
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsCounting = false;
+#else
+constexpr bool kIsCounting = true;
+
+// Operator new and aligned allocation end in these, whichever library calls them.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+
+void* malloc(size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) {
+  ++allocations;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, size_t size) {
+  ++allocations;
+  return __libc_realloc(memory, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  ++allocations;
+  *memory = __libc_memalign(alignment, size);
+  return *memory == nullptr ? 12 : 0;  // ENOMEM
+}
+}
+#endif
+
+namespace cacheinf {
+namespace {
+
+TEST(AllocationTest, TheCounterCounts) {
+  if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
+  const long before = allocations;
+  void* volatile taken = ::operator new(100);
+  ::operator delete(taken);
+  taken = std::malloc(100);
+  std::free(taken);
+  taken = std::aligned_alloc(64, 128);
+  std::free(taken);
+  EXPECT_EQ(allocations - before, 3);
+}
+
+TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
+  if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Graph graph = RandomGraph(seed);
+    const std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    const auto executor = MakeReferenceExecutor(graph);
+    const RowPlan rows = AllRows(graph);
+    std::vector<Tensor> outputs;
+    std::vector<TensorView> views;
+    for (ValueId id : graph.outputs) {
+      std::mt19937 random(seed);
+      outputs.push_back(RandomTensor(graph.value(id).shape, random));
+      const ConstTensorView view = outputs.back().view();
+      views.push_back({const_cast<float*>(view.data), view.rank, view.dims, view.strides});
+    }
+    const long before = allocations;
+    for (int frame = 0; frame < 3; ++frame) {
+      for (size_t i = 0; i < inputs.size(); ++i) executor->SetInput(i, inputs[i].view());
+      executor->Run();
+      executor->Run(rows);
+      for (size_t i = 0; i < views.size(); ++i) executor->GetOutput(i, views[i]);
+    }
+    EXPECT_EQ(allocations - before, 0);
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,251 @@
+#include "common/exec/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "common/model/geometry.h"
+#include "sparse_ops/view_transforms.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 150;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 30);
+  options.only_local = seed % 3 == 0;
+  return options;
+}
+
+// Cuts [0, rows) into random slices, in random order.
+std::vector<Range> RandomSlices(int rows, std::mt19937& random) {
+  std::vector<Range> slices;
+  for (int begin = 0; begin < rows;) {
+    const int end = begin + 1 + static_cast<int>(random() % 4);
+    slices.push_back({begin, std::min(end, rows)});
+    begin = end;
+  }
+  std::shuffle(slices.begin(), slices.end(), random);
+  return slices;
+}
+
+// Fills whatever operators compute. Graph inputs and constants stay.
+void Poison(Executor& executor, float number) {
+  for (const Operator& op : executor.graph().operators) {
+    for (ValueId output : op.outputs) Fill(executor.view(output), number);
+  }
+}
+
+class RandomGraphTest : public testing::TestWithParam<uint32_t> {
+ protected:
+  uint32_t seed() const { return GetParam(); }
+  Graph graph_ = RandomGraph(GetParam(), Varied(GetParam()));
+  std::vector<Tensor> inputs_ = RandomInputs(graph_, GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, testing::Range(0u, kGraphs));
+
+TEST_P(RandomGraphTest, EveryValueHasTheBitsOfDirectEvaluation) {
+  const auto expected = EvaluateDirectly(graph_, inputs_);
+  for (const bool all_persistent : {false, true}) {
+    const auto executor = MakeReferenceExecutor(graph_, {{}, all_persistent});
+    Poison(*executor, kNaN);
+    SetInputs(*executor, inputs_);
+    for (size_t id = 0; id < graph_.operators.size(); ++id) {
+      const Operator& op = graph_.operators[id];
+      executor->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
+      for (ValueId output : op.outputs) {
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+            << KindName(op) << " '" << op.name << "', all persistent: " << all_persistent;
+      }
+    }
+  }
+}
+
+TEST_P(RandomGraphTest, OutputsHaveTheBitsOfDirectEvaluation) {
+  const auto expected = EvaluateDirectly(graph_, inputs_);
+  const auto executor = MakeReferenceExecutor(graph_);
+  SetInputs(*executor, inputs_);
+  executor->Run();
+  const auto outputs = Outputs(*executor);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = graph_.value(graph_.outputs[i]);
+    if (value.is_constant()) {
+      const float* numbers = value.constant.data();
+      EXPECT_EQ(outputs[i], std::vector<float>(numbers, numbers + value.constant.count()));
+    } else {
+      EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "") << value.name;
+    }
+  }
+}
+
+TEST_P(RandomGraphTest, PersistentValuesKeepTheirNumbers) {
+  std::mt19937 random(seed());
+  ExecutorOptions options;
+  for (const Operator& op : graph_.operators) {
+    if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
+  }
+  const auto expected = EvaluateDirectly(graph_, inputs_);
+  const auto executor = MakeReferenceExecutor(graph_, options);
+  SetInputs(*executor, inputs_);
+  executor->Run();
+  for (ValueId value : options.persistent) {
+    EXPECT_EQ(FirstDifference(expected[value], Numbers(executor->view(value))), "");
+  }
+}
+
+TEST_P(RandomGraphTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
+  std::mt19937 random(seed());
+  const auto expected = EvaluateDirectly(graph_, inputs_);
+  const auto executor = MakeReferenceExecutor(graph_);
+  Poison(*executor, kNaN);
+  SetInputs(*executor, inputs_);
+  for (size_t id = 0; id < graph_.operators.size(); ++id) {
+    const Operator& op = graph_.operators[id];
+    for (Range slice : RandomSlices(RowCount(graph_, op), random)) {
+      executor->RunOperator(static_cast<OpId>(id), slice);
+    }
+    for (ValueId output : op.outputs) {
+      ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+          << KindName(op) << " '" << op.name << "'";
+    }
+  }
+}
+
+TEST_P(RandomGraphTest, NeededRowsAreEnough) {
+  std::mt19937 random(seed());
+  const auto expected = EvaluateDirectly(graph_, inputs_);
+  for (ValueId output : graph_.outputs) {
+    const Value& value = graph_.value(output);
+    if (value.producer == kNone) continue;
+    const int height = RowCount(graph_, graph_.operators[value.producer]);
+    const int begin = static_cast<int>(random() % height);
+    const Range rows = {begin, begin + 1 + static_cast<int>(random() % (height - begin))};
+    const RowPlan plan = RowsNeeded(graph_, output, rows);
+    for (const float poison : {kNaN, 1e30f, -1e30f}) {
+      const auto executor = MakeReferenceExecutor(graph_);
+      Poison(*executor, poison);
+      SetInputs(*executor, inputs_);
+      executor->Run(plan);
+      TensorView view = executor->view(output);
+      std::vector<float> numbers = expected[output];
+      TensorView whole = view;  // the expected numbers, in logical order
+      whole.data = numbers.data();
+      for (int64_t d = view.rank - 1, stride = 1; d >= 0; stride *= view.dims[d--]) {
+        whole.strides[d] = stride;
+      }
+      if (value.is_map()) {
+        view = CutRows(view, rows);
+        whole = CutRows(whole, rows);
+      }
+      ASSERT_EQ(FirstDifference(Numbers(whole), Numbers(view)), "")
+          << value.name << ", rows " << rows.begin << " to " << rows.end;
+    }
+  }
+}
+
+TEST_P(RandomGraphTest, AFrameLeavesNothingBehindForTheNext) {
+  const std::vector<Tensor> other_inputs = RandomInputs(graph_, seed() + 1000);
+  const auto fresh = MakeReferenceExecutor(graph_);
+  SetInputs(*fresh, other_inputs);
+  fresh->Run();
+  const auto used = MakeReferenceExecutor(graph_);
+  SetInputs(*used, inputs_);
+  used->Run();
+  SetInputs(*used, other_inputs);
+  used->Run();
+  const auto expected = Outputs(*fresh);
+  const auto actual = Outputs(*used);
+  used->Run();
+  const auto repeated = Outputs(*used);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(FirstDifference(expected[i], actual[i]), "");
+    EXPECT_EQ(FirstDifference(expected[i], repeated[i]), "");
+  }
+}
+
+TEST_P(RandomGraphTest, StrangeNumbersInTheInputDoNoHarm) {
+  std::mt19937 random(seed());
+  const auto executor = MakeReferenceExecutor(graph_);
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const Shape& shape = graph_.value(graph_.inputs[i]).shape;
+    std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float strange[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 1e-42f, -0.0f, 1.0f};
+    for (float& number : numbers) number = strange[random() % std::size(strange)];
+    executor->SetInput(i, Tensor(shape, numbers).view());
+  }
+  executor->Run();
+  const auto once = Outputs(*executor);
+  executor->Run();
+  const auto twice = Outputs(*executor);
+  for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(FirstDifference(once[i], twice[i]), "");
+}
+
+TEST_P(RandomGraphTest, MemoryReportAddsUp) {
+  const MemoryReport shared = MakeReferenceExecutor(graph_)->memory();
+  const MemoryReport separate = MakeReferenceExecutor(graph_, {{}, true})->memory();
+  EXPECT_LE(shared.persistent_bytes, shared.arena_bytes);
+  EXPECT_LE(shared.lower_bound_bytes, shared.arena_bytes);
+  EXPECT_LE(shared.arena_bytes, separate.arena_bytes);
+  EXPECT_EQ(separate.persistent_bytes, separate.arena_bytes);
+  EXPECT_GE(separate.arena_bytes, separate.activation_bytes);
+  EXPECT_EQ(shared.activation_bytes, separate.activation_bytes);
+  EXPECT_EQ(shared.constant_bytes, separate.constant_bytes);
+}
+
+// input -> relu, which is an output, is read on, and is named twice; so are the input and a
+// constant.
+TEST(ExecutorTest, OutputsMayBeInputsConstantsReadOnAndNamedTwice) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 2, 3, 4});
+  const ValueId relu = graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0, 0}}, {input});
+  const ValueId constant =
+      graph.AddConstant("constant", Tensor({1, 2, 1, 2}, std::vector<float>{1, 2, 3, 4}));
+  const ValueId negative =
+      graph.AddOne("negative", op::Activation{{Function::Kind::kNegate, 0, 0}}, {relu});
+  const ValueId flat = graph.AddOne("flat", op::Reshape{{24}}, {input});
+  graph.outputs = {relu, input, constant, relu, negative, flat};
+  graph.Validate();
+  std::mt19937 random(5);
+  const Tensor tensor = RandomTensor({1, 2, 3, 4}, random);
+  const auto executor = MakeReferenceExecutor(graph);
+  executor->SetInput(0, tensor.view());
+  executor->Run();
+  const auto outputs = Outputs(*executor);
+  const std::vector<float> numbers = Numbers(tensor.view());
+  EXPECT_EQ(outputs[1], numbers);
+  EXPECT_EQ(outputs[2], (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(outputs[3], outputs[0]);
+  EXPECT_EQ(outputs[5], numbers);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(outputs[0][i], std::max(numbers[i], 0.0f));
+    EXPECT_EQ(outputs[4][i], -std::max(numbers[i], 0.0f));
+  }
+}
+
+TEST(ExecutorTest, RefusesTensorsOfAnotherShape) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 2, 3, 4});
+  graph.outputs = {graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0, 0}}, {input})};
+  const auto executor = MakeReferenceExecutor(graph);
+  std::mt19937 random(5);
+  EXPECT_THROW(executor->SetInput(0, RandomTensor({1, 2, 4, 3}, random).view()),
+               std::invalid_argument);
+  EXPECT_THROW(executor->SetInput(0, RandomTensor({1, 2, 3}, random).view()),
+               std::invalid_argument);
+  EXPECT_THROW(executor->Run(RowPlan(2)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,38 @@
+#ifndef CACHEINF_TESTS_TESTING_RANDOM_GRAPH_H_
+#define CACHEINF_TESTS_TESTING_RANDOM_GRAPH_H_
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "common/model/graph.h"
+
+// Random networks and inputs for property tests. Equal seeds give equal graphs.
+
+namespace cacheinf {
+
+struct RandomGraphOptions {
+  int operator_count = 14;
+  int64_t largest_value = 6000;  // elements
+  // Only what a network does to its feature maps: no reductions over space, matrices, reshapes, ….
+  bool only_local = false;
+};
+
+// A directed acyclic graph over the operator set (all kinds but op::Foreign and the decoding of
+// boxes): branches, concatenations (nested, repeated), residual sums, gates, resizes, transposed
+// convolutions, slices; several outputs, some of which are read on, are named twice, are graph
+// inputs or constants. It passes Validate.
+Graph RandomGraph(uint32_t seed, const RandomGraphOptions& options = {});
+
+// One operator of every kind and many variants (strided, grouped, broadcast, …), each in a graph
+// of its own whose inputs are its inputs.
+std::vector<Graph> OneOperatorGraphs(uint32_t seed, int count);
+
+// A tensor for each graph input, values around [-2, 2].
+std::vector<Tensor> RandomInputs(const Graph& graph, uint32_t seed);
+
+Tensor RandomTensor(Shape shape, std::mt19937& random, float low = -2.0f, float high = 2.0f);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_TESTING_RANDOM_GRAPH_H_

@@ -1,0 +1,133 @@
+#include "tests/testing/run_graph.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "common/exec/operator_call.h"
+#include "common/exec/reference_backend.h"
+
+namespace cacheinf {
+namespace {
+
+// Calls `visit(float*)` for every number in logical order.
+template <typename T, typename Visit>
+void VisitNumbers(const BasicTensorView<T>& view, Visit visit) {
+  std::array<int64_t, TensorView::kMaxRank> index = {};
+  for (int64_t count = view.Count(); count > 0; --count) {
+    T* number = view.data;
+    for (int d = 0; d < view.rank; ++d) number += index[d] * view.strides[d];
+    visit(number);
+    for (int d = view.rank - 1; d >= 0 && ++index[d] == view.dims[d]; --d) index[d] = 0;
+  }
+}
+
+// A buffer of the value's own: channels-last for maps, in the order of the dimensions for others.
+TensorView PlainView(const Shape& shape, std::vector<float>& storage) {
+  storage.resize(static_cast<size_t>(ElementCount(shape)));
+  TensorView view;
+  view.data = storage.data();
+  view.rank = static_cast<int>(shape.size());
+  int64_t stride = 1;
+  const auto next = [&](int d) {
+    view.dims[d] = shape[d];
+    view.strides[d] = stride;
+    stride *= shape[d];
+  };
+  if (view.rank == 4) {
+    for (int d : {1, 3, 2, 0}) next(d);
+  } else {
+    for (int d = view.rank - 1; d >= 0; --d) next(d);
+  }
+  return view;
+}
+
+void FillFrom(const Tensor& tensor, const TensorView& view) {
+  const float* from = tensor.data();
+  VisitNumbers(view, [&](float* number) { *number = *from++; });
+}
+
+}  // namespace
+
+std::vector<float> Numbers(const ConstTensorView& view) {
+  std::vector<float> numbers;
+  VisitNumbers(view, [&](const float* number) { numbers.push_back(*number); });
+  return numbers;
+}
+
+void Fill(const TensorView& view, float number) {
+  VisitNumbers(view, [&](float* own) { *own = number; });
+}
+
+bool SameBits(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual) {
+  if (expected.size() != actual.size()) {
+    return std::to_string(actual.size()) + " numbers instead of " + std::to_string(expected.size());
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!SameBits(expected[i], actual[i])) {
+      return "number " + std::to_string(i) + " of " + std::to_string(expected.size()) + " is " +
+             std::to_string(actual[i]) + " instead of " + std::to_string(expected[i]);
+    }
+  }
+  return "";
+}
+
+std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
+                                                const ExecutorOptions& options) {
+  return std::make_unique<Executor>(std::make_shared<const Graph>(graph),
+                                    std::make_unique<ReferenceBackend>(), options);
+}
+
+void SetInputs(Executor& executor, const std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) executor.SetInput(i, inputs[i].view());
+}
+
+std::vector<std::vector<float>> Outputs(const Executor& executor) {
+  std::vector<std::vector<float>> outputs;
+  for (size_t i = 0; i < executor.graph().outputs.size(); ++i) {
+    std::vector<float> storage;
+    const Value& value = executor.graph().value(executor.graph().outputs[i]);
+    const TensorView view = PlainView(value.shape, storage);
+    executor.GetOutput(i, view);
+    outputs.push_back(Numbers(view));
+  }
+  return outputs;
+}
+
+std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
+                                                 const std::vector<Tensor>& inputs) {
+  std::vector<std::vector<float>> storage(graph.values.size());
+  std::vector<TensorView> views(graph.values.size());
+  for (size_t id = 0; id < graph.values.size(); ++id) {
+    views[id] = PlainView(graph.values[id].shape, storage[id]);
+    if (graph.values[id].is_constant()) FillFrom(graph.values[id].constant, views[id]);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) FillFrom(inputs[i], views[graph.inputs[i]]);
+
+  ReferenceBackend backend;
+  for (const Operator& op : graph.operators) {
+    std::vector<ConstTensorView> op_inputs;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      op_inputs.push_back(IsParameter(op, i) ? graph.value(op.inputs[i]).constant.view()
+                                             : ConstTensorView(views[op.inputs[i]]));
+    }
+    std::vector<TensorView> op_outputs;
+    for (ValueId output : op.outputs) op_outputs.push_back(views[output]);
+    const int handle = backend.Prepare(graph, op);
+    std::vector<float> scratch(backend.ScratchFloats(handle));
+    backend.Run(handle, op_inputs, op_outputs, {0, RowCount(graph, op)}, scratch.data());
+  }
+
+  std::vector<std::vector<float>> values(graph.values.size());
+  for (size_t id = 0; id < graph.values.size(); ++id) {
+    if (!graph.values[id].is_constant()) values[id] = Numbers(views[id]);
+  }
+  return values;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,43 @@
+#ifndef CACHEINF_TESTS_TESTING_RUN_GRAPH_H_
+#define CACHEINF_TESTS_TESTING_RUN_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/model/graph.h"
+#include "sparse_ops/views.h"
+
+// Short ways to run graphs in tests and to compare the bits.
+
+namespace cacheinf {
+
+// The numbers of a view in logical order.
+std::vector<float> Numbers(const ConstTensorView& view);
+
+// Sets every number of a view.
+void Fill(const TensorView& view, float number);
+
+// Same bits, but for the payload and sign of NaN, which the order of a commutative sum decides.
+bool SameBits(float a, float b);
+
+// "" if they are the same, else where the first difference lies.
+std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual);
+
+std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
+                                                const ExecutorOptions& options = {});
+
+void SetInputs(Executor& executor, const std::vector<Tensor>& inputs);
+
+// One a graph output, in logical order.
+std::vector<std::vector<float>> Outputs(const Executor& executor);
+
+// Runs the graph on the reference backend, every value in a buffer of its own, and returns all
+// values (empty for constants).
+std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
+                                                 const std::vector<Tensor>& inputs);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_TESTING_RUN_GRAPH_H_
