@@ -54,9 +54,9 @@ struct ChannelFunction {
 // Maps, with `rows` of the output.
 
 // acc = sum over kernel row ky, kernel column kx, channel ci of the group, each ascending, ky
-// outermost, of x w. A tap outside the picture counts as x = +0 (its fma takes place); a
-// transposed convolution has only the taps that exist: ky with input row y, y stride - pad_begin +
-// ky dilation = output row, 0 <= y < height, and kx likewise.
+// outermost, of x w. A tap outside the picture counts as x = +0 (its fma takes place). A transposed
+// convolution has only the taps ky for which there is a whole y, in the picture or not, with
+// y stride - pad_begin + ky dilation = output row; and kx likewise.
 // Then v = acc + bias if there is one, and
 //   activation(v), activation(v + residual), or activation(v) + residual.
 struct ConvArgs {

@@ -51,10 +51,10 @@ class ConvKernel {
     float sum = 0.0f;
     for (int ky = 0; ky < spec_.rows.kernel; ++ky) {
       int64_t in_y = 0;
-      if (!TransposedTap(spec_.rows, y, ky, args_.input.height, in_y)) continue;
+      if (!TransposedTap(spec_.rows, y, ky, in_y)) continue;
       for (int kx = 0; kx < spec_.columns.kernel; ++kx) {
         int64_t in_x = 0;
-        if (!TransposedTap(spec_.columns, x, kx, args_.input.width, in_x)) continue;
+        if (!TransposedTap(spec_.columns, x, kx, in_x)) continue;
         sum = AddTap(n, in_y, in_x, channel, ky, kx, sum);
       }
     }
@@ -66,12 +66,11 @@ class ConvKernel {
            static_cast<int64_t>(k) * axis.dilation;
   }
 
-  static bool TransposedTap(const WindowAxis& axis, int out, int k, int in_size, int64_t& in) {
+  static bool TransposedTap(const WindowAxis& axis, int out, int k, int64_t& in) {
     const int64_t scaled =
         static_cast<int64_t>(out) + axis.pad_begin - static_cast<int64_t>(k) * axis.dilation;
-    if (scaled < 0 || scaled % axis.stride != 0) return false;
     in = scaled / axis.stride;
-    return in < in_size;
+    return scaled % axis.stride == 0;
   }
 
   float AddTap(int n, int64_t in_y, int64_t in_x, int channel, int ky, int kx, float sum) const {
