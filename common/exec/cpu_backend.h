@@ -1,0 +1,61 @@
+#ifndef CACHEINF_COMMON_EXEC_CPU_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_CPU_BACKEND_H_
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "common/exec/operator_call.h"
+#include "common/exec/torch_call.h"
+#include "sparse_ops/cpu/conv.h"
+#include "sparse_ops/cpu/products.h"
+#include "sparse_ops/cpu/thread_pool.h"
+
+namespace cacheinf {
+
+struct CpuBackendOptions {
+  int threads = 1;
+  // Convolutions and products are run by LibTorch instead, whose bits are its own.
+  bool libtorch_scheme = false;
+};
+
+// Runs operators by our own vector kernels (sparse_ops/cpu), with the bits of the reference, on a
+// pool of threads; foreign operators by LibTorch.
+class CpuBackend : public Backend {
+ public:
+  // Throws InputError if the number of threads is not in [1, kMaxThreads].
+  explicit CpuBackend(const CpuBackendOptions& options = {});
+
+  static constexpr int kMaxThreads = 1024;
+
+  std::string_view Name() const override { return "cpu"; }
+  Memory Allocate(size_t floats) override { return AllocateOnHost(floats); }
+  int Prepare(const Graph& graph, const Operator& op) override;
+  size_t ScratchFloats(int handle) const override;
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           Range rows, float* scratch) override;
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override;
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+
+ private:
+  struct PreparingKernels;
+  struct RunningKernels;
+
+  // One of our own operators, with its weights packed where it has any.
+  struct OwnCall {
+    OperatorCall call;
+    std::variant<std::monostate, cpu::Conv, cpu::Linear> packed;
+    size_t scratch_floats = 0;
+  };
+
+  void Pack(const Graph& graph, const Operator& op, OwnCall& own);
+
+  CpuBackendOptions options_;
+  ThreadPool pool_;
+  std::vector<std::variant<OwnCall, TorchCall>> calls_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_CPU_BACKEND_H_

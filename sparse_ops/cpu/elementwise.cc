@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <array>
+
+#include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/functions.h"
+#include "sparse_ops/cpu/runs.h"
+#include "sparse_ops/reference/reference.h"
+
+namespace cacheinf {
+namespace cpu {
+namespace {
+
+// Strides of one number a channel (dimension 1), or of one number for all.
+std::array<int64_t, TensorView::kMaxRank> ChannelStrides(bool one_for_all) {
+  std::array<int64_t, TensorView::kMaxRank> strides = {};
+  if (!one_for_all) strides[1] = 1;
+  return strides;
+}
+
+bool IsIdentity(const Function& function) { return function.kind == Function::Kind::kIdentity; }
+
+// Numbers that repeat every few elements, written out for a longer stretch, so that the pixels of a
+// picture are worked on together and not three numbers at a time.
+class Pattern {
+ public:
+  static constexpr int kCapacity = 512;
+
+  Pattern(const float* period, int length) : length_(kCapacity / length * length) {
+    for (int i = 0; i < length_; ++i) numbers_[i] = period[i % length];
+  }
+
+  const float* data() const { return numbers_; }
+  int length() const { return length_; }
+
+ private:
+  int length_;
+  float numbers_[kCapacity];
+};
+
+constexpr int kFewChannels = 16;
+
+// Rows of a map with few channels that lie end to end.
+// REQUIRES: args.channel_order is null or the output is not the input.
+void ScaleShiftPixels(const ScaleShiftArgs& args, ThreadPool& pool) {
+  const ScaleShiftKernel scale_shift = ChooseScaleShift();
+  const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
+  const ConstImageView input = AsImage(args.input);
+  const ImageView output = AsImage(args.output);
+  const int channels = output.channels;
+  const Pattern scale(args.scale, channels);
+  const Pattern shift(args.shift, channels);
+  pool.ParallelFor(output.batch * output.height, [&](int index, int) {
+    const int n = index / output.height;
+    const int y = index % output.height;
+    float* out = output.Pixel(n, y, 0);
+    const float* in = input.Pixel(n, y, 0);
+    if (args.channel_order != nullptr) {
+      for (int x = 0; x < output.width; ++x) {
+        for (int c = 0; c < channels; ++c) {
+          out[x * channels + c] = input.Pixel(n, y, x)[args.channel_order[c]];
+        }
+      }
+      in = out;
+    }
+    const int count = output.width * channels;
+    for (int i = 0; i < count; i += scale.length()) {
+      scale_shift(scale.data(), shift.data(), in + i, out + i, std::min(scale.length(), count - i));
+    }
+    if (!IsIdentity(args.activation.function)) activate(args.activation.function, out, out, count);
+  });
+}
+
+bool AreRowsOfFewChannels(const ScaleShiftArgs& args) {
+  const TensorView& output = args.output;
+  if (output.rank != 4 || output.dims[1] > kFewChannels) return false;
+  if (output.dims[1] != 1 && (output.strides[1] != 1 || args.input.strides[1] != 1)) return false;
+  const bool input_fits =
+      args.channel_order != nullptr || args.input.strides[3] == args.input.dims[1];
+  return output.strides[3] == output.dims[1] && input_fits && args.activation.slopes == nullptr;
+}
+
+}  // namespace
+
+void Activation(const ActivationArgs& args, ThreadPool& pool) {
+  const TensorView& out = args.output;
+  const bool by_channel = args.activation.slopes != nullptr && !args.activation.one_slope;
+  const auto slope_strides = ChannelStrides(!by_channel);
+  const Runs<3> runs(out.rank, out.dims,
+                     {out.strides.data(), args.input.strides.data(), slope_strides.data()});
+  if (runs.inner_stride(0) != 1 || runs.inner_stride(1) != 1) return reference::Activation(args);
+
+  Function function = args.activation.function;
+  if (by_channel && runs.inner_stride(2) == 1) {
+    const PReluKernel prelu = ChoosePRelu();
+    runs.ForEach(pool, [&](const auto& at, int64_t count) {
+      prelu(args.activation.slopes + at[2], args.input.data + at[1], out.data + at[0], count);
+    });
+    return;
+  }
+  const FunctionKernel apply = ChooseFunction(function.kind);
+  runs.ForEach(pool, [&](const auto& at, int64_t count) {
+    Function run_function = function;
+    if (args.activation.slopes != nullptr) run_function.alpha = args.activation.slopes[at[2]];
+    apply(run_function, args.input.data + at[1], out.data + at[0], count);
+  });
+}
+
+void ScaleShift(const ScaleShiftArgs& args, ThreadPool& pool) {
+  if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pool);
+  const TensorView& out = args.output;
+  const auto channel_strides = ChannelStrides(false);
+  const Runs<3> runs(out.rank, out.dims,
+                     {out.strides.data(), args.input.strides.data(), channel_strides.data()});
+  const bool is_simple = args.channel_order == nullptr && args.activation.slopes == nullptr &&
+                         runs.inner_stride(0) == 1 && runs.inner_stride(1) == 1 &&
+                         runs.inner_stride(2) == 1;
+  if (!is_simple) return reference::ScaleShift(args);
+  const ScaleShiftKernel scale_shift = ChooseScaleShift();
+  const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
+  runs.ForEach(pool, [&](const auto& at, int64_t count) {
+    float* to = out.data + at[0];
+    scale_shift(args.scale + at[2], args.shift + at[2], args.input.data + at[1], to, count);
+    if (!IsIdentity(args.activation.function)) activate(args.activation.function, to, to, count);
+  });
+}
+
+void Binary(const BinaryArgs& args, ThreadPool& pool) {
+  const TensorView& out = args.output;
+  const ConstTensorView a = BroadcastTo(args.a, out);
+  const ConstTensorView b = BroadcastTo(args.b, out);
+  const Runs<3> runs(out.rank, out.dims, {out.strides.data(), a.strides.data(), b.strides.data()});
+  const BinaryKernels kernels = ChooseBinary(args.kind);
+  BinaryKernel combine = nullptr;
+  if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 1) combine = kernels.both;
+  if (runs.inner_stride(1) == 0 && runs.inner_stride(2) == 1) combine = kernels.one_a;
+  if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 0) combine = kernels.one_b;
+  if (runs.inner_stride(0) != 1 || combine == nullptr) return reference::Binary(args);
+  const FunctionKernel activate = ChooseFunction(args.activation.kind);
+  runs.ForEach(pool, [&](const auto& at, int64_t count) {
+    float* to = out.data + at[0];
+    combine(a.data + at[1], b.data + at[2], to, count);
+    if (!IsIdentity(args.activation)) activate(args.activation, to, to, count);
+  });
+}
+
+}  // namespace cpu
+}  // namespace cacheinf

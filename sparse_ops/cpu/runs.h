@@ -1,0 +1,133 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_RUNS_H_
+#define CACHEINF_SPARSE_OPS_CPU_RUNS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "sparse_ops/cpu/thread_pool.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+namespace cpu {
+
+// The elements of several operands of the same dims as few long runs: axes are ordered by the first
+// operand's strides, those of size 1 dropped, and merged where they lie end to end in all operands.
+template <int kOperands>
+class Runs {
+ public:
+  using Strides = std::array<int64_t, kOperands>;
+
+  // `strides[i]` are those of operand i.
+  Runs(int rank, const std::array<int64_t, TensorView::kMaxRank>& dims,
+       const std::array<const int64_t*, kOperands>& strides) {
+    for (int axis = 0; axis < rank; ++axis) {
+      count_ *= dims[axis];
+      if (dims[axis] == 1) continue;
+      Axis added = {dims[axis], {}};
+      for (int i = 0; i < kOperands; ++i) added.strides[i] = strides[i][axis];
+      int place = axis_count_++;
+      for (; place > 0 && added.strides[0] < axes_[place - 1].strides[0]; --place) {
+        axes_[place] = axes_[place - 1];
+      }
+      axes_[place] = added;
+    }
+    Merge();
+  }
+
+  // The distance of neighbours within a run; 1 for a run of one element.
+  int64_t inner_stride(int operand) const { return axes_[0].strides[operand]; }
+
+  // Calls fn(offsets, count) for every run: operand i's elements lie at offsets[i] and on, each
+  // inner_stride(i) after the other. `work` says how much one element costs.
+  template <typename Fn>
+  void ForEach(ThreadPool& pool, Fn&& fn, int64_t work = 1) const {
+    if (count_ == 0) return;
+    const int64_t longest = std::max<int64_t>(1, kLongestRun / work);
+    const int64_t pieces_per_run = (axes_[0].size + longest - 1) / longest;
+    const int64_t pieces = count_ / axes_[0].size * pieces_per_run;
+    const int items = static_cast<int>(
+        std::min<int64_t>(pieces, count_ * work < kParallelWork ? 1 : 4 * int64_t{pool.threads()}));
+    pool.ParallelFor(items, [&](int item, int) {
+      const int64_t begin = pieces * item / items;
+      const int64_t end = pieces * (item + 1) / items;
+      Cursor cursor = CursorAt(begin / pieces_per_run);
+      int64_t first = begin % pieces_per_run * longest;
+      for (int64_t piece = begin; piece < end; ++piece) {
+        Strides offsets = cursor.offsets;
+        for (int i = 0; i < kOperands; ++i) offsets[i] += first * axes_[0].strides[i];
+        fn(offsets, std::min(axes_[0].size - first, longest));
+        first += longest;
+        if (first < axes_[0].size) continue;
+        first = 0;
+        Advance(cursor);
+      }
+    });
+  }
+
+ private:
+  struct Axis {
+    int64_t size = 1;
+    Strides strides = {};
+  };
+
+  // More work is cut, so that what a run's first kernel writes its second finds in the cache.
+  static constexpr int64_t kLongestRun = 4096;
+
+  // Below so much work waking a second thread costs more than it brings.
+  static constexpr int64_t kParallelWork = 16 * 1024;
+
+  void Merge() {
+    int last = 0;
+    for (int axis = 1; axis < axis_count_; ++axis) {
+      bool lies_end_to_end = true;
+      for (int i = 0; i < kOperands; ++i) {
+        lies_end_to_end &= axes_[axis].strides[i] == axes_[last].strides[i] * axes_[last].size;
+      }
+      if (lies_end_to_end) {
+        axes_[last].size *= axes_[axis].size;
+      } else {
+        axes_[++last] = axes_[axis];
+      }
+    }
+    if (axis_count_ == 0) axes_[0].strides.fill(1);
+    axis_count_ = last + 1;
+  }
+
+  // A run by its indices along all axes but the first, and where it begins.
+  struct Cursor {
+    std::array<int64_t, TensorView::kMaxRank> indices = {};
+    Strides offsets = {};
+  };
+
+  Cursor CursorAt(int64_t run) const {
+    Cursor cursor;
+    for (int axis = 1; axis < axis_count_; ++axis) {
+      cursor.indices[axis] = run % axes_[axis].size;
+      run /= axes_[axis].size;
+      for (int i = 0; i < kOperands; ++i) {
+        cursor.offsets[i] += cursor.indices[axis] * axes_[axis].strides[i];
+      }
+    }
+    return cursor;
+  }
+
+  void Advance(Cursor& cursor) const {
+    for (int axis = 1; axis < axis_count_; ++axis) {
+      const Axis& along = axes_[axis];
+      for (int i = 0; i < kOperands; ++i) cursor.offsets[i] += along.strides[i];
+      if (++cursor.indices[axis] < along.size) return;
+      cursor.indices[axis] = 0;
+      for (int i = 0; i < kOperands; ++i) cursor.offsets[i] -= along.size * along.strides[i];
+    }
+  }
+
+  std::array<Axis, TensorView::kMaxRank> axes_;
+  int axis_count_ = 0;
+  int64_t count_ = 1;
+};
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_RUNS_H_

@@ -1,0 +1,166 @@
+#include "sparse_ops/cpu/window_kernels.h"
+
+#include <cmath>
+
+#include "sparse_ops/cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sparse_ops/cpu/window_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "sparse_ops/cpu/vector_ops-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf {
+namespace cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+constexpr int kSumLanes = 16;  // of ops.h, whatever the vectors
+
+HWY_INLINE Floats Maximum(Floats a, Floats b) {
+  return Combine<BinaryKind::kMaximum>(VectorOps(), a, b);
+}
+HWY_INLINE Floats Minimum(Floats a, Floats b) {
+  return Combine<BinaryKind::kMinimum>(VectorOps(), a, b);
+}
+
+// Calls fn(channel, count) for every vector of channels.
+template <typename Fn>
+HWY_INLINE void ForEachVector(int channels, const Fn& fn) {
+  for (int c = 0; c < channels; c += kLanes) fn(c, HWY_MIN(kLanes, channels - c));
+}
+
+// result = step(result, pixel) from `start`, row by row.
+template <typename Step>
+HWY_INLINE Floats Fold(const PixelGrid& grid, int channel, int count, Floats start,
+                       const Step& step) {
+  Floats result = start;
+  for (int y = 0; y < grid.rows; ++y) {
+    const float* pixel = grid.first + y * grid.row_step + channel;
+    for (int x = 0; x < grid.columns; ++x) {
+      result = step(result, LoadFirst(pixel, count));
+      pixel += grid.column_step;
+    }
+  }
+  return result;
+}
+
+void PoolMaximum(const PixelGrid& grid, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    const Floats start = hn::Set(FloatTag(), -HUGE_VALF);
+    StoreFirst(Fold(grid, c, count, start, Maximum), out + c, count);
+  });
+}
+
+void PoolAverage(const PixelGrid& grid, float divisor, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    const auto add = [](Floats a, Floats b) { return hn::Add(a, b); };
+    Floats sum = Fold(grid, c, count, hn::Zero(FloatTag()), add);
+    if (divisor != 0.0f) sum = hn::Div(sum, hn::Set(FloatTag(), divisor));
+    StoreFirst(sum, out + c, count);
+  });
+}
+
+template <typename Combiner>
+HWY_INLINE Floats CombineLanes(Floats (&lanes)[kSumLanes], const Combiner& combine) {
+  for (int half = kSumLanes / 2; half >= 1; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+    }
+  }
+  return lanes[0];
+}
+
+// Columns in lanes by `accumulate`, then rows in lanes by `combine`.
+template <typename Accumulate, typename Combiner>
+HWY_INLINE Floats ReduceInLanes(const PixelGrid& grid, int channel, int count, float start,
+                                const Accumulate& accumulate, const Combiner& combine) {
+  Floats row_lanes[kSumLanes];
+  for (Floats& lane : row_lanes) lane = hn::Set(FloatTag(), start);
+  for (int y = 0; y < grid.rows; ++y) {
+    Floats lanes[kSumLanes];
+    for (Floats& lane : lanes) lane = hn::Set(FloatTag(), start);
+    const float* pixel = grid.first + y * grid.row_step + channel;
+    for (int x = 0; x < grid.columns; ++x) {
+      Floats& lane = lanes[x % kSumLanes];
+      lane = accumulate(lane, LoadFirst(pixel, count));
+      pixel += grid.column_step;
+    }
+    Floats& row_lane = row_lanes[y % kSumLanes];
+    row_lane = combine(row_lane, CombineLanes(lanes, combine));
+  }
+  return CombineLanes(row_lanes, combine);
+}
+
+HWY_INLINE Floats Add(Floats a, Floats b) { return hn::Add(a, b); }
+
+void GridSum(const PixelGrid& grid, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    StoreFirst(ReduceInLanes(grid, c, count, 0.0f, Add, Add), out + c, count);
+  });
+}
+
+void GridMaximum(const PixelGrid& grid, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    StoreFirst(ReduceInLanes(grid, c, count, -HUGE_VALF, Maximum, Maximum), out + c, count);
+  });
+}
+
+void GridMinimum(const PixelGrid& grid, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    StoreFirst(ReduceInLanes(grid, c, count, HUGE_VALF, Minimum, Minimum), out + c, count);
+  });
+}
+
+void GridSumOfSquares(const PixelGrid& grid, const float* centers, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    const Floats center = LoadFirst(centers + c, count);
+    const auto add_square = [&](Floats lane, Floats x) {
+      const Floats distance = hn::Sub(x, center);
+      return Fma(distance, distance, lane);
+    };
+    StoreFirst(ReduceInLanes(grid, c, count, 0.0f, add_square, Add), out + c, count);
+  });
+}
+
+void Interpolate(const float* image, int64_t row_stride, int64_t pixel_stride,
+                 const ResizeTaps& rows, const ResizeTaps& columns, int channels, float* out) {
+  ForEachVector(channels, [&](int c, int count) {
+    Floats sum = hn::Zero(FloatTag());
+    for (int i = 0; i < rows.count; ++i) {
+      const float* row = image + rows.index[i] * row_stride + c;
+      Floats row_sum = hn::Zero(FloatTag());
+      for (int j = 0; j < columns.count; ++j) {
+        const Floats x = LoadFirst(row + columns.index[j] * pixel_stride, count);
+        row_sum = Fma(x, hn::Set(FloatTag(), columns.weight[j]), row_sum);
+      }
+      sum = Fma(row_sum, hn::Set(FloatTag(), rows.weight[i]), sum);
+    }
+    StoreFirst(sum, out + c, count);
+  });
+}
+
+}  // namespace
+
+const WindowKernels& TargetWindowKernels() {
+  static constexpr WindowKernels kKernels = {PoolMaximum, PoolAverage,      GridSum,    GridMaximum,
+                                             GridMinimum, GridSumOfSquares, Interpolate};
+  return kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cpu
+}  // namespace cacheinf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cacheinf {
+namespace cpu {
+
+HWY_EXPORT(TargetWindowKernels);
+
+const WindowKernels& ChooseWindowKernels() { return HWY_DYNAMIC_DISPATCH(TargetWindowKernels)(); }
+
+}  // namespace cpu
+}  // namespace cacheinf
+#endif  // HWY_ONCE
