@@ -18,7 +18,7 @@ std::vector<std::string> ShippedConfigurations() {
   std::vector<std::string> texts;
   const std::filesystem::path folder = std::filesystem::path(CACHEINF_SOURCE_DIR) / "configs";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    texts.push_back(ReadFile(entry.path()));
+    if (entry.is_regular_file()) texts.push_back(ReadFile(entry.path()));
   }
   return texts;
 }
