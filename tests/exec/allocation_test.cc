@@ -3,7 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
 
+#include "common/exec/cpu_backend.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -66,11 +70,14 @@ TEST(AllocationTest, TheCounterCounts) {
 
 TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
   if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
-  for (uint32_t seed = 0; seed < 60; ++seed) {
+  for (uint32_t seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
     const std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    const auto executor = MakeReferenceExecutor(graph);
+    const auto executor = seed % 2 == 0
+                              ? MakeReferenceExecutor(graph)
+                              : MakeExecutor(graph, std::make_unique<CpuBackend>(CpuBackendOptions{
+                                                        static_cast<int>(1 + seed % 3), false}));
     const RowPlan rows = AllRows(graph);
     std::vector<Tensor> outputs;
     std::vector<TensorView> views;

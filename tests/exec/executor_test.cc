@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <ostream>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "common/exec/cpu_backend.h"
 #include "common/model/geometry.h"
 #include "sparse_ops/view_transforms.h"
 #include "tests/testing/random_graph.h"
@@ -17,7 +20,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 150;
+constexpr uint32_t kGraphs = 200;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 RandomGraphOptions Varied(uint32_t seed) {
@@ -46,162 +49,208 @@ void Poison(Executor& executor, float number) {
   }
 }
 
-class RandomGraphTest : public testing::TestWithParam<uint32_t> {
+// The reference, or our own kernels on some threads.
+struct BackendChoice {
+  const char* name;
+  int cpu_threads;  // 0: the reference
+};
+void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
+
+// What every backend must do with every graph. All are held against direct evaluation by the
+// reference, so they give the same bits on any number of threads.
+class BackendTest : public testing::TestWithParam<BackendChoice> {
  protected:
-  uint32_t seed() const { return GetParam(); }
-  Graph graph_ = RandomGraph(GetParam(), Varied(GetParam()));
-  std::vector<Tensor> inputs_ = RandomInputs(graph_, GetParam());
+  // Calls `check` with graph_ and inputs_ set, until one fails.
+  template <typename Check>
+  void ForEachGraph(Check check) {
+    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed_);
+      graph_ = RandomGraph(seed_, Varied(seed_));
+      inputs_ = RandomInputs(graph_, seed_);
+      check();
+    }
+  }
+
+  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
+    const int threads = GetParam().cpu_threads;
+    if (threads == 0) return MakeReferenceExecutor(graph_, options);
+    return cacheinf::MakeExecutor(
+        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), options);
+  }
+
+  uint32_t seed_ = 0;
+  Graph graph_;
+  std::vector<Tensor> inputs_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, testing::Range(0u, kGraphs));
+INSTANTIATE_TEST_SUITE_P(On, BackendTest,
+                         testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
+                                         BackendChoice{"cpu_3_threads", 3}),
+                         [](const auto& info) { return info.param.name; });
 
-TEST_P(RandomGraphTest, EveryValueHasTheBitsOfDirectEvaluation) {
-  const auto expected = EvaluateDirectly(graph_, inputs_);
-  for (const bool all_persistent : {false, true}) {
-    const auto executor = MakeReferenceExecutor(graph_, {{}, all_persistent});
+TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
+  ForEachGraph([&] {
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    for (const bool all_persistent : {false, true}) {
+      const auto executor = MakeExecutor({{}, all_persistent});
+      Poison(*executor, kNaN);
+      SetInputs(*executor, inputs_);
+      for (size_t id = 0; id < graph_.operators.size(); ++id) {
+        const Operator& op = graph_.operators[id];
+        executor->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
+        for (ValueId output : op.outputs) {
+          ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+              << KindName(op) << " '" << op.name << "', all persistent: " << all_persistent;
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, OutputsHaveTheBitsOfDirectEvaluation) {
+  ForEachGraph([&] {
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto executor = MakeExecutor();
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    const auto outputs = Outputs(*executor);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Value& value = graph_.value(graph_.outputs[i]);
+      if (value.is_constant()) {
+        const float* numbers = value.constant.data();
+        EXPECT_EQ(outputs[i], std::vector<float>(numbers, numbers + value.constant.count()));
+      } else {
+        EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "") << value.name;
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, PersistentValuesKeepTheirNumbers) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    ExecutorOptions options;
+    for (const Operator& op : graph_.operators) {
+      if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
+    }
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto executor = MakeExecutor(options);
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    for (ValueId value : options.persistent) {
+      EXPECT_EQ(FirstDifference(expected[value], Numbers(executor->view(value))), "");
+    }
+  });
+}
+
+TEST_P(BackendTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto executor = MakeExecutor();
     Poison(*executor, kNaN);
     SetInputs(*executor, inputs_);
     for (size_t id = 0; id < graph_.operators.size(); ++id) {
       const Operator& op = graph_.operators[id];
-      executor->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
+      for (Range slice : RandomSlices(RowCount(graph_, op), random)) {
+        executor->RunOperator(static_cast<OpId>(id), slice);
+      }
       for (ValueId output : op.outputs) {
         ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
-            << KindName(op) << " '" << op.name << "', all persistent: " << all_persistent;
+            << KindName(op) << " '" << op.name << "'";
       }
     }
-  }
+  });
 }
 
-TEST_P(RandomGraphTest, OutputsHaveTheBitsOfDirectEvaluation) {
-  const auto expected = EvaluateDirectly(graph_, inputs_);
-  const auto executor = MakeReferenceExecutor(graph_);
-  SetInputs(*executor, inputs_);
-  executor->Run();
-  const auto outputs = Outputs(*executor);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Value& value = graph_.value(graph_.outputs[i]);
-    if (value.is_constant()) {
-      const float* numbers = value.constant.data();
-      EXPECT_EQ(outputs[i], std::vector<float>(numbers, numbers + value.constant.count()));
-    } else {
-      EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "") << value.name;
-    }
-  }
-}
-
-TEST_P(RandomGraphTest, PersistentValuesKeepTheirNumbers) {
-  std::mt19937 random(seed());
-  ExecutorOptions options;
-  for (const Operator& op : graph_.operators) {
-    if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
-  }
-  const auto expected = EvaluateDirectly(graph_, inputs_);
-  const auto executor = MakeReferenceExecutor(graph_, options);
-  SetInputs(*executor, inputs_);
-  executor->Run();
-  for (ValueId value : options.persistent) {
-    EXPECT_EQ(FirstDifference(expected[value], Numbers(executor->view(value))), "");
-  }
-}
-
-TEST_P(RandomGraphTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
-  std::mt19937 random(seed());
-  const auto expected = EvaluateDirectly(graph_, inputs_);
-  const auto executor = MakeReferenceExecutor(graph_);
-  Poison(*executor, kNaN);
-  SetInputs(*executor, inputs_);
-  for (size_t id = 0; id < graph_.operators.size(); ++id) {
-    const Operator& op = graph_.operators[id];
-    for (Range slice : RandomSlices(RowCount(graph_, op), random)) {
-      executor->RunOperator(static_cast<OpId>(id), slice);
-    }
-    for (ValueId output : op.outputs) {
-      ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
-          << KindName(op) << " '" << op.name << "'";
-    }
-  }
-}
-
-TEST_P(RandomGraphTest, NeededRowsAreEnough) {
-  std::mt19937 random(seed());
-  const auto expected = EvaluateDirectly(graph_, inputs_);
-  for (ValueId output : graph_.outputs) {
-    const Value& value = graph_.value(output);
-    if (value.producer == kNone) continue;
-    const int height = RowCount(graph_, graph_.operators[value.producer]);
-    const int begin = static_cast<int>(random() % height);
-    const Range rows = {begin, begin + 1 + static_cast<int>(random() % (height - begin))};
-    const RowPlan plan = RowsNeeded(graph_, output, rows);
-    for (const float poison : {kNaN, 1e30f, -1e30f}) {
-      const auto executor = MakeReferenceExecutor(graph_);
-      Poison(*executor, poison);
-      SetInputs(*executor, inputs_);
-      executor->Run(plan);
-      TensorView view = executor->view(output);
-      std::vector<float> numbers = expected[output];
-      TensorView whole = view;  // the expected numbers, in logical order
-      whole.data = numbers.data();
-      for (int64_t d = view.rank - 1, stride = 1; d >= 0; stride *= view.dims[d--]) {
-        whole.strides[d] = stride;
+TEST_P(BackendTest, NeededRowsAreEnough) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    for (ValueId output : graph_.outputs) {
+      const Value& value = graph_.value(output);
+      if (value.producer == kNone) continue;
+      const int height = RowCount(graph_, graph_.operators[value.producer]);
+      const int begin = static_cast<int>(random() % height);
+      const Range rows = {begin, begin + 1 + static_cast<int>(random() % (height - begin))};
+      const RowPlan plan = RowsNeeded(graph_, output, rows);
+      for (const float poison : {kNaN, 1e30f, -1e30f}) {
+        const auto executor = MakeExecutor();
+        Poison(*executor, poison);
+        SetInputs(*executor, inputs_);
+        executor->Run(plan);
+        TensorView view = executor->view(output);
+        std::vector<float> numbers = expected[output];
+        TensorView whole = view;  // the expected numbers, in logical order
+        whole.data = numbers.data();
+        for (int64_t d = view.rank - 1, stride = 1; d >= 0; stride *= view.dims[d--]) {
+          whole.strides[d] = stride;
+        }
+        if (value.is_map()) {
+          view = CutRows(view, rows);
+          whole = CutRows(whole, rows);
+        }
+        ASSERT_EQ(FirstDifference(Numbers(whole), Numbers(view)), "")
+            << value.name << ", rows " << rows.begin << " to " << rows.end;
       }
-      if (value.is_map()) {
-        view = CutRows(view, rows);
-        whole = CutRows(whole, rows);
-      }
-      ASSERT_EQ(FirstDifference(Numbers(whole), Numbers(view)), "")
-          << value.name << ", rows " << rows.begin << " to " << rows.end;
     }
-  }
+  });
 }
 
-TEST_P(RandomGraphTest, AFrameLeavesNothingBehindForTheNext) {
-  const std::vector<Tensor> other_inputs = RandomInputs(graph_, seed() + 1000);
-  const auto fresh = MakeReferenceExecutor(graph_);
-  SetInputs(*fresh, other_inputs);
-  fresh->Run();
-  const auto used = MakeReferenceExecutor(graph_);
-  SetInputs(*used, inputs_);
-  used->Run();
-  SetInputs(*used, other_inputs);
-  used->Run();
-  const auto expected = Outputs(*fresh);
-  const auto actual = Outputs(*used);
-  used->Run();
-  const auto repeated = Outputs(*used);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(FirstDifference(expected[i], actual[i]), "");
-    EXPECT_EQ(FirstDifference(expected[i], repeated[i]), "");
-  }
+TEST_P(BackendTest, AFrameLeavesNothingBehindForTheNext) {
+  ForEachGraph([&] {
+    const std::vector<Tensor> other_inputs = RandomInputs(graph_, seed_ + 1000);
+    const auto fresh = MakeExecutor();
+    SetInputs(*fresh, other_inputs);
+    fresh->Run();
+    const auto used = MakeExecutor();
+    SetInputs(*used, inputs_);
+    used->Run();
+    SetInputs(*used, other_inputs);
+    used->Run();
+    const auto expected = Outputs(*fresh);
+    const auto actual = Outputs(*used);
+    used->Run();
+    const auto repeated = Outputs(*used);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "");
+      EXPECT_EQ(FirstDifference(expected[i], repeated[i]), "");
+    }
+  });
 }
 
-TEST_P(RandomGraphTest, StrangeNumbersInTheInputDoNoHarm) {
-  std::mt19937 random(seed());
-  const auto executor = MakeReferenceExecutor(graph_);
-  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-    const Shape& shape = graph_.value(graph_.inputs[i]).shape;
-    std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const float strange[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 1e-42f, -0.0f, 1.0f};
-    for (float& number : numbers) number = strange[random() % std::size(strange)];
-    executor->SetInput(i, Tensor(shape, numbers).view());
-  }
-  executor->Run();
-  const auto once = Outputs(*executor);
-  executor->Run();
-  const auto twice = Outputs(*executor);
-  for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(FirstDifference(once[i], twice[i]), "");
+TEST_P(BackendTest, StrangeNumbersInTheInputDoNoHarm) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto executor = MakeExecutor();
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const Shape& shape = graph_.value(graph_.inputs[i]).shape;
+      std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      const float strange[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 1e-42f, -0.0f, 1.0f};
+      for (float& number : numbers) number = strange[random() % std::size(strange)];
+      executor->SetInput(i, Tensor(shape, numbers).view());
+    }
+    executor->Run();
+    const auto once = Outputs(*executor);
+    executor->Run();
+    const auto twice = Outputs(*executor);
+    for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(FirstDifference(once[i], twice[i]), "");
+  });
 }
 
-TEST_P(RandomGraphTest, MemoryReportAddsUp) {
-  const MemoryReport shared = MakeReferenceExecutor(graph_)->memory();
-  const MemoryReport separate = MakeReferenceExecutor(graph_, {{}, true})->memory();
-  EXPECT_LE(shared.persistent_bytes, shared.arena_bytes);
-  EXPECT_LE(shared.lower_bound_bytes, shared.arena_bytes);
-  EXPECT_LE(shared.arena_bytes, separate.arena_bytes);
-  EXPECT_EQ(separate.persistent_bytes, separate.arena_bytes);
-  EXPECT_GE(separate.arena_bytes, separate.activation_bytes);
-  EXPECT_EQ(shared.activation_bytes, separate.activation_bytes);
-  EXPECT_EQ(shared.constant_bytes, separate.constant_bytes);
+TEST_P(BackendTest, MemoryReportAddsUp) {
+  ForEachGraph([&] {
+    const MemoryReport shared = MakeExecutor()->memory();
+    const MemoryReport separate = MakeExecutor({{}, true})->memory();
+    EXPECT_LE(shared.persistent_bytes, shared.arena_bytes);
+    EXPECT_LE(shared.lower_bound_bytes, shared.arena_bytes);
+    EXPECT_LE(shared.arena_bytes, separate.arena_bytes);
+    EXPECT_EQ(separate.persistent_bytes, separate.arena_bytes);
+    EXPECT_GE(separate.arena_bytes, separate.activation_bytes);
+    EXPECT_EQ(shared.activation_bytes, separate.activation_bytes);
+    EXPECT_EQ(shared.constant_bytes, separate.constant_bytes);
+  });
 }
 
 // input -> relu, which is an output, is read on, and is named twice; so are the input and a

@@ -138,7 +138,7 @@ class Generator {
     op::Conv conv;
     conv.spec.rows = AnyWindow(in[2], 3);
     conv.spec.columns = AnyWindow(in[3], 3);
-    int64_t out_channels = Draw(1, 20);
+    int64_t out_channels = Chance(10) ? Draw(30, 80) : Draw(1, 20);
     if (Chance(25)) {  // depthwise, with a multiplier now and then
       conv.spec.groups = static_cast<int>(in[1]);
       out_channels = in[1] * (Chance(20) ? 2 : 1);

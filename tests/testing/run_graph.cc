@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "common/exec/operator_call.h"
 #include "common/exec/reference_backend.h"
@@ -77,10 +78,15 @@ std::string FirstDifference(const std::vector<float>& expected, const std::vecto
   return "";
 }
 
+std::unique_ptr<Executor> MakeExecutor(const Graph& graph, std::unique_ptr<Backend> backend,
+                                       const ExecutorOptions& options) {
+  return std::make_unique<Executor>(std::make_shared<const Graph>(graph), std::move(backend),
+                                    options);
+}
+
 std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
                                                 const ExecutorOptions& options) {
-  return std::make_unique<Executor>(std::make_shared<const Graph>(graph),
-                                    std::make_unique<ReferenceBackend>(), options);
+  return MakeExecutor(graph, std::make_unique<ReferenceBackend>(), options);
 }
 
 void SetInputs(Executor& executor, const std::vector<Tensor>& inputs) {

@@ -25,6 +25,8 @@ bool SameBits(float a, float b);
 // "" if they are the same, else where the first difference lies.
 std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual);
 
+std::unique_ptr<Executor> MakeExecutor(const Graph& graph, std::unique_ptr<Backend> backend,
+                                       const ExecutorOptions& options = {});
 std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
                                                 const ExecutorOptions& options = {});
 
