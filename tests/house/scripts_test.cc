@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/house/command.h"
+#include "tests/testing/command.h"
 
 namespace cacheinf {
 namespace {

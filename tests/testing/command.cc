@@ -1,4 +1,4 @@
-#include "tests/house/command.h"
+#include "tests/testing/command.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

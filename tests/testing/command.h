@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_HOUSE_COMMAND_H_
-#define CACHEINF_TESTS_HOUSE_COMMAND_H_
+#ifndef CACHEINF_TESTS_TESTING_COMMAND_H_
+#define CACHEINF_TESTS_TESTING_COMMAND_H_
 
 #include <string>
 #include <vector>
@@ -17,4 +17,4 @@ CommandResult RunCommand(const std::vector<std::string>& arguments);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_HOUSE_COMMAND_H_
+#endif  // CACHEINF_TESTS_TESTING_COMMAND_H_

@@ -1,0 +1,90 @@
+#include <CLI/CLI.hpp>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/config/model_config.h"
+#include "tests/bench/bench.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr std::array kBenches = {
+    Bench{"dense", "our executor beside LibTorch, every operator on the whole picture", BenchDense},
+};
+
+const Bench& FindBench(const std::string& name) {
+  std::string names;
+  for (const Bench& bench : kBenches) {
+    if (bench.name == name) return bench;
+    names += (names.empty() ? "" : ", ") + std::string(bench.name);
+  }
+  throw InputError("there is no bench named " + name + "; there are: " + names);
+}
+
+void WriteJson(const std::filesystem::path& path, const nlohmann::ordered_json& json) {
+  std::ofstream file(path);
+  file << json.dump(2) << "\n";
+  if (!file.flush()) throw InputError(path.string() + " cannot be written");
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app{"Measures CacheInf; scripts/bench builds it first.", "cacheinf-bench"};
+  std::string name;
+  std::filesystem::path json_path;
+  std::string commit = "unknown";
+  std::vector<std::string> shapes;
+  std::string first_answer;
+  bool list = false;
+  BenchOptions options;
+  app.add_option("NAME", name, "which bench");
+  app.add_flag("--list", list, "print the benches' names and what they measure");
+  app.add_option("--json", json_path, "also write the result to this file");
+  app.add_option("--model", options.models, "measure these model files");
+  app.add_option("--shape", shapes, "shape of the model's inputs, like 1x3x384x640");
+  app.add_option("--threads", options.threads, "numbers of threads to measure with")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--min-time", options.timing.min_time_ms, "milliseconds to measure for, a row")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--first-answer", first_answer)->group("");  // how the bench calls itself
+  app.add_option("--commit", commit, "what to write as the commit");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+
+  if (list) {
+    for (const Bench& bench : kBenches) std::cout << bench.name << ": " << bench.what << "\n";
+    return 0;
+  }
+  for (const std::string& shape : shapes)
+    options.input_shapes.push_back(ParseShape(shape, "--shape"));
+  if (!first_answer.empty()) {
+    std::cout << FirstAnswer(first_answer, options).dump() << "\n";
+    return 0;
+  }
+  const Bench& bench = FindBench(name);
+  BenchReport report;
+  bench.run(options, &report);
+  std::cout << report.Table();
+  if (!json_path.empty()) WriteJson(json_path, report.ToJson(bench.name, commit));
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  try {
+    return cacheinf::Run(argc, argv);
+  } catch (const cacheinf::InputError& error) {
+    std::cerr << "cacheinf-bench: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "cacheinf-bench: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,66 @@
+#include "tests/bench/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace cacheinf {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double MillisecondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
+}
+
+// About a millisecond in registers alone: only a busy or throttled core makes it slower.
+void FixedArithmetic() {
+  uint64_t state = 1;
+  for (int i = 0; i < 400'000; ++i) state = state * 6364136223846793005u + 1442695040888963407u;
+  volatile uint64_t sink = state;
+  static_cast<void>(sink);
+}
+
+}  // namespace
+
+double Samples::Quantile(double share) const {
+  std::vector<double> sorted = ms;
+  std::sort(sorted.begin(), sorted.end());
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+double TimeOnce(const std::function<void()>& action) {
+  const auto start = SteadyClock::now();
+  action();
+  return MillisecondsSince(start);
+}
+
+Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
+                       const TimingOptions& options) {
+  Timing timing;
+  timing.contenders.resize(actions.size());
+  for (int round = 0; round < options.warm_up_rounds; ++round) {
+    for (const auto& action : actions) action();
+  }
+  Samples yardstick;
+  const auto start = SteadyClock::now();
+  for (int round = 0;
+       round < options.min_rounds ||
+       (round < options.max_rounds && MillisecondsSince(start) < options.min_time_ms);
+       ++round) {
+    for (size_t i = 0; i < actions.size(); ++i) {
+      const size_t turn = (i + static_cast<size_t>(round)) % actions.size();
+      timing.contenders[turn].ms.push_back(TimeOnce(actions[turn]));
+    }
+    yardstick.ms.push_back(TimeOnce(FixedArithmetic));
+  }
+  timing.noise = yardstick.Quantile(0.9) / yardstick.Median();
+  return timing;
+}
+
+}  // namespace cacheinf
