@@ -23,3 +23,8 @@ else()
   message(NOTICE "Open MPI's development files are missing (Debian: apt-get install libopenmpi-dev);"
                  " CacheInf is built without MPI.")
 endif()
+
+# The ONNX messages that libonnx-dev holds compiled, under the names that it was compiled with.
+add_library(onnx_messages INTERFACE)
+target_compile_definitions(onnx_messages INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
+target_link_libraries(onnx_messages INTERFACE onnx_proto protobuf::libprotobuf)
