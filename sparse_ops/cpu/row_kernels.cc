@@ -135,7 +135,7 @@ int64_t ArgMax(const float* in, int64_t count) {
   const bool is_nan = largest != largest;
   for (int64_t i = 0; i < count; i += kLanes) {
     const Floats x = LoadFirst(in + i, count - i);
-    const FloatMask hit = is_nan ? hn::Ne(x, x) : hn::Eq(x, wanted);
+    const FloatMask hit = is_nan ? hn::IsNaN(x) : hn::Eq(x, wanted);
     const intptr_t lane = hn::FindFirstTrue(FloatTag(), hit);
     if (lane >= 0 && i + lane < count) return i + lane;
   }

@@ -33,12 +33,19 @@ struct VectorOps {
   HWY_INLINE F MulAdd(F x, F y, F z) const { return Fma(x, y, z); }
   HWY_INLINE F Abs(F a) const { return hn::Abs(a); }
   HWY_INLINE F Neg(F a) const { return hn::Neg(a); }
+#if HWY_TARGET == HWY_SCALAR
+  // Highway's own lose the sign of zero here.
+  HWY_INLINE F Floor(F a) const { return Set(std::floor(hn::GetLane(a))); }
+  HWY_INLINE F Ceil(F a) const { return Set(std::ceil(hn::GetLane(a))); }
+  HWY_INLINE F Round(F a) const { return Set(std::nearbyint(hn::GetLane(a))); }
+#else
   HWY_INLINE F Floor(F a) const { return hn::Floor(a); }
   HWY_INLINE F Ceil(F a) const { return hn::Ceil(a); }
   HWY_INLINE F Round(F a) const { return hn::Round(a); }
+#endif
   HWY_INLINE M Lt(F a, F b) const { return hn::Lt(a, b); }
   HWY_INLINE M Eq(F a, F b) const { return hn::Eq(a, b); }
-  HWY_INLINE M IsNaN(F a) const { return hn::Ne(a, a); }
+  HWY_INLINE M IsNaN(F a) const { return hn::IsNaN(a); }
   HWY_INLINE F Select(M m, F yes, F no) const { return hn::IfThenElse(m, yes, no); }
   HWY_INLINE I Bits(F a) const { return hn::BitCast(IntTag(), a); }
   HWY_INLINE F FromBits(I bits) const { return hn::BitCast(FloatTag(), bits); }
