@@ -13,10 +13,11 @@ namespace {
 
 using torchscript::OneSentence;
 
-at::Tensor ToTorch(const Tensor& tensor) {
-  at::Tensor result =
-      at::from_blob(const_cast<float*>(tensor.data()), tensor.shape()).clone();  // only read
-  return result.dim() == 4 ? result.contiguous(at::MemoryFormat::ChannelsLast) : result;
+at::Tensor ToTorch(const Tensor& tensor, TorchModule::Layout layout) {
+  const at::Tensor borrowed =
+      at::from_blob(const_cast<float*>(tensor.data()), tensor.shape());  // only read
+  const bool channels_last = layout == TorchModule::Layout::kChannelsLast && borrowed.dim() == 4;
+  return channels_last ? borrowed.contiguous(at::MemoryFormat::ChannelsLast) : borrowed.clone();
 }
 
 void Collect(const c10::IValue& value, std::vector<Tensor>* tensors) {
@@ -35,16 +36,19 @@ void Collect(const c10::IValue& value, std::vector<Tensor>* tensors) {
 
 struct TorchModule::State {
   torch::jit::Module module;
+  Layout layout = Layout::kContiguous;
 
   c10::IValue Forward(const std::vector<Tensor>& inputs) {
     const at::InferenceMode no_gradients;
     std::vector<c10::IValue> arguments;
-    for (const Tensor& input : inputs) arguments.emplace_back(ToTorch(input));
+    for (const Tensor& input : inputs) arguments.emplace_back(ToTorch(input, layout));
     return module.forward(std::move(arguments));
   }
 };
 
-TorchModule::TorchModule(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+TorchModule::TorchModule(const std::filesystem::path& path, Layout layout)
+    : state_(std::make_unique<State>()) {
+  state_->layout = layout;
   try {
     state_->module = torch::jit::load(path.string(), at::kCPU);
     state_->module.eval();

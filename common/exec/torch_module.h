@@ -10,11 +10,15 @@
 namespace cacheinf {
 
 // A whole TorchScript file run by LibTorch: what our own executor is compared with, for parity and
-// for speed. Frozen, and on 4-dimensional inputs channels-last.
+// for speed. Frozen.
 class TorchModule {
  public:
+  // How feature maps enter: channels-last is faster, but a network that takes views of its input's
+  // memory runs on contiguous ones only.
+  enum class Layout { kContiguous, kChannelsLast };
+
   // Throws InputError with LibTorch's reason when the file cannot be read.
-  explicit TorchModule(const std::filesystem::path& path);
+  explicit TorchModule(const std::filesystem::path& path, Layout layout = Layout::kContiguous);
   ~TorchModule();
   TorchModule(TorchModule&&) noexcept;
   TorchModule& operator=(TorchModule&&) noexcept;

@@ -167,6 +167,12 @@ const Slot& Importer::Find(const torch::jit::Value& value) const {
   return found->second;
 }
 
+at::ScalarType Importer::TypeOf(ValueId value) const {
+  const auto found = foreign_types_.find(value);
+  if (found != foreign_types_.end()) return found->second;
+  return graph_.value(value).type == DataType::kInt64 ? at::kLong : at::kFloat;
+}
+
 void Importer::Bind(const Node& node, Slot slot) {
   if (node.outputs().size() == 1) {
     slots_[node.outputs()[0]] = std::move(slot);
@@ -315,7 +321,6 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   }
   const ValueId value = arguments[0].value;
   const Shape& shape = graph_.value(value).shape;
-  const auto type = foreign_types_.find(value);
   if (kind == aten::size) {
     if (arguments.size() == 1) return answer(IValue(shape));
     int64_t axis = arguments[1].concrete.toInt();
@@ -328,11 +333,11 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   if (kind == aten::dim) return answer(static_cast<int64_t>(shape.size()));
   if (kind == aten::len) return answer(shape.empty() ? int64_t{0} : shape[0]);
   if (kind == prim::dtype) {
-    return answer(static_cast<int64_t>(type == foreign_types_.end() ? at::kFloat : type->second));
+    return answer(static_cast<int64_t>(TypeOf(value)));
   }
   if (kind == prim::device) return answer(at::Device(at::kCPU));
   if (kind == prim::layout) return answer(static_cast<int64_t>(at::kStrided));
-  if (kind == aten::is_floating_point) return answer(type == foreign_types_.end());
+  if (kind == aten::is_floating_point) return answer(at::isFloatingType(TypeOf(value)));
   const std::string name = kind.toQualString();
   if (name == "aten::numel") return answer(ElementCount(shape));
   if (name == "prim::is_cuda" || name == "prim::requires_grad" || name == "prim::is_quantized" ||
@@ -408,9 +413,8 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   std::vector<at::ScalarType> input_types;
   std::vector<c10::IValue> examples;
   const auto add_input = [&](const Slot& slot) {
-    const auto type = foreign_types_.find(slot.value);
     inputs.push_back(slot.value);
-    input_types.push_back(type == foreign_types_.end() ? at::kFloat : type->second);
+    input_types.push_back(TypeOf(slot.value));
     examples.emplace_back(at::zeros(graph_.value(slot.value).shape, input_types.back()));
   };
   torch::jit::Stack stack;

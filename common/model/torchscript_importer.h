@@ -141,12 +141,14 @@ class Importer {
   void AddOutputs(const Slot& slot, const std::string& name);
 
   const Slot& Find(const torch::jit::Value& value) const;
+  at::ScalarType TypeOf(ValueId value) const;  // as LibTorch would have it
   [[noreturn]] void Refuse(const Node& node, const std::string& why) const;
 
   std::vector<Shape> input_shapes_;
   Graph graph_;
   std::unordered_map<const torch::jit::Value*, Slot> slots_;
-  std::unordered_map<ValueId, at::ScalarType> foreign_types_;  // of values that are not floats
+  std::unordered_map<ValueId, at::ScalarType>
+      foreign_types_;  // of LibTorch calls' results that are not floats
   std::unordered_map<std::string, int> name_counts_;
 };
 

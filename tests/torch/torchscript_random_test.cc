@@ -134,17 +134,17 @@ class RandomNetwork {
   void AddFunction(const Map& in) {
     static constexpr const char* kFunctions[] = {
         "torch.relu(%)",
-        "torch.nn.functional.silu(%)",
+        "torch.silu(%)",
         "% * torch.sigmoid(%)",
-        "torch.nn.functional.gelu(%)",
+        "torch.gelu(%)",
         "0.5 * % * (1.0 + torch.erf(% / 1.4142135623730951))",
-        "torch.nn.functional.hardswish(%)",
+        "torch.hardswish(%)",
         "% * torch.clamp(% + 3.0, 0.0, 6.0) / 6.0",
-        "torch.nn.functional.leaky_relu(%, 0.1)",
+        "torch.leaky_relu(%, 0.1)",
         "torch.sigmoid(%)",
         "torch.tanh(%)",
-        "torch.nn.functional.mish(%)",
-        "torch.nn.functional.relu6(%)",
+        "torch.mish(%)",
+        "torch.relu6(%)",
         "torch.sqrt(torch.abs(%) + 0.5)",
         "torch.softmax(%, 1)",
     };
@@ -195,8 +195,8 @@ class RandomNetwork {
       call << "torch.max_pool2d(" << in.name << ", [" << kernel << "], [" << stride << "], [" << pad
            << "], [1], " << ceil << ")";
     } else {
-      call << "torch.nn.functional.avg_pool2d(" << in.name << ", [" << kernel << "], [" << stride
-           << "], [" << pad << "], " << ceil << ", " << (Coin() ? "True" : "False") << ")";
+      call << "torch.avg_pool2d(" << in.name << ", [" << kernel << "], [" << stride << "], [" << pad
+           << "], " << ceil << ", " << (Coin() ? "True" : "False") << ")";
     }
     Define(call.str(), in.channels, out(in.height), out(in.width));
   }
@@ -204,19 +204,13 @@ class RandomNetwork {
   void AddResize(const Map& in) {
     const int height = Pick(3, 28);
     const int width = Pick(3, 28);
+    static constexpr std::pair<const char*, const char*> kForms[] = {
+        {"torch.upsample_nearest2d(", ")"},
+        {"torch.upsample_bilinear2d(", ", False)"},
+        {"torch.upsample_bilinear2d(", ", True)"}};
+    const auto& [begin, end] = kForms[Pick(0, 2)];
     std::ostringstream call;
-    call << "torch.nn.functional.interpolate(" << in.name << ", [" << height << ", " << width
-         << "]";
-    switch (Pick(0, 2)) {
-      case 0:
-        call << ")";
-        break;
-      case 1:
-        call << ", None, \"bilinear\", False)";
-        break;
-      default:
-        call << ", None, \"bilinear\", True)";
-    }
+    call << begin << in.name << ", [" << height << ", " << width << "]" << end;
     Define(call.str(), in.channels, height, width);
   }
 
@@ -247,13 +241,13 @@ class RandomNetwork {
     static constexpr const char* kModes[] = {"constant", "reflect", "replicate"};
     const std::string mode = kModes[Pick(0, 2)];
     if (in.height < 3 || in.width < 3) return;
-    Define("torch.nn.functional.pad(" + in.name + ", [1, 2, 0, 1], \"" + mode + "\")", in.channels,
-           in.height + 1, in.width + 3);
+    Define("torch.pad(" + in.name + ", [1, 2, 0, 1], \"" + mode + "\")", in.channels, in.height + 1,
+           in.width + 3);
   }
 
   void AddPointwise(const Map& in) {
     const int out = Pick(1, 8);
-    Define("torch.nn.functional.linear(" + in.name + ".permute([0, 2, 3, 1]), " +
+    Define("torch.linear(" + in.name + ".permute([0, 2, 3, 1]), " +
                AddWeights({out, in.channels}, 1.0 / std::sqrt(in.channels)) + ", " +
                AddWeights({out}, 0.3) + ").permute([0, 3, 1, 2])",
            out, in.height, in.width);
