@@ -8,8 +8,8 @@
 #include <limits>
 #include <memory>
 
+#include "common/exec/cpu_backend.h"
 #include "common/exec/executor.h"
-#include "common/exec/reference_backend.h"
 #include "common/model/load.h"
 
 namespace cacheinf::testing {
@@ -63,7 +63,7 @@ OwnRun RunOwn(const std::filesystem::path& path, const std::vector<Tensor>& inpu
   LoadOptions options;
   for (const Tensor& input : inputs) options.input_shapes.push_back(input.shape());
   auto graph = std::make_shared<const Graph>(LoadModel(path, options));
-  Executor executor(graph, std::make_unique<ReferenceBackend>());
+  Executor executor(graph, std::make_unique<CpuBackend>());
   for (size_t i = 0; i < inputs.size(); ++i) executor.SetInput(i, inputs[i].view());
   executor.Run();
   OwnRun run{*graph, {}};
