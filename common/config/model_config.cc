@@ -86,6 +86,10 @@ FieldTable DecoderConfig::Fields() {
             "A text file with one class name a line, instead of class_names."}
           .Flag("--class-names"),
       Field{"top", &top, "Classification: how many classes an answer names."}.Between(1, 1000),
+      Field{"softmax", &softmax,
+            "Classification: whether the model's scores still have to be made shares of one."},
+      Field{"enlarge", &enlarge,
+            "Segmentation: whether class scores are enlarged to the size of the model's picture."},
       Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels."}
           .Between(1, 4096)
           .AtMostItems(16),

@@ -33,6 +33,8 @@ struct DecoderConfig {
   std::vector<std::string> class_names;
   std::string class_names_file;  // one name a line; wins over class_names
   int top = 5;                   // classification: how many classes an answer names
+  bool softmax = true;           // classification: the outputs are not shares yet
+  bool enlarge = false;          // segmentation: to the size of the model's picture
   std::vector<int> strides;      // boxes: of each output, in input pixels
   std::vector<double> anchors;   // boxes: width, height, …, as many for each output
   double score_threshold = 0.25;

@@ -23,7 +23,7 @@ DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
       decoder.kind = DecoderSpec::Kind::kRaw;
       break;
     case DecoderConfig::Kind::kClassification:
-      decoder.kind = DecoderSpec::Kind::kClassification;
+      decoder.kind = config.softmax ? DecoderSpec::Kind::kClassification : DecoderSpec::Kind::kRaw;
       break;
     case DecoderConfig::Kind::kSegmentation:
       decoder.kind = DecoderSpec::Kind::kSegmentation;
@@ -32,6 +32,7 @@ DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
       decoder.kind = DecoderSpec::Kind::kBoxes;
       break;
   }
+  decoder.enlarge = config.enlarge;
   const size_t scales = config.strides.size();
   const size_t numbers = scales == 0 ? 0 : config.anchors.size() / scales;  // of each scale
   for (size_t i = 0; i < scales; ++i) {
@@ -48,12 +49,13 @@ DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
 
 }  // namespace
 
-void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {
-  if (graph.picture.width == 0) {
-    PrependPicture(graph, ToPictureSpec(config.preprocess),
-                   {config.preprocess.mean, config.preprocess.divisor, {}});
-  }
-  AppendDecoder(graph, ToDecoderSpec(config.decoder));
+void AddPicture(Graph& graph, const PreprocessConfig& config) {
+  if (graph.picture.width != 0) return;
+  PrependPicture(graph, ToPictureSpec(config), {config.mean, config.divisor, {}});
+}
+
+void AddDecoder(Graph& graph, const DecoderConfig& config) {
+  AppendDecoder(graph, ToDecoderSpec(config));
 }
 
 }  // namespace cacheinf

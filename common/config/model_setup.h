@@ -6,12 +6,19 @@
 
 namespace cacheinf {
 
-// Adds to a graph what the configuration says about its ends: the picture's normalisation in front,
-// the decoding of the answer behind. A graph that brings its own picture keeps it, and with
-// decoder.kind "auto" or "raw" the outputs stay.
-// Throws InputError when the configuration does not fit the graph. REQUIRES: a checked
+// Both throw InputError when the configuration does not fit the graph. REQUIRE: a checked
 // configuration.
-void AddPictureAndDecoder(Graph& graph, const ModelConfig& config);
+
+// Puts a picture's normalisation in front. A graph that brings its own picture keeps it.
+void AddPicture(Graph& graph, const PreprocessConfig& config);
+
+// Appends the decoding of the answer; nothing for decoder.kind "auto" or "raw".
+void AddDecoder(Graph& graph, const DecoderConfig& config);
+
+inline void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {
+  AddPicture(graph, config.preprocess);
+  AddDecoder(graph, config.decoder);
+}
 
 }  // namespace cacheinf
 

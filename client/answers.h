@@ -1,0 +1,115 @@
+#ifndef CACHEINF_CLIENT_ANSWERS_H_
+#define CACHEINF_CLIENT_ANSWERS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/config/model_config.h"
+#include "common/exec/executor.h"
+#include "common/model/picture.h"
+
+// What the model's outputs mean to somebody who asked about a frame.
+
+namespace cacheinf {
+
+struct ScoredClass {
+  int index = 0;
+  float score = 0;
+};
+
+struct Classification {
+  std::vector<ScoredClass> best;  // best first
+};
+
+struct Detection {
+  ScoredClass label;
+  double left = 0;  // in the frame's pixels; in the model's where the frame is a tensor
+  double top = 0;
+  double right = 0;
+  double bottom = 0;
+};
+
+struct Detections {
+  std::vector<Detection> boxes;  // best first
+};
+
+// The class of every pixel of the model's output.
+struct ClassMap {
+  int width = 0;
+  int height = 0;
+  std::vector<int32_t> classes;
+
+  // Of the model's picture, `model_size` long on that axis, the map's pixel.
+  int At(int model_x, int model_y, int model_width, int model_height) const {
+    const int x = static_cast<int>(int64_t{model_x} * width / model_width);
+    const int y = static_cast<int>(int64_t{model_y} * height / model_height);
+    return classes[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)];
+  }
+};
+
+// Outputs that nobody said how to read.
+struct RawOutputs {
+  struct Output {
+    std::string name;
+    Shape shape;
+    float minimum = 0;
+    float maximum = 0;
+    double mean = 0;
+  };
+  std::vector<Output> outputs;
+};
+
+using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections>;
+
+struct Answer {
+  int64_t frame = 0;
+  std::chrono::nanoseconds stamp{0};  // the frame's
+  std::chrono::nanoseconds preprocess{0};
+  std::chrono::nanoseconds compute{0};
+  std::chrono::nanoseconds decode{0};
+  AnswerContent content;
+
+  std::chrono::nanoseconds latency() const { return preprocess + compute + decode; }
+};
+
+// Reads answers from a graph's outputs. What they are follows from the configuration or, with
+// decoder.kind "auto", from the graph's last operator.
+class AnswerReader {
+ public:
+  // Throws InputError if the outputs are not what the configuration says, or the file of class
+  // names cannot be read.
+  AnswerReader(const Graph& graph, const DecoderConfig& config);
+
+  // `fit` says where the model's picture lies in the frame; null where the frame is a tensor.
+  AnswerContent Read(const Executor& executor, const PictureFit* fit);
+
+  // The name of a class, or its number where it has none.
+  std::string ClassName(int index) const;
+
+ private:
+  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes };
+  static Kind KindOf(const Graph& graph, const DecoderConfig& config);
+
+  RawOutputs ReadRaw(const Executor& executor);
+  Classification ReadClassification(const Executor& executor);
+  ClassMap ReadClassMap(const Executor& executor);
+  Detections ReadDetections(const Executor& executor, const PictureFit* fit);
+
+  // The numbers of an output in the order of its dimensions; valid until the next call.
+  const std::vector<float>& Values(const Executor& executor, size_t output);
+
+  Kind kind_;
+  int top_;
+  std::vector<std::string> class_names_;
+  std::vector<float> values_;
+};
+
+// One line of JSON, without the end of the line.
+std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ANSWERS_H_

@@ -1,0 +1,124 @@
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "client/run.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/config/robot_config.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitBadInput = 2;
+
+std::atomic<bool> stop = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
+
+// A first signal ends the run after the frame in hand; a second one ends the program.
+void EndOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { stop = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// The options that the command line sets in the configuration, as typed.
+struct Setting {
+  std::string name;  // for messages: the option
+  std::string path;
+  std::string text;
+};
+
+void AddConfigurationOptions(CLI::App& command, std::vector<Setting>& settings) {
+  RobotConfig defaults;
+  ForEachField(defaults.Fields(), [&](const std::string& path, const Field& field) {
+    if (field.flag.empty()) return;
+    const std::string flag = field.flag;
+    command.add_option_function<std::string>(
+        flag,
+        [&settings, flag, path](const std::string& text) {
+          settings.push_back({flag, path, text});
+        },
+        field.doc);
+  });
+  command.add_option_function<std::vector<std::string>>(
+      "--set",
+      [&settings](const std::vector<std::string>& pairs) {
+        for (const std::string& pair : pairs) {
+          const size_t equals = pair.find('=');
+          if (equals == std::string::npos) {
+            throw InputError("--set: \"" + pair + "\" is not of the form key=value");
+          }
+          settings.push_back({"--set", pair.substr(0, equals), pair.substr(equals + 1)});
+        }
+      },
+      "Sets any key of the configuration, like preprocess.fit=crop.");
+}
+
+RobotConfig EffectiveConfiguration(const std::string& file, const std::vector<Setting>& settings) {
+  RobotConfig config = file.empty() ? RobotConfig() : LoadRobotConfig(file);
+  const FieldTable fields = config.Fields();
+  for (const Setting& setting : settings)
+    SetField(setting.path, setting.text, setting.name, fields);
+  config.Check();
+  return config;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.");
+  app.require_subcommand(1);
+  CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
+  std::string file;
+  bool print_config = false;
+  bool print_schema = false;
+  std::vector<Setting> settings;
+  run.add_option("--config", file,
+                 "Configuration (JSON); options of the command line win over it.");
+  AddConfigurationOptions(run, settings);
+  run.add_flag("--print-config", print_config,
+               "Prints the configuration in effect, as JSON that --config takes, and ends.");
+  run.add_flag("--print-config-schema", print_schema,
+               "Prints the JSON Schema of configurations and ends.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadInput;
+  }
+  if (print_schema) {
+    std::cout << RobotConfigSchema();
+    return 0;
+  }
+  RobotConfig config = EffectiveConfiguration(file, settings);
+  if (print_config) {
+    std::cout << WriteJson(config.Fields());
+    return 0;
+  }
+  SetLogLevel(config.log_level);
+  EndOnSignals();
+  const SteadyClock clock;
+  std::cout << ToText(RunRobot(config, clock, stop));
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  try {
+    return cacheinf::Run(argc, argv);
+  } catch (const cacheinf::InputError& error) {
+    std::cerr << "cacheinf-robot: " << error.what() << '\n';
+    return cacheinf::kExitBadInput;
+  } catch (const std::exception& error) {
+    std::cerr << "cacheinf-robot: " << error.what() << '\n';
+    return cacheinf::kExitFailure;
+  }
+}

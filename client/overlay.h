@@ -1,0 +1,39 @@
+#ifndef CACHEINF_CLIENT_OVERLAY_H_
+#define CACHEINF_CLIENT_OVERLAY_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "client/answers.h"
+#include "common/model/picture.h"
+
+namespace cacheinf {
+
+// A colour for each class, blue, green, red: bright, and far from those of the classes around it.
+std::array<uint8_t, 3> ClassColour(int index);
+
+// Draws an answer over its frame: classes of pixels blended in, boxes with their names, the best
+// classes as text. Gives a picture of the frame's size.
+Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
+                   const AnswerReader& reader);
+
+// Writes drawn answers as a video (MPEG-4). The first frame decides its size; later ones are
+// brought to it.
+class OverlayVideo {
+ public:
+  OverlayVideo(std::string path, double frame_rate);
+  ~OverlayVideo();
+
+  // Throws InputError if the file cannot be written.
+  void Write(const Picture& drawn);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_OVERLAY_H_

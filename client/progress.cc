@@ -1,0 +1,52 @@
+#include "client/progress.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr std::chrono::milliseconds kTerminalPeriod{100};
+constexpr std::chrono::seconds kLogPeriod{5};
+
+}  // namespace
+
+Progress::Progress(const Clock& clock, int64_t total_frames, bool on_terminal)
+    : clock_(clock),
+      total_frames_(total_frames),
+      on_terminal_(on_terminal),
+      start_(clock.Now()),
+      last_shown_(start_) {}
+
+Progress::~Progress() {
+  if (has_line_) std::fputs("\n", stderr);
+}
+
+void Progress::Update(int64_t frames, const LatencyHistogram& latency) {
+  const auto now = clock_.Now();
+  if (on_terminal_ && now - last_shown_ >= kTerminalPeriod) {
+    const std::string line = ProgressLine(frames, total_frames_, now - start_, latency);
+    fmt::print(stderr, "\r{}\x1b[K", line);
+    std::fflush(stderr);
+    has_line_ = true;
+    last_shown_ = now;
+  } else if (!on_terminal_ && now - last_shown_ >= kLogPeriod) {
+    LogInfo(ProgressLine(frames, total_frames_, now - start_, latency));
+    last_shown_ = now;
+  }
+}
+
+std::string ProgressLine(int64_t frames, int64_t total_frames, std::chrono::nanoseconds elapsed,
+                         const LatencyHistogram& latency) {
+  const double seconds = Milliseconds(elapsed) / 1e3;
+  const double rate = seconds > 0 ? static_cast<double>(frames) / seconds : 0;
+  const std::string total = total_frames > 0 ? fmt::format("/{}", total_frames) : "";
+  return fmt::format("frame {}{}  {:.1f} fps  p50 {:.1f} ms  p95 {:.1f} ms  p99 {:.1f} ms", frames,
+                     total, rate, latency.PercentileMs(0.50), latency.PercentileMs(0.95),
+                     latency.PercentileMs(0.99));
+}
+
+}  // namespace cacheinf

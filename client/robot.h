@@ -1,0 +1,49 @@
+#ifndef CACHEINF_CLIENT_ROBOT_H_
+#define CACHEINF_CLIENT_ROBOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/answers.h"
+#include "common/base/clock.h"
+#include "common/exec/executor.h"
+#include "common/model/picture.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+
+// Answers frames, one after the other.
+class Robot {
+ public:
+  // The graph takes one input: a picture where frames are pictures (see graph.picture), else what
+  // the frames' tensors are. The clock outlives the robot. Throws InputError if the backend cannot
+  // run the graph, or the configuration does not fit it.
+  Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+        const DecoderConfig& decoder, const Clock& clock);
+
+  // Throws InputError if the frame is not what the graph takes.
+  Answer Process(const Frame& frame);
+
+  const Executor& executor() const { return executor_; }
+  const AnswerReader& reader() const { return reader_; }
+
+  // How the last frame was fitted to the model; null before the first and for tensors.
+  const PictureFit* fit() const { return fit_ ? &*fit_ : nullptr; }
+
+ private:
+  void SetInput(const Frame& frame);
+  void SetPicture(const Picture& picture);
+
+  Executor executor_;
+  AnswerReader reader_;
+  const Clock& clock_;
+  std::optional<PictureFit> fit_;
+  std::vector<uint8_t> pixels_;  // the model's picture
+  std::vector<float> numbers_;   // the same as the graph takes it
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ROBOT_H_

@@ -1,0 +1,168 @@
+#include "client/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "client/outputs.h"
+#include "client/overlay.h"
+#include "client/progress.h"
+#include "client/robot.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/config/model_setup.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/reference_backend.h"
+#include "common/model/load.h"
+#include "common/model/passes.h"
+#include "common/source/frame_source.h"
+#include "profiler/machine.h"
+
+namespace cacheinf {
+namespace {
+
+// A file of lines; throws InputError as soon as it cannot be written.
+class LineFile {
+ public:
+  explicit LineFile(std::string path) : path_(std::move(path)), file_(path_) { Check(); }
+
+  void Write(const std::string& line) {
+    file_ << line << '\n' << std::flush;
+    Check();
+  }
+
+ private:
+  void Check() const {
+    if (!file_) throw InputError(fmt::format("{}: cannot be written", path_));
+  }
+
+  std::string path_;
+  std::ofstream file_;
+};
+
+Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
+  if (config.model.empty()) throw InputError("no model is given");
+  LoadOptions options;
+  for (const std::string& shape : config.shapes) {
+    options.input_shapes.push_back(ParseShape(shape, "shapes"));
+  }
+  Graph graph = LoadModel(config.model, options);
+  const ModelConfig& model_config = config.model_config;
+  if (graph.picture.width != 0) {
+    LogInfo("the model brings its own picture; the configuration's preprocess is not used");
+  } else if (!has_tensors) {
+    AddPicture(graph, model_config.preprocess);
+    RobotConfig defaults;
+    if (WriteJson(PreprocessConfig(model_config.preprocess).Fields()) ==
+        WriteJson(defaults.model_config.preprocess.Fields())) {
+      LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
+    }
+  }
+  AddDecoder(graph, model_config.decoder);
+  Optimise(graph);
+  graph.Validate();
+  return graph;
+}
+
+// The cores that this process may run on, or as many as its quota of time is worth.
+int CoresToUse(const Machine& machine) {
+  int cores = std::max(1, machine.usable_cores);
+  if (machine.cpu_quota > 0) {
+    cores = std::clamp(static_cast<int>(std::ceil(machine.cpu_quota)), 1, cores);
+  }
+  return cores;
+}
+
+std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
+  if (config.backend == RobotConfig::Backend::kReference) {
+    return std::make_unique<ReferenceBackend>();
+  }
+  CpuBackendOptions options;
+  options.threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
+  options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
+  return std::make_unique<CpuBackend>(options);
+}
+
+// Everything that is done with an answer once it is there.
+class Publisher {
+ public:
+  Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
+      : robot_(robot) {
+    if (!output.overlay.empty() && source.has_tensors()) {
+      throw InputError("an overlay needs pictures, but the source gives tensors");
+    }
+    if (!output.answers.empty()) answers_.emplace(output.answers);
+    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.executor().graph());
+    if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
+  }
+
+  void Publish(const Frame& frame, const Answer& answer) {
+    if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
+    if (dump_) dump_->Write(answer.frame, robot_.executor());
+    if (overlay_) {
+      overlay_->Write(DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader()));
+    }
+  }
+
+ private:
+  const Robot& robot_;
+  std::optional<LineFile> answers_;
+  std::optional<OutputDump> dump_;
+  std::optional<OverlayVideo> overlay_;
+};
+
+// Compares with the truth where both know the class of a pixel.
+void Score(const Frame& frame, const Answer& answer, const PictureFit* fit,
+           SegmentationScore& score) {
+  const auto* map = std::get_if<ClassMap>(&answer.content);
+  if (map == nullptr || frame.truth.empty() || fit == nullptr) return;
+  const PictureSpec& spec = fit->spec();
+  for (int y = 0; y < frame.truth.height; ++y) {
+    const int model_y = fit->rows().ToModel(y);
+    for (int x = 0; x < frame.truth.width && model_y >= 0; ++x) {
+      const int model_x = fit->columns().ToModel(x);
+      if (model_x < 0) continue;
+      score.Add(map->At(model_x, model_y, spec.width, spec.height), frame.truth.Row(y)[x]);
+    }
+  }
+}
+
+}  // namespace
+
+Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
+  auto graph = std::make_shared<const Graph>(LoadGraph(config, source->has_tensors()));
+  Robot robot(std::move(graph), MakeBackend(config), config.model_config.decoder, clock);
+  Publisher publisher(config.output, robot, *source);
+
+  Summary summary;
+  summary.memory = robot.executor().memory();
+  const auto start = clock.Now();
+  {
+    Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
+    while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
+      const std::optional<Frame> frame = source->Next();
+      if (!frame) break;
+      const Answer answer = robot.Process(*frame);
+      summary.Add(answer);
+      Score(*frame, answer, robot.fit(), summary.score);
+      publisher.Publish(*frame, answer);
+      progress.Update(summary.frames, summary.latency);
+    }
+  }
+  summary.elapsed = clock.Now() - start;
+  summary.skipped = source->skipped();
+  summary.interrupted = stop;
+  if (!config.output.summary.empty()) {
+    LineFile(config.output.summary).Write(ToJsonText(summary, config, robot.reader()));
+  }
+  return summary;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,40 @@
+#ifndef CACHEINF_CLIENT_SUMMARY_H_
+#define CACHEINF_CLIENT_SUMMARY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "client/answers.h"
+#include "client/statistics.h"
+#include "common/config/robot_config.h"
+#include "common/exec/executor.h"
+
+namespace cacheinf {
+
+// What a run came to.
+struct Summary {
+  int64_t frames = 0;   // answered
+  int64_t skipped = 0;  // that could not be read
+  bool interrupted = false;
+  std::chrono::nanoseconds elapsed{0};
+  LatencyHistogram latency;
+  LatencyHistogram preprocess;
+  LatencyHistogram compute;
+  LatencyHistogram decode;
+  MemoryReport memory;
+  SegmentationScore score;  // where the source knows the truth and the model segments
+
+  void Add(const Answer& answer);
+};
+
+// For people: a few lines.
+std::string ToText(const Summary& summary);
+
+// With the configuration and the machine.
+std::string ToJsonText(const Summary& summary, const RobotConfig& config,
+                       const AnswerReader& reader);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_SUMMARY_H_
