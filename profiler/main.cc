@@ -67,9 +67,9 @@ struct InspectOptions {
   void Run() const {
     const cacheinf::Graph graph = cacheinf::LoadModel(model.model, model.Load());
     const cacheinf::ModelReport report = cacheinf::Inspect(graph);
-    std::cout << cacheinf::ToText(report);
     if (!json.empty()) WriteText(json, cacheinf::ToJson(report, graph).dump(2) + "\n");
     if (!dot.empty()) WriteText(dot, cacheinf::ToDot(report, graph));
+    std::cout << cacheinf::ToText(report);
   }
 };
 

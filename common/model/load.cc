@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/model/onnx.h"
@@ -33,11 +34,32 @@ std::string FirstBytes(const std::filesystem::path& path) {
 
 bool IsZipArchive(std::string_view bytes) { return bytes.substr(0, 4) == "PK\x03\x04"; }
 
+// A native model file fixes the shapes of its inputs.
+void CheckShapes(const Graph& graph, const std::vector<Shape>& shapes,
+                 const std::filesystem::path& path) {
+  if (shapes.empty()) return;
+  if (shapes.size() != graph.inputs.size()) {
+    throw InputError(path.string() + " has " + std::to_string(graph.inputs.size()) +
+                     " input(s), but " + std::to_string(shapes.size()) + " shape(s) were given");
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Value& input = graph.value(graph.inputs[i]);
+    if (input.shape != shapes[i]) {
+      throw InputError(path.string() + " was packed with shape " + ToString(input.shape) +
+                       " for input '" + input.name + "', not " + ToString(shapes[i]));
+    }
+  }
+}
+
 }  // namespace
 
 Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options) {
   const std::string first_bytes = FirstBytes(path);
-  if (IsPack(std::as_bytes(std::span(first_bytes)))) return ReadPack(path);
+  if (IsPack(std::as_bytes(std::span(first_bytes)))) {
+    Graph graph = ReadPack(path);
+    CheckShapes(graph, options.input_shapes, path);
+    return graph;
+  }
   // TorchScript archives are zip files; ONNX has no mark of its own.
   Graph graph =
       IsZipArchive(first_bytes) ? ImportTorchScript(path, options) : ImportOnnx(path, options);

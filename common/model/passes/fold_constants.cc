@@ -11,9 +11,8 @@
 namespace cacheinf::pass {
 namespace {
 
-// A constant this many times larger than what it is made of costs more than it saves.
-constexpr int64_t kMaxGrowth = 4;
-constexpr int64_t kAlwaysSmall = 1 << 12;  // elements
+// A constant larger than what it is made of, and than this, costs more than it saves.
+constexpr int64_t kSmall = 1 << 12;  // elements
 
 bool IsCheap(const Operator& op) {
   return op.As<op::Conv>() == nullptr && op.As<op::Linear>() == nullptr &&
@@ -30,7 +29,7 @@ bool CanFold(const Rewriter& rewriter, const Operator& op) {
     read += tensor.count();
   }
   const int64_t written = ElementCount(rewriter.shape(op.outputs.front()));
-  return written <= std::max(kMaxGrowth * read, kAlwaysSmall);
+  return written <= std::max(read, kSmall);
 }
 
 // What the operator gives by the definition of its arithmetic, as every backend would.

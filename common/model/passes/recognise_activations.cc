@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMaxDegree = 3;
 constexpr int kMaxDepth = 7;  // of a written-out activation, in operators
+constexpr size_t kMaxCandidates = 32;
 
 // Coefficients of 1, x, x^2, x^3.
 using Polynomial = std::array<double, kMaxDegree + 1>;
@@ -128,6 +129,7 @@ class Reader {
 };
 
 void AddOnce(std::vector<ValueId>& values, ValueId id) {
+  if (values.size() == kMaxCandidates) return;
   if (std::find(values.begin(), values.end(), id) == values.end()) values.push_back(id);
 }
 
@@ -172,6 +174,11 @@ void CollectArguments(const Rewriter& rewriter, ValueId id, int depth,
 
 bool IsClose(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
+// PyTorch's, the gate of HardSwish.
+bool IsUsualHardSigmoid(const Function& f) {
+  return IsClose(f.alpha, 1.0 / 6.0) && IsClose(f.beta, 0.5);
+}
+
 std::optional<Function> Make(Function::Kind kind) { return Function{kind, 0.0f, 0.0f}; }
 
 // The function of x that plain(x) + factor(x) f(u(x)) is, if it has a name.
@@ -200,8 +207,7 @@ std::optional<Function> Name(const Expression& e, const Function& f, const Polyn
       break;
     }
     case Function::Kind::kHardSigmoid:
-      if (is_plain_free && Equals(e.factor, kX) && Equals(u, kX) && IsClose(f.alpha, 1.0 / 6.0) &&
-          IsClose(f.beta, 0.5)) {
+      if (is_plain_free && Equals(e.factor, kX) && Equals(u, kX) && IsUsualHardSigmoid(f)) {
         return Make(Function::Kind::kHardSwish);
       }
       break;
@@ -233,6 +239,8 @@ struct Match {
 std::optional<Match> MatchActivation(const Rewriter& rewriter, ValueId root) {
   std::vector<ValueId> functions;
   CollectFunctions(rewriter, root, 0, functions);
+  // Any linear function may be the inside of a hard sigmoid: take as much of it as there is.
+  std::optional<Match> deepest;
   for (ValueId f : functions) {
     const Operator& function_op = *rewriter.Producer(f);
     const Function function = function_op.As<op::Activation>()->function;
@@ -254,10 +262,15 @@ std::optional<Match> MatchActivation(const Rewriter& rewriter, ValueId root) {
       }
       const auto u = Reader(rewriter, x, kNone).Read(argument);
       if (!u) continue;
-      if (const auto named = Name(*expression, function, u->plain)) return Match{*named, x};
+      const auto named = Name(*expression, function, u->plain);
+      if (!named) continue;
+      if (named->kind != Function::Kind::kHardSigmoid || IsUsualHardSigmoid(*named)) {
+        return Match{*named, x};
+      }
+      deepest = Match{*named, x};
     }
   }
-  return std::nullopt;
+  return deepest;
 }
 
 // A clip of a linear function may be a hard sigmoid by itself; all else ends in a sum or product.

@@ -160,7 +160,7 @@ bool RecogniseGroupNorm(Rewriter& rewriter, OpId id) {
   const Shape& grouped = rewriter.shape(instance_norm.inputs[0]);
   const bool fits = shape.size() >= 3 && shape == rewriter.shape(after.outputs[0]) &&
                     grouped[0] == shape[0] && norm->groups == grouped[1] &&
-                    shape[1] % grouped[1] == 0;
+                    shape[1] % grouped[1] == 0 && shape[1] <= kMaxWrittenOut;
   if (!fits) return false;
   op::GroupNorm group_norm = *norm;
   std::vector<ValueId> inputs = {x};

@@ -217,6 +217,7 @@ std::optional<std::vector<float>> SpreadOver(const Tensor& constant, const Shape
     if (is_inside) count *= shape[axis];
     if (dim != 1 && (!is_inside || dim != shape[axis])) return std::nullopt;
   }
+  if (count > std::max(kMaxWrittenOut, constant.count())) return std::nullopt;
   // All other dimensions have size one, so the constant's own order is that of the axes.
   std::vector<float> values(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {

@@ -86,8 +86,13 @@ class Rewriter {
   bool changed_ = false;
 };
 
+// The most channels that a pass writes numbers for where the model has fewer: beyond it a broken
+// model could ask for any amount of memory.
+inline constexpr int64_t kMaxWrittenOut = 1 << 14;
+
 // The values of a constant over dimensions [first_axis, first_axis + axis_count) of `shape`, if
-// broadcasting it against `shape` gives `shape` and it varies over no other dimension.
+// broadcasting it against `shape` gives `shape` and it varies over no other dimension. At most
+// kMaxWrittenOut, or as many as the constant has.
 std::optional<std::vector<float>> SpreadOver(const Tensor& constant, const Shape& shape,
                                              int first_axis, int axis_count);
 

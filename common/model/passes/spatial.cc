@@ -77,7 +77,7 @@ Shape ShapeAfter(const Attributes& attributes, const Shape& in) {
 std::vector<int> ChannelOrder(const Shuffle& shuffle, const Shape& in) {
   const Shape& s = shuffle.split;
   const bool fits = s.size() == 5 && s == Shape{in[0], s[1], s[2], in[2], in[3]} &&
-                    shuffle.order == std::vector<int>{0, 2, 1, 3, 4};
+                    shuffle.order == std::vector<int>{0, 2, 1, 3, 4} && in[1] <= kMaxWrittenOut;
   std::vector<int> order;
   if (!fits) return order;
   for (int64_t i = 0; i < s[2]; ++i) {

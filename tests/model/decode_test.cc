@@ -1,0 +1,232 @@
+#include "common/model/decode.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/config/model_setup.h"
+#include "tests/model/model_builder.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+std::vector<std::vector<float>> Evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto executor = MakeReferenceExecutor(graph);
+  SetInputs(*executor, inputs);
+  executor->Run();
+  return Outputs(*executor);
+}
+
+Graph Network(int64_t channels) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, channels, 2, 2}, "image");
+  return b.Finish({b.Apply(Function::Kind::kAbs, x)});
+}
+
+// The network sees (pixel - mean) / divisor, and the picture keeps the input's name.
+TEST(DecodeTest, ThePictureIsNormalisedInTheGraph) {
+  Graph graph = Network(3);
+  PictureSpec picture;
+  picture.channels = PictureSpec::Channels::kBgr;
+  PrependPicture(graph, picture, {{10.0, 20.0, 30.0}, {2.0, 4.0, 5.0}, {}});
+  graph.Validate();
+  EXPECT_EQ(graph.value(graph.inputs[0]).name, "image");
+  EXPECT_EQ(graph.picture.width, 2);
+  EXPECT_EQ(graph.picture.height, 2);
+  EXPECT_EQ(graph.picture.channels, PictureSpec::Channels::kBgr);
+  const Tensor pixels({1, 3, 2, 2}, {0, 10, 20, 255, 0, 20, 40, 60, 0, 30, 130, 255});
+  const std::vector<float> expected = {5, 0, 5, 122.5f, 5, 0, 5, 10, 6, 0, 20, 45};
+  const std::vector<float> actual = Evaluate(graph, {pixels}).front();
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4) << i;
+}
+
+// A camera's channel order need not be the network's.
+TEST(DecodeTest, ChannelsAreReordered) {
+  Graph graph = Network(3);
+  PrependPicture(graph, {}, {{0.0}, {1.0}, {2, 1, 0}});
+  graph.Validate();
+  const Tensor pixels({1, 3, 2, 2}, {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3});
+  EXPECT_EQ(Evaluate(graph, {pixels}).front(),
+            (std::vector<float>{3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1}));
+}
+
+TEST(DecodeTest, RefusesPicturesThatDoNotFit) {
+  const auto refuses = [](Graph graph, const PictureSpec& picture, const Normalisation& numbers) {
+    EXPECT_THROW(PrependPicture(graph, picture, numbers), InputError);
+  };
+  PictureSpec gray;
+  gray.channels = PictureSpec::Channels::kGray;
+  refuses(Network(3), gray, {});
+  refuses(Network(4), {}, {});
+  PictureSpec large;
+  large.width = large.height = 64;
+  refuses(Network(3), large, {});
+  refuses(Network(3), {}, {{1.0, 2.0}, {1.0}, {}});
+  refuses(Network(3), {}, {{0.0}, {0.0}, {}});
+  refuses(Network(3), {}, {{0.0}, {1.0}, {0, 1}});
+  refuses(Network(3), {}, {{0.0}, {1.0}, {0, 1, 3}});
+  Graph has_one = Network(3);
+  PrependPicture(has_one, {}, {});
+  refuses(has_one, {}, {});
+}
+
+TEST(DecodeTest, ClassificationEndsInOneSoftmax) {
+  for (const bool has_softmax : {false, true}) {
+    ModelBuilder b;
+    ValueId x = b.Input({1, 5});
+    x = has_softmax ? b.Op(op::Softmax{1, false}, {x}) : b.Apply(Function::Kind::kAbs, x);
+    Graph graph = b.Finish({x});
+    DecoderSpec decoder;
+    decoder.kind = DecoderSpec::Kind::kClassification;
+    AppendDecoder(graph, decoder);
+    graph.Validate();
+    EXPECT_EQ(graph.operators.size(), has_softmax ? 1u : 2u);
+    float sum = 0.0f;
+    const auto outputs = Evaluate(graph, {Tensor({1, 5}, {0, 1, 2, 3, 4})});
+    for (float share : outputs.front()) sum += share;
+    EXPECT_NEAR(sum, 1.0f, 1e-6f);
+  }
+}
+
+TEST(DecodeTest, SegmentationGivesTheClassOfEachPixel) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 2, 4, 4});
+  op::Pool pool;
+  pool.spec.rows.kernel = pool.spec.rows.stride = 2;
+  pool.spec.columns.kernel = pool.spec.columns.stride = 2;
+  Graph graph = b.Finish({b.Op(pool, {x})});
+  Graph enlarged = graph;
+  DecoderSpec decoder;
+  decoder.kind = DecoderSpec::Kind::kSegmentation;
+  AppendDecoder(graph, decoder);
+  graph.Validate();
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 1, 2, 2}));
+  EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kInt64);
+  decoder.enlarge = true;
+  AppendDecoder(enlarged, decoder);
+  enlarged.Validate();
+  EXPECT_EQ(enlarged.value(enlarged.outputs[0]).shape, (Shape{1, 1, 4, 4}));
+
+  std::vector<float> scores(32, 0.0f);
+  scores[16 + 3] = 1.0f;  // class 1 wins in the top right corner only
+  const Tensor input({1, 2, 4, 4}, scores);
+  EXPECT_EQ(Evaluate(graph, {input}).front(), (std::vector<float>{0, 1, 0, 0}));
+  EXPECT_EQ(Evaluate(enlarged, {input}).front()[3], 1.0f);
+}
+
+DecoderSpec Boxes() {
+  DecoderSpec decoder;
+  decoder.kind = DecoderSpec::Kind::kBoxes;
+  decoder.scales = {{8, {10, 20}}, {16, {30, 40}}};
+  decoder.suppression = {0.25f, 0.5f, 4};
+  return decoder;
+}
+
+Graph Heads() {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 7, 32, 32}, "image");
+  const auto head = [&](int stride, const Shape& shape) {
+    op::Pool pool;
+    pool.spec.rows.kernel = pool.spec.rows.stride = stride;
+    pool.spec.columns.kernel = pool.spec.columns.stride = stride;
+    const ValueId id = b.Op(pool, {x});
+    EXPECT_EQ(b.shape(id), shape);
+    return id;
+  };
+  const ValueId fine = head(8, {1, 7, 4, 4});
+  return b.Finish({fine, head(16, {1, 7, 2, 2})});
+}
+
+// Raw heads become one table of boxes in the picture's pixels.
+TEST(DecodeTest, RawHeadsBecomeBoxes) {
+  Graph graph = Heads();
+  AppendDecoder(graph, Boxes());
+  graph.Validate();
+  ASSERT_EQ(graph.outputs.size(), 1u);
+  EXPECT_EQ(graph.value(graph.outputs[0]).name, "boxes");
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{4, 6}));
+  // One sure object of class 1: all but its cell of the finer head say no.
+  std::vector<float> numbers(7 * 32 * 32, -20.0f);
+  const auto set = [&](int channel, float value) {
+    for (int y = 8; y < 16; ++y) {
+      for (int x = 16; x < 24; ++x) numbers[(channel * 32 + y) * 32 + x] = value;
+    }
+  };
+  for (int channel : {0, 1, 2, 3}) set(channel, 0.0f);
+  set(4, 20.0f);
+  set(6, 20.0f);
+  const std::vector<float> boxes = Evaluate(graph, {Tensor({1, 7, 32, 32}, numbers)}).front();
+  // sigmoid(0) = 1/2: the centre of cell (2, 1), the size of the anchor.
+  const std::vector<float> expected = {20 - 5, 12 - 10, 20 + 5, 12 + 10, 1, 1};
+  bool is_found = false;
+  for (size_t row = 0; row < 4; ++row) {
+    bool is_equal = true;
+    for (size_t i = 0; i < 6; ++i) {
+      is_equal = is_equal && std::abs(boxes[6 * row + i] - expected[i]) < 1e-3f;
+    }
+    is_found = is_found || is_equal;
+  }
+  EXPECT_TRUE(is_found);
+}
+
+TEST(DecodeTest, RefusesHeadsThatDoNotFit) {
+  const auto refuses = [](const DecoderSpec& decoder) {
+    Graph graph = Heads();
+    EXPECT_THROW(AppendDecoder(graph, decoder), InputError);
+  };
+  DecoderSpec one_scale = Boxes();
+  one_scale.scales.pop_back();
+  refuses(one_scale);
+  DecoderSpec wrong_stride = Boxes();
+  wrong_stride.scales[0].stride = 4;
+  refuses(wrong_stride);
+  DecoderSpec wrong_anchors = Boxes();
+  wrong_anchors.scales[0].anchors = {1, 2, 3, 4};
+  refuses(wrong_anchors);
+  DecoderSpec no_scales = Boxes();
+  no_scales.scales.clear();
+  refuses(no_scales);
+}
+
+// A detector that decodes its boxes itself only lacks the suppression.
+TEST(DecodeTest, DecodedBoxesOnlyNeedSuppression) {
+  ModelBuilder b;
+  Graph graph = b.Finish({b.Apply(Function::Kind::kAbs, b.Input({1, 9, 7}))});
+  DecoderSpec decoder = Boxes();
+  decoder.scales.clear();
+  AppendDecoder(graph, decoder);
+  graph.Validate();
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{4, 6}));
+  const size_t operators = graph.operators.size();
+  AppendDecoder(graph, decoder);
+  EXPECT_EQ(graph.operators.size(), operators);
+}
+
+// The configuration's words reach the graph.
+TEST(DecodeTest, AConfigurationSetsUpBothEnds) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 3, 8, 8}, "image");
+  Graph graph = b.Finish({b.Conv(x, 14, 8, 8)});
+  ModelConfig config;
+  config.preprocess.channels = PictureSpec::Channels::kBgr;
+  config.preprocess.fit = PictureSpec::Fit::kLetterbox;
+  config.preprocess.border = 9;
+  config.decoder.kind = DecoderConfig::Kind::kBoxes;
+  config.decoder.strides = {8};
+  config.decoder.anchors = {1, 2, 3, 4};
+  config.decoder.most_boxes = 3;
+  AddPictureAndDecoder(graph, config);
+  graph.Validate();
+  EXPECT_EQ(graph.picture.fit, PictureSpec::Fit::kLetterbox);
+  EXPECT_EQ(graph.picture.border, 9);
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{3, 6}));
+  const auto* decode = graph.operators[2].As<op::DecodeBoxes>();
+  ASSERT_NE(decode, nullptr);
+  EXPECT_EQ(decode->scales[0].anchors, (std::vector<float>{1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,22 @@
+#ifndef CACHEINF_TESTS_MODEL_EXPECT_SAME_VALUES_H_
+#define CACHEINF_TESTS_MODEL_EXPECT_SAME_VALUES_H_
+
+#include <cstdint>
+
+#include "common/model/graph.h"
+
+namespace cacheinf {
+
+// Runs both graphs on the same random inputs and expects outputs of the same names, shapes and
+// types, and of the same numbers up to rounding: the largest difference is at most `tolerance` of
+// the output's range. Values that are infinite or not a number must be so in both.
+void ExpectSameValues(const Graph& expected, const Graph& actual, uint32_t seed,
+                      double tolerance = 1e-5);
+
+// The graph after Optimise, which must be valid, have no dead operators, not change when optimised
+// again, and give the same values.
+Graph OptimiseAndCompare(const Graph& graph, uint32_t seed = 1, double tolerance = 1e-5);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_MODEL_EXPECT_SAME_VALUES_H_

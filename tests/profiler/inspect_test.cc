@@ -1,0 +1,193 @@
+#include "profiler/inspect.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/model/load.h"
+#include "common/model/passes.h"
+
+namespace cacheinf {
+namespace {
+
+// Appends unfused operators with weights of zero: only their sizes matter here.
+class Network {
+ public:
+  explicit Network(Shape input) { graph_.AddInput("image", std::move(input)); }
+
+  ValueId Conv(ValueId x, int64_t channels, int kernel, int stride, bool has_relu = true,
+               int groups = 1) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {kernel, stride, kernel / 2, kernel / 2, 1};
+    conv.spec.groups = groups;
+    conv.has_bias = true;
+    if (has_relu) conv.activation.kind = Function::Kind::kRelu;
+    const int64_t in = graph_.value(x).shape[1] / groups;
+    return Add(conv, {x, Zeros({channels, in, kernel, kernel}), Zeros({channels})});
+  }
+  ValueId Add(Attributes attributes, std::vector<ValueId> inputs) {
+    const std::string name = "op" + std::to_string(graph_.operators.size());
+    return graph_.AddOne(name, std::move(attributes), std::move(inputs));
+  }
+  ValueId Zeros(Shape shape) {
+    std::vector<float> zeros(static_cast<size_t>(ElementCount(shape)), 0.0f);
+    return graph_.AddConstant("zeros", Tensor(std::move(shape), std::move(zeros)));
+  }
+  Graph Finish(ValueId output) {
+    graph_.name = "net";
+    graph_.outputs = {output};
+    return std::move(graph_);
+  }
+
+ private:
+  Graph graph_;
+};
+
+Graph ResNet50() {
+  Network net({1, 3, 224, 224});
+  ValueId x = net.Conv(0, 64, 7, 2);
+  op::Pool pool;
+  pool.spec.rows = pool.spec.columns = {3, 2, 1, 1, 1};
+  x = net.Add(pool, {x});
+  const int blocks[] = {3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t width = int64_t{64} << stage;
+    for (int block = 0; block < blocks[stage]; ++block) {
+      const int stride = block == 0 && stage > 0 ? 2 : 1;
+      ValueId y = net.Conv(net.Conv(x, width, 1, 1), width, 3, stride);
+      y = net.Conv(y, 4 * width, 1, 1, false);
+      if (block == 0) x = net.Conv(x, 4 * width, 1, stride, false);
+      x = net.Add(op::Binary{BinaryKind::kAdd, {Function::Kind::kRelu, 0.0f, 0.0f}}, {y, x});
+    }
+  }
+  x = net.Add(op::Reduce{ReduceKind::kMean, {2, 3}, false}, {x});
+  x = net.Add(op::Linear{true, {}}, {x, net.Zeros({1000, 2048}), net.Zeros({1000})});
+  return net.Finish(x);
+}
+
+// The published figures: 4.09 G multiply-adds; 25.557 M parameters, of which the 26,560 scales of
+// the batch norms are folded into the weights.
+TEST(InspectTest, ResNet50HasThePublishedSize) {
+  Graph graph = ResNet50();
+  const ModelReport unfused = Inspect(graph);
+  EXPECT_EQ(unfused.parameters, 25557032 - 26560);
+  EXPECT_NEAR(static_cast<double>(unfused.multiply_adds), 4.09e9, 0.005e9);
+  Optimise(graph);
+  const ModelReport fused = Inspect(graph);
+  EXPECT_EQ(fused.parameters, unfused.parameters);
+  EXPECT_EQ(fused.multiply_adds, unfused.multiply_adds);
+  EXPECT_EQ(fused.operators.size(), 53u + 3u);
+  EXPECT_EQ(fused.local_operators, 54);
+}
+
+// One number at a time, worked out by hand.
+TEST(InspectTest, CountsWhatAnOperatorCosts) {
+  Network net({2, 4, 8, 6});
+  const ValueId conv = net.Conv(0, 6, 3, 2, true, 2);  // 2 x 6 x 4 x 3
+  op::Conv transposed;
+  transposed.spec.transposed = true;
+  transposed.spec.rows = transposed.spec.columns = {4, 2, 1, 1, 1};
+  const ValueId up = net.Add(transposed, {conv, net.Zeros({6, 5, 4, 4})});  // 2 x 5 x 8 x 6
+  const ValueId mean = net.Add(op::Reduce{ReduceKind::kMean, {2, 3}, false}, {up});
+  const ValueId linear = net.Add(op::Linear{false, {}}, {mean, net.Zeros({7, 5})});
+  const ModelReport report = Inspect(net.Finish(linear));
+  ASSERT_EQ(report.operators.size(), 4u);
+
+  const OperatorReport& first = report.operators[0];
+  EXPECT_EQ(first.kind, "conv");
+  EXPECT_EQ(first.fused, "relu");
+  EXPECT_TRUE(first.is_local);
+  EXPECT_EQ(first.parameters, 6 * 2 * 9 + 6);
+  EXPECT_EQ(first.multiply_adds, 2 * 6 * 4 * 3 * (2 * 9));
+  EXPECT_EQ(first.operations, 2 * first.multiply_adds + 2 * (2 * 6 * 4 * 3));
+  EXPECT_EQ(first.activation_bytes, 4 * (2 * 6 * 4 * 3));
+  EXPECT_EQ(first.shape, (Shape{2, 6, 4, 3}));
+  EXPECT_TRUE(first.reads.empty());
+
+  EXPECT_EQ(report.operators[1].kind, "transposed_conv");
+  EXPECT_EQ(report.operators[1].multiply_adds, 2 * 4 * 3 * 6 * (5 * 16));
+  EXPECT_EQ(report.operators[1].reads, (std::vector<OpId>{0}));
+  EXPECT_FALSE(report.operators[2].is_local);
+  EXPECT_EQ(report.operators[2].operations, 2 * 5 * 8 * 6);
+  EXPECT_EQ(report.operators[3].multiply_adds, 2 * 7 * 5);
+  EXPECT_EQ(report.local_operators, 2);
+}
+
+TEST(InspectTest, AConstantReadTwiceCountsOnceInTheTotals) {
+  Network net({1, 4, 8, 8});
+  const ValueId weights = net.Zeros({4, 4, 1, 1});
+  const ValueId first = net.Add(op::Conv{}, {0, weights});
+  const ModelReport report = Inspect(net.Finish(net.Add(op::Conv{}, {first, weights})));
+  EXPECT_EQ(report.operators[1].parameters, 16);
+  EXPECT_EQ(report.parameters, 16);
+}
+
+TEST(InspectTest, TheTableHasALineAnOperatorAndTheTotals) {
+  Network net({1, 4, 8, 8});
+  const ValueId conv = net.Conv(0, 6, 3, 2);
+  const std::string text = ToText(Inspect(net.Finish(net.Add(op::Softmax{1, false}, {conv}))));
+  EXPECT_NE(text.find("conv+relu"), std::string::npos) << text;
+  EXPECT_NE(text.find("3x3 s2 p1"), std::string::npos) << text;
+  EXPECT_NE(text.find("1x6x4x4"), std::string::npos) << text;
+  EXPECT_NE(text.find("net: 2 operators, 2 of them local"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+}
+
+TEST(InspectTest, JsonHasTheSameFigures) {
+  const Graph graph = ResNet50();
+  const ModelReport report = Inspect(graph);
+  const nlohmann::json json = nlohmann::json::parse(ToJson(report, graph).dump());
+  EXPECT_EQ(json["totals"]["parameters"], report.parameters);
+  EXPECT_EQ(json["totals"]["multiply_adds"], report.multiply_adds);
+  ASSERT_EQ(json["operators"].size(), report.operators.size());
+  EXPECT_EQ(json["operators"][0]["window"]["rows"]["kernel"], 7);
+  EXPECT_EQ(json["operators"][0]["window"]["columns"]["stride"], 2);
+  EXPECT_EQ(json["inputs"][0]["shape"], (Shape{1, 3, 224, 224}));
+  EXPECT_EQ(json["outputs"][0]["type"], "float32");
+}
+
+// Graphviz names are quoted, whatever a model calls things.
+TEST(InspectTest, DotHasEveryEdgeAndEscapesNames) {
+  Network net({1, 4, 8, 8});
+  Graph graph = net.Finish(net.Add(op::Binary{}, {net.Conv(0, 4, 1, 1), 0}));
+  graph.name = "a \"quoted\\\" name";
+  const std::string dot = ToDot(Inspect(graph), graph);
+  for (const char* part : {"digraph \"a \\\"quoted\\\\\\\" name\"", "input0 -> op0;", "op0 -> op1;",
+                           "input0 -> op1;", "op1 -> output0;"}) {
+    EXPECT_NE(dot.find(part), std::string::npos) << part << " in\n" << dot;
+  }
+}
+
+std::filesystem::path SharedModel(const std::string& name) {
+  const char* folder = std::getenv("CACHEINF_SHARED");
+  const std::filesystem::path shared =
+      folder != nullptr ? folder : CACHEINF_SOURCE_DIR "/../shared";
+  return shared / "data" / "models" / name;
+}
+
+// Real files come out as the networks that they are: every activation, sum and batch norm fused.
+TEST(InspectTest, RealModelsHaveTheExpectedOperators) {
+  const auto path = SharedModel("yolov5n_384x640.onnx");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const ModelReport report = Inspect(LoadModel(path));
+  int convolutions = 0;
+  int with_silu = 0;
+  for (const OperatorReport& op : report.operators) {
+    convolutions += op.kind == "conv";
+    with_silu += op.kind == "conv" && op.fused.substr(0, 4) == "silu";
+    EXPECT_TRUE(op.kind == "conv" || op.kind == "concat" || op.kind == "max_pool" ||
+                op.kind == "resize_nearest")
+        << op.kind;
+  }
+  EXPECT_EQ(convolutions, 60);
+  EXPECT_EQ(with_silu, 57);
+  EXPECT_EQ(report.local_operators, static_cast<int>(report.operators.size()));
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/model/graph.h"
+#include "common/model/load.h"
+#include "common/model/pack.h"
+
+namespace cacheinf {
+namespace {
+
+struct Result {
+  int exit_code = -1;
+  std::string text;  // stdout and stderr
+};
+
+// The program itself, as a user runs it.
+class ProfileToolTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("cacheinf-profile-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    Graph graph;
+    graph.name = "tiny";
+    graph.outputs = {graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0.0f, 0.0f}},
+                                  {graph.AddInput("image", {1, 3, 4, 4})})};
+    WritePack(graph, folder_ / "tiny.cinf");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result Run(const std::string& arguments) const {
+    const std::string command =
+        "cd '" + folder_.string() + "' && '" CACHEINF_PROFILE_TOOL "' " + arguments + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    Result result;
+    char buffer[4096];
+    while (const size_t count = std::fread(buffer, 1, sizeof(buffer), pipe)) {
+      result.text.append(buffer, count);
+    }
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+    return result;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ProfileToolTest, SaysItsVersion) {
+  const Result result = Run("--version");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.text.substr(0, 17), "cacheinf-profile ");
+}
+
+TEST_F(ProfileToolTest, InspectsAModelAndWritesJsonAndDot) {
+  const Result result = Run("inspect tiny.cinf --json tiny.json --dot tiny.dot");
+  EXPECT_EQ(result.exit_code, 0) << result.text;
+  EXPECT_NE(result.text.find("tiny: 1 operators"), std::string::npos) << result.text;
+  std::ifstream json(folder_ / "tiny.json");
+  EXPECT_EQ(nlohmann::json::parse(json)["operators"][0]["kind"], "relu");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "tiny.dot"));
+}
+
+// The configuration's preprocessing and decoder become part of the file.
+TEST_F(ProfileToolTest, PacksAModelWithItsEnds) {
+  std::ofstream(folder_ / "robot.json")
+      << R"({"preprocess": {"channels": "bgr"}, "decoder": {"kind": "segmentation"}})";
+  const Result result = Run("pack tiny.cinf -o packed.cinf --config robot.json");
+  ASSERT_EQ(result.exit_code, 0) << result.text;
+  const Graph graph = ReadPack(folder_ / "packed.cinf");
+  EXPECT_EQ(graph.picture.width, 4);
+  EXPECT_EQ(graph.picture.channels, PictureSpec::Channels::kBgr);
+  EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kInt64);
+}
+
+// Every mistake gives one line and exit code 2.
+TEST_F(ProfileToolTest, MistakesGiveOneSentence) {
+  std::ofstream(folder_ / "broken.cinf") << "CACHEINF and nothing else";
+  std::ofstream(folder_ / "bad.json") << R"({"preproces": {}})";
+  for (const char* arguments :
+       {"", "frobnicate", "inspect", "inspect missing.onnx", "inspect broken.cinf",
+        "inspect tiny.cinf --shape 1xx3", "inspect tiny.cinf --shape 1x3x8x8",
+        "inspect tiny.cinf --json missing/x.json", "pack tiny.cinf",
+        "pack tiny.cinf -o missing/x.cinf", "pack tiny.cinf -o x.cinf --config bad.json",
+        "scenes --out x --camera flying"}) {
+    const Result result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments << ": " << result.text;
+    EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1)
+        << arguments << ": " << result.text;
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
