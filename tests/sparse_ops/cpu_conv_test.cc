@@ -163,7 +163,7 @@ TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCount
   std::cout << "seed " << seed << "\n";
   std::mt19937 random(seed);
   ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 80; ++i) {
     const RandomConv c(random);
     SCOPED_TRACE(c.description);
     ForEachCpuTarget([&] {

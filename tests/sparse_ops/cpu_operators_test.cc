@@ -379,7 +379,7 @@ TEST_F(CpuOperatorsTest, AdaptivePoolsAndReductionsOverThePicture) {
 }
 
 TEST_F(CpuOperatorsTest, ResizesOfEveryKind) {
-  for (int i = 0; i < 90; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const Dims dims = {Between(1, 2), Between(1, 40), Between(1, 20), Between(1, 20)};
     const TestTensor input = Input(dims);
     ResizeArgs args;
@@ -553,7 +553,7 @@ TEST_F(CpuOperatorsTest, NormsSoftmaxAndArgMaxAlongAnyAxis) {
 }
 
 TEST_F(CpuOperatorsTest, GroupNormsOfFewAndManyChannels) {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 25; ++i) {
     const int groups = Between(1, 40);
     const int group_channels = Chance(3) ? 1 : Chance(2) ? Between(1, 8) : Between(50, 140);
     const Dims dims = {Between(1, 2), int64_t{groups} * group_channels, Between(1, 20),
