@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestNamesFile = 1 << 20;
-constexpr size_t kBoxNumbers = 6;  // left, top, right, bottom, score, class
+constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
 
 std::vector<std::string> ReadClassNames(const DecoderConfig& config) {
   if (config.class_names_file.empty()) return config.class_names;
@@ -32,9 +32,15 @@ std::vector<std::string> ReadClassNames(const DecoderConfig& config) {
   return names;
 }
 
+// One class a pixel: height × width, whatever dimensions of one stand before.
 bool IsClassMap(const Value& output) {
-  return output.type == DataType::kInt64 && output.is_map() && output.shape[0] == 1 &&
-         output.shape[1] == 1;
+  const size_t rank = output.shape.size();
+  return output.type == DataType::kInt64 && rank >= 2 &&
+         ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
+}
+
+bool IsBoxes(const Value& output) {
+  return output.shape.size() == 2 && output.shape[1] == kBoxNumbers;
 }
 
 // One score a class, and nothing else.
@@ -108,21 +114,30 @@ AnswerReader::Kind AnswerReader::KindOf(const Graph& graph, const DecoderConfig&
   const Value& output = graph.value(graph.outputs.front());
   const Operator* last =
       output.producer == kNone ? nullptr : &graph.operators[static_cast<size_t>(output.producer)];
-  using Wanted = DecoderConfig::Kind;
-  const bool is_auto = config.kind == Wanted::kAuto;
-  if (config.kind == Wanted::kClassification && !IsClassScores(output)) {
-    throw InputError(fmt::format(
-        "decoder.kind \"classification\" needs one score a class, but output '{}' has shape {}",
-        output.name, ToString(output.shape)));
+  const auto require = [&](bool fits, std::string_view kind, std::string_view needed) {
+    if (fits) return;
+    throw InputError(fmt::format("decoder.kind \"{}\" needs {}, but output '{}' has shape {}", kind,
+                                 needed, output.name, ToString(output.shape)));
+  };
+  switch (config.kind) {
+    case DecoderConfig::Kind::kRaw:
+      return Kind::kRaw;
+    case DecoderConfig::Kind::kClassification:
+      require(IsClassScores(output), "classification", "one score a class");
+      return Kind::kClassification;
+    case DecoderConfig::Kind::kSegmentation:
+      require(IsClassMap(output), "segmentation", "one class a pixel");
+      return Kind::kSegmentation;
+    case DecoderConfig::Kind::kBoxes:
+      require(IsBoxes(output), "boxes", "six numbers a box");
+      return Kind::kBoxes;
+    case DecoderConfig::Kind::kAuto:
+      break;
   }
-  if (config.kind == Wanted::kClassification) return Kind::kClassification;
-  if (config.kind == Wanted::kBoxes) return Kind::kBoxes;
-  if (config.kind == Wanted::kSegmentation) return Kind::kSegmentation;
-  if (is_auto && last != nullptr) {
-    if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
-    if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
-    if (last->As<op::Softmax>() != nullptr && IsClassScores(output)) return Kind::kClassification;
-  }
+  if (last == nullptr) return Kind::kRaw;
+  if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
+  if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
+  if (last->As<op::Softmax>() != nullptr && IsClassScores(output)) return Kind::kClassification;
   return Kind::kRaw;
 }
 
@@ -191,8 +206,8 @@ ClassMap AnswerReader::ReadClassMap(const Executor& executor) {
   const Shape& shape = graph.value(graph.outputs.front()).shape;
   const std::vector<float>& values = Values(executor, 0);
   ClassMap map;
-  map.height = static_cast<int>(shape[2]);
-  map.width = static_cast<int>(shape[3]);
+  map.height = static_cast<int>(shape[shape.size() - 2]);
+  map.width = static_cast<int>(shape[shape.size() - 1]);
   map.classes.assign(values.begin(), values.end());
   return map;
 }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "client/run.h"
@@ -37,30 +38,50 @@ struct Setting {
   std::string text;
 };
 
+// What stands behind an option in the help.
+std::string TypeName(const Field& field) {
+  if (const auto* choice = std::get_if<Choice>(&field.target)) {
+    return CLI::detail::join(choice->words, "|");
+  }
+  const bool is_number =
+      std::holds_alternative<int*>(field.target) || std::holds_alternative<int64_t*>(field.target);
+  return is_number ? "N" : "TEXT";
+}
+
+void AddOption(CLI::App& command, const std::string& path, const Field& field,
+               std::vector<Setting>& settings) {
+  const std::string flag = field.flag;
+  const auto set = [&settings, flag, path](const std::vector<std::string>& texts) {
+    settings.push_back({flag, path, CLI::detail::join(texts, ",")});
+  };
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
+  command.add_option_function<std::vector<std::string>>(flag, set, field.doc)
+      ->type_name(TypeName(field))
+      ->type_size(1)
+      ->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
+}
+
+// A --set that is read like an option of its own.
+Setting ParseSetting(const std::string& pair) {
+  const size_t equals = pair.find('=');
+  if (equals == std::string::npos) {
+    throw InputError("--set: \"" + pair + "\" is not of the form key=value");
+  }
+  return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
 void AddConfigurationOptions(CLI::App& command, std::vector<Setting>& settings) {
   RobotConfig defaults;
   ForEachField(defaults.Fields(), [&](const std::string& path, const Field& field) {
-    if (field.flag.empty()) return;
-    const std::string flag = field.flag;
-    command.add_option_function<std::string>(
-        flag,
-        [&settings, flag, path](const std::string& text) {
-          settings.push_back({flag, path, text});
-        },
-        field.doc);
+    if (!field.flag.empty()) AddOption(command, path, field, settings);
   });
-  command.add_option_function<std::vector<std::string>>(
-      "--set",
-      [&settings](const std::vector<std::string>& pairs) {
-        for (const std::string& pair : pairs) {
-          const size_t equals = pair.find('=');
-          if (equals == std::string::npos) {
-            throw InputError("--set: \"" + pair + "\" is not of the form key=value");
-          }
-          settings.push_back({"--set", pair.substr(0, equals), pair.substr(equals + 1)});
-        }
-      },
-      "Sets any key of the configuration, like preprocess.fit=crop.");
+  const auto set = [&settings](const std::vector<std::string>& pairs) {
+    for (const std::string& pair : pairs) settings.push_back(ParseSetting(pair));
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set", set, "Sets any key of the configuration, like preprocess.fit=crop.")
+      ->type_name("KEY=VALUE");
 }
 
 RobotConfig EffectiveConfiguration(const std::string& file, const std::vector<Setting>& settings) {

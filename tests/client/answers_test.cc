@@ -1,0 +1,174 @@
+#include "client/answers.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/robot.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/config/model_setup.h"
+#include "common/exec/reference_backend.h"
+
+namespace cacheinf {
+namespace {
+
+using Json = nlohmann::json;
+
+// A model that gives out what it takes, then decoded.
+Graph Echo(const Shape& shape, const DecoderConfig& decoder) {
+  Graph graph;
+  graph.name = "echo";
+  const ValueId input = graph.AddInput("x", shape);
+  graph.outputs = {graph.AddOne("out", op::Activation{}, {input})};
+  AddDecoder(graph, decoder);
+  graph.Validate();
+  return graph;
+}
+
+class AnswersTest : public ::testing::Test {
+ protected:
+  AnswersTest() { SetLogLevel(LogLevel::kOff); }
+  ~AnswersTest() override { SetLogLevel(LogLevel::kInfo); }
+
+  // The answer to one tensor, as its line says it.
+  Json Ask(const Shape& shape, std::vector<float> values, const DecoderConfig& decoder) {
+    Robot robot(std::make_shared<const Graph>(Echo(shape, decoder)),
+                std::make_unique<ReferenceBackend>(), decoder, clock_);
+    Frame frame;
+    frame.index = 7;
+    frame.stamp = std::chrono::milliseconds(40);
+    frame.tensor = Tensor(shape, std::move(values));
+    const Json json = Json::parse(ToJsonLine(robot.Process(frame), robot.reader()));
+    EXPECT_EQ(json["frame"], 7);
+    EXPECT_EQ(json["stamp_ms"], 40.0);
+    EXPECT_EQ(json["latency_ms"], 0.0);  // the clock stands still
+    return json;
+  }
+
+  ManualClock clock_;
+};
+
+TEST_F(AnswersTest, RawOutputsAreSummarised) {
+  const Json json = Ask({1, 1, 2, 2}, {1, -3, 4, 2}, {});
+  EXPECT_EQ(json["kind"], "raw");
+  ASSERT_EQ(json["outputs"].size(), 1u);
+  EXPECT_EQ(json["outputs"][0]["shape"], Json({1, 1, 2, 2}));
+  EXPECT_EQ(json["outputs"][0]["min"], -3.0);
+  EXPECT_EQ(json["outputs"][0]["max"], 4.0);
+  EXPECT_EQ(json["outputs"][0]["mean"], 1.0);
+}
+
+TEST_F(AnswersTest, ClassificationNamesTheBestClassesAndTiesGoToTheFirst) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kClassification;
+  decoder.softmax = false;
+  decoder.top = 3;
+  decoder.class_names = {"cat", "dog"};
+  const Json json = Ask({1, 4, 1, 1}, {0.25f, 0.5f, 0.125f, 0.25f}, decoder);
+  EXPECT_EQ(json["kind"], "classification");
+  ASSERT_EQ(json["classes"].size(), 3u);
+  EXPECT_EQ(json["classes"][0], Json({{"class", 1}, {"name", "dog"}, {"score", 0.5}}));
+  EXPECT_EQ(json["classes"][1], Json({{"class", 0}, {"name", "cat"}, {"score", 0.25}}));
+  EXPECT_EQ(json["classes"][2], Json({{"class", 3}, {"name", "3"}, {"score", 0.25}}));
+}
+
+TEST_F(AnswersTest, ClassificationMakesSharesOfScores) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kClassification;
+  const Json json = Ask({1, 2, 1, 1}, {3, 3}, decoder);
+  EXPECT_NEAR(json["classes"][0]["score"], 0.5, 1e-6);
+  EXPECT_EQ(json["classes"].size(), 2u);
+}
+
+TEST_F(AnswersTest, SegmentationGivesTheShareOfEachClass) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kSegmentation;
+  decoder.class_names = {"floor", "wall"};
+  // Two classes, four pixels: the second class wins at the last one.
+  const Json json = Ask({1, 2, 2, 2}, {1, 1, 1, 0, 0, 0, 0, 1}, decoder);
+  EXPECT_EQ(json["kind"], "segmentation");
+  EXPECT_EQ(json["width"], 2);
+  EXPECT_EQ(json["height"], 2);
+  ASSERT_EQ(json["classes"].size(), 2u);
+  EXPECT_EQ(json["classes"][0], Json({{"class", 0}, {"name", "floor"}, {"share", 0.75}}));
+  EXPECT_EQ(json["classes"][1], Json({{"class", 1}, {"name", "wall"}, {"share", 0.25}}));
+}
+
+TEST_F(AnswersTest, BoxesComeBestFirstAndAnEmptyAnswerIsAnAnswer) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kBoxes;
+  const std::vector<float> rows = {10, 20, 4, 6, 0.5f, 1,   //
+                                   30, 40, 2, 2, 1.0f, 1};  // centre, size, objectness, class
+  const Json json = Ask({1, 2, 6}, rows, decoder);
+  EXPECT_EQ(json["kind"], "boxes");
+  ASSERT_EQ(json["boxes"].size(), 2u);
+  EXPECT_EQ(json["boxes"][0]["score"], 1.0);
+  EXPECT_EQ(json["boxes"][0]["left"], 29.0);
+  EXPECT_EQ(json["boxes"][1]["top"], 17.0);
+  EXPECT_EQ(json["boxes"][1]["bottom"], 23.0);
+
+  const Json nothing = Ask({1, 2, 6}, std::vector<float>(12, 0.0f), decoder);
+  EXPECT_EQ(nothing["boxes"], Json::array());
+}
+
+TEST_F(AnswersTest, RefusesAKindThatTheOutputsAreNot) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kClassification;
+  decoder.softmax = false;
+  EXPECT_THROW(Ask({1, 2, 2, 2}, std::vector<float>(8), decoder), InputError);
+  decoder.kind = DecoderConfig::Kind::kSegmentation;
+  EXPECT_THROW(Ask({1, 2, 3}, std::vector<float>(6), decoder), InputError);
+}
+
+TEST_F(AnswersTest, ReadsClassNamesFromAFile) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("cacheinf_names_" + std::to_string(getpid()) + ".txt");
+  std::ofstream(path) << "first\r\nsecond name \n";
+  DecoderConfig decoder;
+  decoder.class_names_file = path.string();
+  const AnswerReader reader(Echo({1, 1, 1, 1}, decoder), decoder);
+  std::filesystem::remove(path);
+  EXPECT_EQ(reader.ClassName(0), "first");
+  EXPECT_EQ(reader.ClassName(1), "second name");
+  EXPECT_EQ(reader.ClassName(2), "2");
+  decoder.class_names_file = "/nonexistent/names.txt";
+  EXPECT_THROW(AnswerReader(Echo({1, 1, 1, 1}, decoder), decoder), InputError);
+}
+
+TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
+  // A picture that is halved: the box found at (1, 1)–(3, 3) lies at (2, 2)–(6, 6) in the frame.
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 4, 4});
+  const ValueId pixel =
+      graph.AddOne("pixel", op::Slice{{0, 0, 0, 0}, {1, 3, 1, 2}, {1, 1, 1, 1}}, {input});
+  const ValueId row = graph.AddOne("row", op::Reshape{{1, 6}}, {pixel});
+  const ValueId zero = graph.AddConstant("zero", Tensor({6}, std::vector<float>(6, 0.0f)));
+  const ValueId box =
+      graph.AddConstant("box", Tensor({6}, std::vector<float>{2, 2, 2, 2, 1.0f, 1.0f}));
+  const ValueId nothing =
+      graph.AddOne("nothing", op::Binary{BinaryKind::kMultiply, {}}, {row, zero});
+  graph.outputs = {graph.AddOne("rows", op::Binary{BinaryKind::kAdd, {}}, {nothing, box})};
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kBoxes;
+  AddPicture(graph, {});
+  AddDecoder(graph, decoder);
+  graph.Validate();
+  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), decoder,
+              clock_);
+  Frame frame;
+  frame.picture = MakePicture(8, 8, 3, std::vector<uint8_t>(8 * 8 * 3, 50));
+  const Answer answer = robot.Process(frame);
+  const auto& boxes = std::get<Detections>(answer.content).boxes;
+  ASSERT_EQ(boxes.size(), 1u);
+  EXPECT_EQ(boxes[0].left, 2.0);
+  EXPECT_EQ(boxes[0].bottom, 6.0);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/file.h"
+#include "common/config/robot_config.h"
+#include "tests/testing/command.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kRobot = std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot";
+const fs::path kConfigs = fs::path(CACHEINF_SOURCE_DIR) / "configs";
+
+CommandResult Robot(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {kRobot, "run"});
+  return RunCommand(arguments);
+}
+
+TEST(RobotCommandTest, HelpNamesTheOptions) {
+  const CommandResult result = Robot({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* option :
+       {"--model", "--source", "--mode", "--shape", "--config", "--threads", "--frames",
+        "--answers", "--dump-outputs", "--overlay", "--summary", "--backend", "--scheme",
+        "--log-level", "--print-config", "cpu|reference"}) {
+    EXPECT_NE(result.out.find(option), std::string::npos) << option;
+  }
+}
+
+TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
+  const auto refusal = [](const std::vector<std::string>& arguments) {
+    const CommandResult result = Robot(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.error;
+  };
+  EXPECT_EQ(refusal({"--mode", "cache"}),
+            "cacheinf-robot: --mode: mode must be \"dense\", got \"cache\"\n");
+  EXPECT_EQ(refusal({"--threads", "many"}),
+            "cacheinf-robot: --threads: threads must be an integer, got \"many\"\n");
+  EXPECT_EQ(refusal({"--set", "preprocess.fitt=crop"}),
+            "cacheinf-robot: --set: unknown key \"preprocess.fitt\"; did you mean "
+            "\"preprocess.fit\"?\n");
+  EXPECT_EQ(refusal({"--config", "/nonexistent.json"}),
+            "cacheinf-robot: /nonexistent.json: no such file\n");
+  EXPECT_EQ(refusal({"--source", "/nonexistent.mp4", "--model", "x"}),
+            "cacheinf-robot: source /nonexistent.mp4: no such file or folder\n");
+  EXPECT_NE(refusal({"--no-such-option"}), "");
+  EXPECT_NE(refusal({}), "");
+}
+
+TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
+  const CommandResult printed =
+      Robot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
+             "--set", "preprocess.fit=crop", "--print-config"});
+  ASSERT_EQ(printed.exit_code, 0) << printed.error;
+  const RobotConfig config = ParseRobotConfig(printed.out, "printed");
+  EXPECT_EQ(config.threads, 3);
+  EXPECT_EQ(config.shapes, std::vector<std::string>{"1x3x64x64"});
+  EXPECT_EQ(config.model_config.preprocess.fit, PictureSpec::Fit::kCrop);
+  EXPECT_EQ(config.model_config.decoder.strides, (std::vector<int>{8, 16, 32}));
+
+  const fs::path path =
+      fs::temp_directory_path() / ("cacheinf_printed_" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << printed.out;
+  const CommandResult again = Robot({"--config", path, "--print-config"});
+  fs::remove(path);
+  EXPECT_EQ(again.out, printed.out);
+}
+
+TEST(RobotCommandTest, PrintsTheSchemaThatIsShipped) {
+  EXPECT_EQ(Robot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
+}
+
+// Starts an endless run, interrupts it, and wants a summary and a clean exit.
+TEST(RobotCommandTest, InterruptEndsTheRunWithItsSummary) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("cacheinf_interrupt_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const std::string answers = folder / "answers.jsonl";
+  const std::string summary = folder / "summary.json";
+  const std::string config = kConfigs / "demo.json";
+  const std::string model = kConfigs / "models" / "demo_segmentation.onnx";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    execl(kRobot.c_str(), kRobot.c_str(), "run", "--config", config.c_str(), "--model",
+          model.c_str(), "--source", "generated:frames=0", "--answers", answers.c_str(),
+          "--summary", summary.c_str(), "--log-level", "off", "--threads", "1", nullptr);
+    _exit(127);
+  }
+  for (int i = 0; i < 600; ++i) {  // at most a minute until the first answer
+    if (fs::exists(answers) && fs::file_size(answers) > 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_TRUE(fs::exists(summary));
+  EXPECT_NE(ReadFile(summary).find("\"interrupted\": true"), std::string::npos);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace cacheinf

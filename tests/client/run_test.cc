@@ -1,0 +1,225 @@
+#include "client/run.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/videoio.hpp>
+#include <string>
+#include <vector>
+
+#include "client/overlay.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/base/npy.h"
+#include "common/model/pack.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class RunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SetLogLevel(LogLevel::kOff);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    SetLogLevel(LogLevel::kInfo);
+  }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Twice the input, and the class of the largest channel, under names that no file can have.
+  std::string WriteModel(const Shape& shape) const {
+    Graph graph;
+    graph.name = "double";
+    const ValueId input = graph.AddInput("x", shape);
+    const ValueId doubled =
+        graph.AddOne("double", op::Binary{BinaryKind::kAdd, {}}, {input, input});
+    const ValueId classes = graph.AddOne("argmax", op::ArgMax{}, {doubled});
+    graph.values[static_cast<size_t>(doubled)].name = "a/b:c";
+    graph.values[static_cast<size_t>(classes)].name = "a/b c";
+    graph.outputs = {doubled, classes};
+    graph.Validate();
+    WritePack(graph, Path("model.cacheinf"));
+    return Path("model.cacheinf");
+  }
+
+  RobotConfig Config(const std::string& model, const std::string& source) const {
+    RobotConfig config;
+    config.model = model;
+    config.source = source;
+    config.threads = 1;
+    return config;
+  }
+
+  Summary Run(const RobotConfig& config) const {
+    config.Check();
+    return RunRobot(config, clock_, stop_);
+  }
+
+  std::string Refusal(const RobotConfig& config) const {
+    try {
+      Run(config);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::vector<Json> Lines(const std::string& path) const {
+    std::ifstream file(path);
+    std::vector<Json> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
+    return lines;
+  }
+
+  SteadyClock clock_;
+  std::atomic<bool> stop_ = false;
+  const fs::path folder_ = fs::temp_directory_path() / ("cacheinf_run_" + std::to_string(getpid()));
+};
+
+TEST_F(RunTest, DumpsEveryOutputOfEveryFrameInLogicalOrder) {
+  const Shape shape = {1, 2, 1, 3};
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/0.npy"), shape, std::vector<float>{1, 2, 3, 4, 1, 6});
+  std::ofstream(Path("in/1.npy")) << "broken";
+  WriteNpy(Path("in/2.npy"), shape, std::vector<float>{9, 8, 7, 0, 0, 0});
+  RobotConfig config = Config(WriteModel(shape), Path("in"));
+  config.output.dump_outputs = Path("out/deep");
+  config.output.answers = Path("answers.jsonl");
+  config.output.summary = Path("summary.json");
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.frames, 2);
+  EXPECT_EQ(summary.skipped, 1);
+
+  const NpyArray doubled = ReadNpy(Path("out/deep/000000.a_b_c.npy"));
+  EXPECT_EQ(doubled.shape, shape);
+  EXPECT_EQ(std::get<std::vector<float>>(doubled.values), (std::vector<float>{2, 4, 6, 8, 2, 12}));
+  const NpyArray classes = ReadNpy(Path("out/deep/000000.a_b_c_2.npy"));
+  EXPECT_EQ(classes.shape, (Shape{1, 1, 1, 3}));
+  EXPECT_EQ(std::get<std::vector<int64_t>>(classes.values), (std::vector<int64_t>{1, 0, 1}));
+  EXPECT_TRUE(fs::exists(Path("out/deep/000002.a_b_c.npy")));
+  EXPECT_FALSE(fs::exists(Path("out/deep/000001.a_b_c.npy")));
+
+  const std::vector<Json> answers = Lines(Path("answers.jsonl"));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[1]["frame"], 2);
+  const Json json = Json::parse(ReadFile(Path("summary.json")));
+  EXPECT_EQ(json["frames"], 2);
+  EXPECT_EQ(json["skipped"], 1);
+  EXPECT_GT(json["latency_ms"]["p50"], 0.0);
+  EXPECT_TRUE(json["machine"].contains("cpu"));
+  EXPECT_EQ(json["configuration"]["threads"], 1);
+}
+
+TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {
+  fs::create_directories(Path("in"));
+  cv::imwrite(Path("in/0.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));
+  cv::imwrite(Path("in/1.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
+  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
+  WritePack(graph, Path("model.cacheinf"));
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  config.model_config.preprocess.fit = PictureSpec::Fit::kLetterbox;
+  config.output.answers = Path("answers.jsonl");
+  config.output.overlay = Path("overlay.mp4");
+  EXPECT_EQ(Run(config).frames, 2);
+
+  // Blue is the last of red, green, blue; the borders of the letterbox are a tie of all three.
+  const std::vector<Json> answers = Lines(Path("answers.jsonl"));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0]["classes"][1]["class"], 2);
+  EXPECT_EQ(answers[0]["classes"][1]["share"], 12.0 / 16);
+  EXPECT_EQ(answers[1]["classes"].size(), 1u);
+
+  cv::VideoCapture video(Path("overlay.mp4"));
+  cv::Mat drawn;
+  int count = 0;
+  while (video.read(drawn)) ++count;
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 24, 32});
+  const ValueId weights = graph.AddConstant("none", Tensor({2, 3, 1, 1}, {0, 0, 0, -1, -1, -1}));
+  graph.outputs = {graph.AddOne("scores", op::Conv{}, {input, weights})};
+  WritePack(graph, Path("model.cacheinf"));
+  RobotConfig config =
+      Config(Path("model.cacheinf"), "generated:seed=3,frames=9,width=64,height=48");
+  config.frames = 4;
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.frames, 4);
+  ASSERT_FALSE(summary.score.empty());
+  // Everything is called background, so the other classes have nothing in common with the truth.
+  const std::vector<double> iou = summary.score.ClassIou();
+  EXPECT_GT(iou[0], 0.3);
+  for (size_t c = 1; c < iou.size(); ++c) EXPECT_LE(iou[c], 0.0);
+}
+
+TEST_F(RunTest, EndsCleanlyWhenToldTo) {
+  stop_ = true;
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/0.npy"), Shape{1, 2, 1, 3}, std::vector<float>(6));
+  const Summary summary = Run(Config(WriteModel({1, 2, 1, 3}), Path("in")));
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_EQ(summary.frames, 0);
+}
+
+TEST_F(RunTest, SaysWhatDoesNotFit) {
+  const std::string model = WriteModel({1, 2, 1, 3});
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/0.npy"), Shape{1, 2, 3, 1}, std::vector<float>(6));
+  EXPECT_EQ(Refusal(Config(model, Path("in"))),
+            Path("in/0.npy") + ": shape 1x2x3x1 does not fit the model's input, 1x2x1x3");
+  EXPECT_EQ(Refusal(Config("", Path("in"))), "no model is given");
+  EXPECT_NE(Refusal(Config(Path("none.onnx"), Path("in"))), "");
+  EXPECT_NE(Refusal(Config(model, "generated")), "");  // two channels are no picture
+  RobotConfig drawn = Config(model, Path("in"));
+  drawn.output.overlay = Path("o.mp4");
+  EXPECT_NE(Refusal(drawn), "");
+  RobotConfig unwritable = Config(model, Path("in"));
+  unwritable.output.answers = "/nonexistent/answers.jsonl";
+  EXPECT_EQ(Refusal(unwritable), "/nonexistent/answers.jsonl: cannot be written");
+}
+
+TEST_F(RunTest, EveryBackendAndThreadCountGivesTheSameBits) {
+  fs::create_directories(Path("in"));
+  const Shape shape = {1, 2, 5, 3};
+  std::vector<float> values;
+  for (int i = 0; i < 30; ++i) values.push_back(0.37f * static_cast<float>(i * i % 17) - 2);
+  WriteNpy(Path("in/0.npy"), shape, values);
+  RobotConfig config = Config(WriteModel(shape), Path("in"));
+  std::vector<std::string> files;
+  for (const int threads : {1, 3}) {
+    for (const auto backend : {RobotConfig::Backend::kCpu, RobotConfig::Backend::kReference}) {
+      config.threads = threads;
+      config.backend = backend;
+      config.output.dump_outputs = Path("out");
+      Run(config);
+      files.push_back(ReadFile(Path("out/000000.a_b_c.npy")));
+    }
+  }
+  for (const std::string& file : files) EXPECT_EQ(file, files.front());
+}
+
+TEST(OverlayTest, ColoursOfNeighbouringClassesDiffer) {
+  for (int a = 0; a < 20; ++a) {
+    for (int b = 0; b < a; ++b) EXPECT_NE(ClassColour(a), ClassColour(b)) << a << " " << b;
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
