@@ -94,7 +94,9 @@ RobotConfig EffectiveConfiguration(const std::string& file, const std::vector<Se
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.");
+  CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.",
+               "cacheinf-robot");
+  app.set_version_flag("--version", "cacheinf-robot " CACHEINF_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
   std::string file;
@@ -110,8 +112,10 @@ int Run(int argc, char** argv) {
                "Prints the JSON Schema of configurations and ends.");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitBadInput;
+    throw InputError(error.what());
   }
   if (print_schema) {
     std::cout << RobotConfigSchema();

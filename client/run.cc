@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/comparison.h"
 #include "client/outputs.h"
 #include "client/overlay.h"
 #include "client/progress.h"
@@ -94,12 +95,13 @@ class Publisher {
  public:
   Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
       : robot_(robot) {
-    if (!output.overlay.empty() && source.has_tensors()) {
-      throw InputError("an overlay needs pictures, but the source gives tensors");
+    if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
+      throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
     if (!output.answers.empty()) answers_.emplace(output.answers);
     if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.executor().graph());
     if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
+    picture_ = output.picture;
   }
 
   void Publish(const Frame& frame, const Answer& answer) {
@@ -108,6 +110,13 @@ class Publisher {
     if (overlay_) {
       overlay_->Write(DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader()));
     }
+    if (!picture_.empty()) last_ = Published{frame, answer.content};
+  }
+
+  // After the last frame.
+  void Finish() {
+    if (!last_) return;
+    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader());
   }
 
  private:
@@ -115,6 +124,13 @@ class Publisher {
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
+
+  struct Published {
+    Frame frame;
+    AnswerContent content;
+  };
+  std::string picture_;
+  std::optional<Published> last_;
 };
 
 // Compares with the truth where both know the class of a pixel.
@@ -157,6 +173,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
     }
   }
   summary.elapsed = clock.Now() - start;
+  publisher.Finish();
   summary.skipped = source->skipped();
   summary.interrupted = stop;
   if (!config.output.summary.empty()) {

@@ -18,6 +18,9 @@ FieldTable OutputConfig::Fields() {
             "Folder to write every output of the model for every frame to, as 000000.NAME.npy."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay, "Video file (.mp4) to draw the answers into."}.Flag("--overlay"),
+      Field{"picture", &picture,
+            "PNG file for the last frame, its answer and, where known, the truth side by side."}
+          .Flag("--picture"),
       Field{"summary", &summary, "File to write the run's summary to, as JSON."}.Flag("--summary"),
   };
 }

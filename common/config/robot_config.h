@@ -18,6 +18,7 @@ struct OutputConfig {
   std::string answers;
   std::string dump_outputs;
   std::string overlay;
+  std::string picture;
   std::string summary;
 
   FieldTable Fields();

@@ -52,8 +52,10 @@ int Run(int argc, char** argv) {
   app.add_option("--commit", commit, "what to write as the commit");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help
+    return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    throw InputError(error.what());
   }
 
   if (list) {

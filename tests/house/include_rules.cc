@@ -100,7 +100,8 @@ std::string WhatIsWrong(const std::string& file, const Include& include,
   if (IsLibTorch(include.path) || torch_headers.contains(include.path)) {
     return with_torch.contains(file) ? "" : "only the files compiled with LibTorch may";
   }
-  if (!include.quoted) {
+  // Highway asks for quotes.
+  if (!include.quoted || include.path.starts_with("hwy/")) {
     return folder == "sparse_ops" && !IsKnownToSparseOps(include.path)
                ? "sparse_ops knows no other library"
                : "";

@@ -93,6 +93,7 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionPasses) {
   const std::pair<const char*, const char*> right[] = {
       {"sparse_ops/a.h", "\"sparse_ops/views.h\""},
       {"sparse_ops/a.cc", "<hwy/highway.h>"},
+      {"sparse_ops/a.cc", "\"hwy/foreach_target.h\""},
       {"sparse_ops/a.cu", "<cuda_runtime_api.h>"},
       {"common/a.cc", "\"sparse_ops/views.h\""},
       {"common/a.cc", "<opencv2/core.hpp>"},

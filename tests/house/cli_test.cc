@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/testing/command.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+CommandResult Run(const std::string& program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), (fs::path(CACHEINF_BIN_DIR) / program).string());
+  return RunCommand(arguments);
+}
+
+// Refused as every program refuses what it was given: exit code 2 and one sentence on stderr that
+// names the thing.
+void ExpectRefusal(const CommandResult& result, const std::string& named) {
+  EXPECT_EQ(result.exit_code, 2) << result.error;
+  EXPECT_NE(result.error.find(named), std::string::npos) << result.error;
+  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
+}
+
+class ProgramTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ProgramTest, HelpSaysHowToCallIt) {
+  const CommandResult result = Run(GetParam(), {"--help"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("Usage: "), std::string::npos) << result.out;
+  EXPECT_TRUE(result.error.empty()) << result.error;
+}
+
+TEST_P(ProgramTest, VersionIsTheProjects) {
+  const CommandResult result = Run(GetParam(), {"--version"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find(CACHEINF_VERSION), std::string::npos) << result.out;
+}
+
+TEST_P(ProgramTest, RefusesAnUnknownCommandAndNone) {
+  ExpectRefusal(Run(GetParam(), {"no-such-command"}), GetParam());
+  ExpectRefusal(Run(GetParam(), {}), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProgramTest, testing::Values("cacheinf-robot", "cacheinf-profile"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(ProfileProgramTest, RefusesAModelThatIsNotThere) {
+  ExpectRefusal(Run("cacheinf-profile", {"inspect", "/no/such/model.onnx"}), "/no/such/model.onnx");
+}
+
+TEST(ProfileProgramTest, RefusesAFileThatIsNoModel) {
+  const fs::path file = fs::path(testing::TempDir()) / "not_a_model.onnx";
+  std::ofstream(file) << "This is no model.";
+  ExpectRefusal(Run("cacheinf-profile", {"inspect", file.string()}), file.string());
+  fs::remove(file);
+}
+
+TEST(ProfileProgramTest, DescribesTheMachine) {
+  const CommandResult result = Run("cacheinf-profile", {"machine"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("fingerprint"), std::string::npos) << result.out;
+}
+
+TEST(RobotProgramTest, RefusesAModelThatIsNotThere) {
+  ExpectRefusal(
+      Run("cacheinf-robot", {"run", "--model", "/no/such/model.onnx", "--source", "generated"}),
+      "/no/such/model.onnx");
+}
+
+}  // namespace
+}  // namespace cacheinf
