@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CommandResult Run(const std::string& program, std::vector<std::string> arguments) {
+CommandResult RunProgram(const std::string& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), (fs::path(CACHEINF_BIN_DIR) / program).string());
   return RunCommand(arguments);
 }
@@ -29,21 +29,21 @@ void ExpectRefusal(const CommandResult& result, const std::string& named) {
 class ProgramTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(ProgramTest, HelpSaysHowToCallIt) {
-  const CommandResult result = Run(GetParam(), {"--help"});
+  const CommandResult result = RunProgram(GetParam(), {"--help"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("Usage: "), std::string::npos) << result.out;
   EXPECT_TRUE(result.error.empty()) << result.error;
 }
 
 TEST_P(ProgramTest, VersionIsTheProjects) {
-  const CommandResult result = Run(GetParam(), {"--version"});
+  const CommandResult result = RunProgram(GetParam(), {"--version"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find(CACHEINF_VERSION), std::string::npos) << result.out;
 }
 
 TEST_P(ProgramTest, RefusesAnUnknownCommandAndNone) {
-  ExpectRefusal(Run(GetParam(), {"no-such-command"}), GetParam());
-  ExpectRefusal(Run(GetParam(), {}), GetParam());
+  ExpectRefusal(RunProgram(GetParam(), {"no-such-command"}), GetParam());
+  ExpectRefusal(RunProgram(GetParam(), {}), GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProgramTest, testing::Values("cacheinf-robot", "cacheinf-profile"),
@@ -54,26 +54,27 @@ INSTANTIATE_TEST_SUITE_P(All, ProgramTest, testing::Values("cacheinf-robot", "ca
                          });
 
 TEST(ProfileProgramTest, RefusesAModelThatIsNotThere) {
-  ExpectRefusal(Run("cacheinf-profile", {"inspect", "/no/such/model.onnx"}), "/no/such/model.onnx");
+  ExpectRefusal(RunProgram("cacheinf-profile", {"inspect", "/no/such/model.onnx"}),
+                "/no/such/model.onnx");
 }
 
 TEST(ProfileProgramTest, RefusesAFileThatIsNoModel) {
   const fs::path file = fs::path(testing::TempDir()) / "not_a_model.onnx";
   std::ofstream(file) << "This is no model.";
-  ExpectRefusal(Run("cacheinf-profile", {"inspect", file.string()}), file.string());
+  ExpectRefusal(RunProgram("cacheinf-profile", {"inspect", file.string()}), file.string());
   fs::remove(file);
 }
 
 TEST(ProfileProgramTest, DescribesTheMachine) {
-  const CommandResult result = Run("cacheinf-profile", {"machine"});
+  const CommandResult result = RunProgram("cacheinf-profile", {"machine"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("fingerprint"), std::string::npos) << result.out;
 }
 
 TEST(RobotProgramTest, RefusesAModelThatIsNotThere) {
-  ExpectRefusal(
-      Run("cacheinf-robot", {"run", "--model", "/no/such/model.onnx", "--source", "generated"}),
-      "/no/such/model.onnx");
+  ExpectRefusal(RunProgram("cacheinf-robot",
+                           {"run", "--model", "/no/such/model.onnx", "--source", "generated"}),
+                "/no/such/model.onnx");
 }
 
 }  // namespace
