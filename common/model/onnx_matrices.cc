@@ -38,7 +38,7 @@ ValueId AddTransposedWeights(OnnxNode& node, const HostTensor& matrix, float sca
 
 ValueId MultiplyBy(OnnxNode& node, ValueId x, float factor) {
   if (factor == 1.0f) return x;
-  const ValueId constant = node.AddConstant("factor", {1}, {factor});
+  const ValueId constant = node.AddConstant("factor", {}, {factor});
   return node.Add(op::Binary{BinaryKind::kMultiply, {}}, {x, constant});
 }
 

@@ -38,7 +38,7 @@ void ConvertSelu(OnnxNode& node) {
   const float alpha = node.Float("alpha", 1.67326319217681884765625f);
   const float gamma = node.Float("gamma", 1.05070102214813232421875f);
   const ValueId elu = Apply(node, Kind::kElu, node.Input(0), alpha);
-  const ValueId factor = node.AddConstant("gamma", {1}, {gamma});
+  const ValueId factor = node.AddConstant("gamma", {}, {gamma});
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kMultiply, {}}, {elu, factor}));
 }
 
@@ -58,7 +58,7 @@ void ConvertGelu(OnnxNode& node) {
 // x / (1 + |x|)
 void ConvertSoftsign(OnnxNode& node) {
   const ValueId x = node.Input(0);
-  const ValueId one = node.AddConstant("one", {1}, {1.0f});
+  const ValueId one = node.AddConstant("one", {}, {1.0f});
   const ValueId magnitude = Apply(node, Kind::kAbs, x);
   const ValueId divisor = node.Add(op::Binary{BinaryKind::kAdd, {}}, {magnitude, one});
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, divisor}));
@@ -130,7 +130,7 @@ void ConvertVariadic(OnnxNode& node) {
 
 void ConvertMean(OnnxNode& node) {
   const ValueId sum = AddBinaries(node, BinaryKind::kAdd);
-  const ValueId count = node.AddConstant("count", {1}, {static_cast<float>(node.input_count())});
+  const ValueId count = node.AddConstant("count", {}, {static_cast<float>(node.input_count())});
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {sum, count}));
 }
 
