@@ -13,6 +13,14 @@
 #include "common/model/load.h"
 
 namespace cacheinf::testing {
+namespace {
+
+Tensor ToTensor(const at::Tensor& tensor) {
+  const float* data = tensor.data_ptr<float>();
+  return Tensor(tensor.sizes().vec(), std::vector<float>(data, data + tensor.numel()));
+}
+
+}  // namespace
 
 ScriptFile::ScriptFile(const std::string& source,
                        const std::vector<std::pair<std::string, at::Tensor>>& weights) {
@@ -37,9 +45,12 @@ at::Tensor RandomWeights(const std::vector<int64_t>& shape, uint64_t seed) {
 }
 
 Tensor RandomTensor(const Shape& shape, uint64_t seed) {
-  const at::Tensor tensor = RandomWeights(shape, seed);
-  const float* data = tensor.data_ptr<float>();
-  return Tensor(shape, std::vector<float>(data, data + tensor.numel()));
+  return ToTensor(RandomWeights(shape, seed));
+}
+
+Tensor RandomPicture(const Shape& shape, uint64_t seed) {
+  at::manual_seed(seed);
+  return ToTensor(at::rand(shape));
 }
 
 double RelativeError(const Tensor& expected, const Tensor& actual) {

@@ -30,6 +30,7 @@ class ScriptFile {
 
 // Numbers of a standard normal distribution.
 Tensor RandomTensor(const Shape& shape, uint64_t seed);
+Tensor RandomPicture(const Shape& shape, uint64_t seed);  // uniform from 0 to 1
 at::Tensor RandomWeights(const std::vector<int64_t>& shape, uint64_t seed);
 
 // Largest difference over the range of `expected`; infinity when shapes differ or one is not finite
