@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -52,7 +53,7 @@ class PackTest : public testing::Test {
 
 Graph FromMemory(const Bytes& bytes) {
   auto* memory = static_cast<std::byte*>(::operator new (bytes.size(), std::align_val_t{64}));
-  std::memcpy(memory, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory);
   std::shared_ptr<const std::byte> owner(memory, [](const std::byte* data) {
     ::operator delete (const_cast<std::byte*>(data), std::align_val_t{64});
   });
