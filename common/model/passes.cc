@@ -35,6 +35,7 @@ void Optimise(Graph& graph) {
     while (Recognise(graph)) {
     }
   } while (Concentrate(graph));
+  pass::NestConcats(graph);
 }
 
 }  // namespace cacheinf

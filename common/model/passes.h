@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// Runs all passes below until none changes anything. Recognition comes first and to its own
-// fixpoint, because folding and fusing would hide the patterns it looks for.
+// Runs all passes below until none changes anything, and NestConcats at the end. Recognition comes
+// first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
 void Optimise(Graph& graph);
 
 namespace pass {
@@ -34,6 +34,10 @@ bool SinkPermutes(Graph& graph);    // channels-last linear, norm, activation â†
 bool MergePads(Graph& graph);       // explicit padding into the convolution or pool that follows
 bool FoldAffines(Graph& graph);     // batch norm, bias and scales into the weights beside them
 bool Fuse(Graph& graph);            // activations and residual sums into the operator before
+
+// Towards concatenation without copies (layout.h). A concatenation that begins with all the parts
+// of an earlier one reads that instead, so that a whole dense block grows in one buffer.
+bool NestConcats(Graph& graph);
 
 }  // namespace pass
 }  // namespace cacheinf

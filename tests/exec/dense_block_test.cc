@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "common/exec/layout.h"
+#include "common/model/passes.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// DenseNet's blocks: every layer reads the concatenation of all layers before it.
+
+namespace cacheinf {
+namespace {
+
+Graph DenseBlock(int layers) {
+  Graph graph;
+  std::mt19937 random(1);
+  std::vector<ValueId> features = {graph.AddInput("input", {1, 6, 9, 7})};
+  features[0] = graph.AddOne("stem", op::Activation{{Function::Kind::kRelu, 0, 0}}, {features[0]});
+  int64_t channels = 6;
+  ValueId last = features[0];
+  for (int i = 0; i < layers; ++i) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+    const ValueId weights =
+        graph.AddConstant("weights", RandomTensor({4, channels, 3, 3}, random, -0.3f, 0.3f));
+    features.push_back(graph.AddOne("conv" + std::to_string(i), conv, {last, weights}));
+    channels += 4;
+    last = graph.AddOne("concat" + std::to_string(i), op::Concat{1}, features);
+  }
+  graph.outputs = {graph.AddOne("end", op::Activation{{Function::Kind::kRelu, 0, 0}}, {last})};
+  return graph;
+}
+
+size_t CopyingConcats(const Graph& graph) {
+  const Layout layout = PlanLayout(graph, {}, false);
+  size_t count = 0;
+  for (size_t id = 0; id < graph.operators.size(); ++id) {
+    count += graph.operators[id].As<op::Concat>() && !layout.is_done_by_placement[id];
+  }
+  return count;
+}
+
+TEST(DenseBlockTest, GrowsInOneBufferWithoutCopies) {
+  Graph graph = DenseBlock(6);
+  EXPECT_EQ(CopyingConcats(graph), 5u);
+  const size_t arena_floats = PlanLayout(graph, {}, false).arena_floats;
+  EXPECT_TRUE(pass::NestConcats(graph));
+  EXPECT_EQ(CopyingConcats(graph), 0u);
+  EXPECT_LT(PlanLayout(graph, {}, false).arena_floats, arena_floats);
+  EXPECT_FALSE(pass::NestConcats(graph));
+  EXPECT_FALSE(pass::MergeLayouts(graph));
+}
+
+TEST(DenseBlockTest, KeepsItsBits) {
+  Graph graph = DenseBlock(6);
+  const std::vector<Tensor> inputs = RandomInputs(graph, 2);
+  const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
+  pass::NestConcats(graph);
+  graph.Validate();
+  const auto executor = MakeReferenceExecutor(graph);
+  SetInputs(*executor, inputs);
+  executor->Run();
+  EXPECT_EQ(FirstDifference(expected, Outputs(*executor)[0]), "");
+}
+
+}  // namespace
+}  // namespace cacheinf
