@@ -200,6 +200,22 @@ TEST_F(FrameSourceTest, SurvivesDamageInTheMiddleOfAVideo) {
   EXPECT_LE(count, 10u);
 }
 
+TEST_F(FrameSourceTest, ReadsPipelinesAndStampsTheirFramesByTheClock) {
+  std::unique_ptr<FrameSource> source;
+  try {
+    source =
+        Open("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48,format=BGR ! appsink");
+  } catch (const InputError&) {
+    GTEST_SKIP() << "OpenCV has no GStreamer, or gstreamer1.0-plugins-base is not installed";
+  }
+  EXPECT_TRUE(source->is_live());
+  clock_.Advance(std::chrono::seconds(1));
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[2].picture.width, 64);
+  EXPECT_EQ(frames[2].stamp, std::chrono::seconds(1));
+}
+
 TEST_F(FrameSourceTest, GeneratesScenesWithTheirTruth) {
   auto source = Open("generated:seed=7,frames=3,width=64,height=48,camera=travel");
   const std::vector<Frame> frames = ReadAll(*source);
