@@ -142,7 +142,9 @@ TEST(CleanUpTest, ConstantsDoNotGrow) {
   const Graph graph = OptimiseAndCompare(b.Finish({b.Apply(Kind::kTanh, big)}), 1, 0.0);
   EXPECT_EQ(Kinds(graph), (Names{"expand", "tanh"}));
   for (const Value& value : graph.values) {
-    if (value.is_constant()) EXPECT_LE(value.constant.count(), 64);
+    if (value.is_constant()) {
+      EXPECT_LE(value.constant.count(), 64);
+    }
   }
 }
 
