@@ -9,7 +9,7 @@
 
 namespace cacheinf {
 
-// Runs all passes below until none changes anything, and NestConcats at the end. Recognition comes
+// Runs all passes below until none changes anything, and the last two at the end. Recognition comes
 // first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
 void Optimise(Graph& graph);
 
@@ -38,6 +38,9 @@ bool Fuse(Graph& graph);            // activations and residual sums into the op
 // Towards concatenation without copies (layout.h). A concatenation that begins with all the parts
 // of an earlier one reads that instead, so that a whole dense block grows in one buffer.
 bool NestConcats(Graph& graph);
+
+// Towards even speed. Weights too small to count beside the others, which processors are slow at.
+bool ZeroVanishing(Graph& graph);
 
 }  // namespace pass
 }  // namespace cacheinf
