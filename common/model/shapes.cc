@@ -55,6 +55,8 @@ int64_t WindowExtent(const WindowAxis& axis) {
 int64_t SlidingOutput(const Operator& op, const WindowAxis& axis, int64_t in, bool ceil_mode) {
   CheckWindow(op, axis);
   const int64_t room = in + axis.pad_begin + axis.pad_end - WindowExtent(axis);
+  // With ceil_mode the only window may reach beyond the end.
+  if (room < 0 && ceil_mode && room > -axis.stride) return 1;
   if (room < 0) {
     Refuse(op, "a window of " + std::to_string(WindowExtent(axis)) +
                    " does not fit the padded input of " +
