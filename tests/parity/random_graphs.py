@@ -379,8 +379,8 @@ def mat_mul(graph, name):
 @step
 def gemm(graph, name):
     if len(graph.shape(name)) != 2:
-        graph.require(graph.whole(0, 2) == 0)
         shape = graph.shape(name)
+        graph.require(shape and graph.whole(0, 2) == 0)
         name = graph.add("Flatten", [name], axis=1)
         rows, depth = shape[0], int(np.prod(shape[1:]))
     else:
