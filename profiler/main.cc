@@ -156,12 +156,16 @@ int Main(int argc, char** argv) {
   } catch (const cacheinf::InputError& error) {
     std::cerr << "cacheinf-profile: " << error.what() << "\n";
     return kInputError;
-  } catch (const std::exception& error) {
-    std::cerr << "cacheinf-profile: internal error: " << error.what() << "\n";
-    return kInternalError;
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cacheinf-profile: internal error: %s\n", error.what());
+    return kInternalError;
+  }
+}

@@ -540,7 +540,7 @@ Graph ReadPack(const std::filesystem::path& path) {
       size, name);
 }
 
-Graph ReadPack(std::shared_ptr<const std::byte> data, size_t size, const std::string& name) {
+Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name) {
   const Head head = CheckHead({data.get(), size}, name);
   const char* begin = reinterpret_cast<const char*>(data.get()) + sizeof(head);
   const json description =

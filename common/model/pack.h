@@ -41,7 +41,7 @@ Graph ReadPack(const std::filesystem::path& path);
 
 // As above, from memory at a multiple of 64 bytes that `data` keeps alive; `name` stands for the
 // file in messages.
-Graph ReadPack(std::shared_ptr<const std::byte> data, size_t size, const std::string& name);
+Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name);
 
 // The checksum that a file of these bytes must carry. REQUIRES: a multiple of 64 bytes, not none.
 uint64_t PackChecksum(std::span<const std::byte> file);

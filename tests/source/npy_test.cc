@@ -19,7 +19,7 @@ class NpyTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   // The file that NumPy itself writes for an array with this header and these values.
-  static std::string File(std::string header, std::string values, int version = 1) {
+  static std::string File(std::string header, const std::string& values, int version = 1) {
     header += '\n';
     std::string bytes = "\x93NUMPY";
     bytes += static_cast<char>(version);
