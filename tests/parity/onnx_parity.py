@@ -49,7 +49,7 @@ def run_robot(robot, model, picture, folder):
     source.mkdir()
     np.save(source / "000000.npy", picture)
     command = [robot, "run", "--model", str(model), "--source", str(source), "--mode", "dense",
-               "--dump-outputs", str(outputs)]
+               "--shape", "x".join(map(str, picture.shape)), "--dump-outputs", str(outputs)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if result.returncode != 0:
         lines = result.stderr.strip().splitlines() or [""]
