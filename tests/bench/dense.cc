@@ -53,7 +53,7 @@ Network LoadCacheInf(const fs::path& model, const std::vector<Shape>& shapes, in
 
 Network LoadLibTorch(const fs::path& model, const std::vector<Shape>& shapes, int threads) {
   SetTorchThreads(threads);
-  auto module = std::make_shared<TorchModule>(model);
+  auto module = std::make_shared<TorchModule>(model, TorchModule::Layout::kChannelsLast);
   return [module, inputs = RandomInputs(shapes)] { module->Time(inputs); };
 }
 
