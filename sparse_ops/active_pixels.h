@@ -1,0 +1,50 @@
+#ifndef CACHEINF_SPARSE_OPS_ACTIVE_PIXELS_H_
+#define CACHEINF_SPARSE_OPS_ACTIVE_PIXELS_H_
+
+#include <cstdint>
+
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// Neighbouring pixels of one row: columns [begin, end).
+struct PixelRun {
+  int row = 0;
+  int begin = 0;
+  int end = 0;
+};
+
+// The output pixels that a call computes, the same ones in every image of a batch: all pixels of
+// `rows`, or only those of some runs. A call writes no other pixel.
+struct ActivePixels {
+  // Implicit: rows are what most callers have.
+  ActivePixels(Range all_of_rows) : rows(all_of_rows) {}  // NOLINT(google-explicit-constructor)
+
+  // Runs that lie in `within`, ordered by row and column, none empty, no two of them touching;
+  // `before[i]` is the number of pixels in the runs before run i, `before[count]` that of all.
+  ActivePixels(Range within, const PixelRun* some, const int* before, int count)
+      : rows(within), is_sparse(true), runs(some), pixels_before(before), run_count(count) {}
+
+  Range rows;
+  bool is_sparse = false;
+  const PixelRun* runs = nullptr;
+  const int* pixels_before = nullptr;  // [run_count + 1]
+  int run_count = 0;
+};
+
+// Write-if-changed: an active pixel whose new value is as good as the stored one keeps the stored
+// one. `changed[i]` becomes 1 or 0 for active pixel i, in the order of the runs.
+//
+// With threshold 0 any differing bit is a change. Else the change is the root mean square over the
+// channels of (new - old) inverse_spread[channel], and a change that is not greater than the
+// threshold is none; a NaN anywhere is one. The sum of squares is taken in the lanes of ops.h.
+// REQUIRES: sparse pixels and a batch of one.
+struct ChangeTest {
+  float threshold = 0.0f;
+  const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
+  uint8_t* changed = nullptr;             // [active pixels]
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_ACTIVE_PIXELS_H_
