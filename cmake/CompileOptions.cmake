@@ -36,8 +36,3 @@ if(CACHEINF_FUZZ)
   endif()
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
-
-# g++ 12 sees overlapping memory in std::string's operator+ where there is none (GCC bug 105651).
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
-endif()
