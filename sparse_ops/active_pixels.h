@@ -21,7 +21,8 @@ struct ActivePixels {
   ActivePixels(Range all_of_rows) : rows(all_of_rows) {}  // NOLINT(google-explicit-constructor)
 
   // Runs that lie in `within`, ordered by row and column, none empty, no two of them touching;
-  // `before[i]` is the number of pixels in the runs before run i, `before[count]` that of all.
+  // `before[i]` is the number of pixels in the runs before run i, `before[count]` that of all. Both
+  // may begin in the middle of longer lists: counts are taken from `before[0]` on.
   ActivePixels(Range within, const PixelRun* some, const int* before, int count)
       : rows(within), is_sparse(true), runs(some), pixels_before(before), run_count(count) {}
 

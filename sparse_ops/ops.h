@@ -295,6 +295,34 @@ struct NonMaxSuppressionArgs {
 
 // ---------------------------------------------------------------------------------------------
 
+// All rows of a map; any other tensor counts as one row.
+inline Range AllPixels(const TensorView& output) {
+  return {0, output.rank == 4 ? static_cast<int>(output.dims[2]) : 1};
+}
+
+// The same operator on a rectangle of its maps.
+// REQUIRES: an output of rank 4; an operator that is pointwise in rows and columns.
+template <typename Args>
+Args CutPixels(Args args, Range rows, Range columns) {
+  args.input = CutPixels(args.input, rows, columns);
+  args.output = CutPixels(args.output, rows, columns);
+  return args;
+}
+
+inline BinaryArgs CutPixels(BinaryArgs args, Range rows, Range columns) {
+  args.a = CutPixels(BroadcastTo(args.a, args.output), rows, columns);
+  args.b = CutPixels(BroadcastTo(args.b, args.output), rows, columns);
+  args.output = CutPixels(args.output, rows, columns);
+  return args;
+}
+
+inline PadArgs CutPixels(PadArgs args, Range rows, Range columns) {
+  args.begins[2] -= rows.begin;
+  args.begins[3] -= columns.begin;
+  args.output = CutPixels(args.output, rows, columns);
+  return args;
+}
+
 // The same operator on some rows of its feature maps.
 // REQUIRES: an output of rank 4; an operator that is pointwise in rows.
 inline BinaryArgs CutRows(BinaryArgs args, Range rows) {

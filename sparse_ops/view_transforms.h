@@ -27,6 +27,12 @@ BasicTensorView<T> CutRows(const BasicTensorView<T>& map, Range rows) {
   return SliceAxis(map, 2, rows.begin, rows.size());
 }
 
+// This rectangle of a feature map.
+template <typename T>
+BasicTensorView<T> CutPixels(const BasicTensorView<T>& map, Range rows, Range columns) {
+  return SliceAxis(CutRows(map, rows), 3, columns.begin, columns.size());
+}
+
 // Dimension i of the result is dimension order[i] of `view`.
 template <typename T>
 BasicTensorView<T> PermuteAxes(const BasicTensorView<T>& view, const int* order) {

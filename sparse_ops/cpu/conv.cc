@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sparse_ops/cpu/active_runs.h"
+
 namespace cacheinf {
 namespace cpu {
 namespace {
@@ -60,22 +62,20 @@ struct Conv::Frame {
   ConstImageView input;
   ConstImageView residual;
   ImageView output;
-  Range rows;
+  ActiveRuns runs;
 };
 
 struct Conv::WorkItem {
   const Phase* phase;
-  // The phase's output pixels in these rows, image by image, row by row, are numbered from 0.
-  int first_grid_row;
-  int grid_rows;
-  int grid_columns;
-  Range pixels;
+  Range pixels;  // by the numbers of Frame::runs; those of other phases among them are passed over
   Range blocks;
 };
 
-// The memory of one list of pixels.
-struct Conv::ListStorage {
+// Output pixels on their way to the kernels.
+struct Conv::List {
   const float** inputs;  // [tap][kListPixels]
+  int count = 0;
+  InputPixel anchors[kListPixels];
   float* outputs[kListPixels];
   const float* residuals[kListPixels];
 };
@@ -218,17 +218,16 @@ size_t Conv::ScratchFloats(int threads) const {
 }
 
 void Conv::Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
-               Range rows, ThreadPool& pool, float* scratch) const {
-  const Frame frame = {input, residual, output, rows};
+               const ActivePixels& pixels, ThreadPool& pool, float* scratch) const {
+  const Frame frame = {input, residual, output, ActiveRuns(pixels, output.batch, output.width)};
+  const int phases = static_cast<int>(phases_.size());
   const int blocks = is_depthwise_ ? 1 : static_cast<int>(phases_[0].blocks.size());
-  // Of the largest phase; the others differ by a row and a column at most.
-  const int pixels =
-      output.batch * DivideUp(rows.size(), step_rows_) * DivideUp(output.width, step_columns_);
-  const int64_t work = int64_t{pixels} * static_cast<int64_t>(phases_[0].taps.size()) *
+  const int pixels_of_phase = DivideUp(frame.runs.count(), phases);
+  const int64_t work = int64_t{pixels_of_phase} * static_cast<int64_t>(phases_[0].taps.size()) *
                        out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
   const int wanted =
       pool.threads() == 1 || work < kParallelWork ? 1 : pool.threads() * kItemsPerThread;
-  const int lists = DivideUp(pixels, kListPixels);
+  const int lists = DivideUp(pixels_of_phase, kListPixels);
   int pixel_parts = std::min(wanted, lists);
   int block_parts = std::min(blocks, DivideUp(wanted, std::max(pixel_parts, 1)));
   if (!phases_[0].weights_stay_cached) {
@@ -238,18 +237,11 @@ void Conv::Run(const ConstImageView& input, const ConstImageView& residual, cons
   const int parts = pixel_parts * block_parts;
 
   const size_t scratch_per_thread = ScratchFloats(1);
-  pool.ParallelFor(parts * static_cast<int>(phases_.size()), [&](int index, int thread) {
-    const Phase& phase = phases_[static_cast<size_t>(index / parts)];
-    const int first = StepsBelow(rows.begin, phase.first_row, step_rows_);
-    const int grid_rows = StepsBelow(rows.end, phase.first_row, step_rows_) - first;
-    const int grid_columns = StepsBelow(output.width, phase.first_column, step_columns_);
+  pool.ParallelFor(parts * phases, [&](int index, int thread) {
     const int part = index % parts;
     const WorkItem item = {
-        &phase,
-        first,
-        grid_rows,
-        grid_columns,
-        Part(output.batch * grid_rows * grid_columns, kListPixels, part % pixel_parts, pixel_parts),
+        &phases_[static_cast<size_t>(index / parts)],
+        Part(frame.runs.count(), kListPixels * phases, part % pixel_parts, pixel_parts),
         Part(blocks, 1, part / pixel_parts, block_parts)};
     RunItem(frame, item,
             reinterpret_cast<const float**>(scratch +
@@ -258,50 +250,50 @@ void Conv::Run(const ConstImageView& input, const ConstImageView& residual, cons
 }
 
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const float** taps) const {
-  ListStorage storage;
-  storage.inputs = taps;
-  const Phase& phase = *item.phase;
-  const int blocks_at_once = phase.weights_stay_cached ? item.blocks.size() : 1;
+  const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
+  List list;
+  list.inputs = taps;
   for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
-    for (int pixel = item.pixels.begin; pixel < item.pixels.end; pixel += kListPixels) {
-      const int count = std::min(kListPixels, item.pixels.end - pixel);
-      const PixelList list = MakeList(frame, item, pixel, count, storage);
-      if (is_depthwise_) {
-        kernels_.depthwise(phase.depthwise, list);
-        continue;
-      }
-      for (int b = block; b < block + blocks_at_once; ++b) {
-        kernels_.conv(phase.blocks[static_cast<size_t>(b)], list);
-      }
-    }
+    const WorkItem part = {item.phase, item.pixels, {block, block + blocks_at_once}};
+    frame.runs.ForEachIn(item.pixels, [&](int image, const PixelRun& run, int) {
+      AddRun(frame, part, image, run, list);
+    });
+    RunList(frame, part, list);
   }
 }
 
-PixelList Conv::MakeList(const Frame& frame, const WorkItem& item, int first_pixel, int count,
-                         ListStorage& storage) const {
+void Conv::AddRun(const Frame& frame, const WorkItem& item, int image, const PixelRun& run,
+                  List& list) const {
   const Phase& phase = *item.phase;
-  int column = first_pixel % item.grid_columns;
-  int row = first_pixel / item.grid_columns % item.grid_rows;
-  int image = first_pixel / item.grid_columns / item.grid_rows;
-  InputPixel anchors[kListPixels];
-  for (int p = 0; p < count; ++p) {
-    const int grid_row = item.first_grid_row + row;
-    const int out_row = phase.first_row + grid_row * step_rows_;
-    const int out_column = phase.first_column + column * step_columns_;
-    anchors[p] = {image, grid_row * in_step_rows_, column * in_step_columns_};
-    storage.outputs[p] = frame.output.Pixel(image, out_row, out_column);
-    if (frame.residual.data != nullptr) {
-      storage.residuals[p] = frame.residual.Pixel(image, out_row, out_column);
+  if (run.row % step_rows_ != phase.first_row) return;
+  const int anchor_row = run.row / step_rows_ * in_step_rows_;
+  const int end = StepsBelow(run.end, phase.first_column, step_columns_);
+  for (int i = StepsBelow(run.begin, phase.first_column, step_columns_); i < end;) {
+    const int added = std::min(end - i, kListPixels - list.count);
+    for (const int full = list.count + added; list.count < full; ++list.count, ++i) {
+      const int column = phase.first_column + i * step_columns_;
+      list.anchors[list.count] = {image, anchor_row, i * in_step_columns_};
+      list.outputs[list.count] = frame.output.Pixel(image, run.row, column);
+      if (frame.residual.data != nullptr) {
+        list.residuals[list.count] = frame.residual.Pixel(image, run.row, column);
+      }
     }
-    if (++column < item.grid_columns) continue;
-    column = 0;
-    if (++row < item.grid_rows) continue;
-    row = 0;
-    ++image;
+    if (list.count == kListPixels) RunList(frame, item, list);
   }
-  FillTaps(frame.input, phase, anchors, count, storage.inputs);
-  return {count, static_cast<int>(phase.taps.size()), storage.inputs, storage.outputs,
-          frame.residual.data == nullptr ? nullptr : storage.residuals};
+}
+
+void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
+  if (list.count == 0) return;
+  const Phase& phase = *item.phase;
+  FillTaps(frame.input, phase, list.anchors, list.count, list.inputs);
+  const PixelList pixels = {list.count, static_cast<int>(phase.taps.size()), list.inputs,
+                            list.outputs,
+                            frame.residual.data == nullptr ? nullptr : list.residuals};
+  list.count = 0;
+  if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);
+  for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
+    kernels_.conv(phase.blocks[static_cast<size_t>(b)], pixels);
+  }
 }
 
 void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,

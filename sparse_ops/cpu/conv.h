@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/aligned_floats.h"
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
@@ -23,9 +24,9 @@ class Conv {
 
   size_t ScratchFloats(int threads) const;
 
-  // The rows `rows` of the output. `residual` has null data if there is none.
+  // The active pixels of the output. `residual` has null data if there is none.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
-           Range rows, ThreadPool& pool, float* scratch) const;
+           const ActivePixels& pixels, ThreadPool& pool, float* scratch) const;
 
  private:
   struct Tap {
@@ -53,14 +54,17 @@ class Conv {
   };
   struct Frame;     // the views of one Run
   struct WorkItem;  // some pixels of a phase by some of its blocks
-  struct ListStorage;
+  struct List;
 
   void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void RunItem(const Frame& frame, const WorkItem& item, const float** taps) const;
-  PixelList MakeList(const Frame& frame, const WorkItem& item, int first_pixel, int count,
-                     ListStorage& storage) const;
+  // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
+  void AddRun(const Frame& frame, const WorkItem& item, int image, const PixelRun& run,
+              List& list) const;
+  // Hands what the list holds to the kernels, and empties it.
+  void RunList(const Frame& frame, const WorkItem& item, List& list) const;
   // The input pixel under each tap of the `count` pixels whose taps lie around `anchors`.
   void FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
                 int count, const float** inputs) const;

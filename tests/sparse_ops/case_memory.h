@@ -40,6 +40,7 @@ class CaseMemory {
   TensorView InPlaceMap(std::initializer_list<int64_t> dims);
 
   std::vector<float> output;
+  TensorView map;  // what of the output a local operator computes; of rank 0 for any other
 
  private:
   float Number();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 
 // One table of operator cases for every family of kernels: the same calls check a family bit for
@@ -13,30 +14,35 @@
 
 namespace cacheinf {
 
-// A family of kernels as a table. An empty entry: the family has no such operator.
+// Computes the active pixels of the output it was prepared for, with a change test or without one.
+using PreparedCall = std::function<void(const ActivePixels& pixels, const ChangeTest* change)>;
+
+// A family of kernels as a table: what packs weights and the like for a call, once. An empty entry:
+// the family has no such operator.
 struct OperatorFamily {
   std::string name;
-  std::function<void(const ConvArgs&, Range)> conv;
-  std::function<void(const PoolArgs&, Range)> pool;
-  std::function<void(const AdaptivePoolArgs&, Range)> adaptive_pool;
-  std::function<void(const ResizeArgs&, Range)> resize;
-  std::function<void(const BlockArgs&, Range)> depth_to_space;
-  std::function<void(const BlockArgs&, Range)> space_to_depth;
-  std::function<void(const ActivationArgs&)> activation;
-  std::function<void(const ScaleShiftArgs&)> scale_shift;
-  std::function<void(const BinaryArgs&)> binary;
-  std::function<void(const CopyArgs&)> copy;
-  std::function<void(const GatherArgs&)> gather;
-  std::function<void(const PadArgs&)> pad;
-  std::function<void(const LinearArgs&)> linear;
-  std::function<void(const MatMulArgs&)> mat_mul;
-  std::function<void(const LayerNormArgs&)> layer_norm;
-  std::function<void(const GroupNormArgs&)> group_norm;
-  std::function<void(const SoftmaxArgs&)> softmax;
-  std::function<void(const ArgMaxArgs&)> arg_max;
-  std::function<void(const ReduceArgs&)> reduce;
-  std::function<void(const DecodeBoxesArgs&)> decode_boxes;
-  std::function<void(const NonMaxSuppressionArgs&)> non_max_suppression;
+  bool is_sparse = false;  // else it knows whole rows only, and no change test
+  std::function<PreparedCall(const ConvArgs&)> conv;
+  std::function<PreparedCall(const PoolArgs&)> pool;
+  std::function<PreparedCall(const AdaptivePoolArgs&)> adaptive_pool;
+  std::function<PreparedCall(const ResizeArgs&)> resize;
+  std::function<PreparedCall(const BlockArgs&)> depth_to_space;
+  std::function<PreparedCall(const BlockArgs&)> space_to_depth;
+  std::function<PreparedCall(const ActivationArgs&)> activation;
+  std::function<PreparedCall(const ScaleShiftArgs&)> scale_shift;
+  std::function<PreparedCall(const BinaryArgs&)> binary;
+  std::function<PreparedCall(const CopyArgs&)> copy;
+  std::function<PreparedCall(const GatherArgs&)> gather;
+  std::function<PreparedCall(const PadArgs&)> pad;
+  std::function<PreparedCall(const LinearArgs&)> linear;
+  std::function<PreparedCall(const MatMulArgs&)> mat_mul;
+  std::function<PreparedCall(const LayerNormArgs&)> layer_norm;
+  std::function<PreparedCall(const GroupNormArgs&)> group_norm;
+  std::function<PreparedCall(const SoftmaxArgs&)> softmax;
+  std::function<PreparedCall(const ArgMaxArgs&)> arg_max;
+  std::function<PreparedCall(const ReduceArgs&)> reduce;
+  std::function<PreparedCall(const DecodeBoxesArgs&)> decode_boxes;
+  std::function<PreparedCall(const NonMaxSuppressionArgs&)> non_max_suppression;
 };
 
 OperatorFamily ReferenceFamily();
@@ -46,15 +52,17 @@ class CaseMemory;
 // A case made ready for one family: operands from the case's seed, an output full of a mark.
 struct PreparedCase {
   std::shared_ptr<CaseMemory> memory;
-  std::function<void(Range rows)> run;  // empty if the family has no such operator
+  PreparedCall run;  // empty if the family has no such operator
 
   // Everything that `run` may write, and the gaps around it that it must not.
   const std::vector<float>& output() const;
+  // The output, if any pixels of it can be computed; else of rank 0.
+  const TensorView& map() const;
+  Range rows() const;  // of the map; {0, 1} without one
 };
 
 struct OperatorCase {
   std::string name;
-  int rows = 1;  // of the output; 1 where the operator is not cut into rows
   std::function<PreparedCase(const OperatorFamily&)> prepare;
 };
 
@@ -66,6 +74,10 @@ std::string Difference(const std::vector<float>& actual, const std::vector<float
 // Expects of every case that the family gives the reference's bits, at once and in random cuts
 // into rows in random order, and that each cut writes nothing outside its rows.
 void ExpectReferenceBits(const OperatorFamily& family, unsigned seed);
+
+// Expects of every case with a map that random active pixels get the reference's bits and that
+// nothing else is written.
+void ExpectOnlyActivePixels(const OperatorFamily& family, unsigned seed);
 
 }  // namespace cacheinf
 

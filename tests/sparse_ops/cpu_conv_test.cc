@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <sstream>
 #include <vector>
 
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/reference/reference.h"
+#include "tests/sparse_ops/active_set.h"
 #include "tests/sparse_ops/cpu_targets.h"
 
 namespace cacheinf {
@@ -35,6 +38,12 @@ class PaddedMap {
         }
       }
     }
+  }
+
+  PaddedMap Copy() const {
+    PaddedMap copy = *this;
+    copy.view_.data = copy.memory_.data();
+    return copy;
   }
 
   const ImageView& view() const { return view_; }
@@ -153,9 +162,23 @@ void RunInSlices(const cpu::Conv& conv, const RandomConv& c, const ImageView& ou
   std::vector<float> scratch(conv.ScratchFloats(pool.threads()));
   for (int row = 0; row < output.height;) {
     const int end = Between(row + 1, output.height, random);
-    conv.Run(c.args.input, c.args.residual, output, {row, end}, pool, scratch.data());
+    conv.Run(c.args.input, c.args.residual, output, Range{row, end}, pool, scratch.data());
     row = end;
   }
+}
+
+// What `dense` has at the active pixels, and `before` everywhere else.
+PaddedMap OnlyActive(const PaddedMap& before, const PaddedMap& dense, const ActiveSet& active) {
+  PaddedMap result = before.Copy();
+  const ImageView& view = result.view();
+  for (const PixelRun& run : active.runs()) {
+    for (int n = 0; n < view.batch; ++n) {
+      for (int x = run.begin; x < run.end; ++x) {
+        std::copy_n(dense.view().Pixel(n, run.row, x), view.channels, view.Pixel(n, run.row, x));
+      }
+    }
+  }
+  return result;
 }
 
 TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCountAndSlice) {
@@ -174,6 +197,37 @@ TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCount
                          static_cast<int>(c.args.output.pixel_stride) - c.args.output.channels);
         RunInSlices(conv, c, output.view(), pool, random);
         ASSERT_TRUE(output.HasBitsOf(c.expected)) << pool.threads() << " threads";
+      }
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
+  const unsigned seed = 20260303;
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  ThreadPool pools[] = {ThreadPool(1), ThreadPool(3)};
+  for (int i = 0; i < 80; ++i) {
+    const RandomConv c(random);
+    SCOPED_TRACE(c.description);
+    PaddedMap before = c.expected.Copy();
+    before.Randomise(random);
+    const int height = c.args.output.height;
+    const int first_row = Between(0, height - 1, random);
+    const Range rows = {first_row, Between(first_row + 1, height, random)};
+    const ActiveSet active(ActiveSet::kShapes[i % std::size(ActiveSet::kShapes)], height,
+                           c.args.output.width, rows, random);
+    const PaddedMap expected = OnlyActive(before, c.expected, active);
+    ForEachCpuTarget([&] {
+      const cpu::Conv conv(c.args);
+      for (ThreadPool& pool : pools) {
+        std::vector<float> scratch(conv.ScratchFloats(pool.threads()));
+        const PaddedMap output = before.Copy();
+        conv.Run(c.args.input, c.args.residual, output.view(), active.pixels(), pool,
+                 scratch.data());
+        ASSERT_TRUE(output.HasBitsOf(expected))
+            << pool.threads() << " threads, " << active.count() << " active pixels";
       }
     });
     if (HasFatalFailure()) return;

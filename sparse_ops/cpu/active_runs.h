@@ -1,0 +1,97 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_ACTIVE_RUNS_H_
+#define CACHEINF_SPARSE_OPS_CPU_ACTIVE_RUNS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/cpu/thread_pool.h"
+
+namespace cacheinf {
+namespace cpu {
+
+// Active pixels in one order, in which they are numbered from 0: image by image, run by run. Rows
+// that are active as a whole are runs as wide as the map. So threads share active pixels and not
+// rows.
+class ActiveRuns {
+ public:
+  ActiveRuns(const ActivePixels& pixels, int batch, int width)
+      : pixels_(pixels),
+        width_(width),
+        runs_(pixels.is_sparse ? pixels.run_count : pixels.rows.size()),
+        per_image_(CountBefore(runs_)),
+        count_(batch * per_image_) {}
+
+  int count() const { return count_; }
+
+  // Calls fn(image, run, number) for the runs, and parts of runs, that hold the pixels with these
+  // numbers; `number` is that of the run's first pixel.
+  template <typename Fn>
+  void ForEachIn(Range numbers, const Fn& fn) const {
+    if (numbers.empty()) return;
+    int image = numbers.begin / per_image_;
+    int index = RunOf(numbers.begin % per_image_);
+    for (int number = numbers.begin; number < numbers.end;) {
+      PixelRun run = RunAt(index);
+      run.begin += number - (image * per_image_ + CountBefore(index));
+      run.end = std::min(run.end, run.begin + (numbers.end - number));
+      fn(image, run, number);
+      number += run.end - run.begin;
+      if (++index < runs_) continue;
+      index = 0;
+      ++image;
+    }
+  }
+
+  // Calls fn(numbers) for parts of all pixels, each by one of the pool's threads; `work` says how
+  // much a pixel costs, in numbers read.
+  template <typename Fn>
+  void ForEachPart(ThreadPool& pool, int64_t work, const Fn& fn) const {
+    // Below so much work waking a second thread costs more than it brings.
+    constexpr int64_t kParallelWork = 16 * 1024;
+    const bool is_one = pool.threads() == 1 || count_ * work < kParallelWork;
+    const int parts = std::min(count_, is_one ? 1 : 4 * pool.threads());
+    pool.ParallelFor(parts, [&](int part, int) {
+      fn(Range{static_cast<int>(int64_t{count_} * part / parts),
+               static_cast<int>(int64_t{count_} * (part + 1) / parts)});
+    });
+  }
+
+  // Calls fn(image, run) for all runs, or parts of them.
+  template <typename Fn>
+  void ForEach(ThreadPool& pool, int64_t work, const Fn& fn) const {
+    ForEachPart(pool, work, [&](Range numbers) {
+      ForEachIn(numbers, [&](int image, const PixelRun& run, int) { fn(image, run); });
+    });
+  }
+
+ private:
+  // Of one image.
+  int CountBefore(int run) const {
+    return pixels_.is_sparse ? pixels_.pixels_before[run] - pixels_.pixels_before[0] : run * width_;
+  }
+
+  PixelRun RunAt(int index) const {
+    return pixels_.is_sparse ? pixels_.runs[index]
+                             : PixelRun{pixels_.rows.begin + index, 0, width_};
+  }
+
+  // The run that holds this pixel of an image.
+  int RunOf(int number) const {
+    if (!pixels_.is_sparse) return number / width_;
+    const int* before = pixels_.pixels_before;
+    return static_cast<int>(std::upper_bound(before, before + runs_, before[0] + number) - before) -
+           1;
+  }
+
+  ActivePixels pixels_;
+  int width_;
+  int runs_;  // of one image
+  int per_image_;
+  int count_;
+};
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_ACTIVE_RUNS_H_

@@ -1,0 +1,156 @@
+#include <string>
+#include <utility>
+
+#include "tests/sparse_ops/case_table.h"
+
+namespace cacheinf {
+namespace {
+
+using Kind = Function::Kind;
+
+struct ConvCase {
+  std::string name;
+  int batch = 1;
+  int in_channels = 1;
+  int height = 8;
+  int width = 9;
+  int out_channels = 1;
+  ConvSpec spec;
+  bool has_bias = true;
+  bool has_residual = false;
+  Function activation;
+  bool activation_before_residual = false;
+  bool one_slope = false;
+};
+
+int OutputSize(const ConvSpec& spec, bool is_rows, int in_size) {
+  const WindowAxis& axis = is_rows ? spec.rows : spec.columns;
+  const int reach = (axis.kernel - 1) * axis.dilation + 1;
+  if (spec.transposed) {
+    const int extra = is_rows ? spec.output_padding_rows : spec.output_padding_columns;
+    return (in_size - 1) * axis.stride - axis.pad_begin - axis.pad_end + reach + extra;
+  }
+  return (in_size + axis.pad_begin + axis.pad_end - reach) / axis.stride + 1;
+}
+
+void AddConv(Table& table, const ConvCase& c) {
+  const int out_height = OutputSize(c.spec, true, c.height);
+  const int out_width = OutputSize(c.spec, false, c.width);
+  table.Add("conv_" + c.name, [=](const OperatorFamily& family, CaseMemory& memory) {
+    ConvArgs args;
+    args.spec = c.spec;
+    args.input = AsImage(memory.Map({c.batch, c.in_channels, c.height, c.width}));
+    args.weights = memory.Floats(static_cast<int64_t>(c.in_channels) * c.out_channels /
+                                 c.spec.groups * c.spec.rows.kernel * c.spec.columns.kernel);
+    if (c.has_bias) args.bias = memory.Floats(c.out_channels);
+    args.activation.function = c.activation;
+    if (c.activation.kind == Kind::kPRelu) {
+      args.activation.slopes = memory.Floats(c.out_channels);
+    }
+    args.activation.one_slope = c.one_slope;
+    args.activation_before_residual = c.activation_before_residual;
+    if (c.has_residual) {
+      args.residual = AsImage(memory.Map({c.batch, c.out_channels, out_height, out_width}));
+    }
+    args.output = AsImage(memory.OutputMap({c.batch, c.out_channels, out_height, out_width}));
+    return CallOnMap(family.conv, args, memory);
+  });
+}
+
+ConvSpec Square(int kernel, int stride = 1, int pad = 0, int dilation = 1, int groups = 1) {
+  ConvSpec spec;
+  spec.rows = spec.columns = {kernel, stride, pad, pad, dilation};
+  spec.groups = groups;
+  return spec;
+}
+
+ConvSpec Transposed(ConvSpec spec, int output_padding = 0) {
+  spec.transposed = true;
+  spec.output_padding_rows = spec.output_padding_columns = output_padding;
+  return spec;
+}
+
+ConvCase Plain(std::string name, int in_channels, int out_channels, const ConvSpec& spec) {
+  ConvCase c;
+  c.name = std::move(name);
+  c.in_channels = in_channels;
+  c.out_channels = out_channels;
+  c.spec = spec;
+  return c;
+}
+
+void AddConvShapes(Table& table) {
+  for (const int channels : {1, 7, 16, 17, 32, 48, 64, 65, 100, 128}) {
+    const std::string suffix = "_to_" + std::to_string(channels) + "_channels";
+    AddConv(table, Plain("1x1_from_5" + suffix, 5, channels, Square(1)));
+    AddConv(table, Plain("3x3_from_3" + suffix, 3, channels, Square(3, 1, 1)));
+  }
+  AddConv(table, Plain("3x3_stride_2", 16, 32, Square(3, 2, 1)));
+  AddConv(table, Plain("1x1_stride_2", 33, 20, Square(1, 2, 0)));
+  AddConv(table, Plain("7x7_stride_2", 3, 24, Square(7, 2, 3)));
+  AddConv(table, Plain("3x3_dilation_3", 8, 19, Square(3, 1, 3, 3)));
+  AddConv(table, Plain("2x2_without_padding", 8, 16, Square(2)));
+  AddConv(table, Plain("6x6_padding_wider_than_picture", 2, 8, Square(6, 2, 12)));
+  AddConv(table, Plain("groups_of_4", 16, 24, Square(3, 1, 1, 1, 4)));
+  AddConv(table, Plain("groups_of_64", 128, 128, Square(3, 1, 1, 1, 2)));
+  AddConv(table, Plain("depthwise_3x3", 37, 37, Square(3, 1, 1, 1, 37)));
+  AddConv(table, Plain("depthwise_5x5_stride_2", 64, 64, Square(5, 2, 2, 1, 64)));
+  AddConv(table, Plain("depthwise_two_outputs_each", 20, 40, Square(3, 1, 1, 1, 20)));
+  AddConv(table, Plain("many_channels", 200, 96, Square(3, 1, 1)));
+
+  ConvCase uneven = Plain("uneven_window", 6, 10, {});
+  uneven.spec.rows = {1, 1, 0, 0, 1};
+  uneven.spec.columns = {5, 2, 3, 0, 1};
+  AddConv(table, uneven);
+  uneven.name = "cropping";
+  uneven.spec.rows = {3, 1, -1, -2, 1};
+  uneven.spec.columns = {3, 1, 1, -3, 2};
+  AddConv(table, uneven);
+
+  AddConv(table, Plain("transposed_2x2_stride_2", 16, 8, Transposed(Square(2, 2))));
+  AddConv(table, Plain("transposed_3x3_stride_2", 7, 33, Transposed(Square(3, 2, 1), 1)));
+  AddConv(table, Plain("transposed_4x4_stride_2", 32, 16, Transposed(Square(4, 2, 1))));
+  AddConv(table, Plain("transposed_3x3_dilation_2", 5, 6, Transposed(Square(3, 3, 2, 2))));
+  AddConv(table, Plain("transposed_groups", 8, 12, Transposed(Square(3, 2, 1, 1, 4))));
+  AddConv(table, Plain("transposed_depthwise", 18, 18, Transposed(Square(4, 2, 1, 1, 18))));
+  AddConv(table, Plain("transposed_1x1_stride_3", 4, 4, Transposed(Square(1, 3))));
+}
+
+void AddConvEpilogues(Table& table) {
+  ConvCase c = Plain("", 12, 37, Square(3, 1, 1));
+  c.batch = 2;
+  for (int kind = 0; kind <= static_cast<int>(Kind::kCos); ++kind) {
+    c.activation = {static_cast<Kind>(kind), 0.3f, 0.8f};
+    c.name = "activation_" + std::to_string(kind);
+    AddConv(table, c);
+  }
+  c.activation = {Kind::kPRelu, 0, 0};
+  c.one_slope = true;
+  c.name = "one_slope";
+  AddConv(table, c);
+  c.has_residual = true;
+  c.name = "one_slope_after_residual";
+  AddConv(table, c);
+  c.one_slope = false;
+  c.activation_before_residual = true;
+  c.name = "slopes_before_residual";
+  AddConv(table, c);
+  c.has_bias = false;
+  c.activation = {Kind::kRelu, 0, 0};
+  c.activation_before_residual = false;
+  c.name = "relu_after_residual_without_bias";
+  AddConv(table, c);
+  c.spec = Square(3, 1, 1, 1, 12);
+  c.in_channels = c.out_channels = 12;
+  c.name = "depthwise_with_residual";
+  AddConv(table, c);
+}
+
+}  // namespace
+
+void AddConvolutions(Table& table) {
+  AddConvShapes(table);
+  AddConvEpilogues(table);
+}
+
+}  // namespace cacheinf

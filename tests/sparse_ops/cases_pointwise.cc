@@ -1,0 +1,217 @@
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tests/sparse_ops/case_table.h"
+
+namespace cacheinf {
+namespace {
+
+using Kind = Function::Kind;
+
+void AddElementWise(Table& table) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::kCos); ++kind) {
+    for (const bool special : {false, true}) {
+      table.Add("activation_" + std::to_string(kind) + (special ? "_special_numbers" : ""),
+                [=](const OperatorFamily& family, CaseMemory& memory) {
+                  if (special) memory.UseSpecialNumbers();
+                  ActivationArgs args;
+                  args.input = memory.Map({2, 37, 5, 7});
+                  args.output = memory.OutputMap({2, 37, 5, 7});
+                  args.activation.function = {static_cast<Kind>(kind), 0.3f, 0.8f};
+                  if (static_cast<Kind>(kind) == Kind::kPRelu) {
+                    args.activation.slopes = memory.Floats(37);
+                  }
+                  return CallOnMap(family.activation, args, memory);
+                });
+    }
+  }
+  table.Add("activation_in_place", [](const OperatorFamily& family, CaseMemory& memory) {
+    ActivationArgs args;
+    args.output = memory.InPlaceMap({2, 37, 5, 7});
+    args.input = args.output;
+    args.activation.function = {Kind::kSilu, 0, 0};
+    return CallOnMap(family.activation, args, memory);
+  });
+  table.Add("activation_of_rank_3", [](const OperatorFamily& family, CaseMemory& memory) {
+    ActivationArgs args;
+    args.input = memory.Tensor({3, 11, 21});
+    args.output = memory.OutputTensor({3, 11, 21});
+    args.activation.function = {Kind::kPRelu, 0, 0};
+    args.activation.slopes = memory.Floats(11);
+    return CallWhole(family.activation, args);
+  });
+  table.Add("activation_of_rank_1", [](const OperatorFamily& family, CaseMemory& memory) {
+    ActivationArgs args;
+    args.input = memory.Tensor({100});
+    args.output = memory.OutputTensor({100});
+    args.activation.function = {Kind::kGelu, 0, 0};
+    return CallWhole(family.activation, args);
+  });
+  for (const bool reorders : {false, true}) {
+    table.Add(reorders ? "scale_shift_reordering" : "scale_shift",
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                ScaleShiftArgs args;
+                args.input = memory.Map({2, 5, 6, 4});
+                args.output = memory.OutputMap({2, 5, 6, 4});
+                args.scale = memory.Floats(5);
+                args.shift = memory.Floats(5);
+                if (reorders) args.channel_order = memory.Integers({4, 0, 2, 2, 1});
+                args.activation.function = {Kind::kRelu, 0, 0};
+                return CallOnMap(family.scale_shift, args, memory);
+              });
+  }
+  table.Add("scale_shift_of_rank_2", [](const OperatorFamily& family, CaseMemory& memory) {
+    ScaleShiftArgs args;
+    args.input = memory.Tensor({4, 33});
+    args.output = memory.OutputTensor({4, 33});
+    args.scale = memory.Floats(33);
+    args.shift = memory.Floats(33);
+    return CallWhole(family.scale_shift, args);
+  });
+}
+
+void AddBinaries(Table& table) {
+  using Dims = std::initializer_list<int64_t>;
+  const auto add = [&](const std::string& name, BinaryKind kind, Dims a, Dims b, bool special) {
+    table.Add(name, [=, a = std::vector<int64_t>(a), b = std::vector<int64_t>(b)](
+                        const OperatorFamily& family, CaseMemory& memory) {
+      if (special) memory.UseSpecialNumbers();
+      const auto operand = [&](const std::vector<int64_t>& dims) {
+        if (dims.size() == 4) return memory.Map({dims[0], dims[1], dims[2], dims[3]});
+        if (dims.size() == 3) return memory.Tensor({dims[0], dims[1], dims[2]});
+        return memory.Tensor({dims[0]});
+      };
+      BinaryArgs args;
+      args.kind = kind;
+      args.a = operand(a);
+      args.b = operand(b);
+      args.activation = {Kind::kLeakyRelu, 0.25f, 0};
+      args.output = memory.OutputMap({2, 35, 6, 5});
+      return CallOnMap(family.binary, args, memory);
+    });
+  };
+  for (int kind = 0; kind <= static_cast<int>(BinaryKind::kMaximum); ++kind) {
+    const auto op = static_cast<BinaryKind>(kind);
+    const std::string name = "binary_" + std::to_string(kind);
+    add(name, op, {2, 35, 6, 5}, {2, 35, 6, 5}, false);
+    add(name + "_special_numbers", op, {2, 35, 6, 5}, {2, 35, 6, 5}, true);
+    add(name + "_with_gate", op, {2, 35, 6, 5}, {2, 35, 1, 1}, false);
+    add(name + "_with_one_number", op, {2, 35, 6, 5}, {1}, false);
+    add(name + "_pixel_by_channel", op, {1, 1, 6, 5}, {35, 1, 1}, false);
+    add(name + "_columns_first", op, {5}, {2, 35, 6, 1}, false);
+  }
+  table.Add("binary_in_place", [](const OperatorFamily& family, CaseMemory& memory) {
+    BinaryArgs args;
+    args.output = memory.InPlaceMap({1, 20, 6, 5});
+    args.a = args.output;
+    args.b = memory.Map({1, 20, 6, 5});
+    return CallOnMap(family.binary, args, memory);
+  });
+  table.Add("binary_of_rank_2", [](const OperatorFamily& family, CaseMemory& memory) {
+    BinaryArgs args;
+    args.kind = BinaryKind::kSubtract;
+    args.a = memory.Tensor({7, 1});
+    args.b = memory.Tensor({1, 30});
+    args.output = memory.OutputTensor({7, 30});
+    return CallWhole(family.binary, args);
+  });
+}
+
+void AddMovements(Table& table) {
+  table.Add("copy_of_a_map", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.input = memory.Map({2, 19, 6, 5});
+    args.output = memory.OutputMap({2, 19, 6, 5});
+    return CallOnMap(family.copy, args, memory);
+  });
+  table.Add("copy_into_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.input = memory.Map({2, 7, 6, 5});
+    args.output = SliceAxis(memory.OutputMap({2, 19, 6, 5}), 1, 4, 7);
+    return CallOnMap(family.copy, args, memory);
+  });
+  table.Add("copy_of_a_permuted_tensor", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    constexpr int kOrder[] = {3, 1, 0, 4, 2};
+    const ConstTensorView input = memory.Tensor({4, 3, 6, 5, 2});
+    args.input = PermuteAxes(input, kOrder);
+    args.output = memory.OutputTensor({5, 3, 4, 2, 6});
+    return CallWhole(family.copy, args);
+  });
+  table.Add("copy_of_every_third_column", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.input = SliceAxis<const float>(memory.Map({1, 19, 6, 14}), 3, 1, 4, 3);
+    args.output = memory.OutputMap({1, 19, 6, 4});
+    return CallOnMap(family.copy, args, memory);
+  });
+  table.Add("copy_of_a_map_to_a_vector", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.in_logical_order = true;
+    args.input = memory.Map({2, 19, 6, 5});
+    args.output = memory.OutputTensor({2, 19 * 6 * 5});
+    return CallWhole(family.copy, args);
+  });
+  table.Add("copy_of_tokens_to_a_map", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.in_logical_order = true;
+    args.input = memory.Tensor({2, 30, 12});
+    args.output = memory.OutputMap({2, 8, 15, 6});
+    return CallWhole(family.copy, args);
+  });
+  table.Add("gather_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 1;
+    args.indices = memory.Indices({3, 3, 0, 6});
+    args.input = memory.Map({2, 7, 6, 5});
+    args.output = memory.OutputMap({2, 4, 6, 5});
+    return CallOnMap(family.gather, args, memory);
+  });
+  table.Add("gather_rows_of_a_matrix", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 0;
+    args.indices = memory.Indices({5, 1, 1});
+    args.input = memory.Tensor({6, 40});
+    args.output = memory.OutputTensor({3, 40});
+    return CallWhole(family.gather, args);
+  });
+  for (int mode = 0; mode <= 2; ++mode) {
+    table.Add("pad_map_" + std::to_string(mode),
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                PadArgs args;
+                args.mode = static_cast<PadMode>(mode);
+                args.value = 0.75f;
+                args.begins = {0, 0, 3, 2};
+                args.input = memory.Map({2, 19, 6, 5});
+                args.output = memory.OutputMap({2, 19, 11, 8});
+                return CallOnMap(family.pad, args, memory);
+              });
+    table.Add("pad_tensor_" + std::to_string(mode),
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                PadArgs args;
+                args.mode = static_cast<PadMode>(mode);
+                args.value = -1.0f;
+                args.begins = {1, 2, 4};
+                args.input = memory.Tensor({2, 3, 5});
+                args.output = memory.OutputTensor({4, 6, 13});
+                return CallWhole(family.pad, args);
+              });
+  }
+  table.Add("pad_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    PadArgs args;
+    args.begins = {0, 5, 0, 0};
+    args.input = memory.Map({1, 19, 6, 5});
+    args.output = memory.OutputMap({1, 32, 6, 5});
+    return CallOnMap(family.pad, args, memory);
+  });
+}
+
+}  // namespace
+
+void AddPointwise(Table& table) {
+  AddElementWise(table);
+  AddBinaries(table);
+  AddMovements(table);
+}
+
+}  // namespace cacheinf

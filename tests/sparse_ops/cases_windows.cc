@@ -1,0 +1,119 @@
+#include <string>
+#include <utility>
+
+#include "tests/sparse_ops/case_table.h"
+
+namespace cacheinf {
+namespace {
+
+void AddPool(Table& table, const std::string& name, const PoolSpec& spec, bool special = false) {
+  constexpr int kHeight = 9, kWidth = 10, kChannels = 35;
+  const auto out_size = [&](const WindowAxis& axis, int size) {
+    const int room = size + axis.pad_begin + axis.pad_end - (axis.kernel - 1) * axis.dilation - 1;
+    int out = (spec.ceil_mode ? (room + axis.stride - 1) : room) / axis.stride + 1;
+    if (spec.ceil_mode && (out - 1) * axis.stride >= size + axis.pad_begin) --out;
+    return out;
+  };
+  const int out_height = out_size(spec.rows, kHeight);
+  const int out_width = out_size(spec.columns, kWidth);
+  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
+    if (special) memory.UseSpecialNumbers();
+    PoolArgs args;
+    args.spec = spec;
+    args.input = AsImage(memory.Map({2, kChannels, kHeight, kWidth}));
+    args.output = AsImage(memory.OutputMap({2, kChannels, out_height, out_width}));
+    return CallOnMap(family.pool, args, memory);
+  });
+}
+
+void AddPools(Table& table) {
+  for (const PoolSpec::Kind kind : {PoolSpec::Kind::kMax, PoolSpec::Kind::kAverage}) {
+    const std::string name = kind == PoolSpec::Kind::kMax ? "max_pool" : "average_pool";
+    PoolSpec spec;
+    spec.kind = kind;
+    spec.rows = spec.columns = {2, 2, 0, 0, 1};
+    AddPool(table, name + "_2x2", spec);
+    AddPool(table, name + "_2x2_special_numbers", spec, true);
+    spec.rows = spec.columns = {3, 2, 1, 1, 1};
+    AddPool(table, name + "_3x3", spec);
+    spec.count_padding = true;
+    AddPool(table, name + "_counting_padding", spec);
+    spec.ceil_mode = true;
+    AddPool(table, name + "_ceil_mode", spec);
+    spec.divisor = 5;
+    AddPool(table, name + "_divisor", spec);
+    spec.divisor = 0;
+    spec.count_padding = false;
+    spec.rows = {5, 1, 2, 2, 1};
+    spec.columns = {3, 1, 2, 2, 2};
+    AddPool(table, name + "_5x3_dilated", spec);
+
+    const std::pair<int, int> sizes[] = {{1, 1}, {2, 3}, {5, 7}, {9, 10}, {12, 11}};
+    for (const auto& [height, width] : sizes) {
+      table.Add("adaptive_" + name + "_" + std::to_string(height) + "x" + std::to_string(width),
+                [=, h = height, w = width](const OperatorFamily& family, CaseMemory& memory) {
+                  AdaptivePoolArgs args;
+                  args.kind = kind;
+                  args.input = AsImage(memory.Map({2, 21, 9, 37}));
+                  args.output = AsImage(memory.OutputMap({2, 21, h, w}));
+                  return CallOnMap(family.adaptive_pool, args, memory);
+                });
+    }
+  }
+}
+
+void AddResizes(Table& table) {
+  const std::pair<int, int> sizes[] = {{14, 18}, {7, 9}, {3, 4}, {10, 1}, {23, 29}};
+  for (int kind = 0; kind <= 2; ++kind) {
+    for (int coordinates = 0; coordinates <= 4; ++coordinates) {
+      for (const auto& [height, width] : sizes) {
+        ResizeSpec spec;
+        spec.kind = static_cast<ResizeSpec::Kind>(kind);
+        spec.coordinates = static_cast<ResizeSpec::Coordinates>(coordinates);
+        spec.rounding = static_cast<ResizeSpec::Rounding>((coordinates + height) % 4);
+        spec.out_height = height;
+        spec.out_width = width;
+        if (coordinates % 2 == 1) spec.scale_rows = static_cast<float>(height) / 7;
+        table.Add(
+            "resize_" + std::to_string(kind) + "_coordinates_" + std::to_string(coordinates) +
+                "_to_" + std::to_string(height) + "x" + std::to_string(width),
+            [=](const OperatorFamily& family, CaseMemory& memory) {
+              ResizeArgs args;
+              args.spec = spec;
+              args.input = AsImage(memory.Map({2, 19, 7, 9}));
+              args.output = AsImage(memory.OutputMap({2, 19, spec.out_height, spec.out_width}));
+              return CallOnMap(family.resize, args, memory);
+            });
+      }
+    }
+  }
+}
+
+void AddBlocks(Table& table) {
+  for (const BlockOrder order : {BlockOrder::kRowsFirst, BlockOrder::kChannelsFirst}) {
+    for (const int block : {2, 3}) {
+      const std::string suffix = "_block_" + std::to_string(block) +
+                                 (order == BlockOrder::kRowsFirst ? "_rows" : "_channels");
+      table.Add("depth_to_space" + suffix, [=](const OperatorFamily& family, CaseMemory& memory) {
+        const BlockArgs args = {block, order, AsImage(memory.Map({2, 5 * block * block, 4, 3})),
+                                AsImage(memory.OutputMap({2, 5, 4 * block, 3 * block}))};
+        return CallOnMap(family.depth_to_space, args, memory);
+      });
+      table.Add("space_to_depth" + suffix, [=](const OperatorFamily& family, CaseMemory& memory) {
+        const BlockArgs args = {block, order, AsImage(memory.Map({2, 5, 4 * block, 3 * block})),
+                                AsImage(memory.OutputMap({2, 5 * block * block, 4, 3}))};
+        return CallOnMap(family.space_to_depth, args, memory);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+void AddWindows(Table& table) {
+  AddPools(table);
+  AddResizes(table);
+  AddBlocks(table);
+}
+
+}  // namespace cacheinf
