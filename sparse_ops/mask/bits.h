@@ -66,6 +66,13 @@ inline bool AnyInRange(const uint64_t* row, int begin, int end) {
   return any != 0;
 }
 
+// A word of `rows` rows in one, words_per_row apart. REQUIRES: rows >= 1.
+inline uint64_t UniteWords(const uint64_t* word, int words_per_row, int rows) {
+  uint64_t united = *word;
+  for (int y = 1; y < rows; ++y) united |= *(word += words_per_row);
+  return united;
+}
+
 // Calls visit(i) for every bit that is set, in ascending order.
 template <typename Visit>
 void ForEachBit(const uint64_t* row, int words, const Visit& visit) {

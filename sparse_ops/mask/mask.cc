@@ -83,14 +83,6 @@ Range Overlapping(Range range, int from_size, int to_size) {
   return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
-// A word of the rows in one. REQUIRES: at least one row.
-uint64_t UnitedWord(ConstMaskView mask, Range rows, int word) {
-  const uint64_t* at = mask.Row(rows.begin) + word;
-  uint64_t united = *at;
-  for (int y = rows.begin + 1; y < rows.end; ++y) united |= *(at += mask.words_per_row);
-  return united;
-}
-
 // Calls visit(begin, end) for every run of every row.
 template <typename Visit>
 void ForEachRunOfRows(ConstMaskView mask, Range rows, const Visit& visit) {
@@ -227,7 +219,7 @@ void Subsample(ConstMaskView in, int step_rows, int step_columns, MaskView out) 
     }
     const int cells_per_word = bits::kWordBits / step_columns;
     for (int i = 0; i < in.words_per_row; ++i) {
-      uint64_t word = UnitedWord(in, rows, i);
+      uint64_t word = bits::UniteWords(in.Row(first) + i, in.words_per_row, rows.size());
       for (int reach = 1; reach < step_columns; reach *= 2) word |= word >> reach;
       row[i / step_columns] |= bits::PickFromWord(word, step_columns)
                                << (i % step_columns * cells_per_word);

@@ -1,11 +1,10 @@
-#include "sparse_ops/mask/mask.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "sparse_ops/mask/mask.h"
 #include "tests/sparse_ops/mask_samples.h"
 
 namespace cacheinf {
