@@ -1,14 +1,20 @@
 #include "common/base/file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "common/base/error.h"
 
 namespace cacheinf {
+namespace {
 
-std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) {
+uint64_t SizeOfRegularFile(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
@@ -19,6 +25,22 @@ std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) 
   }
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) throw InputError(fmt::format("{}: {}", path.string(), error.message()));
+  return size;
+}
+
+struct Unmapper {
+  size_t size = 0;
+  void operator()(const std::byte* data) const { munmap(const_cast<std::byte*>(data), size); }
+};
+
+[[noreturn]] void FailToRead(const std::filesystem::path& path, int error) {
+  throw InputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(error)));
+}
+
+}  // namespace
+
+std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) {
+  const uint64_t size = SizeOfRegularFile(path);
   if (size > largest_bytes) {
     throw InputError(fmt::format("{}: {} bytes long, more than the {} allowed", path.string(), size,
                                  largest_bytes));
@@ -28,6 +50,21 @@ std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) 
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!file) throw InputError(fmt::format("{}: cannot be read", path.string()));
   return bytes;
+}
+
+MappedFile MapFile(const std::filesystem::path& path) {
+  const size_t size = SizeOfRegularFile(path);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) FailToRead(path, errno);
+  if (size == 0) {
+    close(descriptor);
+    return {};
+  }
+  void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int error = errno;
+  close(descriptor);
+  if (mapping == MAP_FAILED) FailToRead(path, error);
+  return {{static_cast<const std::byte*>(mapping), Unmapper{size}}, size};
 }
 
 }  // namespace cacheinf

@@ -1,9 +1,11 @@
 #ifndef CACHEINF_COMMON_BASE_FILE_H_
 #define CACHEINF_COMMON_BASE_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 
 namespace cacheinf {
@@ -12,6 +14,15 @@ namespace cacheinf {
 // not readable, or longer than `largest_bytes`.
 std::string ReadFile(const std::filesystem::path& path,
                      uint64_t largest_bytes = std::numeric_limits<uint64_t>::max());
+
+// A file's bytes where the system has mapped them: read from the disk when they are looked at.
+struct MappedFile {
+  std::shared_ptr<const std::byte> data;  // keeps the mapping; begins a page; null if size is 0
+  size_t size = 0;
+};
+
+// Maps a regular file to be read. Throws InputError, naming the file, as ReadFile does.
+MappedFile MapFile(const std::filesystem::path& path);
 
 }  // namespace cacheinf
 

@@ -3,16 +3,17 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <fstream>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 #include "common/model/onnx_fold.h"
 #include "common/model/onnx_node.h"
 #include "common/model/onnx_operators.h"
 #include "common/model/onnx_order.h"
+#include "common/model/onnx_size.h"
 #include "common/model/onnx_tensor.h"
 
 namespace cacheinf {
@@ -25,6 +26,7 @@ using onnx::TensorProto;
 
 constexpr int64_t kOldestOpset = 9;
 constexpr int64_t kFreeBytes = int64_t{256} << 20;
+constexpr size_t kLongestFile = INT32_MAX;
 
 int64_t OperatorSet(const ModelProto& model) {
   int64_t opset = 0;
@@ -335,13 +337,21 @@ std::string Printable(std::string text) {
   return text;
 }
 
-Graph ImportModel(ModelProto& model, bool parsed, const std::filesystem::path& folder,
-                  const std::string& name, const LoadOptions& options) {
-  if (!parsed || !model.has_graph()) {
-    throw InputError(name + ": is not an ONNX model, or is damaged");
+ModelProto Parse(std::string_view bytes) {
+  if (bytes.size() > kLongestFile) throw InputError("is longer than 2 GiB, the most ONNX allows");
+  CheckParsedSize(bytes);
+  ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !model.has_graph()) {
+    throw InputError("is not an ONNX model, or is damaged");
   }
+  return model;
+}
+
+// Runs an import, and lets what it refuses begin with the file's name.
+template <typename Import>
+Graph Named(const std::string& name, Import import) {
   try {
-    return ModelImporter(model, folder, options).Run();
+    return import();
   } catch (const InputError& error) {
     throw InputError(name + ": " + Printable(error.what()));
   }
@@ -350,23 +360,20 @@ Graph ImportModel(ModelProto& model, bool parsed, const std::filesystem::path& f
 }  // namespace
 
 Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw InputError(path.string() + ": is not a file");
-  }
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(path.string() + ": cannot be read");
-  ModelProto model;
-  const bool parsed = model.ParseFromIstream(&stream);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return ImportModel(model, parsed, folder, path.string(), options);
+  MappedFile file = MapFile(path);
+  return Named(path.string(), [&] {
+    ModelProto model = Parse({reinterpret_cast<const char*>(file.data.get()), file.size});
+    file = {};
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    return ModelImporter(model, folder, options).Run();
+  });
 }
 
 Graph ImportOnnxBytes(std::string_view bytes, const std::string& name, const LoadOptions& options) {
-  ModelProto model;
-  const bool parsed = bytes.size() <= INT32_MAX &&
-                      model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  return ImportModel(model, parsed, {}, name, options);
+  return Named(name, [&] {
+    ModelProto model = Parse(bytes);
+    return ModelImporter(model, {}, options).Run();
+  });
 }
 
 }  // namespace cacheinf

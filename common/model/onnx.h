@@ -13,8 +13,8 @@ namespace cacheinf {
 // Reads an ONNX model of operator set 9 or later, with its weights in the file or in files beside
 // it. Computes whatever does not depend on the inputs' numbers. Does not run the passes of
 // passes.h. Throws InputError with one sentence that names the file, and the node where one is at
-// fault: also for a file that is damaged or hostile, and without taking more memory than a few
-// times its size plus 256 MiB.
+// fault: also for a file that is damaged or hostile, and without taking more memory than 1 GiB or
+// a few times its size, whichever is more.
 Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options = {});
 
 // The same from memory, without files beside it. `name` stands for the file in messages.

@@ -1,8 +1,6 @@
 #include "common/model/pack.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 #include "common/model/fields.h"
 
 static_assert(std::endian::native == std::endian::little,
@@ -481,11 +480,6 @@ Head CheckHead(std::span<const std::byte> file, const std::string& name) {
   return head;
 }
 
-struct Unmapper {
-  size_t size = 0;
-  void operator()(const std::byte* data) const { munmap(const_cast<std::byte*>(data), size); }
-};
-
 }  // namespace
 
 bool IsPack(std::span<const std::byte> first_bytes) {
@@ -525,19 +519,8 @@ void WritePack(const Graph& graph, const std::filesystem::path& path) {
 }
 
 Graph ReadPack(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw InputError("cannot open model file '" + name + "': " + SystemError());
-  struct stat status = {};
-  const bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  const auto size = is_file ? static_cast<size_t>(status.st_size) : 0;
-  void* mapping =
-      size == 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  close(descriptor);
-  if (mapping == MAP_FAILED) Refuse(name, "is empty or cannot be mapped");
-  return ReadPack(
-      std::shared_ptr<const std::byte>(static_cast<const std::byte*>(mapping), Unmapper{size}),
-      size, name);
+  const MappedFile file = MapFile(path);
+  return ReadPack(file.data, file.size, path.string());
 }
 
 Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name) {

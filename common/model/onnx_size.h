@@ -1,0 +1,17 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_SIZE_H_
+#define CACHEINF_COMMON_MODEL_ONNX_SIZE_H_
+
+#include <string_view>
+
+namespace cacheinf {
+
+// Reads an ONNX file's bytes without building anything of them, and throws InputError when its
+// parts (a node takes two bytes in a file, and hundreds in memory) would take more than 256 MiB
+// beside twice the file's size once they are parsed and imported, or when the bytes are no
+// messages at all.
+// REQUIRES: at most 2^31 - 1 bytes.
+void CheckParsedSize(std::string_view bytes);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_SIZE_H_
