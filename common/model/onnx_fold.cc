@@ -89,24 +89,11 @@ void FoldIdentity(OnnxNode& node) {
   node.SetOutput(0, node.Constant(0));
 }
 
+// The same numbers in the same order, in the shape that the node's type gives them.
+template <Shape (*kNewShape)(OnnxNode&, const Shape&)>
 void FoldReshape(OnnxNode& node) {
   const HostTensor& x = node.Constant(0);
-  node.SetOutput(0, x.Reshaped(ReshapedShape(node, x.shape())));
-}
-
-void FoldFlatten(OnnxNode& node) {
-  const HostTensor& x = node.Constant(0);
-  node.SetOutput(0, x.Reshaped(FlattenedShape(node, x.shape())));
-}
-
-void FoldSqueeze(OnnxNode& node) {
-  const HostTensor& x = node.Constant(0);
-  node.SetOutput(0, x.Reshaped(SqueezedShape(node, x.shape())));
-}
-
-void FoldUnsqueeze(OnnxNode& node) {
-  const HostTensor& x = node.Constant(0);
-  node.SetOutput(0, x.Reshaped(UnsqueezedShape(node, x.shape())));
+  node.SetOutput(0, x.Reshaped(kNewShape(node, x.shape())));
 }
 
 void FoldExpand(OnnxNode& node) {
@@ -677,10 +664,10 @@ const std::unordered_map<std::string_view, Evaluator>& Evaluators() {
   static const std::unordered_map<std::string_view, Evaluator> evaluators = {
       {"Identity", FoldIdentity},
       {"Dropout", FoldIdentity},
-      {"Reshape", FoldReshape},
-      {"Flatten", FoldFlatten},
-      {"Squeeze", FoldSqueeze},
-      {"Unsqueeze", FoldUnsqueeze},
+      {"Reshape", FoldReshape<ReshapedShape>},
+      {"Flatten", FoldReshape<FlattenedShape>},
+      {"Squeeze", FoldReshape<SqueezedShape>},
+      {"Unsqueeze", FoldReshape<UnsqueezedShape>},
       {"Expand", FoldExpand},
       {"Transpose", FoldTranspose},
       {"Slice", FoldSlice},
