@@ -1,7 +1,6 @@
 #include "client/run.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "client/overlay.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/base/log.h"
 #include "common/base/npy.h"
 #include "common/model/pack.h"
+#include "tests/testing/folder_test.h"
 
 namespace cacheinf {
 namespace {
@@ -24,19 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class RunTest : public ::testing::Test {
+class RunTest : public FolderTest {
  protected:
-  void SetUp() override {
-    SetLogLevel(LogLevel::kOff);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override {
-    fs::remove_all(folder_);
-    SetLogLevel(LogLevel::kInfo);
-  }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-
   // Twice the input, and the class of the largest channel, under names that no file can have.
   std::string WriteModel(const Shape& shape) const {
     Graph graph;
@@ -84,14 +71,13 @@ class RunTest : public ::testing::Test {
 
   SteadyClock clock_;
   std::atomic<bool> stop_ = false;
-  const fs::path folder_ = fs::temp_directory_path() / ("cacheinf_run_" + std::to_string(getpid()));
 };
 
 TEST_F(RunTest, DumpsEveryOutputOfEveryFrameInLogicalOrder) {
   const Shape shape = {1, 2, 1, 3};
   fs::create_directories(Path("in"));
   WriteNpy(Path("in/0.npy"), shape, std::vector<float>{1, 2, 3, 4, 1, 6});
-  std::ofstream(Path("in/1.npy")) << "broken";
+  WriteText("in/1.npy", "broken");
   WriteNpy(Path("in/2.npy"), shape, std::vector<float>{9, 8, 7, 0, 0, 0});
   RobotConfig config = Config(WriteModel(shape), Path("in"));
   config.output.dump_outputs = Path("out/deep");
@@ -213,12 +199,6 @@ TEST_F(RunTest, EveryBackendAndThreadCountGivesTheSameBits) {
     }
   }
   for (const std::string& file : files) EXPECT_EQ(file, files.front());
-}
-
-TEST(OverlayTest, ColoursOfNeighbouringClassesDiffer) {
-  for (int a = 0; a < 20; ++a) {
-    for (int b = 0; b < a; ++b) EXPECT_NE(ClassColour(a), ClassColour(b)) << a << " " << b;
-  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "common/model/pack.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "common/model/passes.h"
 #include "tests/model/expect_same_values.h"
 #include "tests/model/model_builder.h"
+#include "tests/testing/folder_test.h"
 #include "tests/testing/random_graph.h"
 
 namespace cacheinf {
@@ -28,16 +28,8 @@ using Bytes = std::vector<std::byte>;
 
 constexpr size_t kChecksumOffset = 32;
 
-class PackTest : public testing::Test {
+class PackTest : public FolderTest {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("cacheinf-pack-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    path_ = folder_ / "model.cinf";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Bytes Packed(const Graph& graph) {
     WritePack(graph, path_);
     std::ifstream file(path_, std::ios::binary);
@@ -47,8 +39,7 @@ class PackTest : public testing::Test {
     return bytes;
   }
 
-  std::filesystem::path folder_;
-  std::filesystem::path path_;
+  const std::filesystem::path path_ = folder_ / "model.cinf";
 };
 
 Graph FromMemory(const Bytes& bytes) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "common/model/graph.h"
 #include "common/model/load.h"
 #include "common/model/pack.h"
+#include "tests/testing/folder_test.h"
 
 namespace cacheinf {
 namespace {
@@ -22,19 +22,15 @@ struct Result {
 };
 
 // The program itself, as a user runs it.
-class ProfileToolTest : public testing::Test {
+class ProfileToolTest : public FolderTest {
  protected:
   void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("cacheinf-profile-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
     Graph graph;
     graph.name = "tiny";
     graph.outputs = {graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0.0f, 0.0f}},
                                   {graph.AddInput("image", {1, 3, 4, 4})})};
     WritePack(graph, folder_ / "tiny.cinf");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Result Run(const std::string& arguments) const {
     const std::string command =
@@ -49,8 +45,6 @@ class ProfileToolTest : public testing::Test {
     if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
     return result;
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(ProfileToolTest, SaysItsVersion) {

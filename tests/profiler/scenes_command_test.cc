@@ -10,21 +10,12 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "tests/testing/folder_test.h"
 
 namespace cacheinf {
 namespace {
 
-class ScenesCommandTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = std::filesystem::temp_directory_path() / ("cacheinf-scenes-" + name);
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
-};
+using ScenesCommandTest = FolderTest;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -71,7 +62,7 @@ TEST_F(ScenesCommandTest, WritesFramesAndTruth) {
 
 TEST_F(ScenesCommandTest, RefusesWhatItCannotDo) {
   ScenesCommand command;
-  command.out_folder = folder_;
+  command.out_folder = folder_ / "new";
   command.frames = 0;
   EXPECT_THROW(RunScenesCommand(command), InputError);
   command.frames = 1;
@@ -80,7 +71,7 @@ TEST_F(ScenesCommandTest, RefusesWhatItCannotDo) {
   command.clips = 1;
   command.scene.width = 3;
   EXPECT_THROW(RunScenesCommand(command), InputError);
-  EXPECT_FALSE(std::filesystem::exists(folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
   command.scene.width = 64;
   command.out_folder = "/proc/nowhere";
   EXPECT_THROW(RunScenesCommand(command), InputError);

@@ -1,11 +1,9 @@
 #include "common/source/frame_source.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 #include <string>
@@ -13,32 +11,17 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/base/log.h"
 #include "common/base/npy.h"
 #include "common/source/scenes.h"
+#include "tests/testing/folder_test.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
 
-class FrameSourceTest : public ::testing::Test {
+class FrameSourceTest : public FolderTest {
  protected:
-  void SetUp() override {
-    SetLogLevel(LogLevel::kOff);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override {
-    fs::remove_all(folder_);
-    SetLogLevel(LogLevel::kInfo);
-  }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-
-  void WriteText(const std::string& name, const std::string& text) const {
-    std::ofstream(Path(name), std::ios::binary) << text;
-  }
-
   void WritePicture(const std::string& name, int width, int height, int grey) const {
     cv::imwrite(Path(name), cv::Mat(height, width, CV_8UC3, cv::Scalar::all(grey)));
   }
@@ -76,8 +59,6 @@ class FrameSourceTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  const fs::path folder_ =
-      fs::temp_directory_path() / ("cacheinf_source_" + std::to_string(getpid()));
 };
 
 TEST_F(FrameSourceTest, RefusesWhatIsMissingOrEmpty) {
