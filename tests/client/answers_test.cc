@@ -142,7 +142,8 @@ TEST_F(AnswersTest, ReadsClassNamesFromAFile) {
 }
 
 TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
-  // A picture that is halved: the box found at (1, 1)–(3, 3) lies at (2, 2)–(6, 6) in the frame.
+  // A picture shrunk twice across and thrice down: the box found at (1, 1)–(3, 3) lies at
+  // (2, 3)–(6, 9) in the frame.
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 4, 4});
   const ValueId pixel =
@@ -162,12 +163,14 @@ TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
   Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), decoder,
               clock_);
   Frame frame;
-  frame.picture = MakePicture(8, 8, 3, std::vector<uint8_t>(8 * 8 * 3, 50));
+  frame.picture = MakePicture(8, 12, 3, std::vector<uint8_t>(8 * 12 * 3, 50));
   const Answer answer = robot.Process(frame);
   const auto& boxes = std::get<Detections>(answer.content).boxes;
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].left, 2.0);
-  EXPECT_EQ(boxes[0].bottom, 6.0);
+  EXPECT_EQ(boxes[0].top, 3.0);
+  EXPECT_EQ(boxes[0].right, 6.0);
+  EXPECT_EQ(boxes[0].bottom, 9.0);
 }
 
 }  // namespace

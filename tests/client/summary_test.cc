@@ -1,0 +1,75 @@
+#include "client/summary.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The summary's line that begins so.
+std::string Line(const Summary& summary, const std::string& begin) {
+  const std::string text = "\n" + ToText(summary);
+  const size_t at = text.find("\n" + begin);
+  if (at == std::string::npos) return "";
+  return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+}
+
+TEST(SummaryTest, CountsFramesAndTheirRate) {
+  Summary summary;
+  for (int i = 0; i < 30; ++i) summary.Add(Answer{});
+  summary.skipped = 2;
+  summary.elapsed = milliseconds(1500);
+  EXPECT_EQ(Line(summary, "frames"), "frames   30 answered, 2 skipped, 1.5 s, 20.0 fps");
+  summary.interrupted = true;
+  EXPECT_EQ(Line(summary, "frames"),
+            "frames   30 answered, 2 skipped, interrupted, 1.5 s, 20.0 fps");
+}
+
+TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
+  Summary summary;
+  for (int i = 1; i <= 100; ++i) {
+    Answer answer;
+    answer.preprocess = milliseconds(1);
+    answer.compute = milliseconds(i);
+    answer.decode = milliseconds(2);
+    summary.Add(answer);
+  }
+  const std::string line = Line(summary, "latency");
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  ASSERT_EQ(
+      std::sscanf(line.c_str(), "latency p50 %lf ms, p95 %lf ms, p99 %lf ms", &p50, &p95, &p99), 3)
+      << line;
+  EXPECT_NEAR(p50, 53, 0.4);
+  EXPECT_NEAR(p95, 98, 0.4);
+  EXPECT_NEAR(p99, 102, 0.4);
+  EXPECT_NEAR(summary.preprocess.PercentileMs(0.99), 1, 0.01);
+  EXPECT_NEAR(summary.compute.PercentileMs(0.99), 99, 0.4);
+  EXPECT_NEAR(summary.decode.PercentileMs(0.99), 2, 0.01);
+}
+
+TEST(SummaryTest, TellsTheScoreWhereThereIsOne) {
+  Summary summary;
+  EXPECT_EQ(Line(summary, "mIoU"), "");
+  summary.score.Add(0, 0);
+  summary.score.Add(0, 0);
+  summary.score.Add(1, 0);
+  summary.score.Add(1, 1);
+  EXPECT_EQ(Line(summary, "mIoU"), "mIoU     0.5833");  // 2/3 and 1/2
+}
+
+TEST(SummaryTest, SetsTheMemoryInUseBesideTheSumOfAllActivations) {
+  Summary summary;
+  summary.memory.arena_bytes = 1'500'000;
+  summary.memory.activation_bytes = 27'000'000;
+  EXPECT_EQ(Line(summary, "memory"), "memory   1.5 MB for activations of 27.0 MB in all");
+}
+
+}  // namespace
+}  // namespace cacheinf
