@@ -85,7 +85,7 @@ struct PackOptions {
     command->add_option("--config", config,
                         "a robot's configuration with the model's preprocessing and decoder");
     command->callback([this] {
-      cacheinf::RunPackCommand({model.model, out, model.Load(), config});
+      std::cout << cacheinf::RunPackCommand({model.model, out, model.Load(), config});
     });
   }
 };

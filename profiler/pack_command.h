@@ -18,9 +18,9 @@ struct PackCommand {
   std::filesystem::path config;
 };
 
-// Writes the native model file of a model. Throws InputError when model, configuration and each
-// other do not fit or the file cannot be written.
-void RunPackCommand(const PackCommand& command);
+// Writes the native model file of a model, and returns a line that says what is in it. Throws
+// InputError when model, configuration and each other do not fit or the file cannot be written.
+std::string RunPackCommand(const PackCommand& command);
 
 }  // namespace cacheinf
 

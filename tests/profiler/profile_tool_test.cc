@@ -68,6 +68,9 @@ TEST_F(ProfileToolTest, PacksAModelWithItsEnds) {
       << R"({"preprocess": {"channels": "bgr"}, "decoder": {"kind": "segmentation"}})";
   const Result result = Run("pack tiny.cinf -o packed.cinf --config robot.json");
   ASSERT_EQ(result.exit_code, 0) << result.text;
+  const auto bytes = std::filesystem::file_size(folder_ / "packed.cinf");
+  EXPECT_EQ(result.text,
+            "packed.cinf: 2 operators, 6 parameters, " + std::to_string(bytes) + " bytes\n");
   const Graph graph = ReadPack(folder_ / "packed.cinf");
   EXPECT_EQ(graph.picture.width, 4);
   EXPECT_EQ(graph.picture.channels, PictureSpec::Channels::kBgr);
