@@ -43,7 +43,7 @@ class ExportedModels : public ::testing::TestWithParam<std::string> {
     if (!std::filesystem::exists(script) || !std::filesystem::exists(model)) {
       GTEST_SKIP() << "not exported here: scripts/export_models " << GetParam() << " makes it";
     }
-    const Shape shape = ListedModels()[GetParam()]["test_shape"].get<Shape>();
+    const Shape shape = ListedModels()[GetParam()]["input_shape"].get<Shape>();
     // The networks' normalisation expects a picture's range; far outside it, rounding alone moves
     // a random network's answer by more than 1e-4 between LibTorch's float and double.
     const std::vector<Tensor> inputs = {RandomPicture(shape, 11)};
