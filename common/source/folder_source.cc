@@ -39,9 +39,8 @@ Picture ReadPicture(const fs::path& path) {
 Tensor ReadTensor(const fs::path& path) {
   NpyArray array = ReadNpy(path);
   auto* values = std::get_if<std::vector<float>>(&array.values);
-  if (values == nullptr || array.shape.size() != 4 || values->empty()) {
-    throw InputError(
-        fmt::format("{}: not a float32 array of batch, channels, height and width", path.string()));
+  if (values == nullptr || array.shape.empty() || values->empty()) {
+    throw InputError(fmt::format("{}: not a float32 array with numbers in it", path.string()));
   }
   return Tensor(array.shape, std::move(*values));
 }

@@ -21,7 +21,7 @@ struct Frame {
   std::chrono::nanoseconds stamp{0};
   std::string name;  // for messages: a file's path, or the source and the index
   Picture picture;
-  Tensor tensor;  // batch, channels, height, width
+  Tensor tensor;  // of the model's input, as the model has it
   Picture truth;  // one channel: the true class of every pixel, where the source knows it
 };
 

@@ -122,7 +122,7 @@ TEST_F(FrameSourceTest, ReadsTensorsAndSkipsBrokenOnes) {
   const std::vector<int64_t> shape = {1, 2, 1, 3};
   WriteNpy(Path("000000.npy"), shape, std::vector<float>{1, 2, 3, 4, 5, 6});
   WriteText("000001.npy", "broken");
-  WriteNpy(Path("000002.npy"), std::vector<int64_t>{2}, std::vector<float>{1, 2});
+  WriteNpy(Path("000002.npy"), std::vector<int64_t>{0}, std::vector<float>{});
   WriteNpy(Path("000003.npy"), std::vector<int64_t>{1, 1, 1, 1}, std::vector<int64_t>{1});
   WriteNpy(Path("000004.npy"), shape, std::vector<float>{6, 5, 4, 3, 2, 1});
   auto source = Open(folder_);
