@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from kapao import Kapao
+from mobilenet_v1 import MobileNetV1
 from sconet import SCONet
 
 TABLE = pathlib.Path(__file__).parents[2] / "tests" / "parity" / "models.json"
@@ -48,7 +49,11 @@ def deeplab():
 
 BUILDERS = {
     "deeplabv3_mobilenet": deeplab,
+    "inception_v3": lambda: torchvision.models.inception_v3(
+        weights=None, aux_logits=False, init_weights=False
+    ),
     "kapao": Kapao,
+    "mobilenet_v1": MobileNetV1,
     # Half the published grid, so the attentions are twice as wide, which keeps their tables' sizes.
     "agrnav": lambda: SCONet(attention=(8, 16)),
     "agrnav_local": lambda: SCONet(attention=None),

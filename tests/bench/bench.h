@@ -14,7 +14,14 @@ namespace cacheinf {
 struct BenchOptions {
   std::vector<std::filesystem::path> models;  // empty: the bench's own
   std::vector<Shape> input_shapes;            // of --shape; empty: the file's own
-  std::vector<int> threads = {1};
+  std::vector<int> threads;                   // empty: the bench's own
+  std::vector<std::string> engines;           // empty: all
+  bool full = false;                          // everything, however long it takes
+  std::filesystem::path peers_python;         // has the engines of peers/requirements.txt
+  std::filesystem::path cache;                // where converted models are kept
+  std::filesystem::path sige;                 // a build of SIGE to measure too; empty: none
+  std::filesystem::path sige_python;          // has the PyTorch that it was built with
+  std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
   TimingOptions timing;
 };
 
@@ -22,10 +29,14 @@ struct BenchOptions {
 class BenchReport {
  public:
   void AddRow(nlohmann::ordered_json row);
+  // A row that the table shows, instead of those above, where these are too many to read.
+  void AddTableRow(nlohmann::ordered_json row);
   // A line under the table: what is missing, or what to doubt.
   void AddNote(const std::string& note);
   // Keeps the worst.
   void AddNoise(const Timing& timing);
+
+  const std::vector<nlohmann::ordered_json>& rows() const { return rows_; }
 
   std::string Table() const;
   // {"bench", "commit", "machine", "date", "rows", "notes", "noise"}
@@ -33,6 +44,7 @@ class BenchReport {
 
  private:
   std::vector<nlohmann::ordered_json> rows_;
+  std::vector<nlohmann::ordered_json> table_rows_;
   std::vector<std::string> notes_;
   double noise_ = 1.0;
 };
@@ -44,12 +56,11 @@ struct Bench {
   void (*run)(const BenchOptions& options, BenchReport* report);
 };
 
-// Our executor beside LibTorch, every operator computed on the whole picture.
+// Whole networks, every operator computed on the whole picture, by our executor and its peers.
 void BenchDense(const BenchOptions& options, BenchReport* report);
 
-// For BenchDense, in a process of its own: {"first_answer_ms", "peak_mb"} of an engine, from
-// opening the model file on.
-nlohmann::ordered_json FirstAnswer(const std::string& engine_name, const BenchOptions& options);
+// Convolutions alone, on a share of their pixels, beside the same layer computed whole.
+void BenchKernels(const BenchOptions& options, BenchReport* report);
 
 }  // namespace cacheinf
 

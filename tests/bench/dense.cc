@@ -1,11 +1,13 @@
-#include <sched.h>
-
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,134 +15,200 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
-#include "common/exec/torch_call.h"
-#include "common/exec/torch_module.h"
 #include "common/model/load.h"
 #include "tests/bench/bench.h"
-#include "tests/testing/command.h"
+#include "tests/bench/worker.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A network ready to answer: a call computes one answer from the same random inputs.
-using Network = std::function<void()>;
+constexpr std::array<std::string_view, 6> kEngines = {"cacheinf", "libtorch", "onnxruntime",
+                                                      "openvino", "ncnn",     "mnn"};
 
-std::vector<Tensor> RandomInputs(const std::vector<Shape>& shapes) {
+// One network for one shape of its inputs, in the forms in which engines read it.
+struct Network {
+  fs::path file;         // what we read
+  fs::path onnx;         // empty: there is none
+  fs::path torchscript;  // empty: there is none
+  std::vector<Shape> input_shapes;
+
+  std::string Name() const { return file.stem().string(); }
+};
+
+bool IsOnnx(const fs::path& file) { return file.extension() == ".onnx"; }
+
+// The other form is the file of the same name beside it; TorchScript may also have been made of an
+// ONNX file by scripts/internal/torchscript_from_onnx.
+Network FindForms(const fs::path& file, std::vector<Shape> shapes, const fs::path& cache) {
+  Network network{file, {}, {}, std::move(shapes)};
+  const fs::path name = file.filename();
+  for (const fs::path& folder : {file.parent_path(), cache / "torchscript"}) {
+    const fs::path onnx = folder / fs::path(name).replace_extension(".onnx");
+    const fs::path torchscript = folder / fs::path(name).replace_extension(".pt");
+    if (network.onnx.empty() && fs::exists(onnx)) network.onnx = onnx;
+    if (network.torchscript.empty() && fs::exists(torchscript)) network.torchscript = torchscript;
+  }
+  return network;
+}
+
+void WriteNumbers(const std::vector<Shape>& shapes, const fs::path& path) {
+  // A picture's range: far outside it, rounding alone moves a network's answer.
   std::mt19937 random(1);
-  std::normal_distribution<float> normal;
-  std::vector<Tensor> inputs;
+  std::uniform_real_distribution<float> uniform(0.0f, 1.0f);
+  std::ofstream file(path, std::ios::binary);
   for (const Shape& shape : shapes) {
     std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
-    for (float& number : numbers) number = normal(random);
-    inputs.emplace_back(shape, std::move(numbers));
+    for (float& number : numbers) number = uniform(random);
+    file.write(reinterpret_cast<const char*>(numbers.data()),
+               static_cast<std::streamsize>(numbers.size() * sizeof(float)));
   }
-  return inputs;
 }
 
-Network LoadCacheInf(const fs::path& model, const std::vector<Shape>& shapes, int threads) {
-  auto graph = std::make_shared<const Graph>(LoadModel(model, LoadOptions{.input_shapes = shapes}));
-  auto executor = std::make_shared<Executor>(
-      graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}));
-  return [executor, inputs = RandomInputs(shapes)] {
-    for (size_t i = 0; i < inputs.size(); ++i) executor->SetInput(i, inputs[i].view());
-    executor->Run();
-  };
+// Throws std::runtime_error where the engine has no form of the network that it reads.
+std::vector<std::string> WorkerCommand(std::string_view engine, const Network& network,
+                                       const fs::path& input, int threads,
+                                       const BenchOptions& options) {
+  std::vector<std::string> command;
+  if (engine == "cacheinf" || engine == "libtorch") {
+    const bool ours = engine == "cacheinf";
+    if (!ours && network.torchscript.empty()) {
+      throw std::runtime_error("there is no TorchScript file of it");
+    }
+    command = {"/proc/self/exe", "--worker", std::string(engine), "--model",
+               (ours ? network.file : network.torchscript).string()};
+  } else {
+    if (options.peers_python.empty()) {
+      throw std::runtime_error("scripts/bench says where the peers are; it was not used");
+    }
+    if (network.onnx.empty()) throw std::runtime_error("there is no ONNX file of it");
+    command = {options.peers_python.string(), CACHEINF_SOURCE_DIR "/tests/bench/peers/peers.py",
+               std::string(engine), "--model", network.onnx.string()};
+    if (!network.torchscript.empty()) {
+      command.insert(command.end(), {"--torchscript", network.torchscript.string()});
+    }
+    command.insert(command.end(), {"--cache", options.cache.string()});
+  }
+  for (const Shape& shape : network.input_shapes) {
+    command.insert(command.end(), {"--shape", ToString(shape)});
+  }
+  command.insert(command.end(), {"--input", input.string(), "--threads", std::to_string(threads)});
+  return command;
 }
 
-Network LoadLibTorch(const fs::path& model, const std::vector<Shape>& shapes, int threads) {
-  SetTorchThreads(threads);
-  auto module = std::make_shared<TorchModule>(model, TorchModule::Layout::kChannelsLast);
-  return [module, inputs = RandomInputs(shapes)] { module->Time(inputs); };
+std::vector<float> ReadNumbers(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<float> numbers(fs::file_size(path) / sizeof(float));
+  file.read(reinterpret_cast<char*>(numbers.data()),
+            static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+  return numbers;
 }
 
-struct Engine {
-  std::string_view name;
-  Network (*load)(const fs::path& model, const std::vector<Shape>& shapes, int threads);
+// The answer of a network: all outputs, one after the other.
+struct Answer {
+  std::vector<size_t> counts;
+  std::vector<float> numbers;
 };
-constexpr Engine kCacheInf = {"cacheinf", LoadCacheInf};
-constexpr Engine kLibTorch = {"libtorch", LoadLibTorch};
 
-// From now on this process runs on as many cores.
-void PinToCores(int count) {
-  static const cpu_set_t kUsable = [] {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    sched_getaffinity(0, sizeof(cores), &cores);
-    return cores;
-  }();
-  cpu_set_t cores = kUsable;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &cores) && count-- <= 0) CPU_CLR(core, &cores);
-  }
-  sched_setaffinity(0, sizeof(cores), &cores);
+Answer AskForAnswer(Worker& worker, const fs::path& file) {
+  const nlohmann::json reply = worker.Ask("outputs " + file.string());
+  return {reply.at("outputs").get<std::vector<size_t>>(), ReadNumbers(file)};
 }
 
-// The most memory this program ever had, but not what the one that started it had.
-double PeakMegabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+// The largest difference within an output, relative to the output's range.
+double RelativeError(const Answer& answer, const Answer& truth) {
+  if (answer.counts != truth.counts) throw std::runtime_error("its outputs have other sizes");
+  double worst = 0.0;
+  size_t begin = 0;
+  for (const size_t count : truth.counts) {
+    const auto [low, high] =
+        std::minmax_element(truth.numbers.begin() + begin, truth.numbers.begin() + begin + count);
+    for (size_t i = begin; i < begin + count; ++i) {
+      const double error =
+          std::abs(double{answer.numbers[i]} - truth.numbers[i]) / (double{*high} - *low);
+      if (!(error <= worst)) worst = error;  // a NaN too
+    }
+    begin += count;
   }
-  return 0.0;
+  return worst;
 }
 
-// One network in one file, as an engine reads it.
+// An engine with the network loaded and one answer given.
 struct Contender {
-  Engine engine;
-  fs::path file;
+  std::string_view engine;
+  std::unique_ptr<Worker> worker;
+  nlohmann::json first_answer;
+  std::optional<double> error;  // beside ours
 };
 
-// What a fresh process needs from the file to the first answer.
-nlohmann::ordered_json MeasureFirstAnswer(const Contender& contender,
-                                          const std::vector<Shape>& shapes, int threads) {
-  std::vector<std::string> command = {"/proc/self/exe",
-                                      "--first-answer",
-                                      std::string(contender.engine.name),
-                                      "--model",
-                                      contender.file.string(),
-                                      "--threads",
-                                      std::to_string(threads)};
-  for (const Shape& shape : shapes) {
-    command.emplace_back("--shape");
-    command.push_back(ToString(shape));
+void AddEngine(std::string_view engine, const Network& network, const fs::path& folder, int threads,
+               const BenchOptions& options, std::optional<Answer>* ours,
+               std::vector<Contender>* contenders) {
+  constexpr double kWrongGraph = 1e-2;
+  Contender contender{engine, nullptr, {}, {}};
+  contender.worker =
+      std::make_unique<Worker>(WorkerCommand(engine, network, folder / "input", threads, options));
+  contender.first_answer = contender.worker->FirstAnswer();
+  const Answer answer = AskForAnswer(*contender.worker, folder / "output");
+  contender.worker->WaitUntilIdle();
+  if (engine == "cacheinf") {
+    *ours = answer;
+  } else if (ours->has_value()) {
+    contender.error = RelativeError(answer, **ours);
+    if (!(*contender.error < kWrongGraph)) {
+      throw std::runtime_error("its answer is off by " + std::to_string(*contender.error) +
+                               " of the output's range");
+    }
   }
-  const CommandResult result = RunCommand(command);
-  if (result.exit_code != 0) throw std::runtime_error(result.error);
-  return nlohmann::ordered_json::parse(result.out);
+  contenders->push_back(std::move(contender));
 }
 
-void MeasureModel(const fs::path& model, const std::vector<Shape>& shapes,
-                  const std::vector<Contender>& contenders, const BenchOptions& options,
-                  BenchReport* report) {
-  for (const int threads : options.threads) {
-    PinToCores(threads);
-    std::vector<nlohmann::ordered_json> first_answers;
-    std::vector<Network> networks;
-    for (const Contender& contender : contenders) {
-      std::cerr << model.filename().string() << ", " << contender.engine.name << ", " << threads
-                << (threads == 1 ? " thread\n" : " threads\n");
-      first_answers.push_back(MeasureFirstAnswer(contender, shapes, threads));
-      networks.push_back(contender.engine.load(contender.file, shapes, threads));
+void MeasureNetwork(const Network& network, int threads, const BenchOptions& options,
+                    BenchReport* report) {
+  PinToCores(threads);
+  const TemporaryFolder folder;
+  WriteNumbers(network.input_shapes, folder.path() / "input");
+  const std::string shape = ToString(network.input_shapes.front());
+  std::vector<Contender> contenders;
+  std::optional<Answer> ours;
+  for (const std::string_view engine : kEngines) {
+    const auto& chosen = options.engines;
+    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), engine) == chosen.end()) {
+      continue;
     }
-    const Timing timing = TimeInterleaved(networks, options.timing);
-    report->AddNoise(timing);
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      const Samples& samples = timing.contenders[i];
-      report->AddRow({{"model", model.stem().string()},
-                      {"shape", ToString(shapes.front())},
-                      {"threads", threads},
-                      {"engine", contenders[i].engine.name},
-                      {"median_ms", samples.Median()},
-                      {"p10_ms", samples.Quantile(0.1)},
-                      {"p90_ms", samples.Quantile(0.9)},
-                      {"first_answer_ms", first_answers[i].at("first_answer_ms")},
-                      {"peak_mb", first_answers[i].at("peak_mb")},
-                      {"rounds", samples.ms.size()}});
+    std::cerr << network.Name() << " " << shape << ", " << engine << ", " << threads
+              << (threads == 1 ? " thread\n" : " threads\n");
+    try {
+      AddEngine(engine, network, folder.path(), threads, options, &ours, &contenders);
+    } catch (const std::runtime_error& error) {
+      report->AddNote(std::string(engine) + " is not measured on " + network.Name() + " " + shape +
+                      " with " + std::to_string(threads) + " threads: " + error.what());
     }
+  }
+
+  std::vector<Turn> turns;
+  for (const Contender& contender : contenders) {
+    turns.emplace_back([&](int count) { return contender.worker->Time(count); });
+  }
+  const Timing timing = TimeTurns(turns, options.timing);
+  report->AddNoise(timing);
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    const Samples& samples = timing.contenders[i];
+    const nlohmann::json& first = contenders[i].first_answer;
+    nlohmann::ordered_json row = {{"model", network.Name()},
+                                  {"shape", shape},
+                                  {"threads", threads},
+                                  {"engine", contenders[i].engine},
+                                  {"median_ms", samples.Median()},
+                                  {"p10_ms", samples.Quantile(0.1)},
+                                  {"p90_ms", samples.Quantile(0.9)},
+                                  {"first_answer_ms", first.at("first_answer_ms")},
+                                  {"peak_mb", first.at("peak_mb")},
+                                  {"error", nullptr},
+                                  {"samples", samples.ms.size()}};
+    if (contenders[i].error) row["error"] = *contenders[i].error;
+    report->AddRow(std::move(row));
   }
 }
 
@@ -151,59 +219,105 @@ std::vector<Shape> InputShapes(const fs::path& model, const std::vector<Shape>& 
   return shapes;
 }
 
-// The demo's model, and what scripts/export_models has made of the usual networks.
-std::vector<std::pair<fs::path, std::vector<Shape>>> UsualModels() {
-  std::vector<std::pair<fs::path, std::vector<Shape>>> models = {
-      {fs::path(CACHEINF_SOURCE_DIR) / "configs" / "models" / "demo_segmentation.onnx",
-       {{1, 3, 240, 320}}}};
-  const char* cache = std::getenv("CACHEINF_CACHE");
+// What is measured when no model is named.
+struct UsualNetwork {
+  const char* file;  // of the demo, of ../shared/data/models, or of scripts/export_models
+  Shape shape;
+  bool in_sample;  // also without --full
+};
+
+std::vector<UsualNetwork> UsualNetworks() {
+  const Shape square = {1, 3, 224, 224};
+  const Shape wide = {1, 3, 480, 640};
+  return {
+      {"demo_segmentation", {1, 3, 240, 320}, true},
+      {"yolov5n_384x640", {1, 3, 384, 640}, true},
+      {"squeezenet1_1_227", {1, 3, 227, 227}, true},
+      {"espnet_384x640", {1, 3, 384, 640}, true},
+      {"mobilenet_v1", square, true},
+      {"mobilenet_v2", square, true},
+      {"mobilenet_v3_small", square, true},
+      {"resnet18", square, true},
+      {"resnet50", square, true},
+      {"squeezenet1_1", square, false},
+      {"efficientnet_b0", square, true},
+      {"densenet121", square, true},
+      {"inception_v3", square, false},
+      {"vgg19_bn", square, true},
+      {"resnet101", square, false},
+      {"regnet_x_16gf", square, false},
+      {"convnext_base", square, false},
+      {"convnext_large", square, false},
+      {"mobilenet_v1", wide, false},
+      {"mobilenet_v2", wide, true},
+      {"mobilenet_v3_small", wide, false},
+      {"resnet18", wide, true},
+      {"resnet50", wide, false},
+      {"squeezenet1_1", wide, false},
+      {"efficientnet_b0", wide, false},
+      {"densenet121", wide, false},
+      {"inception_v3", wide, false},
+      {"resnet101", wide, false},
+      {"regnet_x_16gf", wide, false},
+      {"convnext_base", wide, false},
+      {"convnext_large", wide, false},
+      {"deeplabv3_mobilenet", {1, 3, 384, 512}, false},
+      {"agrnav", {1, 1, 256, 32, 128}, false},
+      {"agrnav_local", {1, 1, 256, 32, 128}, false},
+      {"kapao", {1, 3, 480, 640}, false},
+  };
+}
+
+fs::path ModelsFolder() {
+  if (const char* cache = std::getenv("CACHEINF_CACHE")) return fs::path(cache) / "models";
   const char* home = std::getenv("HOME");
-  const fs::path folder = cache != nullptr
-                              ? fs::path(cache) / "models"
-                              : fs::path(home != nullptr ? home : "") / ".cache/cacheinf/models";
-  for (const char* name : {"mobilenet_v3_small", "efficientnet_b0", "resnet50", "densenet121"}) {
-    const fs::path file = folder / (std::string(name) + ".onnx");
-    if (fs::exists(file)) models.push_back({file, {{1, 3, 224, 224}}});
+  return fs::path(home != nullptr ? home : "") / ".cache/cacheinf/models";
+}
+
+fs::path SharedFolder() {
+  if (const char* shared = std::getenv("CACHEINF_SHARED")) return shared;
+  return fs::path(CACHEINF_SOURCE_DIR).parent_path() / "shared";
+}
+
+std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport* report) {
+  const std::array<fs::path, 3> folders = {fs::path(CACHEINF_SOURCE_DIR) / "configs" / "models",
+                                           SharedFolder() / "data" / "models", ModelsFolder()};
+  std::vector<Network> networks;
+  for (const UsualNetwork& usual : UsualNetworks()) {
+    if (!usual.in_sample && !options.full) continue;
+    bool found = false;
+    for (const fs::path& folder : folders) {
+      const fs::path file = folder / (std::string(usual.file) + ".onnx");
+      if (found || !fs::exists(file)) continue;
+      networks.push_back(FindForms(file, {usual.shape}, options.cache));
+      found = true;
+    }
+    if (!found) {
+      report->AddNote(std::string(usual.file) +
+                      " is not here: scripts/export_models makes most networks.");
+    }
   }
-  return models;
+  return networks;
 }
 
 }  // namespace
 
 void BenchDense(const BenchOptions& options, BenchReport* report) {
-  auto models = UsualModels();
-  if (!options.models.empty()) {
-    models.clear();
-    for (const fs::path& model : options.models) models.push_back({model, options.input_shapes});
-  } else if (models.size() == 1) {
-    report->AddNote("Only the demo's model is here; scripts/export_models makes the others.");
-  }
-  for (const auto& [model, given_shapes] : models) {
-    std::vector<Contender> contenders = {{kCacheInf, model}};
-    // LibTorch needs the same network as TorchScript: the file itself, or the one beside it.
-    fs::path torch_file = model;
-    torch_file.replace_extension(".pt");
-    if (fs::exists(torch_file)) {
-      contenders.push_back({kLibTorch, torch_file});
-    } else {
-      report->AddNote("LibTorch is not measured on " + model.filename().string() +
-                      ": there is no TorchScript file of the same name, ending in .pt, beside it.");
+  for (const std::string& engine : options.engines) {
+    if (std::find(kEngines.begin(), kEngines.end(), engine) == kEngines.end()) {
+      throw InputError("there is no engine named " + engine);
     }
-    MeasureModel(model, InputShapes(model, given_shapes), contenders, options, report);
   }
-}
-
-nlohmann::ordered_json FirstAnswer(const std::string& engine_name, const BenchOptions& options) {
-  if (options.models.size() != 1 || options.threads.size() != 1 || options.input_shapes.empty()) {
-    throw InputError(
-        "--first-answer needs one --model, one --threads and the --shape of each input");
+  std::vector<Network> networks;
+  for (const fs::path& model : options.models) {
+    networks.push_back(FindForms(model, InputShapes(model, options.input_shapes), options.cache));
   }
-  PinToCores(options.threads.front());
-  const Engine& engine = engine_name == kLibTorch.name ? kLibTorch : kCacheInf;
-  const double milliseconds = TimeOnce([&] {
-    engine.load(options.models.front(), options.input_shapes, options.threads.front())();
-  });
-  return {{"first_answer_ms", milliseconds}, {"peak_mb", PeakMegabytes()}};
+  if (options.models.empty()) networks = FindUsualNetworks(options, report);
+  const std::vector<int> threads =
+      options.threads.empty() ? std::vector<int>{1, 2} : options.threads;
+  for (const Network& network : networks) {
+    for (const int count : threads) MeasureNetwork(network, count, options, report);
+  }
 }
 
 }  // namespace cacheinf

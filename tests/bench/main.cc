@@ -7,12 +7,16 @@
 #include "common/base/error.h"
 #include "common/config/model_config.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/engines.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr std::array kBenches = {
-    Bench{"dense", "our executor beside LibTorch, every operator on the whole picture", BenchDense},
+    Bench{"dense", "whole networks, every operator on the whole picture, beside other engines",
+          BenchDense},
+    Bench{"kernels", "convolutions on a share of their pixels, beside the best dense ones",
+          BenchKernels},
 };
 
 const Bench& FindBench(const std::string& name) {
@@ -36,7 +40,7 @@ int Run(int argc, char** argv) {
   std::filesystem::path json_path;
   std::string commit = "unknown";
   std::vector<std::string> shapes;
-  std::string first_answer;
+  WorkerOptions worker;
   bool list = false;
   BenchOptions options;
   app.add_option("NAME", name, "which bench");
@@ -48,7 +52,15 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--min-time", options.timing.min_time_ms, "milliseconds to measure for, a row")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--first-answer", first_answer)->group("");  // how the bench calls itself
+  app.add_option("--engine", options.engines, "measure these engines");
+  app.add_flag("--full", options.full, "everything, not a sample that ends in 15 minutes");
+  app.add_option("--peers-python", options.peers_python, "the Python that has the other engines");
+  app.add_option("--cache", options.cache, "where converted models are kept");
+  app.add_option("--layer", options.layers, "measure the layers whose names begin so");
+  app.add_option("--sige", options.sige, "a folder with SIGE's package, built");
+  app.add_option("--sige-python", options.sige_python, "the Python that has its PyTorch");
+  app.add_option("--worker", worker.engine)->group("");  // how the bench calls itself
+  app.add_option("--input", worker.input_file)->group("");
   app.add_option("--commit", commit, "what to write as the commit");
   try {
     app.parse(argc, argv);
@@ -64,8 +76,11 @@ int Run(int argc, char** argv) {
   }
   for (const std::string& shape : shapes)
     options.input_shapes.push_back(ParseShape(shape, "--shape"));
-  if (!first_answer.empty()) {
-    std::cout << FirstAnswer(first_answer, options).dump() << "\n";
+  if (!worker.engine.empty()) {
+    if (!options.models.empty()) worker.model = options.models.front();
+    worker.input_shapes = options.input_shapes;
+    worker.threads = options.threads.at(0);
+    ServeEngine(worker);
     return 0;
   }
   const Bench& bench = FindBench(name);

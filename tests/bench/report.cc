@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <sstream>
@@ -17,7 +18,9 @@ std::string CellText(const nlohmann::ordered_json& cell) {
   if (!cell.is_number_float()) return cell.dump();
   std::array<char, 32> text;
   const double number = cell.get<double>();
-  std::snprintf(text.data(), text.size(), number < 10.0 ? "%.3f" : "%.1f", number);
+  const bool is_tiny = number != 0.0 && std::abs(number) < 1e-3;
+  const char* format = is_tiny ? "%.1e" : (number < 10.0 ? "%.3f" : "%.1f");
+  std::snprintf(text.data(), text.size(), format, number);
   return text.data();
 }
 
@@ -34,18 +37,21 @@ std::string UtcNow() {
 
 void BenchReport::AddRow(nlohmann::ordered_json row) { rows_.push_back(std::move(row)); }
 
+void BenchReport::AddTableRow(nlohmann::ordered_json row) { table_rows_.push_back(std::move(row)); }
+
 void BenchReport::AddNote(const std::string& note) { notes_.push_back(note); }
 
 void BenchReport::AddNoise(const Timing& timing) { noise_ = std::max(noise_, timing.noise); }
 
 std::string BenchReport::Table() const {
   std::ostringstream text;
-  if (!rows_.empty()) {
+  const std::vector<nlohmann::ordered_json>& shown = table_rows_.empty() ? rows_ : table_rows_;
+  if (!shown.empty()) {
     // Column by column: the key, then every row's cell. Names to the left, numbers to the right.
-    std::vector<std::string> lines(rows_.size() + 1);
-    for (const auto& [key, first] : rows_.front().items()) {
+    std::vector<std::string> lines(shown.size() + 1);
+    for (const auto& [key, first] : shown.front().items()) {
       std::vector<std::string> column = {key};
-      for (const nlohmann::ordered_json& row : rows_) column.push_back(CellText(row.at(key)));
+      for (const nlohmann::ordered_json& row : shown) column.push_back(CellText(row.at(key)));
       size_t width = 0;
       for (const std::string& cell : column) width = std::max(width, cell.size());
       for (size_t i = 0; i < lines.size(); ++i) {

@@ -40,12 +40,17 @@ double TimeOnce(const std::function<void()>& action) {
   return MillisecondsSince(start);
 }
 
-Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
-                       const TimingOptions& options) {
+Timing TimeTurns(const std::vector<Turn>& turns, const TimingOptions& options) {
+  constexpr int kMostInATurn = 20;
   Timing timing;
-  timing.contenders.resize(actions.size());
+  timing.contenders.resize(turns.size());
+  std::vector<int> counts(turns.size(), 1);
   for (int round = 0; round < options.warm_up_rounds; ++round) {
-    for (const auto& action : actions) action();
+    for (size_t i = 0; i < turns.size(); ++i) {
+      const double once_ms = turns[i](1).front();
+      counts[i] = static_cast<int>(
+          std::clamp(options.turn_ms / std::max(once_ms, 1e-3), 1.0, double{kMostInATurn}));
+    }
   }
   Samples yardstick;
   const auto start = SteadyClock::now();
@@ -53,14 +58,25 @@ Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
        round < options.min_rounds ||
        (round < options.max_rounds && MillisecondsSince(start) < options.min_time_ms);
        ++round) {
-    for (size_t i = 0; i < actions.size(); ++i) {
-      const size_t turn = (i + static_cast<size_t>(round)) % actions.size();
-      timing.contenders[turn].ms.push_back(TimeOnce(actions[turn]));
+    for (size_t i = 0; i < turns.size(); ++i) {
+      const size_t turn = (i + static_cast<size_t>(round)) % turns.size();
+      const std::vector<double> times = turns[turn](counts[turn]);
+      std::vector<double>& all = timing.contenders[turn].ms;
+      all.insert(all.end(), times.begin(), times.end());
     }
     yardstick.ms.push_back(TimeOnce(FixedArithmetic));
   }
   timing.noise = yardstick.Quantile(0.9) / yardstick.Median();
   return timing;
+}
+
+Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
+                       const TimingOptions& options) {
+  std::vector<Turn> turns;
+  for (const auto& action : actions) {
+    turns.emplace_back([action](int) { return std::vector<double>{TimeOnce(action)}; });
+  }
+  return TimeTurns(turns, options);
 }
 
 }  // namespace cacheinf

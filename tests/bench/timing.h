@@ -20,6 +20,7 @@ struct TimingOptions {
   int min_rounds = 11;
   int max_rounds = 1001;
   double min_time_ms = 3000.0;  // rounds are added until all of them took this long
+  double turn_ms = 20.0;        // what is quicker than that is timed several times in a turn
 };
 
 struct Timing {
@@ -32,8 +33,14 @@ struct Timing {
 // Whether timings taken under this noise should be doubted.
 inline bool IsTooNoisy(double noise) { return noise > 1.10; }
 
-// Runs all actions in turn, round after round, so that what disturbs the machine disturbs all of
-// them. The order within a round turns, so that none always follows the same other.
+// A contender's turn: it runs `count` times and gives the milliseconds of each.
+using Turn = std::function<std::vector<double>(int count)>;
+
+// Gives all contenders their turns, round after round, so that what disturbs the machine disturbs
+// all of them. The order within a round turns, so that none always follows the same other.
+Timing TimeTurns(const std::vector<Turn>& turns, const TimingOptions& options);
+
+// The same for actions that are timed here, once in a turn.
 Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
                        const TimingOptions& options);
 

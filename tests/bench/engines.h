@@ -1,0 +1,36 @@
+#ifndef CACHEINF_TESTS_BENCH_ENGINES_H_
+#define CACHEINF_TESTS_BENCH_ENGINES_H_
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/model/graph.h"
+
+namespace cacheinf {
+
+// What a worker process of this program is told to be.
+struct WorkerOptions {
+  std::string engine;  // "cacheinf", "libtorch", "onednn-layer"
+  std::filesystem::path model;
+  std::vector<Shape> input_shapes;
+  std::filesystem::path input_file;  // the numbers of all inputs
+  int threads = 1;
+};
+
+// Does what peers/peers.py does, for the engines in this program: answers the requests on stdin.
+void ServeEngine(const WorkerOptions& options);
+
+// One convolution as LibTorch runs it best on its own: oneDNN with prepacked weights and, where
+// oneDNN has it, the activation in the epilogue, on a channels-last map of fixed random numbers.
+// `layer` is as in peers/peers.py.
+std::function<void()> OneDnnLayer(const nlohmann::json& layer);
+
+// Milliseconds of `count` calls after one that is not timed.
+std::vector<double> TimeCalls(const std::function<void()>& call, int count);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_ENGINES_H_

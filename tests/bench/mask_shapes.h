@@ -1,0 +1,45 @@
+#ifndef CACHEINF_TESTS_BENCH_MASK_SHAPES_H_
+#define CACHEINF_TESTS_BENCH_MASK_SHAPES_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/specs.h"
+
+namespace cacheinf {
+
+// A mask of a convolution's input, and the share of its output pixels that can change with it.
+struct LayerMask {
+  Mask input;
+  double share = 0.0;
+};
+
+// The output pixels whose window holds an active pixel. REQUIRES: an output mask of the output's
+// size, a scratch mask of the input's.
+void Propagate(ConstMaskView input, const ConvSpec& spec, MaskView scratch, MaskView output);
+
+// Kinds of masks: what changed in a picture, at any resolution.
+class MaskShapes {
+ public:
+  // With masks of real videos: those of the folder, if it is there.
+  explicit MaskShapes(const std::filesystem::path& video_folder);
+
+  // "1 blob", "8 blobs", "64 blobs" and, where there are videos, "video".
+  const std::vector<std::string>& kinds() const { return kinds_; }
+
+  // The mask that comes closest to a share of the output of `out_height` × `out_width` pixels;
+  // nothing if none is within a quarter of that share.
+  std::optional<LayerMask> Find(const std::string& kind, double share, int height, int width,
+                                const ConvSpec& spec, int out_height, int out_width) const;
+
+ private:
+  std::vector<std::string> kinds_;
+  std::vector<Mask> video_masks_;  // 480 × 640
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_MASK_SHAPES_H_
