@@ -401,6 +401,29 @@ void Judge(const std::vector<ordered_json>& rows, BenchReport* report) {
       [&](const ordered_json& row) -> Bound { return Number(row, "mnn_ms"); }, report);
 }
 
+// How many times our time SIGE takes, by share: the geometric mean over layers and masks.
+void CompareWithSige(const std::vector<ordered_json>& rows, BenchReport* report) {
+  struct Sum {
+    double logarithms = 0.0;
+    int count = 0;
+  };
+  std::map<std::pair<int, int>, Sum> sums;  // by threads and the share in per cent
+  for (const ordered_json& row : rows) {
+    const double sige_ms = row.contains("sige_ms") ? Number(row, "sige_ms") : NAN;
+    if (std::isnan(sige_ms)) continue;
+    const int threads = row.at("threads").get<int>();
+    Sum& sum = sums[{threads, static_cast<int>(std::lround(Number(row, "share") * 100.0))}];
+    sum.logarithms += std::log(sige_ms / Number(row, "median_ms"));
+    ++sum.count;
+  }
+  for (const auto& [key, sum] : sums) {
+    std::array<char, 100> line;
+    std::snprintf(line.data(), line.size(), "SIGE over ours, %d threads, %d %%: %.2f (%d cells)",
+                  key.first, key.second, std::exp(sum.logarithms / sum.count), sum.count);
+    report->AddNote(line.data());
+  }
+}
+
 bool IsChosen(const Layer& layer, const BenchOptions& options) {
   if (options.layers.empty()) return layer.in_sample || options.full;
   const std::string name = layer.name;
