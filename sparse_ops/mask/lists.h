@@ -1,6 +1,7 @@
 #ifndef CACHEINF_SPARSE_OPS_MASK_LISTS_H_
 #define CACHEINF_SPARSE_OPS_MASK_LISTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
