@@ -19,6 +19,7 @@ constexpr int64_t kMostFrames = 1000000000;
 struct Options {
   int64_t seed = 1;
   int64_t frames = 100;
+  int64_t frames_per_scene = 0;
   double frame_rate = 30;
   SceneOptions scene;
 
@@ -26,6 +27,8 @@ struct Options {
     return {
         Field{"seed", &seed, "What the scene is drawn from."}.Between(0, 1e15),
         Field{"frames", &frames, "Length; 0: without end."}.Between(0, kMostFrames),
+        Field{"cut", &frames_per_scene, "Frames until the scene of the next seed begins; 0: never."}
+            .Between(0, kMostFrames),
         Field{"rate", &frame_rate, "Frames a second."}.Between(1, 1000),
         Field{"width", &scene.width, "Of the picture."},
         Field{"height", &scene.height, "Of the picture."},
@@ -61,12 +64,14 @@ class SceneSource final : public FrameSource {
 
   std::optional<Frame> Next() override {
     if (options_.frames != 0 && next_ == options_.frames) return std::nullopt;
+    const bool has_cuts = options_.frames_per_scene != 0;
+    if (has_cuts && next_in_scene_ == options_.frames_per_scene) CutToNextScene();
     const int width = options_.scene.width;
     const int height = options_.scene.height;
     const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
     std::vector<uint8_t> bgr(3 * pixels);
     std::vector<uint8_t> labels(pixels);
-    scene_.Render(static_cast<int>(next_), bgr.data(), labels.data());
+    scene_.Render(static_cast<int>(next_in_scene_++), bgr.data(), labels.data());
 
     Frame frame;
     frame.index = next_++;
@@ -84,9 +89,16 @@ class SceneSource final : public FrameSource {
   double frame_rate() const override { return options_.frame_rate; }
 
  private:
+  void CutToNextScene() {
+    ++options_.scene.seed;
+    scene_ = Scene(options_.scene);
+    next_in_scene_ = 0;
+  }
+
   Options options_;
   Scene scene_;
   int64_t next_ = 0;
+  int64_t next_in_scene_ = 0;
 };
 
 }  // namespace

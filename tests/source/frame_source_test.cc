@@ -217,7 +217,26 @@ TEST_F(FrameSourceTest, GeneratesScenesWithTheirTruth) {
       std::equal(frames[2].picture.Row(0), frames[2].picture.Row(48), same[2].picture.Row(0)));
 }
 
+// The scene of the next seed begins at each cut, from its first frame.
+TEST_F(FrameSourceTest, CutsFromSceneToScene) {
+  const std::string size = ",width=64,height=48";
+  const std::vector<Frame> cut = ReadAll(*Open("generated:seed=7,frames=5,cut=2" + size));
+  const std::vector<Frame> first = ReadAll(*Open("generated:seed=7,frames=2" + size));
+  const std::vector<Frame> second = ReadAll(*Open("generated:seed=8,frames=2" + size));
+  ASSERT_EQ(cut.size(), 5u);
+  const auto same = [](const Picture& a, const Picture& b) {
+    return std::equal(a.Row(0), a.Row(0) + 48 * a.row_stride, b.Row(0));
+  };
+  EXPECT_TRUE(same(cut[1].picture, first[1].picture));
+  EXPECT_TRUE(same(cut[2].picture, second[0].picture));
+  EXPECT_TRUE(same(cut[3].picture, second[1].picture));
+  EXPECT_TRUE(same(cut[3].truth, second[1].truth));
+  EXPECT_FALSE(same(cut[3].picture, first[1].picture));
+  EXPECT_EQ(cut[4].index, 4);
+}
+
 TEST_F(FrameSourceTest, NamesWhatIsWrongWithAGeneratedSource) {
+  EXPECT_NE(Refusal("generated:cut=-1"), "");
   EXPECT_EQ(Refusal("generated:sead=7"),
             "generated source: unknown key \"sead\"; did you mean \"seed\"?");
   EXPECT_EQ(Refusal("generated:seed"), "generated source: \"seed\" is not of the form key=value");
