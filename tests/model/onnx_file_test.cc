@@ -297,6 +297,18 @@ TEST(OnnxFileTest, WeightsOfEveryTypeAreRead) {
   EXPECT_THAT(model.Refusal(), HasSubstr("tensor 'w' of shape 2 needs 4 bytes, but has 3"));
 }
 
+TEST(OnnxFileTest, HalvesOfEveryMagnitudeAreExact) {
+  onnx::TensorProto halves = FloatTensor("w", {6}, {});
+  halves.clear_raw_data();
+  halves.set_data_type(onnx::TensorProto::FLOAT16);
+  for (int bits : {0x0001, 0x83ff, 0x0400, 0x7bff, 0x3555, 0x8000}) halves.add_int32_data(bits);
+  OnnxModel model = OneInput({1, 6});
+  model.Constant(halves).Node("Add", {"x", "w"}, {"y"});
+  // The two smallest binades, the largest number, a third, minus zero.
+  EXPECT_EQ(ConstantOf(model.Import(), 0, 1),
+            (std::vector<float>{0x1p-24f, -0x3ffp-24f, 0x1p-14f, 65504.0f, 0x555p-12f, -0.0f}));
+}
+
 TEST(OnnxFileTest, TensorsOfStringsAreRefused) {
   onnx::TensorProto strings = FloatTensor("w", {1}, {});
   strings.set_data_type(onnx::TensorProto::STRING);

@@ -41,9 +41,13 @@ std::string Varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// A field that holds `content`: a message, a string, or packed numbers.
+// What a field that holds a message, a string, or packed numbers begins with.
+std::string Head(int number, size_t length) {
+  return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(length);
+}
+
 std::string Field(int number, const std::string& content) {
-  return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(content.size()) + content;
+  return Head(number, content.size()) + content;
 }
 
 std::string NumberField(int number, uint64_t value) {
@@ -148,11 +152,15 @@ TEST(OnnxMemoryTest, MessagesThatEndTooLateOrNestTooDeepAreDamage) {
   std::string cut = InGraph(Field(kGraphNode, std::string(100, '\0')));
   cut.resize(cut.size() - 1);
   EXPECT_EQ(TryInChild(cut).sentence, damaged);
-  std::string nodes;
-  for (int depth = 0; depth < 200; ++depth) {
-    nodes = Field(kGraphNode, Field(kNodeAttribute, Field(kAttributeGraph, nodes)));
+  // Deep enough that whoever followed would run out of stack.
+  std::string backwards;
+  for (int depth = 0; depth < 50'000; ++depth) {
+    for (int number : {kAttributeGraph, kNodeAttribute, kGraphNode}) {
+      const std::string head = Head(number, backwards.size());
+      backwards.append(head.rbegin(), head.rend());
+    }
   }
-  EXPECT_EQ(TryInChild(InGraph(nodes)).sentence, damaged);
+  EXPECT_EQ(TryInChild(InGraph({backwards.rbegin(), backwards.rend()})).sentence, damaged);
   const std::string group = {kUnknown << 3 | 3, kUnknown << 3 | 4};
   EXPECT_EQ(TryInChild(group).sentence, damaged);
 }
