@@ -39,7 +39,8 @@ struct ActivePixels {
 // With threshold 0 any differing bit is a change. Else the change is the root mean square over the
 // channels of (new - old) inverse_spread[channel], and a change that is not greater than the
 // threshold is none; a NaN anywhere is one. The sum of squares is taken in the lanes of ops.h.
-// REQUIRES: sparse pixels and a batch of one.
+// REQUIRES: sparse pixels, a batch of one, and an output that shares memory with no operand: it
+// holds the old values, which a fused residual in its place would have overwritten.
 struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0

@@ -13,17 +13,25 @@
 // definition of its arithmetic; any other family must give the same bits.
 //
 // Shapes
-//   Operators with a window (those that take `rows`) see feature maps as images and compute the
-//   given rows of the output, in every image of the batch. All others see tensors of any rank and
-//   fill their whole output; to compute some rows of a map, the caller cuts the views (CutRows).
-//   Every view may have any strides, except that the channels of an ImageView are contiguous.
+//   Operators with a window see feature maps as images, all others tensors of any rank, of which
+//   those of rank 4 are maps. Every view may have any strides, except that the channels of an
+//   ImageView are contiguous.
 //   Outputs have the rank of the input: a dimension that the model drops is one of size 1 here
 //   (InsertAxis).
 //
+// Active pixels
+//   An operator whose output pixel depends on a bounded window of its inputs' pixels computes the
+//   active pixels of its output map (active_pixels.h), in every image of the batch, and writes
+//   nothing else: the same bits as if all were active. A tensor that is no map is computed whole.
+//   So are maps by GroupNorm, Linear, MatMul, the operators of detection, and any other that mixes
+//   pixels over the whole picture: it must be asked for AllPixels.
+//   The functions of reference/reference.h compute given rows, or else fill the views they are
+//   given, which CutPixels makes smaller.
+//
 // Aliasing
 //   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a
-//   convolution) may write over an operand that has the same view as the output. Nothing else may
-//   overlap.
+//   convolution) may write over an operand that has the same view as the output, but not with a
+//   change test. Nothing else may overlap.
 //
 // Arithmetic
 //   All of it is IEEE single precision, rounded to nearest even, denormals kept. fma(x, y, z) is
@@ -51,7 +59,7 @@ struct ChannelFunction {
 };
 
 // ---------------------------------------------------------------------------------------------
-// Maps, with `rows` of the output.
+// Windows.
 
 // acc = sum over kernel row ky, kernel column kx, channel ci of the group, each ascending, ky
 // outermost, of x w. A tap outside the picture counts as x = +0 (its fma takes place). A transposed
@@ -163,7 +171,7 @@ struct GatherArgs {
 
 // Output index o of a dimension is input index o - begin; outside the input: `value`, or the
 // reflection (without repeating the border; repeated as often as needed), or the nearest border.
-// Any begin and output size will do: CutRows below shifts them.
+// Any begin and output size will do: CutPixels below shifts them.
 struct PadArgs {
   PadMode mode = PadMode::kConstant;
   float value = 0.0f;
@@ -320,22 +328,6 @@ inline PadArgs CutPixels(PadArgs args, Range rows, Range columns) {
   args.begins[2] -= rows.begin;
   args.begins[3] -= columns.begin;
   args.output = CutPixels(args.output, rows, columns);
-  return args;
-}
-
-// The same operator on some rows of its feature maps.
-// REQUIRES: an output of rank 4; an operator that is pointwise in rows.
-inline BinaryArgs CutRows(BinaryArgs args, Range rows) {
-  args.a = CutRows(BroadcastTo(args.a, args.output), rows);
-  args.b = CutRows(BroadcastTo(args.b, args.output), rows);
-  args.output = CutRows(args.output, rows);
-  return args;
-}
-
-// REQUIRES: an output of rank 4.
-inline PadArgs CutRows(PadArgs args, Range rows) {
-  args.begins[2] -= rows.begin;
-  args.output = CutRows(args.output, rows);
   return args;
 }
 

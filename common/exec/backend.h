@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/model/graph.h"
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
@@ -16,7 +17,7 @@ namespace cacheinf {
 // before the first frame, and then only calls Run.
 //
 // The promise of every backend in exact mode: an output pixel's bits depend on nothing but its
-// inputs, so any rows may be computed in any order, in any number of calls, by any thread.
+// inputs, so any pixels may be computed in any order, in any number of calls, by any thread.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -35,13 +36,16 @@ class Backend {
   // Floats of scratch memory that Run may use for this handle.
   virtual size_t ScratchFloats(int handle) const = 0;
 
-  // Computes `rows` of the outputs (all of them, if the operator is not local). `inputs` holds
-  // every input of the operator: weights and the like (IsParameter of operator_call.h) on the host
-  // as the graph has them, all others in the device's memory, where maps lie channels-last and may
-  // be strided, and other tensors lie contiguous. What is concatenated may lie in its place in the
-  // output already, and is left alone then. Does not allocate.
+  // Computes the active pixels of the outputs (all pixels, if the operator is not local), those
+  // that change if there is a test (it may be null). `inputs` holds every input of the operator:
+  // weights and the like (IsParameter of operator_call.h) on the host as the graph has them, all
+  // others in the device's memory, where maps lie channels-last and may be strided, and other
+  // tensors lie contiguous. What is concatenated may lie in its place in the output already, and is
+  // left alone then: the test takes it for unchanged. Does not allocate. REQUIRES with a test: a
+  // local operator that writes to none of its inputs but by concatenation.
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
-                   std::span<const TensorView> outputs, Range rows, float* scratch) = 0;
+                   std::span<const TensorView> outputs, const ActivePixels& pixels,
+                   const ChangeTest* test, float* scratch) = 0;
 
   // Between the host's memory and the device's, same dims, any strides.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;

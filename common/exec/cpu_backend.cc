@@ -4,7 +4,10 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/exec/shadow.h"
+#include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -30,9 +33,9 @@ TensorView ShapeOf(const Value& value) {
 
 // Called with the operators that pack weights or need scratch memory, on views without memory.
 struct CpuBackend::PreparingKernels {
-  void Conv(const ConvArgs& args, Range) {
+  void Conv(const ConvArgs& args, const ActivePixels&) {
     const auto& conv = own.packed.emplace<cpu::Conv>(args);
-    own.scratch_floats = conv.ScratchFloats(threads);
+    own.scratch_floats = conv.ScratchFloatsWithTest(threads);
   }
   void Linear(const LinearArgs& args) {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
@@ -40,22 +43,22 @@ struct CpuBackend::PreparingKernels {
   }
   void MatMul(const MatMulArgs& args) { own.scratch_floats = cpu::MatMulScratchFloats(args); }
 
-  void Pool(const PoolArgs&, Range) {}
-  void AdaptivePool(const AdaptivePoolArgs&, Range) {}
-  void Resize(const ResizeArgs&, Range) {}
-  void DepthToSpace(const BlockArgs&, Range) {}
-  void SpaceToDepth(const BlockArgs&, Range) {}
-  void Activation(const ActivationArgs&) {}
-  void ScaleShift(const ScaleShiftArgs&) {}
-  void Binary(const BinaryArgs&) {}
-  void Copy(const CopyArgs&) {}
-  void Gather(const GatherArgs&) {}
-  void Pad(const PadArgs&) {}
-  void LayerNorm(const LayerNormArgs&) {}
+  void Pool(const PoolArgs&, const ActivePixels&) {}
+  void AdaptivePool(const AdaptivePoolArgs&, const ActivePixels&) {}
+  void Resize(const ResizeArgs&, const ActivePixels&) {}
+  void DepthToSpace(const BlockArgs&, const ActivePixels&) {}
+  void SpaceToDepth(const BlockArgs&, const ActivePixels&) {}
+  void Activation(const ActivationArgs&, const ActivePixels&) {}
+  void ScaleShift(const ScaleShiftArgs&, const ActivePixels&) {}
+  void Binary(const BinaryArgs&, const ActivePixels&) {}
+  void Copy(const CopyArgs&, const ActivePixels&) {}
+  void Gather(const GatherArgs&, const ActivePixels&) {}
+  void Pad(const PadArgs&, const ActivePixels&) {}
+  void LayerNorm(const LayerNormArgs&, const ActivePixels&) {}
   void GroupNorm(const GroupNormArgs&) {}
-  void Softmax(const SoftmaxArgs&) {}
-  void ArgMax(const ArgMaxArgs&) {}
-  void Reduce(const ReduceArgs&) {}
+  void Softmax(const SoftmaxArgs&, const ActivePixels&) {}
+  void ArgMax(const ArgMaxArgs&, const ActivePixels&) {}
+  void Reduce(const ReduceArgs&, const ActivePixels&) {}
   void DecodeBoxes(const DecodeBoxesArgs&) {}
   void NonMaxSuppression(const NonMaxSuppressionArgs&) {}
 
@@ -64,38 +67,61 @@ struct CpuBackend::PreparingKernels {
 };
 
 struct CpuBackend::RunningKernels {
-  void Conv(const ConvArgs& args, Range rows) {
+  void Conv(const ConvArgs& args, const ActivePixels& pixels) {
     const auto& conv = std::get<cpu::Conv>(own.packed);
-    conv.Run(args.input, args.residual, args.output, rows, pool, scratch);
+    conv.Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
   }
   void Linear(const LinearArgs& args) {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
   }
   void MatMul(const MatMulArgs& args) { cpu::MatMul(args, pool, scratch); }
-  void Pool(const PoolArgs& args, Range rows) { cpu::Pool(args, rows, pool); }
-  void AdaptivePool(const AdaptivePoolArgs& args, Range rows) {
-    cpu::AdaptivePool(args, rows, pool);
+  void Pool(const PoolArgs& args, const ActivePixels& pixels) { cpu::Pool(args, pixels, pool); }
+  void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels) {
+    cpu::AdaptivePool(args, pixels, pool);
   }
-  void Resize(const ResizeArgs& args, Range rows) { cpu::Resize(args, rows, pool); }
-  void DepthToSpace(const BlockArgs& args, Range rows) { cpu::DepthToSpace(args, rows, pool); }
-  void SpaceToDepth(const BlockArgs& args, Range rows) { cpu::SpaceToDepth(args, rows, pool); }
-  void Activation(const ActivationArgs& args) { cpu::Activation(args, pool); }
-  void ScaleShift(const ScaleShiftArgs& args) { cpu::ScaleShift(args, pool); }
-  void Binary(const BinaryArgs& args) { cpu::Binary(args, pool); }
-  void Copy(const CopyArgs& args) { cpu::Copy(args, pool); }
-  void Pad(const PadArgs& args) { cpu::Pad(args, pool); }
-  void LayerNorm(const LayerNormArgs& args) { cpu::LayerNorm(args, pool); }
+  void Resize(const ResizeArgs& args, const ActivePixels& pixels) {
+    cpu::Resize(args, pixels, pool);
+  }
+  void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels) {
+    cpu::DepthToSpace(args, pixels, pool);
+  }
+  void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels) {
+    cpu::SpaceToDepth(args, pixels, pool);
+  }
+  void Activation(const ActivationArgs& args, const ActivePixels& pixels) {
+    cpu::Activation(args, pixels, pool);
+  }
+  void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels) {
+    cpu::ScaleShift(args, pixels, pool);
+  }
+  void Binary(const BinaryArgs& args, const ActivePixels& pixels) {
+    cpu::Binary(args, pixels, pool);
+  }
+  void Copy(const CopyArgs& args, const ActivePixels& pixels) { cpu::Copy(args, pixels, pool); }
+  void Pad(const PadArgs& args, const ActivePixels& pixels) { cpu::Pad(args, pixels, pool); }
+  void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels) {
+    cpu::LayerNorm(args, pixels, pool);
+  }
   void GroupNorm(const GroupNormArgs& args) { cpu::GroupNorm(args, pool); }
-  void Softmax(const SoftmaxArgs& args) { cpu::Softmax(args, pool); }
-  void ArgMax(const ArgMaxArgs& args) { cpu::ArgMax(args, pool); }
-  void Reduce(const ReduceArgs& args) { cpu::Reduce(args, pool); }
+  void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels) {
+    cpu::Softmax(args, pixels, pool);
+  }
+  void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels) {
+    cpu::ArgMax(args, pixels, pool);
+  }
+  void Reduce(const ReduceArgs& args, const ActivePixels& pixels) {
+    cpu::Reduce(args, pixels, pool);
+  }
 
   // Copies and decisions on a few numbers: vectors would gain nothing.
-  void Gather(const GatherArgs& args) { reference::Gather(args); }
+  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Gather, args, pixels);
+  }
   void DecodeBoxes(const DecodeBoxesArgs& args) { reference::DecodeBoxes(args); }
   void NonMaxSuppression(const NonMaxSuppressionArgs& args) { reference::NonMaxSuppression(args); }
 
   const OwnCall& own;
+  const ChangeTest* test;  // of a convolution
   ThreadPool& pool;
   float* scratch;
 };
@@ -107,11 +133,14 @@ int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
   const bool by_libtorch =
       op.As<op::Foreign>() || (options_.libtorch_scheme && TorchCall::Offers(op));
   if (by_libtorch) {
-    calls_.emplace_back(std::in_place_type<TorchCall>, graph, op);
+    const bool is_local = IsLocal(graph, op);
+    calls_.emplace_back(
+        LibTorchCall{TorchCall(graph, op), is_local, is_local ? ShadowFloats(graph, op) : 0});
   } else {
     OwnCall own = {OperatorCall(graph, op), {}, 0};
     Pack(graph, op, own);
-    own.scratch_floats = std::max(own.scratch_floats, own.call.scratch_floats);
+    own.scratch_floats =
+        std::max({own.scratch_floats, own.call.scratch_floats, TestFloats(graph, op, own)});
     calls_.emplace_back(std::move(own));
   }
   return static_cast<int>(calls_.size()) - 1;
@@ -123,32 +152,54 @@ void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
   PreparingKernels kernels = {own, pool_.threads()};
-  RunOperator(kernels, own.call, inputs, {&output, 1}, {0, 0}, nullptr);
+  RunOperator(kernels, own.call, inputs, {&output, 1}, Range{0, 0}, nullptr);
+}
+
+size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const {
+  if (!own.call.is_local || op.As<op::Conv>()) return 0;
+  const Shape& shape = graph.value(op.outputs[0]).shape;
+  return cpu::TestScratchFloats(static_cast<int>(shape[3]), static_cast<int>(shape[1]),
+                                pool_.threads());
 }
 
 size_t CpuBackend::ScratchFloats(int handle) const {
-  const auto* own = std::get_if<OwnCall>(&calls_[static_cast<size_t>(handle)]);
-  return own == nullptr ? 0 : own->scratch_floats;
+  return std::visit([](const auto& call) { return call.scratch_floats; },
+                    calls_[static_cast<size_t>(handle)]);
 }
 
 void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
-                     std::span<const TensorView> outputs, Range rows, float* scratch) {
+                     std::span<const TensorView> outputs, const ActivePixels& pixels,
+                     const ChangeTest* test, float* scratch) {
   auto& call = calls_[static_cast<size_t>(handle)];
-  if (const auto* torch_call = std::get_if<TorchCall>(&call)) {
-    torch_call->Run(inputs, outputs, rows);
+  if (const auto* libtorch = std::get_if<LibTorchCall>(&call)) {
+    if (!pixels.is_sparse || !libtorch->is_local) {
+      libtorch->call.Run(inputs, outputs, pixels.rows);
+      return;
+    }
+    RunOnShadow(outputs[0], pixels, test, scratch, [&](const TensorView& shadow, Range rows) {
+      libtorch->call.Run(inputs, {&shadow, 1}, rows);
+    });
     return;
   }
   auto& own = std::get<OwnCall>(call);
-  RunningKernels kernels = {own, pool_, scratch};
-  RunOperator(kernels, own.call, inputs, outputs, rows, scratch);
+  if (test == nullptr || own.call.op->As<op::Conv>()) {
+    RunningKernels kernels = {own, test, pool_, scratch};
+    RunOperator(kernels, own.call, inputs, outputs, pixels, scratch);
+    return;
+  }
+  cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, pool_, scratch,
+                   [&](const ActivePixels& part) {
+                     RunningKernels kernels = {own, nullptr, alone_, nullptr};
+                     RunOperator(kernels, own.call, inputs, outputs, part, nullptr);
+                   });
 }
 
 void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  cpu::Copy({/*in_logical_order=*/false, host, device}, pool_);
+  cpu::Copy({/*in_logical_order=*/false, host, device}, AllPixels(device), pool_);
 }
 
 void CpuBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  cpu::Copy({/*in_logical_order=*/false, device, host}, pool_);
+  cpu::Copy({/*in_logical_order=*/false, device, host}, AllPixels(host), pool_);
 }
 
 }  // namespace cacheinf

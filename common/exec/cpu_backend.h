@@ -34,13 +34,20 @@ class CpuBackend : public Backend {
   int Prepare(const Graph& graph, const Operator& op) override;
   size_t ScratchFloats(int handle) const override;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           Range rows, float* scratch) override;
+           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override;
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 
  private:
   struct PreparingKernels;
   struct RunningKernels;
+
+  // What LibTorch runs. A local operator then runs on a shadow (shadow.h) if not all is active.
+  struct LibTorchCall {
+    TorchCall call;
+    bool is_local;
+    size_t scratch_floats;
+  };
 
   // One of our own operators, with its weights packed where it has any.
   struct OwnCall {
@@ -50,10 +57,12 @@ class CpuBackend : public Backend {
   };
 
   void Pack(const Graph& graph, const Operator& op, OwnCall& own);
+  size_t TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const;
 
   CpuBackendOptions options_;
   ThreadPool pool_;
-  std::vector<std::variant<OwnCall, TorchCall>> calls_;
+  ThreadPool alone_{1};  // for operators that run in parts, each by one thread of the pool
+  std::vector<std::variant<OwnCall, LibTorchCall>> calls_;
 };
 
 }  // namespace cacheinf

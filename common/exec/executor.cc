@@ -92,7 +92,7 @@ struct Executor::State {
   void Run(const Step& step, Range rows) {
     if (step.handle == kNone || rows.empty()) return;
     backend->Run(step.handle, step.inputs, step.outputs, step.is_local ? rows : step.all_rows,
-                 scratch.get());
+                 /*test=*/nullptr, scratch.get());
   }
 
   // What is freed last is declared first: the backend must outlive the memory it gave.

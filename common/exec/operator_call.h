@@ -11,6 +11,7 @@
 
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 
 // From the model's operators to the calls of sparse_ops/ops.h, once for all families of kernels.
@@ -32,13 +33,14 @@ struct OperatorCall {
   std::vector<DetectionHead> heads;  // DecodeBoxes: all but the maps
 };
 
-// Calls the kernels that compute `rows` of the outputs (all of them, if the operator is not local).
-// `Kernels` has a member function for every function of reference/reference.h, with the same
-// arguments. Allocates nothing. Concat leaves alone what lies in its place already.
+// Calls the kernels that compute the active pixels of the outputs (all of them, if the operator is
+// not local). `Kernels` has a member function for every function of reference/reference.h, with the
+// same struct and, unless the operator is never local, the active pixels of args.output. Allocates
+// nothing. Concat leaves alone what lies in its place already.
 // REQUIRES: not op::Foreign.
 template <typename Kernels>
 void RunOperator(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, Range rows, float* scratch);
+                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch);
 
 // -------------------------------------------------------------------------------------------------
 
@@ -46,12 +48,12 @@ template <typename Kernels>
 class OperatorRunner {
  public:
   OperatorRunner(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, Range rows, float* scratch)
+                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch)
       : kernels_(kernels),
         call_(call),
         inputs_(inputs),
         output_(outputs.front()),
-        rows_(call.is_local ? rows : AllRowsOf(outputs.front())),
+        pixels_(pixels),
         scratch_(scratch) {}
 
   void operator()(const op::Conv& conv) {
@@ -66,7 +68,7 @@ class OperatorRunner {
     if (conv.has_slope) SetSlopes(args.activation, next);
     args.activation_before_residual = conv.activation_before_residual;
     args.output = AsImage(output_);
-    kernels_.Conv(args, rows_);
+    kernels_.Conv(args, Pixels());
   }
 
   void operator()(const op::Linear& linear) {
@@ -87,9 +89,9 @@ class OperatorRunner {
     args.shift = Parameter(2);
     if (!scale_shift.channel_order.empty()) args.channel_order = scale_shift.channel_order.data();
     args.activation.function = scale_shift.activation;
-    args.input = OwnRows(inputs_[0]);
-    args.output = OwnRows(output_);
-    kernels_.ScaleShift(args);
+    args.input = inputs_[0];
+    args.output = output_;
+    kernels_.ScaleShift(args, Pixels(args.output));
   }
 
   void operator()(const op::LayerNorm& norm) {
@@ -101,9 +103,9 @@ class OperatorRunner {
       args.scale = Parameter(1);
       args.shift = Parameter(2);
     }
-    args.input = OwnRows(inputs_[0]);
-    args.output = OwnRows(output_);
-    kernels_.LayerNorm(args);
+    args.input = inputs_[0];
+    args.output = output_;
+    kernels_.LayerNorm(args, Pixels(args.output));
   }
 
   void operator()(const op::GroupNorm& norm) {
@@ -123,26 +125,26 @@ class OperatorRunner {
     ActivationArgs args;
     args.activation.function = activation.function;
     if (activation.function.kind == Function::Kind::kPRelu) SetSlopes(args.activation, 1);
-    args.input = OwnRows(inputs_[0]);
-    args.output = OwnRows(output_);
-    kernels_.Activation(args);
+    args.input = inputs_[0];
+    args.output = output_;
+    kernels_.Activation(args, Pixels(args.output));
   }
 
   void operator()(const op::Binary& binary) {
     const BinaryArgs args = {binary.kind, binary.activation, inputs_[0], inputs_[1], output_};
-    kernels_.Binary(call_.is_local ? CutRows(args, rows_) : args);
+    kernels_.Binary(args, Pixels());
   }
 
   void operator()(const op::Concat& concat) {
-    int64_t begin = 0;
+    int begin = 0;
     for (const ConstTensorView& input : inputs_) {
-      const int64_t size = input.dims[concat.axis];
-      if (call_.is_local && concat.axis == 2) {
-        CopyMeetingRows(input, static_cast<int>(begin));
+      const int end = begin + static_cast<int>(input.dims[concat.axis]);
+      if (call_.is_local && concat.axis >= 2) {
+        CopyMeeting(input, concat.axis, {begin, end});
       } else {
-        Copy(OwnRows(input), OwnRows(SliceAxis(output_, concat.axis, begin, size)));
+        Copy(input, SliceAxis(output_, concat.axis, begin, end - begin));
       }
-      begin += size;
+      begin = end;
     }
   }
 
@@ -151,32 +153,32 @@ class OperatorRunner {
     for (int axis = 0; axis < input.rank; ++axis) {
       input = SliceAxis(input, axis, slice.starts[axis], slice.sizes[axis], slice.steps[axis]);
     }
-    Copy(OwnRows(input), OwnRows(output_));
+    Copy(input, output_);
   }
 
   void operator()(const op::Gather& gather) {
     const TensorView output = gather.scalar ? InsertAxis(output_, gather.axis) : output_;
-    kernels_.Gather({gather.axis, gather.indices.data(), OwnRows(inputs_[0]), OwnRows(output)});
+    kernels_.Gather({gather.axis, gather.indices.data(), inputs_[0], output}, Pixels(output));
   }
 
   void operator()(const op::Pool& pool) {
-    kernels_.Pool({pool.spec, AsImage(inputs_[0]), AsImage(output_)}, rows_);
+    kernels_.Pool({pool.spec, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
   }
 
   void operator()(const op::AdaptivePool& pool) {
-    kernels_.AdaptivePool({pool.kind, AsImage(inputs_[0]), AsImage(output_)}, rows_);
+    kernels_.AdaptivePool({pool.kind, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
   }
 
   void operator()(const op::Resize& resize) {
-    kernels_.Resize({resize.spec, AsImage(inputs_[0]), AsImage(output_)}, rows_);
+    kernels_.Resize({resize.spec, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
   }
 
   void operator()(const op::DepthToSpace& shuffle) {
-    kernels_.DepthToSpace(Blocks(shuffle.block, shuffle.order), rows_);
+    kernels_.DepthToSpace(Blocks(shuffle.block, shuffle.order), Pixels());
   }
 
   void operator()(const op::SpaceToDepth& shuffle) {
-    kernels_.SpaceToDepth(Blocks(shuffle.block, shuffle.order), rows_);
+    kernels_.SpaceToDepth(Blocks(shuffle.block, shuffle.order), Pixels());
   }
 
   void operator()(const op::Pad& pad) {
@@ -186,32 +188,30 @@ class OperatorRunner {
     std::copy(pad.begins.begin(), pad.begins.end(), args.begins.begin());
     args.input = inputs_[0];
     args.output = output_;
-    kernels_.Pad(call_.is_local ? CutRows(args, rows_) : args);
+    kernels_.Pad(args, Pixels());
   }
 
   void operator()(const op::Reshape&) {
     if (call_.is_local) {
-      Copy(OwnRows(inputs_[0]), OwnRows(output_));
+      Copy(inputs_[0], output_);
     } else {
-      kernels_.Copy({/*in_logical_order=*/true, inputs_[0], output_});
+      kernels_.Copy({/*in_logical_order=*/true, inputs_[0], output_}, Pixels());
     }
   }
 
   void operator()(const op::Permute& permute) {
-    Copy(OwnRows(PermuteAxes(inputs_[0], permute.order.data())), OwnRows(output_));
+    Copy(PermuteAxes(inputs_[0], permute.order.data()), output_);
   }
 
-  void operator()(const op::Expand&) {
-    Copy(OwnRows(BroadcastTo(inputs_[0], output_)), OwnRows(output_));
-  }
+  void operator()(const op::Expand&) { Copy(BroadcastTo(inputs_[0], output_), output_); }
 
   void operator()(const op::Softmax& softmax) {
-    kernels_.Softmax({softmax.axis, softmax.logarithm, OwnRows(inputs_[0]), OwnRows(output_)});
+    kernels_.Softmax({softmax.axis, softmax.logarithm, inputs_[0], output_}, Pixels());
   }
 
   void operator()(const op::ArgMax& arg_max) {
     const TensorView output = arg_max.keep_dimension ? output_ : InsertAxis(output_, arg_max.axis);
-    kernels_.ArgMax({arg_max.axis, OwnRows(inputs_[0]), OwnRows(output)});
+    kernels_.ArgMax({arg_max.axis, inputs_[0], output}, Pixels(output));
   }
 
   void operator()(const op::Reduce& reduce) {
@@ -222,9 +222,9 @@ class OperatorRunner {
     for (int axis = 0; axis < inputs_[0].rank && !reduce.keep_dimensions; ++axis) {
       if (args.reduced[axis]) output = InsertAxis(output, axis);
     }
-    args.input = OwnRows(inputs_[0]);
-    args.output = OwnRows(output);
-    kernels_.Reduce(args);
+    args.input = inputs_[0];
+    args.output = output;
+    kernels_.Reduce(args, Pixels(args.output));
   }
 
   void operator()(const op::DecodeBoxes& decode) {
@@ -254,27 +254,37 @@ class OperatorRunner {
   }
 
  private:
-  static Range AllRowsOf(const TensorView& output) {
-    return {0, output.rank == 4 ? static_cast<int>(output.dims[2]) : 1};
+  // Those of a view of the output to compute.
+  ActivePixels Pixels(const TensorView& output) const {
+    return call_.is_local ? pixels_ : ActivePixels(AllPixels(output));
   }
-
-  // The part of a map, whose rows are those of the output, that this call is about.
-  template <typename T>
-  BasicTensorView<T> OwnRows(const BasicTensorView<T>& view) const {
-    return call_.is_local ? CutRows(view, rows_) : view;
-  }
+  ActivePixels Pixels() const { return Pixels(output_); }
 
   void Copy(const ConstTensorView& from, const TensorView& to) {
-    const bool lies_there = from.data == to.data && from.strides == to.strides;
-    if (!lies_there) kernels_.Copy({/*in_logical_order=*/false, from, to});
+    CopyUnlessThere(from, to, Pixels(to));
   }
 
-  // `input` fills the output's rows from `begin` on.
-  void CopyMeetingRows(const ConstTensorView& input, int begin) {
-    const Range meeting = {std::max(rows_.begin, begin),
-                           std::min(rows_.end, begin + static_cast<int>(input.dims[2]))};
-    if (meeting.empty()) return;
-    Copy(CutRows(input, {meeting.begin - begin, meeting.end - begin}), CutRows(output_, meeting));
+  void CopyUnlessThere(const ConstTensorView& from, const TensorView& to,
+                       const ActivePixels& pixels) {
+    const bool lies_there = from.data == to.data && from.strides == to.strides;
+    if (!lies_there) kernels_.Copy({/*in_logical_order=*/false, from, to}, pixels);
+  }
+
+  // `input` fills these rows (axis 2) or columns of the output.
+  void CopyMeeting(const ConstTensorView& input, int axis, Range filled) {
+    const auto copy = [&](Range rows, Range columns) {
+      Range& along = axis == 2 ? rows : columns;
+      along = {std::max(along.begin, filled.begin), std::min(along.end, filled.end)};
+      if (along.empty()) return;
+      const TensorView to = CutPixels(output_, rows, columns);
+      along = {along.begin - filled.begin, along.end - filled.begin};
+      CopyUnlessThere(CutPixels(input, rows, columns), to, AllPixels(to));
+    };
+    if (!pixels_.is_sparse) return copy(pixels_.rows, {0, static_cast<int>(output_.dims[3])});
+    for (int i = 0; i < pixels_.run_count; ++i) {
+      const PixelRun& run = pixels_.runs[i];
+      copy({run.row, run.row + 1}, {run.begin, run.end});
+    }
   }
 
   const float* Parameter(size_t input) const {
@@ -298,14 +308,14 @@ class OperatorRunner {
   OperatorCall& call_;
   std::span<const ConstTensorView> inputs_;
   TensorView output_;
-  Range rows_;
+  ActivePixels pixels_;
   float* scratch_;
 };
 
 template <typename Kernels>
 void RunOperator(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, Range rows, float* scratch) {
-  std::visit(OperatorRunner<Kernels>(kernels, call, inputs, outputs, rows, scratch),
+                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch) {
+  std::visit(OperatorRunner<Kernels>(kernels, call, inputs, outputs, pixels, scratch),
              call.op->attributes);
 }
 

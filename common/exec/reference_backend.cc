@@ -1,32 +1,64 @@
 #include "common/exec/reference_backend.h"
 
+#include "common/exec/shadow.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
 namespace {
 
 struct ReferenceKernels {
-  void Conv(const ConvArgs& args, Range rows) { reference::Conv(args, rows); }
-  void Pool(const PoolArgs& args, Range rows) { reference::Pool(args, rows); }
-  void AdaptivePool(const AdaptivePoolArgs& args, Range rows) {
-    reference::AdaptivePool(args, rows);
+  void Conv(const ConvArgs& args, const ActivePixels& pixels) {
+    reference::Conv(args, pixels.rows);
   }
-  void Resize(const ResizeArgs& args, Range rows) { reference::Resize(args, rows); }
-  void DepthToSpace(const BlockArgs& args, Range rows) { reference::DepthToSpace(args, rows); }
-  void SpaceToDepth(const BlockArgs& args, Range rows) { reference::SpaceToDepth(args, rows); }
-  void Activation(const ActivationArgs& args) { reference::Activation(args); }
-  void ScaleShift(const ScaleShiftArgs& args) { reference::ScaleShift(args); }
-  void Binary(const BinaryArgs& args) { reference::Binary(args); }
-  void Copy(const CopyArgs& args) { reference::Copy(args); }
-  void Gather(const GatherArgs& args) { reference::Gather(args); }
-  void Pad(const PadArgs& args) { reference::Pad(args); }
+  void Pool(const PoolArgs& args, const ActivePixels& pixels) {
+    reference::Pool(args, pixels.rows);
+  }
+  void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels) {
+    reference::AdaptivePool(args, pixels.rows);
+  }
+  void Resize(const ResizeArgs& args, const ActivePixels& pixels) {
+    reference::Resize(args, pixels.rows);
+  }
+  void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels) {
+    reference::DepthToSpace(args, pixels.rows);
+  }
+  void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels) {
+    reference::SpaceToDepth(args, pixels.rows);
+  }
+  void Activation(const ActivationArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Activation, args, pixels);
+  }
+  void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::ScaleShift, args, pixels);
+  }
+  void Binary(const BinaryArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Binary, args, pixels);
+  }
+  void Copy(const CopyArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Copy, args, pixels);
+  }
+  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Gather, args, pixels);
+  }
+  void Pad(const PadArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Pad, args, pixels);
+  }
+  void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::LayerNorm, args, pixels);
+  }
+  void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Softmax, args, pixels);
+  }
+  void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::ArgMax, args, pixels);
+  }
+  void Reduce(const ReduceArgs& args, const ActivePixels& pixels) {
+    reference::OnPixels(reference::Reduce, args, pixels);
+  }
   void Linear(const LinearArgs& args) { reference::Linear(args); }
   void MatMul(const MatMulArgs& args) { reference::MatMul(args); }
-  void LayerNorm(const LayerNormArgs& args) { reference::LayerNorm(args); }
   void GroupNorm(const GroupNormArgs& args) { reference::GroupNorm(args); }
-  void Softmax(const SoftmaxArgs& args) { reference::Softmax(args); }
-  void ArgMax(const ArgMaxArgs& args) { reference::ArgMax(args); }
-  void Reduce(const ReduceArgs& args) { reference::Reduce(args); }
   void DecodeBoxes(const DecodeBoxesArgs& args) { reference::DecodeBoxes(args); }
   void NonMaxSuppression(const NonMaxSuppressionArgs& args) { reference::NonMaxSuppression(args); }
 };
@@ -44,17 +76,26 @@ int ReferenceBackend::Prepare(const Graph& graph, const Operator& op) {
 
 size_t ReferenceBackend::ScratchFloats(int handle) const {
   const auto* call = std::get_if<OperatorCall>(&calls_[handle]);
-  return call == nullptr ? 0 : call->scratch_floats;
+  if (call == nullptr) return 0;
+  return call->is_local ? ShadowFloats(*call->graph, *call->op) : call->scratch_floats;
 }
 
 void ReferenceBackend::Run(int handle, std::span<const ConstTensorView> inputs,
-                           std::span<const TensorView> outputs, Range rows, float* scratch) {
+                           std::span<const TensorView> outputs, const ActivePixels& pixels,
+                           const ChangeTest* test, float* scratch) {
   if (const auto* torch_call = std::get_if<TorchCall>(&calls_[handle])) {
-    torch_call->Run(inputs, outputs, rows);
-  } else {
-    ReferenceKernels kernels;
-    RunOperator(kernels, std::get<OperatorCall>(calls_[handle]), inputs, outputs, rows, scratch);
+    torch_call->Run(inputs, outputs, pixels.rows);
+    return;
   }
+  auto& call = std::get<OperatorCall>(calls_[handle]);
+  ReferenceKernels kernels;
+  if (!pixels.is_sparse || !call.is_local) {
+    RunOperator(kernels, call, inputs, outputs, pixels, scratch);
+    return;
+  }
+  RunOnShadow(outputs[0], pixels, test, scratch, [&](const TensorView& shadow, Range rows) {
+    RunOperator(kernels, call, inputs, {&shadow, 1}, rows, nullptr);
+  });
 }
 
 void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {

@@ -20,7 +20,7 @@ class ReferenceBackend : public Backend {
   int Prepare(const Graph& graph, const Operator& op) override;
   size_t ScratchFloats(int handle) const override;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           Range rows, float* scratch) override;
+           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override;
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 

@@ -5,6 +5,7 @@
 #include "sparse_ops/cpu/row_kernels.h"
 #include "sparse_ops/cpu/runs.h"
 #include "sparse_ops/cpu/window_kernels.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -15,12 +16,13 @@ bool IsContiguousAlong(const ConstTensorView& view, int axis) {
   return view.strides[axis] == 1 || view.dims[axis] == 1;
 }
 
-// Calls fn(in, out) with the addresses of index 0 along `axis`, for every index of the others.
+// Calls fn(in, out) with the addresses of index 0 along `axis`, for every index of the others that
+// is active.
 template <typename Fn>
 void ForEachAcross(const ConstTensorView& input, const TensorView& output, int axis,
-                   ThreadPool& pool, const Fn& fn) {
+                   const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
   const auto dims = SliceAxis(input, axis, 0, 1).dims;
-  const Runs<2> runs(input.rank, dims, {output.strides.data(), input.strides.data()});
+  const Runs<2> runs(pixels, input.rank, dims, {output.strides.data(), input.strides.data()});
   const int64_t out_step = runs.inner_stride(0);
   const int64_t in_step = runs.inner_stride(1);
   runs.ForEach(
@@ -170,14 +172,14 @@ void ReducePicture(const ReduceArgs& args, ThreadPool& pool) {
 
 }  // namespace
 
-void LayerNorm(const LayerNormArgs& args, ThreadPool& pool) {
+void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const int axis = args.first_axis;
   const bool is_row = args.axis_count == 1 && IsContiguousAlong(args.input, axis) &&
                       IsContiguousAlong(args.output, axis);
-  if (!is_row) return reference::LayerNorm(args);
+  if (!is_row) return reference::OnPixels(reference::LayerNorm, args, pixels);
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[axis];
-  ForEachAcross(args.input, args.output, axis, pool, [&](const float* in, float* out) {
+  ForEachAcross(args.input, args.output, axis, pixels, pool, [&](const float* in, float* out) {
     kernels.layer_norm(in, count, args.epsilon, args.scale, args.shift, out);
   });
 }
@@ -199,27 +201,28 @@ void GroupNorm(const GroupNormArgs& args, ThreadPool& pool) {
   });
 }
 
-void Softmax(const SoftmaxArgs& args, ThreadPool& pool) {
+void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   if (!IsContiguousAlong(args.input, args.axis) || !IsContiguousAlong(args.output, args.axis)) {
-    return reference::Softmax(args);
+    return reference::OnPixels(reference::Softmax, args, pixels);
   }
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[args.axis];
   const auto softmax = args.logarithm ? kernels.log_softmax : kernels.softmax;
-  ForEachAcross(args.input, args.output, args.axis, pool,
+  ForEachAcross(args.input, args.output, args.axis, pixels, pool,
                 [&](const float* in, float* out) { softmax(in, count, out); });
 }
 
-void ArgMax(const ArgMaxArgs& args, ThreadPool& pool) {
-  if (!IsContiguousAlong(args.input, args.axis)) return reference::ArgMax(args);
+void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  if (!IsContiguousAlong(args.input, args.axis))
+    return reference::OnPixels(reference::ArgMax, args, pixels);
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[args.axis];
-  ForEachAcross(args.input, args.output, args.axis, pool, [&](const float* in, float* out) {
+  ForEachAcross(args.input, args.output, args.axis, pixels, pool, [&](const float* in, float* out) {
     *out = static_cast<float>(kernels.arg_max(in, count));
   });
 }
 
-void Reduce(const ReduceArgs& args, ThreadPool& pool) {
+void Reduce(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   int reduced_axes = 0;
   int axis = 0;
   for (int i = 0; i < args.input.rank; ++i) {
@@ -231,14 +234,15 @@ void Reduce(const ReduceArgs& args, ThreadPool& pool) {
                           IsMapWithChannelsTogether(args.output) && reduced_axes == 2 &&
                           args.reduced[2] && args.reduced[3];
   if (is_picture) return ReducePicture(args, pool);
-  if (reduced_axes != 1 || !IsContiguousAlong(args.input, axis)) return reference::Reduce(args);
+  if (reduced_axes != 1 || !IsContiguousAlong(args.input, axis))
+    return reference::OnPixels(reference::Reduce, args, pixels);
 
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[axis];
   const auto reduce = args.kind == ReduceKind::kMax   ? kernels.maximum
                       : args.kind == ReduceKind::kMin ? kernels.minimum
                                                       : kernels.sum;
-  ForEachAcross(args.input, args.output, axis, pool, [&](const float* in, float* out) {
+  ForEachAcross(args.input, args.output, axis, pixels, pool, [&](const float* in, float* out) {
     const float value = reduce(in, count);
     *out = args.kind == ReduceKind::kMean ? value / static_cast<float>(count) : value;
   });

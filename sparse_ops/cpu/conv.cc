@@ -3,18 +3,26 @@
 #include <algorithm>
 
 #include "sparse_ops/cpu/active_runs.h"
+#include "sparse_ops/cpu/change_test.h"
 
 namespace cacheinf {
 namespace cpu {
 namespace {
 
-// While the weights stay in the second-level cache, a list of pixels is taken through all output
-// channels before the next; larger ones are read once for all pixels.
+// While the weights stay in the second-level cache, a list of pixels is taken
+// through all output channels before the next; larger ones are read once for
+// all pixels.
 constexpr size_t kCachedWeightBytes = 512 * 1024;
 
 // Below so many multiply-adds waking a second thread costs more than it brings.
 constexpr int64_t kParallelWork = 100'000;
 constexpr int kItemsPerThread = 4;
+
+// One thread computes so many pixels before it compares them with the stored ones; more where
+// weights would be read anew for every few of them.
+constexpr int kPixelsOnStage = 4 * kListPixels;
+constexpr int kPixelsOnStageOfLargeWeights = 10 * kListPixels;
+constexpr size_t kStageGrain = 16;  // floats; keeps every pixel on the stage aligned
 
 int DivideUp(int a, int b) { return (a + b - 1) / b; }
 
@@ -31,8 +39,9 @@ Range Part(int size, int grain, int index, int parts) {
   return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(end, size))};
 }
 
-// The tap of one axis that kernel index k is for output index `phase`, as an offset from the input
-// index that phase + 0 steps stands at; false if there is none.
+// The tap of one axis that kernel index k is for output index `phase`, as an
+// offset from the input index that phase + 0 steps stands at; false if there is
+// none.
 bool FindTap(const WindowAxis& axis, bool transposed, int phase, int k, int* tap) {
   if (!transposed) {
     *tap = k * axis.dilation - axis.pad_begin;
@@ -65,9 +74,16 @@ struct Conv::Frame {
   ActiveRuns runs;
 };
 
+// In the output; or on a stage, where pixels stand by their numbers.
+struct Conv::Place {
+  float* stage = nullptr;
+  int first_number = 0;
+};
+
 struct Conv::WorkItem {
   const Phase* phase;
-  Range pixels;  // by the numbers of Frame::runs; those of other phases among them are passed over
+  Range pixels;  // by the numbers of Frame::runs; those of other phases among
+                 // them are passed over
   Range blocks;
 };
 
@@ -210,70 +226,157 @@ void Conv::PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_ta
       phase.weights.data(), bias_.data(), slopes_.data(), channels, padded, epilogue_};
 }
 
-size_t Conv::ScratchFloats(int threads) const {
+int Conv::BlockCount() const {
+  return is_depthwise_ ? 1 : static_cast<int>(phases_[0].blocks.size());
+}
+
+int Conv::PixelsOnStage() const {
+  return phases_[0].weights_stay_cached ? kPixelsOnStage : kPixelsOnStageOfLargeWeights;
+}
+
+size_t Conv::FloatsOnStage() const {
+  return (static_cast<size_t>(out_channels_) + kStageGrain - 1) / kStageGrain * kStageGrain;
+}
+
+size_t Conv::TapFloats() const {
   size_t taps = 0;
   for (const Phase& phase : phases_) taps = std::max(taps, phase.taps.size());
-  const size_t pointers = taps * kListPixels * static_cast<size_t>(threads);
-  return pointers * sizeof(float*) / sizeof(float);
+  return taps * kListPixels * sizeof(float*) / sizeof(float);
+}
+
+size_t Conv::ScratchFloats(int threads) const { return TapFloats() * static_cast<size_t>(threads); }
+
+size_t Conv::ScratchFloatsWithTest(int threads) const {
+  const size_t stage = static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
+  return ScratchFloats(threads) + stage * static_cast<size_t>(threads);
+}
+
+Conv::Shares Conv::SharesOf(int pixels, int threads) const {
+  const int pixels_of_phase = DivideUp(pixels, static_cast<int>(phases_.size()));
+  const int blocks = BlockCount();
+  const int64_t work = int64_t{pixels_of_phase} * static_cast<int64_t>(phases_[0].taps.size()) *
+                       out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
+  const int wanted = threads == 1 || work < kParallelWork ? 1 : threads * kItemsPerThread;
+  const int lists = DivideUp(pixels_of_phase, kListPixels);
+  if (!phases_[0].weights_stay_cached) {
+    const int block_parts = std::min(blocks, wanted);
+    return {std::min(lists, DivideUp(wanted, block_parts)), block_parts};
+  }
+  const int pixel_parts = std::min(wanted, lists);
+  return {pixel_parts, std::min(blocks, DivideUp(wanted, std::max(pixel_parts, 1)))};
 }
 
 void Conv::Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
-               const ActivePixels& pixels, ThreadPool& pool, float* scratch) const {
+               const ActivePixels& pixels, const ChangeTest* test, ThreadPool& pool,
+               float* scratch) const {
   const Frame frame = {input, residual, output, ActiveRuns(pixels, output.batch, output.width)};
-  const int phases = static_cast<int>(phases_.size());
-  const int blocks = is_depthwise_ ? 1 : static_cast<int>(phases_[0].blocks.size());
-  const int pixels_of_phase = DivideUp(frame.runs.count(), phases);
-  const int64_t work = int64_t{pixels_of_phase} * static_cast<int64_t>(phases_[0].taps.size()) *
-                       out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
-  const int wanted =
-      pool.threads() == 1 || work < kParallelWork ? 1 : pool.threads() * kItemsPerThread;
-  const int lists = DivideUp(pixels_of_phase, kListPixels);
-  int pixel_parts = std::min(wanted, lists);
-  int block_parts = std::min(blocks, DivideUp(wanted, std::max(pixel_parts, 1)));
-  if (!phases_[0].weights_stay_cached) {
-    block_parts = std::min(blocks, wanted);
-    pixel_parts = std::min(lists, DivideUp(wanted, block_parts));
+  if (test == nullptr) {
+    RunShared(frame, {0, frame.runs.count()}, Place(), pool, scratch);
+  } else {
+    RunTested(frame, *test, pool, scratch, scratch + ScratchFloats(pool.threads()));
   }
-  const int parts = pixel_parts * block_parts;
+}
 
-  const size_t scratch_per_thread = ScratchFloats(1);
+void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
+                     float* taps) const {
+  const Shares shares = SharesOf(pixels.size(), pool.threads());
+  const int parts = shares.pixels * shares.blocks;
+  const int phases = static_cast<int>(phases_.size());
+  const int grain = kListPixels * phases;
   pool.ParallelFor(parts * phases, [&](int index, int thread) {
     const int part = index % parts;
-    const WorkItem item = {
-        &phases_[static_cast<size_t>(index / parts)],
-        Part(frame.runs.count(), kListPixels * phases, part % pixel_parts, pixel_parts),
-        Part(blocks, 1, part / pixel_parts, block_parts)};
-    RunItem(frame, item,
-            reinterpret_cast<const float**>(scratch +
-                                            static_cast<size_t>(thread) * scratch_per_thread));
+    const Range part_pixels = Part(pixels.size(), grain, part % shares.pixels, shares.pixels);
+    const WorkItem item = {&phases_[static_cast<size_t>(index / parts)],
+                           {pixels.begin + part_pixels.begin, pixels.begin + part_pixels.end},
+                           Part(BlockCount(), 1, part / shares.pixels, shares.blocks)};
+    RunItem(frame, item, place,
+            reinterpret_cast<const float**>(taps + static_cast<size_t>(thread) * TapFloats()));
   });
 }
 
-void Conv::RunItem(const Frame& frame, const WorkItem& item, const float** taps) const {
+void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
+                     float* stage) const {
+  const PixelTest pixel_test(test, out_channels_);
+  const size_t stride = FloatsOnStage();
+  const auto store = [&](Range pixels, const Place& place) {
+    frame.runs.ForEachPixelIn(pixels, [&](int image, int y, int x, int number) {
+      pixel_test.StoreIfChanged(
+          place.stage + static_cast<size_t>(number - place.first_number) * stride,
+          frame.output.Pixel(image, y, x), number);
+    });
+  };
+  const auto first_of = [](Range pixels, int count) {
+    return Range{pixels.begin, std::min(pixels.end, pixels.begin + count)};
+  };
+  const Range all = {0, frame.runs.count()};
+  const Shares shares = SharesOf(all.size(), pool.threads());
+
+  if (shares.blocks == 1 && phases_[0].weights_stay_cached) {
+    // Every thread has a stage of its own.
+    const Range blocks = {0, BlockCount()};
+    const size_t stage_floats = static_cast<size_t>(PixelsOnStage()) * stride;
+    pool.ParallelFor(shares.pixels, [&](int part, int thread) {
+      float* const own_stage = stage + static_cast<size_t>(thread) * stage_floats;
+      const auto own_taps =
+          reinterpret_cast<const float**>(taps + static_cast<size_t>(thread) * TapFloats());
+      Range left = Part(all.size(), PixelsOnStage(), part, shares.pixels);
+      for (; !left.empty(); left.begin += PixelsOnStage()) {
+        const Range pixels = first_of(left, PixelsOnStage());
+        const Place place = {own_stage, pixels.begin};
+        for (const Phase& phase : phases_) {
+          RunItem(frame, {&phase, pixels, blocks}, place, own_taps);
+        }
+        store(pixels, place);
+      }
+    });
+    return;
+  }
+
+  // All threads share one, so that they may share out the weights.
+  const int pixels_on_stage = PixelsOnStage() * pool.threads();
+  for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
+    const Range pixels = first_of(left, pixels_on_stage);
+    const Place place = {stage, pixels.begin};
+    RunShared(frame, pixels, place, pool, taps);
+    pool.ParallelFor(pool.threads(), [&](int part, int) {
+      const Range part_pixels = Part(pixels.size(), 1, part, pool.threads());
+      store({pixels.begin + part_pixels.begin, pixels.begin + part_pixels.end}, place);
+    });
+  }
+}
+
+void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
+                   const float** taps) const {
   const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
   List list;
   list.inputs = taps;
   for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
     const WorkItem part = {item.phase, item.pixels, {block, block + blocks_at_once}};
-    frame.runs.ForEachIn(item.pixels, [&](int image, const PixelRun& run, int) {
-      AddRun(frame, part, image, run, list);
+    frame.runs.ForEachIn(item.pixels, [&](int image, const PixelRun& run, int number) {
+      AddRun(frame, part, place, image, run, number, list);
     });
     RunList(frame, part, list);
   }
 }
 
-void Conv::AddRun(const Frame& frame, const WorkItem& item, int image, const PixelRun& run,
-                  List& list) const {
+void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
+                  const PixelRun& run, int number, List& list) const {
   const Phase& phase = *item.phase;
   if (run.row % step_rows_ != phase.first_row) return;
   const int anchor_row = run.row / step_rows_ * in_step_rows_;
+  float* first_output = frame.output.Pixel(image, run.row, run.begin);
+  int64_t stride = frame.output.pixel_stride;
+  if (place.stage != nullptr) {
+    stride = static_cast<int64_t>(FloatsOnStage());
+    first_output = place.stage + (number - place.first_number) * stride;
+  }
   const int end = StepsBelow(run.end, phase.first_column, step_columns_);
   for (int i = StepsBelow(run.begin, phase.first_column, step_columns_); i < end;) {
     const int added = std::min(end - i, kListPixels - list.count);
     for (const int full = list.count + added; list.count < full; ++list.count, ++i) {
       const int column = phase.first_column + i * step_columns_;
       list.anchors[list.count] = {image, anchor_row, i * in_step_columns_};
-      list.outputs[list.count] = frame.output.Pixel(image, run.row, column);
+      list.outputs[list.count] = first_output + (column - run.begin) * stride;
       if (frame.residual.data != nullptr) {
         list.residuals[list.count] = frame.residual.Pixel(image, run.row, column);
       }
@@ -298,7 +401,8 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
 
 void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
                     int count, const float** inputs) const {
-  // Addresses, not pointers: those of a border pixel may lie outside the picture.
+  // Addresses, not pointers: those of a border pixel may lie outside the
+  // picture.
   uintptr_t centres[kListPixels];
   int border[kListPixels];
   int border_count = 0;

@@ -14,28 +14,35 @@
 namespace cacheinf {
 namespace cpu {
 
-// A convolution with its weights laid out for this machine's kernels: see ConvArgs for what it
-// computes. Output pixels are handed to the kernels as lists, in which dense rows are one case.
+// A convolution with its weights laid out for this machine's kernels: see
+// ConvArgs for what it computes. Output pixels are handed to the kernels as
+// lists, in which dense rows are one case.
 class Conv {
  public:
-  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
-  // the channels of the input and output views, whose data may be null. Refers to none of it later.
+  // Takes from `args` what does not change between frames: spec, weights, bias,
+  // activation, and the channels of the input and output views, whose data may
+  // be null. Refers to none of it later.
   explicit Conv(const ConvArgs& args);
 
   size_t ScratchFloats(int threads) const;
+  size_t ScratchFloatsWithTest(int threads) const;
 
-  // The active pixels of the output. `residual` has null data if there is none.
+  // The active pixels of the output, those that change if there is a test (it
+  // may be null). `residual` has null data if there is none; with a test it
+  // must not be the output's memory, which holds the old values.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
-           const ActivePixels& pixels, ThreadPool& pool, float* scratch) const;
+           const ActivePixels& pixels, const ChangeTest* test, ThreadPool& pool,
+           float* scratch) const;
 
  private:
   struct Tap {
     int row;
     int column;
   };
-  // Output pixels (first_row + i step, first_column + j step) whose taps are those around the input
-  // pixel (i in_step, j in_step), steps being apart for rows and columns. A plain convolution has
-  // one phase, of step 1; a transposed one has stride × stride, of in_step 1.
+  // Output pixels (first_row + i step, first_column + j step) whose taps are
+  // those around the input pixel (i in_step, j in_step), steps being apart for
+  // rows and columns. A plain convolution has one phase, of step 1; a
+  // transposed one has stride × stride, of in_step 1.
   struct Phase {
     int first_row = 0;
     int first_column = 0;
@@ -53,19 +60,42 @@ class Conv {
     int column;
   };
   struct Frame;     // the views of one Run
+  struct Place;     // where new values are written
   struct WorkItem;  // some pixels of a phase by some of its blocks
   struct List;
+  struct Shares {
+    int pixels;
+    int blocks;
+  };
 
   void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
-  void RunItem(const Frame& frame, const WorkItem& item, const float** taps) const;
-  // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
-  void AddRun(const Frame& frame, const WorkItem& item, int image, const PixelRun& run,
-              List& list) const;
+  // Into how many parts to cut so many pixels and the blocks, that every thread
+  // gets enough.
+  Shares SharesOf(int pixels, int threads) const;
+  int BlockCount() const;
+  int PixelsOnStage() const;     // of one thread
+  size_t FloatsOnStage() const;  // of one pixel
+  size_t TapFloats() const;      // of one thread: scratch memory for the pointers of a list
+
+  // All threads together, pixels with these numbers.
+  void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
+                 float* taps) const;
+  // The same to the scratch memory at `stage` and from there, if they change,
+  // to the output.
+  void RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
+                 float* stage) const;
+  void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
+               const float** taps) const;
+  // Adds those pixels of a run that are of the item's phase, and runs each list
+  // that is full.
+  void AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
+              const PixelRun& run, int number, List& list) const;
   // Hands what the list holds to the kernels, and empties it.
   void RunList(const Frame& frame, const WorkItem& item, List& list) const;
-  // The input pixel under each tap of the `count` pixels whose taps lie around `anchors`.
+  // The input pixel under each tap of the `count` pixels whose taps lie around
+  // `anchors`.
   void FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
                 int count, const float** inputs) const;
 

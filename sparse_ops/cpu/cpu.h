@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
@@ -17,24 +18,24 @@
 namespace cacheinf {
 namespace cpu {
 
-void Pool(const PoolArgs& args, Range rows, ThreadPool& pool);
-void AdaptivePool(const AdaptivePoolArgs& args, Range rows, ThreadPool& pool);
-void Resize(const ResizeArgs& args, Range rows, ThreadPool& pool);
-void DepthToSpace(const BlockArgs& args, Range rows, ThreadPool& pool);
-void SpaceToDepth(const BlockArgs& args, Range rows, ThreadPool& pool);
+void Pool(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
-void Activation(const ActivationArgs& args, ThreadPool& pool);
-void ScaleShift(const ScaleShiftArgs& args, ThreadPool& pool);
-void Binary(const BinaryArgs& args, ThreadPool& pool);
+void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
-void Copy(const CopyArgs& args, ThreadPool& pool);
-void Pad(const PadArgs& args, ThreadPool& pool);
+void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
-void LayerNorm(const LayerNormArgs& args, ThreadPool& pool);
+void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 void GroupNorm(const GroupNormArgs& args, ThreadPool& pool);
-void Softmax(const SoftmaxArgs& args, ThreadPool& pool);
-void ArgMax(const ArgMaxArgs& args, ThreadPool& pool);
-void Reduce(const ReduceArgs& args, ThreadPool& pool);
+void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Reduce(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
 }  // namespace cpu
 }  // namespace cacheinf

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 
+#include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/cpu/runs.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -39,9 +41,9 @@ class Pattern {
 
 constexpr int kFewChannels = 16;
 
-// Rows of a map with few channels that lie end to end.
+// A map with few channels, whose pixels lie end to end.
 // REQUIRES: args.channel_order is null or the output is not the input.
-void ScaleShiftPixels(const ScaleShiftArgs& args, ThreadPool& pool) {
+void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const ScaleShiftKernel scale_shift = ChooseScaleShift();
   const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
   const ConstImageView input = AsImage(args.input);
@@ -49,20 +51,19 @@ void ScaleShiftPixels(const ScaleShiftArgs& args, ThreadPool& pool) {
   const int channels = output.channels;
   const Pattern scale(args.scale, channels);
   const Pattern shift(args.shift, channels);
-  pool.ParallelFor(output.batch * output.height, [&](int index, int) {
-    const int n = index / output.height;
-    const int y = index % output.height;
-    float* out = output.Pixel(n, y, 0);
-    const float* in = input.Pixel(n, y, 0);
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEach(pool, channels, [&](int n, const PixelRun& run) {
+    float* out = output.Pixel(n, run.row, run.begin);
+    const float* in = input.Pixel(n, run.row, run.begin);
+    const int columns = run.end - run.begin;
     if (args.channel_order != nullptr) {
-      for (int x = 0; x < output.width; ++x) {
-        for (int c = 0; c < channels; ++c) {
-          out[x * channels + c] = input.Pixel(n, y, x)[args.channel_order[c]];
-        }
+      for (int x = 0; x < columns; ++x) {
+        const float* pixel = in + x * input.pixel_stride;
+        for (int c = 0; c < channels; ++c) out[x * channels + c] = pixel[args.channel_order[c]];
       }
       in = out;
     }
-    const int count = output.width * channels;
+    const int count = columns * channels;
     for (int i = 0; i < count; i += scale.length()) {
       scale_shift(scale.data(), shift.data(), in + i, out + i, std::min(scale.length(), count - i));
     }
@@ -81,13 +82,14 @@ bool AreRowsOfFewChannels(const ScaleShiftArgs& args) {
 
 }  // namespace
 
-void Activation(const ActivationArgs& args, ThreadPool& pool) {
+void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const bool by_channel = args.activation.slopes != nullptr && !args.activation.one_slope;
   const auto slope_strides = ChannelStrides(!by_channel);
-  const Runs<3> runs(out.rank, out.dims,
+  const Runs<3> runs(pixels, out.rank, out.dims,
                      {out.strides.data(), args.input.strides.data(), slope_strides.data()});
-  if (runs.inner_stride(0) != 1 || runs.inner_stride(1) != 1) return reference::Activation(args);
+  if (runs.inner_stride(0) != 1 || runs.inner_stride(1) != 1)
+    return reference::OnPixels(reference::Activation, args, pixels);
 
   Function function = args.activation.function;
   if (by_channel && runs.inner_stride(2) == 1) {
@@ -105,16 +107,16 @@ void Activation(const ActivationArgs& args, ThreadPool& pool) {
   });
 }
 
-void ScaleShift(const ScaleShiftArgs& args, ThreadPool& pool) {
-  if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pool);
+void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pixels, pool);
   const TensorView& out = args.output;
   const auto channel_strides = ChannelStrides(false);
-  const Runs<3> runs(out.rank, out.dims,
+  const Runs<3> runs(pixels, out.rank, out.dims,
                      {out.strides.data(), args.input.strides.data(), channel_strides.data()});
   const bool is_simple = args.channel_order == nullptr && args.activation.slopes == nullptr &&
                          runs.inner_stride(0) == 1 && runs.inner_stride(1) == 1 &&
                          runs.inner_stride(2) == 1;
-  if (!is_simple) return reference::ScaleShift(args);
+  if (!is_simple) return reference::OnPixels(reference::ScaleShift, args, pixels);
   const ScaleShiftKernel scale_shift = ChooseScaleShift();
   const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
@@ -124,17 +126,19 @@ void ScaleShift(const ScaleShiftArgs& args, ThreadPool& pool) {
   });
 }
 
-void Binary(const BinaryArgs& args, ThreadPool& pool) {
+void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView a = BroadcastTo(args.a, out);
   const ConstTensorView b = BroadcastTo(args.b, out);
-  const Runs<3> runs(out.rank, out.dims, {out.strides.data(), a.strides.data(), b.strides.data()});
+  const Runs<3> runs(pixels, out.rank, out.dims,
+                     {out.strides.data(), a.strides.data(), b.strides.data()});
   const BinaryKernels kernels = ChooseBinary(args.kind);
   BinaryKernel combine = nullptr;
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 1) combine = kernels.both;
   if (runs.inner_stride(1) == 0 && runs.inner_stride(2) == 1) combine = kernels.one_a;
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 0) combine = kernels.one_b;
-  if (runs.inner_stride(0) != 1 || combine == nullptr) return reference::Binary(args);
+  if (runs.inner_stride(0) != 1 || combine == nullptr)
+    return reference::OnPixels(reference::Binary, args, pixels);
   const FunctionKernel activate = ChooseFunction(args.activation.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     float* to = out.data + at[0];

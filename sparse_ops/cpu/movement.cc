@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/runs.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -13,50 +15,22 @@ void CopyPixel(const float* from, float* to, int channels) {
   std::memcpy(to, from, static_cast<size_t>(channels) * sizeof(float));
 }
 
-// A map of which every pixel is a block of block × block pixels: dims image, row, column, row of
-// the block, column of the block, channel.
-template <typename T>
-BasicTensorView<T> AsBlocks(const BasicImageView<T>& wide, int block) {
-  BasicTensorView<T> view;
-  view.data = wide.data;
-  view.rank = 6;
-  view.dims = {wide.batch, wide.height / block, wide.width / block, block, block, wide.channels};
-  view.strides = {wide.batch_stride, wide.row_stride * block, wide.pixel_stride * block,
-                  wide.row_stride,   wide.pixel_stride,       1};
-  return view;
-}
+// Where a pixel of the wide map lies in the deep map's pixel of its block: channel c at
+// first + c step.
+struct PlaceInBlock {
+  int64_t first;
+  int64_t step;
+};
 
-// The same numbers where they stand in the deep map's channels.
-template <typename T>
-BasicTensorView<T> AsDeepBlocks(const BasicImageView<T>& deep, int block, BlockOrder order) {
-  const int wide_channels = deep.channels / (block * block);
-  BasicTensorView<T> view;
-  view.data = deep.data;
-  view.rank = 6;
-  view.dims = {deep.batch, deep.height, deep.width, block, block, wide_channels};
-  view.strides = {deep.batch_stride, deep.row_stride, deep.pixel_stride, 0, 0, 0};
-  if (order == BlockOrder::kRowsFirst) {
-    view.strides[3] = int64_t{block} * wide_channels;
-    view.strides[4] = wide_channels;
-    view.strides[5] = 1;
-  } else {
-    view.strides[3] = block;
-    view.strides[4] = 1;
-    view.strides[5] = int64_t{block} * block;
-  }
-  return view;
-}
-
-// Axes 1 and 3 of blocks, rows and rows within a block, cut to part of each.
-template <typename T>
-BasicTensorView<T> CutBlocks(const BasicTensorView<T>& view, Range rows, Range rows_in_block) {
-  return SliceAxis(SliceAxis(view, 1, rows.begin, rows.size()), 3, rows_in_block.begin,
-                   rows_in_block.size());
+PlaceInBlock PlaceOf(const BlockArgs& args, int row_in_block, int column_in_block, int channels) {
+  const int64_t place = int64_t{row_in_block} * args.block + column_in_block;
+  if (args.order == BlockOrder::kRowsFirst) return {place * channels, 1};
+  return {place, int64_t{args.block} * args.block};
 }
 
 }  // namespace
 
-void Copy(const CopyArgs& args, ThreadPool& pool) {
+void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;
   if (args.in_logical_order) {
@@ -72,13 +46,13 @@ void Copy(const CopyArgs& args, ThreadPool& pool) {
     if (!is_contiguous(in) || !is_contiguous(out)) return reference::Copy(args);
     const int64_t count = out.Count();
     const int64_t stride = 1;
-    const Runs<2> run(1, {count}, {&stride, &stride});
+    const Runs<2> run(Range{0, 1}, 1, {count}, {&stride, &stride});
     run.ForEach(pool, [&](const auto& at, int64_t length) {
       std::memcpy(out.data + at[0], in.data + at[1], static_cast<size_t>(length) * sizeof(float));
     });
     return;
   }
-  const Runs<2> runs(out.rank, out.dims, {out.strides.data(), in.strides.data()});
+  const Runs<2> runs(pixels, out.rank, out.dims, {out.strides.data(), in.strides.data()});
   const int64_t to_step = runs.inner_stride(0);
   const int64_t from_step = runs.inner_stride(1);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
@@ -92,21 +66,21 @@ void Copy(const CopyArgs& args, ThreadPool& pool) {
   });
 }
 
-void Pad(const PadArgs& args, ThreadPool& pool) {
+void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const bool is_picture = out.rank == 4 && args.begins[0] == 0 && args.begins[1] == 0 &&
                           out.dims[0] == args.input.dims[0] && out.dims[1] == args.input.dims[1] &&
                           (out.dims[1] == 1 || (out.strides[1] == 1 && args.input.strides[1] == 1));
-  if (!is_picture) return reference::Pad(args);
+  if (!is_picture) return reference::OnPixels(reference::Pad, args, pixels);
   const ConstImageView input = AsImage(args.input);
   const ImageView output = AsImage(out);
-  pool.ParallelFor(output.batch * output.height, [&](int index, int) {
-    const int n = index / output.height;
-    const int y = index % output.height;
-    const auto in_y = static_cast<int>(PaddedIndex(args.mode, y - args.begins[2], input.height));
-    for (int x = 0; x < output.width; ++x) {
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
+    const auto in_y =
+        static_cast<int>(PaddedIndex(args.mode, run.row - args.begins[2], input.height));
+    for (int x = run.begin; x < run.end; ++x) {
       const auto in_x = static_cast<int>(PaddedIndex(args.mode, x - args.begins[3], input.width));
-      float* pixel = output.Pixel(n, y, x);
+      float* pixel = output.Pixel(n, run.row, x);
       if (in_y < 0 || in_x < 0) {
         std::fill_n(pixel, output.channels, args.value);
       } else {
@@ -116,29 +90,45 @@ void Pad(const PadArgs& args, ThreadPool& pool) {
   });
 }
 
-void DepthToSpace(const BlockArgs& args, Range rows, ThreadPool& pool) {
-  const ConstTensorView from = AsDeepBlocks(args.input, args.block, args.order);
-  const TensorView to = AsBlocks(args.output, args.block);
-  for (int row = rows.begin; row < rows.end;) {
-    // As many whole blocks as there are, else what is left of one.
-    const int in_block = row % args.block;
-    const int block = row / args.block;
-    const int whole = in_block == 0 ? (rows.end - row) / args.block : 0;
-    const Range blocks = {block, block + std::max(whole, 1)};
-    const Range cut = whole > 0 ? Range{0, args.block}
-                                : Range{in_block, std::min(args.block, in_block + rows.end - row)};
-    Copy({/*in_logical_order=*/false, CutBlocks(from, blocks, cut), CutBlocks(to, blocks, cut)},
-         pool);
-    row += blocks.size() * cut.size();
-  }
+void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  const ImageView& output = args.output;
+  const int block = args.block;
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
+    for (int x = run.begin; x < run.end; ++x) {
+      const PlaceInBlock place = PlaceOf(args, run.row % block, x % block, output.channels);
+      const float* from = args.input.Pixel(n, run.row / block, x / block) + place.first;
+      float* to = output.Pixel(n, run.row, x);
+      if (place.step == 1) {
+        CopyPixel(from, to, output.channels);
+      } else {
+        for (int c = 0; c < output.channels; ++c) to[c] = from[c * place.step];
+      }
+    }
+  });
 }
 
-void SpaceToDepth(const BlockArgs& args, Range rows, ThreadPool& pool) {
-  const ConstTensorView from = AsBlocks(args.input, args.block);
-  const TensorView to = AsDeepBlocks(args.output, args.block, args.order);
-  const Range whole = {0, args.block};
-  Copy({/*in_logical_order=*/false, CutBlocks(from, rows, whole), CutBlocks(to, rows, whole)},
-       pool);
+void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  const ConstImageView& input = args.input;
+  const ImageView& output = args.output;
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
+    for (int x = run.begin; x < run.end; ++x) {
+      float* pixel = output.Pixel(n, run.row, x);
+      for (int row = 0; row < args.block; ++row) {
+        for (int column = 0; column < args.block; ++column) {
+          const PlaceInBlock place = PlaceOf(args, row, column, input.channels);
+          const float* from = input.Pixel(n, run.row * args.block + row, x * args.block + column);
+          float* to = pixel + place.first;
+          if (place.step == 1) {
+            CopyPixel(from, to, input.channels);
+          } else {
+            for (int c = 0; c < input.channels; ++c) to[c * place.step] = from[c];
+          }
+        }
+      }
+    }
+  });
 }
 
 }  // namespace cpu

@@ -161,7 +161,7 @@ void Linear::Run(const LinearArgs& args, ThreadPool& pool, float* scratch) const
   if (!AsPixels(args.input, &input) || !AsPixels(args.output, &output)) {
     return reference::Linear(args);
   }
-  conv_.Run(input, {}, output, Range{0, 1}, pool, scratch);
+  conv_.Run(input, {}, output, Range{0, 1}, nullptr, pool, scratch);
 }
 
 size_t MatMulScratchFloats(const MatMulArgs& args) {

@@ -22,19 +22,20 @@ constexpr int kVectors = kSumLanes / kLanes;
 static_assert(kVectors * kLanes == kSumLanes, "vectors of at most 16 lanes");
 
 // Element i goes to lane i % 16 by `accumulate`; lanes beyond the last element keep their number.
-template <typename Accumulate, typename Combiner>
-HWY_INLINE float Reduce(const float* in, int64_t count, float start, const Accumulate& accumulate,
+// load(i, left) gives the elements from i on, of which at least the first `left` count.
+template <typename Load, typename Accumulate, typename Combiner>
+HWY_INLINE float Reduce(const Load& load, int64_t count, float start, const Accumulate& accumulate,
                         const Combiner& combine) {
   Floats vectors[kVectors];
   for (Floats& vector : vectors) vector = hn::Set(FloatTag(), start);
   int64_t i = 0;
   for (; i + kSumLanes <= count; i += kSumLanes) {
     for (int v = 0; v < kVectors; ++v) {
-      vectors[v] = accumulate(vectors[v], hn::LoadU(FloatTag(), in + i + v * kLanes));
+      vectors[v] = accumulate(vectors[v], load(i + v * kLanes, kLanes));
     }
   }
   for (int v = 0; i < count; ++v, i += kLanes) {
-    const Floats next = accumulate(vectors[v], LoadFirst(in + i, count - i));
+    const Floats next = accumulate(vectors[v], load(i, count - i));
     vectors[v] =
         count - i >= kLanes ? next : hn::IfThenElse(FirstLanes(count - i), next, vectors[v]);
   }
@@ -48,12 +49,21 @@ HWY_INLINE float Reduce(const float* in, int64_t count, float start, const Accum
   return lanes[0];
 }
 
+struct Numbers {
+  const float* in;
+
+  HWY_INLINE Floats operator()(int64_t i, int64_t left) const { return LoadFirst(in + i, left); }
+};
+
 template <BinaryKind kind>
 HWY_INLINE float ReduceBy(const float* in, int64_t count, float start) {
   return Reduce(
-      in, count, start, [](Floats lane, Floats x) { return Combine<kind>(VectorOps(), lane, x); },
+      Numbers{in}, count, start,
+      [](Floats lane, Floats x) { return Combine<kind>(VectorOps(), lane, x); },
       [](float a, float b) { return scalar::Combine<kind>(scalar::Ops(), a, b); });
 }
+
+HWY_INLINE float Add(float a, float b) { return a + b; }
 
 float Sum(const float* in, int64_t count) { return ReduceBy<BinaryKind::kAdd>(in, count, 0.0f); }
 
@@ -65,14 +75,22 @@ float Minimum(const float* in, int64_t count) {
   return ReduceBy<BinaryKind::kMinimum>(in, count, HUGE_VALF);
 }
 
-HWY_INLINE float Add(float a, float b) { return a + b; }
+float SumOfSquaredChanges(const float* fresh, const float* stored, const float* scale,
+                          int64_t count) {
+  return Reduce(
+      [&](int64_t i, int64_t left) {
+        const Floats change = hn::Sub(LoadFirst(fresh + i, left), LoadFirst(stored + i, left));
+        return hn::Mul(change, LoadFirst(scale + i, left));
+      },
+      count, 0.0f, [](Floats lane, Floats change) { return Fma(change, change, lane); }, Add);
+}
 
 void LayerNorm(const float* in, int64_t count, float epsilon, const float* scale,
                const float* shift, float* out) {
   const auto total = static_cast<float>(count);
   const Floats mean = hn::Set(FloatTag(), Sum(in, count) / total);
   const float squares = Reduce(
-      in, count, 0.0f,
+      Numbers{in}, count, 0.0f,
       [&](Floats lane, Floats x) {
         const Floats distance = hn::Sub(x, mean);
         return Fma(distance, distance, lane);
@@ -119,7 +137,7 @@ __attribute__((flatten)) void Softmax(const float* in, int64_t count, float* out
 __attribute__((flatten)) void LogSoftmax(const float* in, int64_t count, float* out) {
   const Floats largest = hn::Set(FloatTag(), Maximum(in, count));
   const float sum = Reduce(
-      in, count, 0.0f,
+      Numbers{in}, count, 0.0f,
       [&](Floats lane, Floats x) { return hn::Add(lane, ExpOfDistance(x, largest)); }, Add);
   const Floats log_sum = hn::Set(FloatTag(), scalar::Log(scalar::Ops(), sum));
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -145,8 +163,9 @@ int64_t ArgMax(const float* in, int64_t count) {
 }  // namespace
 
 const RowKernels& TargetRowKernels() {
-  static constexpr RowKernels kKernels = {Sum,       Maximum, Minimum,    LayerNorm,
-                                          Normalise, Softmax, LogSoftmax, ArgMax};
+  static constexpr RowKernels kKernels = {Sum,       Maximum,   Minimum, SumOfSquaredChanges,
+                                          LayerNorm, Normalise, Softmax, LogSoftmax,
+                                          ArgMax};
   return kKernels;
 }
 

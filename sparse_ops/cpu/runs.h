@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/views.h"
 
@@ -13,14 +14,26 @@ namespace cpu {
 
 // The elements of several operands of the same dims as few long runs: axes are ordered by the first
 // operand's strides, those of size 1 dropped, and merged where they lie end to end in all operands.
+// Of a map it is the elements of active pixels; where those are not whole rows, a run is the
+// channels of a pixel, or of neighbouring pixels that lie end to end in all operands.
 template <int kOperands>
 class Runs {
  public:
+  using Dims = std::array<int64_t, TensorView::kMaxRank>;
   using Strides = std::array<int64_t, kOperands>;
 
-  // `strides[i]` are those of operand i.
-  Runs(int rank, const std::array<int64_t, TensorView::kMaxRank>& dims,
-       const std::array<const int64_t*, kOperands>& strides) {
+  // `strides[i]` are those of operand i. A tensor that is not a map is taken whole.
+  Runs(const ActivePixels& pixels, int rank, Dims dims,
+       const std::array<const int64_t*, kOperands>& strides)
+      : pixels_(pixels), is_sparse_(rank == 4 && pixels.is_sparse) {
+    if (is_sparse_) {
+      SetPixels(dims, strides);
+      return;
+    }
+    if (rank == 4) {
+      dims[2] = pixels.rows.size();
+      for (int i = 0; i < kOperands; ++i) origin_[i] = pixels.rows.begin * strides[i][2];
+    }
     for (int axis = 0; axis < rank; ++axis) {
       count_ *= dims[axis];
       if (dims[axis] == 1) continue;
@@ -42,6 +55,7 @@ class Runs {
   // inner_stride(i) after the other. `work` says how much one element costs.
   template <typename Fn>
   void ForEach(ThreadPool& pool, Fn&& fn, int64_t work = 1) const {
+    if (is_sparse_) return ForEachOfPixels(pool, fn, work);
     if (count_ == 0) return;
     const int64_t longest = std::max<int64_t>(1, kLongestRun / work);
     const int64_t pieces_per_run = (axes_[0].size + longest - 1) / longest;
@@ -77,6 +91,43 @@ class Runs {
   // Below so much work waking a second thread costs more than it brings.
   static constexpr int64_t kParallelWork = 16 * 1024;
 
+  void SetPixels(const Dims& dims, const std::array<const int64_t*, kOperands>& strides) {
+    batch_ = static_cast<int>(dims[0]);
+    width_ = static_cast<int>(dims[3]);
+    channels_ = dims[1];
+    for (int i = 0; i < kOperands; ++i) {
+      image_[i] = strides[i][0];
+      row_[i] = strides[i][2];
+      column_[i] = strides[i][3];
+      axes_[0].strides[i] = strides[i][channels_ == 1 ? 3 : 1];
+      pixels_lie_end_to_end_ &= column_[i] == axes_[0].strides[i] * channels_;
+    }
+  }
+
+  template <typename Fn>
+  void ForEachOfPixels(ThreadPool& pool, const Fn& fn, int64_t work) const {
+    const int64_t longest = std::max<int64_t>(1, kLongestRun / work);
+    const ActiveRuns active(pixels_, batch_, width_);
+    active.ForEach(pool, channels_ * work, [&](int image, const PixelRun& run) {
+      Strides offsets;
+      for (int i = 0; i < kOperands; ++i) {
+        offsets[i] = image * image_[i] + run.row * row_[i] + run.begin * column_[i];
+      }
+      const int64_t pixels = run.end - run.begin;
+      if (pixels_lie_end_to_end_) {
+        for (int64_t left = pixels * channels_; left > 0; left -= longest) {
+          fn(offsets, std::min(left, longest));
+          for (int i = 0; i < kOperands; ++i) offsets[i] += longest * axes_[0].strides[i];
+        }
+        return;
+      }
+      for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+        fn(offsets, channels_);
+        for (int i = 0; i < kOperands; ++i) offsets[i] += column_[i];
+      }
+    });
+  }
+
   void Merge() {
     int last = 0;
     for (int axis = 1; axis < axis_count_; ++axis) {
@@ -102,6 +153,7 @@ class Runs {
 
   Cursor CursorAt(int64_t run) const {
     Cursor cursor;
+    cursor.offsets = origin_;
     for (int axis = 1; axis < axis_count_; ++axis) {
       cursor.indices[axis] = run % axes_[axis].size;
       run /= axes_[axis].size;
@@ -122,9 +174,22 @@ class Runs {
     }
   }
 
-  std::array<Axis, TensorView::kMaxRank> axes_;
+  ActivePixels pixels_;
+  bool is_sparse_;
+
+  std::array<Axis, TensorView::kMaxRank> axes_;  // of sparse pixels only the first, within a run
   int axis_count_ = 0;
   int64_t count_ = 1;
+  Strides origin_ = {};
+
+  // Of sparse pixels.
+  int batch_ = 1;
+  int width_ = 1;
+  int64_t channels_ = 1;
+  bool pixels_lie_end_to_end_ = true;
+  Strides image_ = {};
+  Strides row_ = {};
+  Strides column_ = {};
 };
 
 }  // namespace cpu

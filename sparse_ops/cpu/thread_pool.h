@@ -25,7 +25,7 @@ class ThreadPool {
 
   // Calls fn(item, thread) once for every item in [0, items), in any order, thread in
   // [0, threads()), and returns when all calls have. Does not allocate. `fn` must not throw and
-  // must not call ParallelFor. REQUIRES: one caller at a time.
+  // must not call ParallelFor of this pool. REQUIRES: one caller at a time, unless threads() is 1.
   template <typename Fn>
   void ParallelFor(int items, Fn&& fn) {
     if (workers_.empty() || items <= 1) {

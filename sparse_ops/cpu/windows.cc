@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/window_kernels.h"
 #include "sparse_ops/resize_taps.h"
@@ -8,21 +9,6 @@
 namespace cacheinf {
 namespace cpu {
 namespace {
-
-// Below so many numbers read, waking a second thread costs more than it brings.
-constexpr int64_t kParallelReads = 32 * 1024;
-
-// Calls fn(image, row) for the given rows of every image; `reads` is how much they read in all.
-template <typename Fn>
-void ForEachRow(int batch, Range rows, int64_t reads, ThreadPool& pool, const Fn& fn) {
-  const int count = batch * rows.size();
-  const auto run = [&](int index) { fn(index / rows.size(), rows.begin + index % rows.size()); };
-  if (reads < kParallelReads) {
-    for (int index = 0; index < count; ++index) run(index);
-  } else {
-    pool.ParallelFor(count, [&](int index, int) { run(index); });
-  }
-}
 
 // The taps of one axis of a pool's window.
 struct PoolTaps {
@@ -60,20 +46,43 @@ Range CellOf(int out, int in_size, int out_size) {
   return {static_cast<int>(begin), static_cast<int>((end + out_size - 1) / out_size)};
 }
 
-// A picture that shrinks to one pixel has no rows to share out: its channels are.
+// A picture that shrinks to one pixel has no pixels to share out: its channels are.
 constexpr int kChannelsPerItem = 64;
+
+// Taps of columns, kept for the rows below that ask for the same ones.
+class ColumnTaps {
+ public:
+  explicit ColumnTaps(const ResizeArgs& args) : args_(args) {
+    std::fill(std::begin(columns_), std::end(columns_), -1);
+  }
+
+  const ResizeTaps& At(int column) {
+    const int slot = column % kSlots;
+    if (columns_[slot] != column) {
+      columns_[slot] = column;
+      taps_[slot] = TapsOf(args_.spec, false, args_.input.width, args_.output.width, column);
+    }
+    return taps_[slot];
+  }
+
+ private:
+  static constexpr int kSlots = 1024;
+  const ResizeArgs& args_;
+  int columns_[kSlots];
+  ResizeTaps taps_[kSlots];
+};
 
 }  // namespace
 
-void Pool(const PoolArgs& args, Range rows, ThreadPool& pool) {
+void Pool(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
-  const int64_t reads = int64_t{output.batch} * rows.size() * output.width * output.channels *
-                        args.spec.rows.kernel * args.spec.columns.kernel;
-  ForEachRow(output.batch, rows, reads, pool, [&](int n, int y) {
-    const PoolTaps in_rows = TapsOfPool(args.spec.rows, input.height, y);
-    for (int x = 0; x < output.width; ++x) {
+  const int64_t reads = int64_t{output.channels} * args.spec.rows.kernel * args.spec.columns.kernel;
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEach(pool, reads, [&](int n, const PixelRun& run) {
+    const PoolTaps in_rows = TapsOfPool(args.spec.rows, input.height, run.row);
+    for (int x = run.begin; x < run.end; ++x) {
       const PoolTaps in_columns = TapsOfPool(args.spec.columns, input.width, x);
       PixelGrid grid;
       if (in_rows.count > 0 && in_columns.count > 0) {
@@ -81,7 +90,7 @@ void Pool(const PoolArgs& args, Range rows, ThreadPool& pool) {
                 input.row_stride * args.spec.rows.dilation,
                 input.pixel_stride * args.spec.columns.dilation, in_rows.count, in_columns.count};
       }
-      float* pixel = output.Pixel(n, y, x);
+      float* pixel = output.Pixel(n, run.row, x);
       if (args.spec.kind == PoolSpec::Kind::kMax) {
         kernels.pool_maximum(grid, output.channels, pixel);
       } else {
@@ -92,24 +101,26 @@ void Pool(const PoolArgs& args, Range rows, ThreadPool& pool) {
   });
 }
 
-void AdaptivePool(const AdaptivePoolArgs& args, Range rows, ThreadPool& pool) {
+void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
   const int slices = (output.channels + kChannelsPerItem - 1) / kChannelsPerItem;
-  const int columns = output.width;
-  pool.ParallelFor(output.batch * rows.size() * slices, [&](int index, int) {
+  const int64_t reads = int64_t{std::min(kChannelsPerItem, output.channels)} *
+                        CellOf(0, input.height, output.height).size() *
+                        CellOf(0, input.width, output.width).size();
+  const ActiveRuns runs(pixels, output.batch * slices, output.width);
+  runs.ForEach(pool, reads, [&](int index, const PixelRun& run) {
+    const int n = index / slices;
     const int first_channel = index % slices * kChannelsPerItem;
     const int channels = std::min(kChannelsPerItem, output.channels - first_channel);
-    const int y = rows.begin + index / slices % rows.size();
-    const int n = index / slices / rows.size();
-    const Range in_rows = CellOf(y, input.height, output.height);
-    for (int x = 0; x < columns; ++x) {
-      const Range in_columns = CellOf(x, input.width, columns);
+    const Range in_rows = CellOf(run.row, input.height, output.height);
+    for (int x = run.begin; x < run.end; ++x) {
+      const Range in_columns = CellOf(x, input.width, output.width);
       const PixelGrid grid = {input.Pixel(n, in_rows.begin, in_columns.begin) + first_channel,
                               input.row_stride, input.pixel_stride, in_rows.size(),
                               in_columns.size()};
-      float* pixel = output.Pixel(n, y, x) + first_channel;
+      float* pixel = output.Pixel(n, run.row, x) + first_channel;
       if (args.kind == PoolSpec::Kind::kMax) {
         kernels.pool_maximum(grid, channels, pixel);
         continue;
@@ -121,36 +132,28 @@ void AdaptivePool(const AdaptivePoolArgs& args, Range rows, ThreadPool& pool) {
   });
 }
 
-void Resize(const ResizeArgs& args, Range rows, ThreadPool& pool) {
+void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
-  // Columns in stretches, so that their taps are found once for many rows.
-  constexpr int kStretch = 32;
-  const int stretches = (output.width + kStretch - 1) / kStretch;
   const size_t pixel_bytes = static_cast<size_t>(output.channels) * sizeof(float);
-  pool.ParallelFor(output.batch * stretches, [&](int index, int) {
-    const int n = index / stretches;
-    const int first = index % stretches * kStretch;
-    const int count = std::min(kStretch, output.width - first);
-    ResizeTaps columns[kStretch];
-    for (int i = 0; i < count; ++i) {
-      columns[i] = TapsOf(args.spec, false, input.width, output.width, first + i);
-    }
-    const float* image = input.Pixel(n, 0, 0);
-    for (int y = rows.begin; y < rows.end; ++y) {
-      const ResizeTaps in_rows = TapsOf(args.spec, true, input.height, output.height, y);
-      for (int i = 0; i < count; ++i) {
-        float* pixel = output.Pixel(n, y, first + i);
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEachPart(pool, output.channels, [&](Range numbers) {
+    ColumnTaps column_taps(args);
+    runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
+      const ResizeTaps rows = TapsOf(args.spec, true, input.height, output.height, run.row);
+      for (int x = run.begin; x < run.end; ++x) {
+        const ResizeTaps& columns = column_taps.At(x);
+        float* pixel = output.Pixel(n, run.row, x);
         if (is_copy) {
-          std::memcpy(pixel, input.Pixel(n, in_rows.index[0], columns[i].index[0]), pixel_bytes);
+          std::memcpy(pixel, input.Pixel(n, rows.index[0], columns.index[0]), pixel_bytes);
         } else {
-          kernels.interpolate(image, input.row_stride, input.pixel_stride, in_rows, columns[i],
-                              output.channels, pixel);
+          kernels.interpolate(input.Pixel(n, 0, 0), input.row_stride, input.pixel_stride, rows,
+                              columns, output.channels, pixel);
         }
       }
-    }
+    });
   });
 }
 

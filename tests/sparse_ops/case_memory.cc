@@ -74,7 +74,12 @@ const DetectionHead* CaseMemory::Heads(std::vector<DetectionHead> heads) {
 
 TensorView CaseMemory::Map(std::initializer_list<int64_t> dims) {
   TensorView view = WithDims(dims);
-  view.data = Floats(LayOutAsMap(view));
+  const int64_t count = LayOutAsMap(view);
+  view.data = Floats(count);
+  if (options_.is_perturbed) {
+    constexpr int kChanged = 5;
+    for (int i = 0; i < kChanged; ++i) view.data[count * i / kChanged] += 0.5f;
+  }
   return view;
 }
 
@@ -99,6 +104,7 @@ TensorView CaseMemory::OutputTensor(std::initializer_list<int64_t> dims) {
 }
 
 TensorView CaseMemory::InPlaceMap(std::initializer_list<int64_t> dims) {
+  is_in_place = true;
   const TensorView view = OutputMap(dims);
   std::generate(output.begin(), output.end(), [this] { return Number(); });
   return view;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sparse_ops/ops.h"
+#include "tests/sparse_ops/cases.h"
 
 namespace cacheinf {
 
@@ -17,7 +18,9 @@ class CaseMemory {
  public:
   static constexpr float kMark = -12345.5f;
 
-  explicit CaseMemory(unsigned seed) : random_(seed) {}
+  CaseMemory(unsigned seed, CaseOptions options) : options_(options), random_(seed) {}
+
+  const CaseOptions& options() const { return options_; }
 
   // Among the random numbers then are NaN, infinities, both zeros and a denormal.
   void UseSpecialNumbers() { special_ = true; }
@@ -41,10 +44,12 @@ class CaseMemory {
 
   std::vector<float> output;
   TensorView map;  // what of the output a local operator computes; of rank 0 for any other
+  bool is_in_place = false;
 
  private:
   float Number();
 
+  CaseOptions options_;
   std::mt19937 random_;
   bool special_ = false;
   std::deque<std::vector<float>> floats_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +22,13 @@ class Table {
 
   void Add(std::string name, Build build) {
     const auto seed = static_cast<unsigned>(cases.size() + 1);
-    cases.push_back({std::move(name), [seed, build = std::move(build)](const auto& family) {
-                       PreparedCase prepared;
-                       prepared.memory = std::make_shared<CaseMemory>(seed);
-                       prepared.run = build(family, *prepared.memory);
-                       return prepared;
-                     }});
+    cases.emplace_back(std::move(name), [seed, build = std::move(build)](
+                                            const auto& family, const CaseOptions& options) {
+      PreparedCase prepared;
+      prepared.memory = std::make_shared<CaseMemory>(seed, options);
+      prepared.run = build(family, *prepared.memory);
+      return prepared;
+    });
   }
 
   std::vector<OperatorCase> cases;
@@ -43,11 +45,35 @@ inline TensorView AsTensor(const ImageView& image) {
           {image.batch_stride, 1, image.row_stride, image.pixel_stride}};
 }
 
+template <typename View>
+void TakeFirstImage(View& map) {
+  if constexpr (std::is_same_v<View, ImageView> || std::is_same_v<View, ConstImageView>) {
+    map.batch = 1;
+  } else if (map.rank == 4) {
+    map.dims[0] = 1;
+  }
+}
+
+// The same call for the first image of a batch.
+template <typename Args>
+Args OfFirstImage(Args args) {
+  if constexpr (std::is_same_v<Args, BinaryArgs>) {
+    TakeFirstImage(args.a);
+    TakeFirstImage(args.b);
+  } else {
+    TakeFirstImage(args.input);
+  }
+  if constexpr (std::is_same_v<Args, ConvArgs>) TakeFirstImage(args.residual);
+  TakeFirstImage(args.output);
+  return args;
+}
+
 // A local operator: any pixels of its output can be computed.
 template <typename Args>
 PreparedCall CallOnMap(const Prepare<Args>& prepare, const Args& args, CaseMemory& memory) {
-  memory.map = AsTensor(args.output);
-  return prepare ? prepare(args) : PreparedCall();
+  const Args taken = memory.options().has_one_image ? OfFirstImage(args) : args;
+  memory.map = AsTensor(taken.output);
+  return prepare ? prepare(taken) : PreparedCall();
 }
 
 // One that fills its whole output, whatever is asked for.

@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "sparse_ops/reference/change.h"
+#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/sparse_ops/case_memory.h"
@@ -31,11 +33,7 @@ template <typename Args>
 Prepare<Args> OfViews(void (*kernel)(const Args&)) {
   return [kernel](const Args& args) -> PreparedCall {
     return [kernel, args](const ActivePixels& pixels, const ChangeTest*) {
-      if (args.output.rank == 4) {
-        kernel(CutPixels(args, pixels.rows, {0, static_cast<int>(args.output.dims[3])}));
-      } else {
-        kernel(args);
-      }
+      reference::OnPixels(kernel, args, pixels);
     };
   };
 }
@@ -87,6 +85,32 @@ Range RandomRows(Range all, std::mt19937& random) {
   return {begin, begin + 1 + static_cast<int>(random() % static_cast<unsigned>(all.end - begin))};
 }
 
+float Uniform(float low, float high, std::mt19937& random) {
+  return std::uniform_real_distribution<float>(low, high)(random);
+}
+
+// The map of `prepared` in a copy of its output's memory.
+TensorView MapIn(std::vector<float>& copy, const PreparedCase& prepared) {
+  TensorView map = prepared.map();
+  map.data = copy.data() + (map.data - prepared.output().data());
+  return map;
+}
+
+// The output of `fresh` with pixels that are more or less off, or not at all.
+std::vector<float> Blurred(const PreparedCase& fresh, std::mt19937& random) {
+  std::vector<float> result = fresh.output();
+  const ImageView map = AsImage(MapIn(result, fresh));
+  for (int y = 0; y < map.height; ++y) {
+    for (int x = 0; x < map.width; ++x) {
+      const float error = random() % 3 == 0 ? 0.0f : Uniform(0.0f, 1.0f, random);
+      for (int c = 0; c < map.channels; ++c) {
+        map.Pixel(0, y, x)[c] += Uniform(-error, error, random);
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 const std::vector<float>& PreparedCase::output() const { return memory->output; }
@@ -94,6 +118,7 @@ const TensorView& PreparedCase::map() const { return memory->map; }
 Range PreparedCase::rows() const {
   return {0, map().rank == 4 ? static_cast<int>(map().dims[2]) : 1};
 }
+int PreparedCase::columns() const { return map().rank == 4 ? static_cast<int>(map().dims[3]) : 1; }
 
 OperatorFamily ReferenceFamily() {
   OperatorFamily family;
@@ -155,16 +180,16 @@ void ExpectReferenceBits(const OperatorFamily& family, unsigned seed) {
   std::mt19937 random(seed);
   const OperatorFamily reference_family = ReferenceFamily();
   for (const OperatorCase& c : OperatorCases()) {
-    const PreparedCase expected = c.prepare(reference_family);
-    const PreparedCase whole = c.prepare(family);
+    const PreparedCase expected = c.Prepare(reference_family);
+    const PreparedCase whole = c.Prepare(family);
     if (!whole.run) continue;
     expected.run(expected.rows(), nullptr);
     whole.run(expected.rows(), nullptr);
     EXPECT_EQ(Difference(whole.output(), expected.output()), "")
         << c.name << " of " << family.name << " as a whole";
 
-    const PreparedCase cut = c.prepare(family);
-    const PreparedCase expected_cut = c.prepare(reference_family);
+    const PreparedCase cut = c.Prepare(family);
+    const PreparedCase expected_cut = c.Prepare(reference_family);
     for (const Range rows : RandomCuts(expected.rows().end, random)) {
       cut.run(rows, nullptr);
       expected_cut.run(rows, nullptr);
@@ -181,19 +206,57 @@ void ExpectOnlyActivePixels(const OperatorFamily& family, unsigned seed) {
   std::mt19937 random(seed);
   const OperatorFamily reference_family = ReferenceFamily();
   for (const OperatorCase& c : OperatorCases()) {
-    const PreparedCase dense = c.prepare(reference_family);
-    if (dense.map().rank != 4 || !c.prepare(family).run) continue;
+    const PreparedCase dense = c.Prepare(reference_family);
+    if (dense.map().rank != 4 || !c.Prepare(family).run) continue;
     dense.run(dense.rows(), nullptr);
     for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
       const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
-      const ActiveSet active(shape, dense.rows().end, static_cast<int>(dense.map().dims[3]), rows,
-                             random);
-      const PreparedCase sparse = c.prepare(family);
+      const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
+      const PreparedCase sparse = c.Prepare(family);
       const std::vector<float> before = sparse.output();
       sparse.run(active.pixels(), nullptr);
       ASSERT_EQ(Difference(sparse.output(), OnlyActive(dense, before, active)), "")
           << c.name << " of " << family.name << ", " << active.count() << " active pixels in rows "
           << rows.begin << " to " << rows.end << ", seed " << seed;
+    }
+  }
+}
+
+void ExpectChangesAsTheReference(const OperatorFamily& family, unsigned seed) {
+  std::mt19937 random(seed);
+  for (const OperatorCase& c : OperatorCases()) {
+    const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
+    const PreparedCase fresh = c.Prepare(family, {/*has_one_image=*/true, /*is_perturbed=*/true});
+    if (before.map().rank != 4 || before.memory->is_in_place || !before.run) continue;
+    before.run(before.rows(), nullptr);
+    fresh.run(fresh.rows(), nullptr);
+    std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));
+    for (float& number : inverse_spread) number = Uniform(0.5f, 2.0f, random);
+
+    for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+      const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
+      for (const float threshold : {0.0f, 0.5f}) {
+        const PreparedCase tested = c.Prepare(family, {true, /*is_perturbed=*/true});
+        std::vector<float>& stored = tested.memory->output;
+        stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
+        std::vector<float> expected = stored;
+        std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
+        std::vector<uint8_t> expected_changed = changed;
+        ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data()};
+        reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)),
+                               active.pixels(), &test);
+
+        test.changed = changed.data();
+        tested.run(active.pixels(), &test);
+        const std::string where = c.name + " of " + family.name + ", threshold " +
+                                  std::to_string(threshold) + ", seed " + std::to_string(seed);
+        ASSERT_EQ(changed, expected_changed) << where;
+        ASSERT_EQ(Difference(tested.output(), expected), "") << where;
+        if (threshold != 0.0f) continue;
+        tested.run(active.pixels(), &test);
+        ASSERT_EQ(std::count(changed.begin(), changed.end(), 0), active.count()) << where;
+        ASSERT_EQ(Difference(tested.output(), expected), "") << where;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
@@ -21,7 +22,6 @@ using PreparedCall = std::function<void(const ActivePixels& pixels, const Change
 // the family has no such operator.
 struct OperatorFamily {
   std::string name;
-  bool is_sparse = false;  // else it knows whole rows only, and no change test
   std::function<PreparedCall(const ConvArgs&)> conv;
   std::function<PreparedCall(const PoolArgs&)> pool;
   std::function<PreparedCall(const AdaptivePoolArgs&)> adaptive_pool;
@@ -49,6 +49,11 @@ OperatorFamily ReferenceFamily();
 
 class CaseMemory;
 
+struct CaseOptions {
+  bool has_one_image = false;  // of a map, only the first image of the batch is computed
+  bool is_perturbed = false;   // some numbers of every input map are others
+};
+
 // A case made ready for one family: operands from the case's seed, an output full of a mark.
 struct PreparedCase {
   std::shared_ptr<CaseMemory> memory;
@@ -59,11 +64,25 @@ struct PreparedCase {
   // The output, if any pixels of it can be computed; else of rank 0.
   const TensorView& map() const;
   Range rows() const;  // of the map; {0, 1} without one
+  int columns() const;
 };
 
-struct OperatorCase {
+class OperatorCase {
+ public:
+  using Build =
+      std::function<PreparedCase(const OperatorFamily& family, const CaseOptions& options)>;
+
+  OperatorCase(std::string case_name, Build build)
+      : name(std::move(case_name)), build_(std::move(build)) {}
+
+  PreparedCase Prepare(const OperatorFamily& family, const CaseOptions& options = {}) const {
+    return build_(family, options);
+  }
+
   std::string name;
-  std::function<PreparedCase(const OperatorFamily&)> prepare;
+
+ private:
+  Build build_;
 };
 
 const std::vector<OperatorCase>& OperatorCases();
@@ -78,6 +97,11 @@ void ExpectReferenceBits(const OperatorFamily& family, unsigned seed);
 // Expects of every case with a map that random active pixels get the reference's bits and that
 // nothing else is written.
 void ExpectOnlyActivePixels(const OperatorFamily& family, unsigned seed);
+
+// Expects of every case with a map, stored values being those of other inputs or close to the new
+// ones, that a change test finds what reference::StorePixels does and stores the same, and that a
+// repeated run changes nothing.
+void ExpectChangesAsTheReference(const OperatorFamily& family, unsigned seed);
 
 }  // namespace cacheinf
 

@@ -98,6 +98,11 @@ void AddConvShapes(Table& table) {
   AddConv(table, Plain("depthwise_two_outputs_each", 20, 40, Square(3, 1, 1, 1, 20)));
   AddConv(table, Plain("many_channels", 200, 96, Square(3, 1, 1)));
 
+  ConvCase large = Plain("weights_larger_than_a_cache", 400, 330, Square(1));
+  large.height = 16;
+  large.width = 17;
+  AddConv(table, large);
+
   ConvCase uneven = Plain("uneven_window", 6, 10, {});
   uneven.spec.rows = {1, 1, 0, 0, 1};
   uneven.spec.columns = {5, 2, 3, 0, 1};

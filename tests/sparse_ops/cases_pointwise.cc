@@ -33,6 +33,13 @@ void AddElementWise(Table& table) {
     args.activation.function = {Kind::kSilu, 0, 0};
     return CallOnMap(family.activation, args, memory);
   });
+  table.Add("activation_of_a_large_map", [](const OperatorFamily& family, CaseMemory& memory) {
+    ActivationArgs args;
+    args.input = memory.Map({1, 64, 24, 50});
+    args.output = memory.OutputMap({1, 64, 24, 50});
+    args.activation.function = {Kind::kRelu, 0, 0};
+    return CallOnMap(family.activation, args, memory);
+  });
   table.Add("activation_of_rank_3", [](const OperatorFamily& family, CaseMemory& memory) {
     ActivationArgs args;
     args.input = memory.Tensor({3, 11, 21});

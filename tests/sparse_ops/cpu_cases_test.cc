@@ -30,5 +30,10 @@ TEST(CpuCasesTest, EveryMapCaseComputesTheActivePixelsAndWritesNothingElse) {
   ForEachCpuFamily([](const OperatorFamily& family) { ExpectOnlyActivePixels(family, 20260402); });
 }
 
+TEST(CpuCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) {
+  ForEachCpuFamily(
+      [](const OperatorFamily& family) { ExpectChangesAsTheReference(family, 20260403); });
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -162,7 +162,7 @@ void RunInSlices(const cpu::Conv& conv, const RandomConv& c, const ImageView& ou
   std::vector<float> scratch(conv.ScratchFloats(pool.threads()));
   for (int row = 0; row < output.height;) {
     const int end = Between(row + 1, output.height, random);
-    conv.Run(c.args.input, c.args.residual, output, Range{row, end}, pool, scratch.data());
+    conv.Run(c.args.input, c.args.residual, output, Range{row, end}, nullptr, pool, scratch.data());
     row = end;
   }
 }
@@ -224,7 +224,7 @@ TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
       for (ThreadPool& pool : pools) {
         std::vector<float> scratch(conv.ScratchFloats(pool.threads()));
         const PaddedMap output = before.Copy();
-        conv.Run(c.args.input, c.args.residual, output.view(), active.pixels(), pool,
+        conv.Run(c.args.input, c.args.residual, output.view(), active.pixels(), nullptr, pool,
                  scratch.data());
         ASSERT_TRUE(output.HasBitsOf(expected))
             << pool.threads() << " threads, " << active.count() << " active pixels";

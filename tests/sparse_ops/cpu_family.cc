@@ -3,19 +3,80 @@
 #include <memory>
 
 #include "sparse_ops/cpu/aligned_floats.h"
+#include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/conv.h"
+#include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/products.h"
 
 namespace cacheinf {
+namespace {
+
+std::shared_ptr<cpu::AlignedFloats> Scratch(size_t floats) {
+  return std::make_shared<cpu::AlignedFloats>(floats);
+}
+
+ImageView AsMap(const ImageView& output) { return output; }
+ImageView AsMap(const TensorView& output) {
+  return output.rank == 4 ? AsImage(output) : ImageView{nullptr, 1, 1, 1, 1, 0, 0, 0};
+}
+
+template <typename Args>
+std::function<PreparedCall(const Args&)> OnPool(void (*kernel)(const Args&, const ActivePixels&,
+                                                               ThreadPool&),
+                                                ThreadPool& pool) {
+  return [kernel, &pool](const Args& args) -> PreparedCall {
+    const ImageView output = AsMap(args.output);
+    const auto scratch =
+        Scratch(cpu::TestScratchFloats(output.width, output.channels, pool.threads()));
+    return [=, &pool](const ActivePixels& pixels, const ChangeTest* test) {
+      if (test == nullptr) return kernel(args, pixels, pool);
+      ThreadPool alone(1);
+      cpu::RunWithTest(output, pixels, *test, pool, scratch->data(),
+                       [&](const ActivePixels& part) { kernel(args, part, alone); });
+    };
+  };
+}
+
+}  // namespace
 
 OperatorFamily CpuFamily(ThreadPool& pool) {
   OperatorFamily family;
   family.name = "cpu";
-  family.is_sparse = true;
   family.conv = [&pool](const ConvArgs& args) -> PreparedCall {
     const auto conv = std::make_shared<cpu::Conv>(args);
-    const auto scratch = std::make_shared<cpu::AlignedFloats>(conv->ScratchFloats(pool.threads()));
-    return [&pool, args, conv, scratch](const ActivePixels& pixels, const ChangeTest*) {
-      conv->Run(args.input, args.residual, args.output, pixels, pool, scratch->data());
+    const auto scratch = Scratch(conv->ScratchFloatsWithTest(pool.threads()));
+    return [&pool, args, conv, scratch](const ActivePixels& pixels, const ChangeTest* test) {
+      conv->Run(args.input, args.residual, args.output, pixels, test, pool, scratch->data());
+    };
+  };
+  family.pool = OnPool(cpu::Pool, pool);
+  family.adaptive_pool = OnPool(cpu::AdaptivePool, pool);
+  family.resize = OnPool(cpu::Resize, pool);
+  family.depth_to_space = OnPool(cpu::DepthToSpace, pool);
+  family.space_to_depth = OnPool(cpu::SpaceToDepth, pool);
+  family.activation = OnPool(cpu::Activation, pool);
+  family.scale_shift = OnPool(cpu::ScaleShift, pool);
+  family.binary = OnPool(cpu::Binary, pool);
+  family.copy = OnPool(cpu::Copy, pool);
+  family.pad = OnPool(cpu::Pad, pool);
+  family.layer_norm = OnPool(cpu::LayerNorm, pool);
+  family.softmax = OnPool(cpu::Softmax, pool);
+  family.arg_max = OnPool(cpu::ArgMax, pool);
+  family.reduce = OnPool(cpu::Reduce, pool);
+  family.group_norm = [&pool](const GroupNormArgs& args) -> PreparedCall {
+    return [&pool, args](const ActivePixels&, const ChangeTest*) { cpu::GroupNorm(args, pool); };
+  };
+  family.linear = [&pool](const LinearArgs& args) -> PreparedCall {
+    const auto linear = std::make_shared<cpu::Linear>(args);
+    const auto scratch = Scratch(linear->ScratchFloats(pool.threads()));
+    return [&pool, args, linear, scratch](const ActivePixels&, const ChangeTest*) {
+      linear->Run(args, pool, scratch->data());
+    };
+  };
+  family.mat_mul = [&pool](const MatMulArgs& args) -> PreparedCall {
+    const auto scratch = Scratch(cpu::MatMulScratchFloats(args));
+    return [&pool, args, scratch](const ActivePixels&, const ChangeTest*) {
+      cpu::MatMul(args, pool, scratch->data());
     };
   };
   return family;

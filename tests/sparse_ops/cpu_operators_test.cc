@@ -157,7 +157,7 @@ TEST_F(CpuOperatorsTest, EveryFunctionHasTheReferencesBitsOnOddNumbers) {
           },
           [&](const TensorView& output, ThreadPool& pool) {
             args.output = output;
-            cpu::Activation(args, pool);
+            cpu::Activation(args, AllPixels(args.output), pool);
           });
       if (HasFatalFailure()) return;
     }
@@ -191,7 +191,7 @@ TEST_F(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          cpu::Activation(args, pool);
+          cpu::Activation(args, AllPixels(args.output), pool);
         });
   }
   for (int kind = 0; kind <= static_cast<int>(BinaryKind::kMaximum); ++kind) {
@@ -208,7 +208,7 @@ TEST_F(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          cpu::Binary(args, pool);
+          cpu::Binary(args, AllPixels(args.output), pool);
         });
   }
 }
@@ -239,9 +239,9 @@ TEST_F(CpuOperatorsTest, BinaryBroadcastsLikeTheReference) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          if (output.rank != 4) return cpu::Binary(args, pool);
+          if (output.rank != 4) return cpu::Binary(args, AllPixels(args.output), pool);
           ForEachSlice(static_cast<int>(output.dims[2]),
-                       [&](Range rows) { cpu::Binary(CutRows(args, rows), pool); });
+                       [&](Range rows) { cpu::Binary(args, rows, pool); });
         });
     if (HasFatalFailure()) return;
   }
@@ -259,7 +259,8 @@ TEST_F(CpuOperatorsTest, BinaryMayWriteOverAnOperand) {
   add(expected.view(), [](const BinaryArgs& args) { reference::Binary(args); });
   ForEachCpuTarget([&] {
     TestTensor actual(dims);
-    add(actual.view(), [&](const BinaryArgs& args) { cpu::Binary(args, pools_[1]); });
+    add(actual.view(),
+        [&](const BinaryArgs& args) { cpu::Binary(args, AllPixels(args.output), pools_[1]); });
     EXPECT_TRUE(SameBits(actual, expected));
   });
 }
@@ -287,7 +288,7 @@ TEST_F(CpuOperatorsTest, ScaleShiftAndChannelOrder) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          cpu::ScaleShift(args, pool);
+          cpu::ScaleShift(args, AllPixels(args.output), pool);
         });
     if (HasFatalFailure()) return;
   }
@@ -372,7 +373,7 @@ TEST_F(CpuOperatorsTest, AdaptivePoolsAndReductionsOverThePicture) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           reduce.output = output;
-          cpu::Reduce(reduce, pool);
+          cpu::Reduce(reduce, AllPixels(reduce.output), pool);
         });
     if (HasFatalFailure()) return;
   }
@@ -456,7 +457,7 @@ TEST_F(CpuOperatorsTest, CopiesPermutedReshapedAndStrided) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          cpu::Copy(args, pool);
+          cpu::Copy(args, AllPixels(args.output), pool);
         });
     if (HasFatalFailure()) return;
   }
@@ -483,9 +484,9 @@ TEST_F(CpuOperatorsTest, PadsOfEveryMode) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           args.output = output;
-          if (output.rank != 4) return cpu::Pad(args, pool);
+          if (output.rank != 4) return cpu::Pad(args, AllPixels(args.output), pool);
           ForEachSlice(static_cast<int>(output.dims[2]),
-                       [&](Range rows) { cpu::Pad(CutRows(args, rows), pool); });
+                       [&](Range rows) { cpu::Pad(args, rows, pool); });
         });
     if (HasFatalFailure()) return;
   }
@@ -519,7 +520,7 @@ TEST_F(CpuOperatorsTest, NormsSoftmaxAndArgMaxAlongAnyAxis) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           norm.output = output;
-          cpu::LayerNorm(norm, pool);
+          cpu::LayerNorm(norm, AllPixels(norm.output), pool);
         });
 
     SoftmaxArgs softmax = {axis, Chance(3), input.view(), {}};
@@ -531,7 +532,7 @@ TEST_F(CpuOperatorsTest, NormsSoftmaxAndArgMaxAlongAnyAxis) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           softmax.output = output;
-          cpu::Softmax(softmax, pool);
+          cpu::Softmax(softmax, AllPixels(softmax.output), pool);
         });
 
     const TestTensor odd = Input(dims, /*odd=*/true);
@@ -546,7 +547,7 @@ TEST_F(CpuOperatorsTest, NormsSoftmaxAndArgMaxAlongAnyAxis) {
         },
         [&](const TensorView& output, ThreadPool& pool) {
           arg_max.output = output;
-          cpu::ArgMax(arg_max, pool);
+          cpu::ArgMax(arg_max, AllPixels(arg_max.output), pool);
         });
     if (HasFatalFailure()) return;
   }

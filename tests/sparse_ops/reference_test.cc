@@ -81,7 +81,7 @@ TEST(ReferenceTest, AnyCutIntoRowsGivesTheBitsOfTheWhole) {
 TEST(ReferenceTest, EveryOperatorStandsInTheTableOfCases) {
   OperatorFamily family;
   size_t empty = 0;
-  for (const OperatorCase& c : OperatorCases()) empty += c.prepare(family).run == nullptr ? 1 : 0;
+  for (const OperatorCase& c : OperatorCases()) empty += c.Prepare(family).run == nullptr ? 1 : 0;
   EXPECT_EQ(empty, OperatorCases().size());
   EXPECT_GE(OperatorCases().size(), 300u);
 }

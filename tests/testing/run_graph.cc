@@ -126,7 +126,8 @@ std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
     for (ValueId output : op.outputs) op_outputs.push_back(views[output]);
     const int handle = backend.Prepare(graph, op);
     std::vector<float> scratch(backend.ScratchFloats(handle));
-    backend.Run(handle, op_inputs, op_outputs, {0, RowCount(graph, op)}, scratch.data());
+    backend.Run(handle, op_inputs, op_outputs, Range{0, RowCount(graph, op)}, nullptr,
+                scratch.data());
   }
 
   std::vector<std::vector<float>> values(graph.values.size());

@@ -1,0 +1,45 @@
+#ifndef CACHEINF_COMMON_EXEC_SHADOW_H_
+#define CACHEINF_COMMON_EXEC_SHADOW_H_
+
+#include <cstddef>
+
+#include "common/model/graph.h"
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/reference/change.h"
+#include "sparse_ops/views.h"
+
+// For what computes whole rows and knows no change test: it runs on a shadow of the output, from
+// where the active pixels are stored.
+
+namespace cacheinf {
+
+// Floats of scratch memory that the shadow of this operator's first output needs.
+inline size_t ShadowFloats(const Graph& graph, const Operator& op) {
+  return static_cast<size_t>(ElementCount(graph.value(op.outputs[0]).shape));
+}
+
+inline TensorView ShadowOf(const TensorView& map, float* scratch) {
+  TensorView shadow = map;
+  shadow.data = scratch;
+  int64_t stride = 1;
+  for (const int axis : {1, 3, 2, 0}) {
+    shadow.strides[axis] = stride;
+    stride *= map.dims[axis];
+  }
+  return shadow;
+}
+
+// Calls run(shadow, rows), which fills those rows of the shadow, if any pixel is active.
+// REQUIRES: a map.
+template <typename Run>
+void RunOnShadow(const TensorView& map, const ActivePixels& pixels, const ChangeTest* test,
+                 float* scratch, const Run& run) {
+  if (pixels.is_sparse && pixels.run_count == 0) return;
+  const TensorView shadow = ShadowOf(map, scratch);
+  run(shadow, pixels.rows);
+  reference::StorePixels(AsImage(shadow), AsImage(map), pixels, test);
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_SHADOW_H_

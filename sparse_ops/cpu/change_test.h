@@ -1,0 +1,126 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_CHANGE_TEST_H_
+#define CACHEINF_SPARSE_OPS_CPU_CHANGE_TEST_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/cpu/active_runs.h"
+#include "sparse_ops/cpu/row_kernels.h"
+#include "sparse_ops/cpu/thread_pool.h"
+
+namespace cacheinf {
+namespace cpu {
+
+// Write-if-changed for pixels of a map of `channels` channels, by the definition of ChangeTest. The
+// memory of a pixel's old and new values must not overlap.
+class PixelTest {
+ public:
+  PixelTest(const ChangeTest& test, int channels)
+      : test_(test), channels_(channels), kernels_(ChooseRowKernels()) {}
+
+  // Stores the new value over the old one if it is a change of it.
+  void StoreIfChanged(const float* fresh, float* stored, int number) const {
+    const bool is_change = IsChange(fresh, stored);
+    if (is_change) CopyPixel(fresh, stored);
+    test_.changed[number] = is_change ? 1 : 0;
+  }
+
+  // `stored` is new and `old` what it was: puts that back unless the new value is a change of it.
+  void RestoreUnlessChanged(const float* old, float* stored, int number) const {
+    const bool is_change = IsChange(stored, old);
+    if (!is_change && test_.threshold != 0.0f) CopyPixel(old, stored);
+    test_.changed[number] = is_change ? 1 : 0;
+  }
+
+ private:
+  bool IsChange(const float* fresh, const float* stored) const;
+
+  void CopyPixel(const float* from, float* to) const {
+    std::memcpy(to, from, static_cast<size_t>(channels_) * sizeof(float));
+  }
+
+  const ChangeTest& test_;
+  int channels_;
+  const RowKernels& kernels_;
+};
+
+// For an output map of this size.
+size_t TestScratchFloats(int width, int channels, int threads);
+
+// The change test for operators that know none. Calls run(some) for parts of the active pixels,
+// from several threads at once; it computes those pixels, one thread alone, and writes no others.
+// Pixels whose new values are no changes get their old ones back.
+// REQUIRES: an output that overlaps no operand.
+template <typename Run>
+void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
+                 ThreadPool& pool, float* scratch, const Run& run);
+
+// -------------------------------------------------------------------------------------------------
+
+// Parts of the active pixels that one thread computes and tests while they are in its cache: whole
+// runs, of about `pixels_of_part` pixels.
+class TestParts {
+ public:
+  TestParts(const ActivePixels& pixels, int channels)
+      : pixels_(pixels), pixels_of_part_(PixelsOfPart(channels)) {}
+
+  static int PixelsOfPart(int channels) { return std::max(1, kPartFloats / channels); }
+
+  int count() const {
+    const int* before = pixels_.pixels_before;
+    return (before[pixels_.run_count] - before[0] + pixels_of_part_ - 1) / pixels_of_part_;
+  }
+
+  // The runs whose first pixel lies in this part of all.
+  ActivePixels Part(int index) const {
+    const int begin = RunFrom(index * pixels_of_part_);
+    const int end = RunFrom((index + 1) * pixels_of_part_);
+    return {pixels_.rows, pixels_.runs + begin, pixels_.pixels_before + begin, end - begin};
+  }
+
+ private:
+  static constexpr int kPartFloats = 16 * 1024;
+
+  // The first run that begins at this pixel or later.
+  int RunFrom(int number) const {
+    const int* before = pixels_.pixels_before;
+    return static_cast<int>(
+        std::lower_bound(before, before + pixels_.run_count, before[0] + number) - before);
+  }
+
+  ActivePixels pixels_;
+  int pixels_of_part_;
+};
+
+template <typename Run>
+void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
+                 ThreadPool& pool, float* scratch, const Run& run) {
+  const int channels = output.channels;
+  const TestParts parts(pixels, channels);
+  const size_t scratch_of_thread = TestScratchFloats(output.width, channels, 1);
+  pool.ParallelFor(parts.count(), [&](int index, int thread) {
+    const ActivePixels part = parts.Part(index);
+    if (part.run_count == 0) return;
+    float* const old = scratch + static_cast<size_t>(thread) * scratch_of_thread;
+    const ActiveRuns runs(part, 1, output.width);
+    const Range all = {0, runs.count()};
+    const PixelTest pixel_test(test, channels);
+    const int first = part.pixels_before[0] - pixels.pixels_before[0];
+    runs.ForEachPixelIn(all, [&](int, int y, int x, int number) {
+      std::memcpy(old + static_cast<size_t>(number) * channels, output.Pixel(0, y, x),
+                  static_cast<size_t>(channels) * sizeof(float));
+    });
+    run(part);
+    runs.ForEachPixelIn(all, [&](int, int y, int x, int number) {
+      pixel_test.RestoreUnlessChanged(old + static_cast<size_t>(number) * channels,
+                                      output.Pixel(0, y, x), first + number);
+    });
+  });
+}
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_CHANGE_TEST_H_

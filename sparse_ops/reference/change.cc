@@ -1,0 +1,50 @@
+#include "sparse_ops/reference/change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "sparse_ops/reference/reduce_lanes.h"
+
+namespace cacheinf {
+namespace reference {
+
+bool IsChange(const ChangeTest& test, int channels, const float* fresh, const float* stored) {
+  if (test.threshold == 0.0f) {
+    return std::memcmp(fresh, stored, static_cast<size_t>(channels) * sizeof(float)) != 0;
+  }
+  const float sum = ReduceInLanes(
+      channels, 0.0f, [&](int64_t c) { return (fresh[c] - stored[c]) * test.inverse_spread[c]; },
+      [](float lane, float change) { return std::fma(change, change, lane); },
+      [](float low, float high) { return low + high; });
+  return !(std::sqrt(sum / static_cast<float>(channels)) <= test.threshold);
+}
+
+void StorePixels(const ConstImageView& fresh, const ImageView& stored, const ActivePixels& pixels,
+                 const ChangeTest* test) {
+  const auto store = [&](int n, int y, int x) {
+    std::copy_n(fresh.Pixel(n, y, x), stored.channels, stored.Pixel(n, y, x));
+  };
+  for (int n = 0; n < stored.batch; ++n) {
+    if (!pixels.is_sparse) {
+      for (int y = pixels.rows.begin; y < pixels.rows.end; ++y) {
+        for (int x = 0; x < stored.width; ++x) store(n, y, x);
+      }
+      continue;
+    }
+    int number = 0;
+    for (int i = 0; i < pixels.run_count; ++i) {
+      const PixelRun& run = pixels.runs[i];
+      for (int x = run.begin; x < run.end; ++x, ++number) {
+        const bool is_change =
+            test == nullptr || IsChange(*test, stored.channels, fresh.Pixel(n, run.row, x),
+                                        stored.Pixel(n, run.row, x));
+        if (is_change) store(n, run.row, x);
+        if (test != nullptr) test->changed[number] = is_change ? 1 : 0;
+      }
+    }
+  }
+}
+
+}  // namespace reference
+}  // namespace cacheinf

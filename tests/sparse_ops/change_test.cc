@@ -1,0 +1,59 @@
+#include "sparse_ops/reference/change.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+using Floats = std::vector<float>;
+
+bool IsChange(const Floats& fresh, const Floats& stored, float threshold, const Floats& spread) {
+  const ChangeTest test = {threshold, spread.data(), nullptr};
+  return reference::IsChange(test, static_cast<int>(fresh.size()), fresh.data(), stored.data());
+}
+
+TEST(ChangeTest, WithoutAThresholdAnyBitCounts) {
+  EXPECT_FALSE(IsChange({1.0f, 0.0f}, {1.0f, 0.0f}, 0.0f, {}));
+  EXPECT_TRUE(IsChange({1.0f, 0.0f}, {1.0f, -0.0f}, 0.0f, {}));
+  EXPECT_TRUE(IsChange({1.0f, 0.0f}, {std::nextafter(1.0f, 2.0f), 0.0f}, 0.0f, {}));
+}
+
+TEST(ChangeTest, TheRootMeanSquareIsTakenInUnitsOfEachChannelsSpread) {
+  // Differences of 3 and 4 in units of the spreads: a root mean square of 5 / sqrt(2).
+  const Floats inverse_spread = {1.0f, 0.5f};
+  EXPECT_TRUE(IsChange({3.0f, 8.0f}, {0.0f, 0.0f}, 3.5f, inverse_spread));
+  EXPECT_FALSE(IsChange({3.0f, 8.0f}, {0.0f, 0.0f}, 3.6f, inverse_spread));
+  // As large as the threshold is no change yet.
+  EXPECT_FALSE(IsChange({2.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, 1.0f, Floats(4, 1.0f)));
+}
+
+TEST(ChangeTest, ANaNIsAChange) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Floats inverse_spread = {1.0f, 0.0f};
+  EXPECT_TRUE(IsChange({1.0f, kNaN}, {1.0f, 0.0f}, 9.0f, inverse_spread));
+  EXPECT_TRUE(IsChange({1.0f, 0.0f}, {1.0f, kNaN}, 9.0f, inverse_spread));
+  EXPECT_TRUE(IsChange({kInfinity, 0.0f}, {kInfinity, 0.0f}, 9.0f, inverse_spread));
+}
+
+TEST(ChangeTest, PixelsThatDidNotChangeKeepTheOldValue) {
+  const Floats fresh = {1.0f, 2.0f, 3.0f, 4.0f};
+  Floats stored = {1.1f, 2.9f, 3.1f, 9.0f};
+  const ConstImageView from = {fresh.data(), 1, 1, 4, 1, 4, 4, 1};
+  const ImageView to = {stored.data(), 1, 1, 4, 1, 4, 4, 1};
+  const PixelRun runs[] = {{0, 0, 2}, {0, 3, 4}};
+  const int before[] = {0, 2, 3};
+  const Floats inverse_spread = {1.0f};
+  uint8_t changed[3];
+  const ChangeTest test = {0.5f, inverse_spread.data(), changed};
+  reference::StorePixels(from, to, {{0, 1}, runs, before, 2}, &test);
+  EXPECT_EQ(stored, (Floats{1.1f, 2.0f, 3.1f, 4.0f}));
+  EXPECT_EQ(std::vector<int>(changed, changed + 3), (std::vector<int>{0, 1, 1}));
+}
+
+}  // namespace
+}  // namespace cacheinf
