@@ -107,7 +107,8 @@ class OwnLayer {
  private:
   void Run(const std::string& /*scheme*/, const ActivePixels& pixels) {
     const ConstImageView no_residual;
-    direct_->Run(input_.view(), no_residual, output_.view(), pixels, pool_, scratch_.data());
+    direct_->Run(input_.view(), no_residual, output_.view(), pixels, /*test=*/nullptr, pool_,
+                 scratch_.data());
   }
 
   const Layer& layer_;
