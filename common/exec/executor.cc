@@ -1,12 +1,14 @@
 #include "common/exec/executor.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "common/exec/layout.h"
+#include "common/exec/active_masks.h"
 #include "common/exec/operator_call.h"
+#include "common/model/cost.h"
 
 namespace cacheinf {
 namespace {
@@ -16,9 +18,15 @@ struct Step {
   int handle = kNone;  // kNone: done by placement
   Range all_rows;
   bool is_local = false;
+  int64_t multiply_adds = 0;
+  int64_t pixels = 1;  // of its output, in one image
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
 };
+
+int64_t PixelCount(const Value& value) {
+  return value.is_map() ? value.shape[2] * value.shape[3] : 1;
+}
 
 void CheckDims(const ConstTensorView& host, const ConstTensorView& own, const Value& value) {
   if (host.rank != own.rank || host.dims != own.dims) {
@@ -34,11 +42,12 @@ struct Executor::State {
         const ExecutorOptions& options)
       : graph(std::move(graph)),
         backend(std::move(backend)),
-        layout(PlanLayout(*this->graph, options.persistent, options.all_persistent)),
+        layout(PlanLayout(*this->graph, options.persistent, options.keep)),
         arena(this->backend->Allocate(layout.arena_floats)) {
     CopyConstantsIn();
     PrepareSteps();
     FillReport();
+    if (options.keep != Keep::kListed) active.emplace(*this->graph);
   }
 
   TensorView ViewOf(ValueId value) const {
@@ -60,6 +69,8 @@ struct Executor::State {
       Step step;
       step.all_rows = {0, RowCount(*graph, op)};
       step.is_local = IsLocal(*graph, op);
+      step.multiply_adds = CostOf(*graph, op).multiply_adds;
+      step.pixels = PixelCount(graph->value(op.outputs[0]));
       for (size_t i = 0; i < op.inputs.size(); ++i) step.inputs.push_back(InputView(op, i));
       for (ValueId output : op.outputs) step.outputs.push_back(ViewOf(output));
       if (!layout.is_done_by_placement[id]) {
@@ -95,6 +106,27 @@ struct Executor::State {
                  /*test=*/nullptr, scratch.get());
   }
 
+  // Returns the multiply-adds that it took.
+  int64_t RunChanged(OpId op) {
+    const Step& step = steps[op];
+    if (!step.is_local) {
+      if (!active->ReadsActive(op)) {
+        active->Deactivate(op);
+        return 0;
+      }
+      Run(step, step.all_rows);
+      active->ActivateAll(op);
+      return step.multiply_adds;
+    }
+    const ActivePixels& pixels = active->Activate(op);
+    if (pixels.run_count == 0 || step.handle == kNone) return 0;
+    const ChangeTest* test = active->Test(op);
+    backend->Run(step.handle, step.inputs, step.outputs, pixels, test, scratch.get());
+    const int64_t count = pixels.pixels_before[pixels.run_count] - pixels.pixels_before[0];
+    if (test != nullptr) active->DropUnchanged(op);
+    return step.multiply_adds * count / step.pixels;
+  }
+
   // What is freed last is declared first: the backend must outlive the memory it gave.
   std::shared_ptr<const Graph> graph;
   std::unique_ptr<Backend> backend;
@@ -102,6 +134,7 @@ struct Executor::State {
   Backend::Memory arena;
   Backend::Memory scratch;
   std::vector<Step> steps;
+  std::optional<ActiveMasks> active;  // if all values are kept
   MemoryReport memory;
 };
 
@@ -135,6 +168,24 @@ void Executor::Run(const RowPlan& rows) {
 void Executor::RunOperator(OpId op, Range rows) {
   state_->Run(state_->steps.at(static_cast<size_t>(op)), rows);
 }
+
+ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed,
+                                 const ChangePolicy& policy) {
+  if (!state_->active) throw std::logic_error("RunChanged needs an executor that keeps all values");
+  if (changed.size() != state_->graph->inputs.size()) {
+    throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
+                                std::to_string(state_->graph->inputs.size()) + " graph inputs");
+  }
+  state_->active->Begin(policy, changed);
+  ChangedWork work;
+  for (OpId op = 0; op < static_cast<OpId>(state_->steps.size()); ++op) {
+    work.done += state_->RunChanged(op);
+    work.of_all += state_->steps[op].multiply_adds;
+  }
+  return work;
+}
+
+ConstMaskView Executor::changed(ValueId map) const { return state_->active->mask(map); }
 
 void Executor::GetOutput(size_t index, const TensorView& host) const {
   const ValueId id = state_->graph->outputs.at(index);

@@ -2,12 +2,17 @@
 #define CACHEINF_COMMON_EXEC_EXECUTOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "common/exec/backend.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/layout.h"
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 
@@ -16,8 +21,7 @@ struct ExecutorOptions {
   // frame. Graph inputs and outputs always are. (What is concatenated in such a value may still be
   // computed where it stands there.)
   std::vector<ValueId> persistent;
-  // Every value, each in a buffer of its own.
-  bool all_persistent = false;
+  Keep keep = Keep::kListed;
 };
 
 struct MemoryReport {
@@ -27,6 +31,12 @@ struct MemoryReport {
   size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
   size_t constant_bytes = 0;     // copies of the constants that operators work on, beside the arena
   size_t scratch_bytes = 0;
+};
+
+// Multiply-adds of convolutions and products.
+struct ChangedWork {
+  int64_t done = 0;
+  int64_t of_all = 0;  // of a dense run
 };
 
 // Runs a graph on a backend. Everything is laid out and prepared in the constructor; after it, only
@@ -57,6 +67,16 @@ class Executor {
 
   // Some rows of one operator. REQUIRES: as above.
   void RunOperator(OpId op, Range rows);
+
+  // Brings every value to what the graph inputs are now, computing only what a change can have
+  // reached. `changed` has one mask a graph input, with every pixel that is not what it was at the
+  // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
+  // values then have the bits of Run. Returns what was computed.
+  // REQUIRES: an executor that keeps all values, and a Run before.
+  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy);
+
+  // The pixels of a map that the last RunChanged changed.
+  ConstMaskView changed(ValueId map) const;
 
   // Copies a graph output out. Throws std::invalid_argument if the dims are not those of that
   // output.

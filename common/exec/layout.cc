@@ -36,10 +36,11 @@ bool LiesInLogicalOrder(const Shape& shape, const Strides& strides) {
 
 class LayoutPlanner {
  public:
-  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent)
+  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep)
       : graph_(graph),
+        keep_(keep),
         is_needed_(graph.values.size(), false),
-        keeps_buffer_(graph.values.size(), all_persistent),
+        keeps_buffer_(graph.values.size(), keep == Keep::kAllApart),
         spots_(graph.values.size()) {
     FindNeeded();
     FindKeepers(persistent);
@@ -204,7 +205,7 @@ class LayoutPlanner {
       if (spot.buffer == kNone || spot.viewed != kNone) continue;
       BufferRequest& request = requests[spot.buffer];
       request.floats = static_cast<size_t>(ElementCount(graph_.values[id].shape));
-      request.persistent = keeps_buffer_[id];
+      request.persistent = keeps_buffer_[id] || keep_ == Keep::kAll;
       request.first_step = request.last_step = std::max(graph_.values[id].producer, 0);
     }
     for (size_t step = 0; step < graph_.operators.size(); ++step) {
@@ -222,6 +223,7 @@ class LayoutPlanner {
   }
 
   const Graph& graph_;
+  Keep keep_;
   std::vector<bool> is_needed_;
   std::vector<bool> keeps_buffer_;
   std::vector<Spot> spots_;
@@ -230,8 +232,8 @@ class LayoutPlanner {
 
 }  // namespace
 
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent) {
-  return LayoutPlanner(graph, persistent, all_persistent).Plan();
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep) {
+  return LayoutPlanner(graph, persistent, keep).Plan();
 }
 
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena) {

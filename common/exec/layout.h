@@ -37,8 +37,10 @@ struct Layout {
 
 // Constants that operators work on, graph inputs, graph outputs and `persistent` values keep their
 // memory to themselves, but for the values that are concatenated in them and views of them. With
-// `all_persistent`, every value has a buffer of its own and each operator is run.
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, bool all_persistent);
+// kAll this holds for all values. With kAllApart every value has a buffer of its own and each
+// operator is run.
+enum class Keep : uint8_t { kListed, kAll, kAllApart };
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep);
 
 // The view of a value in an arena. REQUIRES: its place exists.
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena);

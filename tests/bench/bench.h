@@ -62,6 +62,10 @@ void BenchDense(const BenchOptions& options, BenchReport* report);
 // Convolutions alone, on a share of their pixels, beside the same layer computed whole.
 void BenchKernels(const BenchOptions& options, BenchReport* report);
 
+// Whole networks of which a part of the picture changed, under each policy: the time beside that
+// of the share of multiply-adds that are done.
+void BenchChanges(const BenchOptions& options, BenchReport* report);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_BENCH_BENCH_H_

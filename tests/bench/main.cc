@@ -17,6 +17,8 @@ constexpr std::array kBenches = {
           BenchDense},
     Bench{"kernels", "convolutions on a share of their pixels, beside the best dense ones",
           BenchKernels},
+    Bench{"changes", "whole networks of which a part of the picture changed, beside the ideal",
+          BenchChanges},
 };
 
 const Bench& FindBench(const std::string& name) {

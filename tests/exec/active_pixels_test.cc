@@ -78,7 +78,7 @@ class ActivePixelsTest : public testing::TestWithParam<BackendChoice> {
       if (!IsLocal(graph, op)) continue;
       SCOPED_TRACE(KindName(op));
       ExecutorOptions options;
-      options.all_persistent = true;
+      options.keep = Keep::kAllApart;
       const auto operands = MakeReferenceExecutor(graph, options);
       SetInputs(*operands, RandomInputs(graph, kSeed));
       OperatorOnBackend fresh(GetParam().make(), *operands, op);

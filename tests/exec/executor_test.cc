@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(On, BackendTest,
 TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {
     const auto expected = EvaluateDirectly(graph_, inputs_);
-    for (const bool all_persistent : {false, true}) {
-      const auto executor = MakeExecutor({{}, all_persistent});
+    for (const Keep keep : {Keep::kListed, Keep::kAll, Keep::kAllApart}) {
+      const auto executor = MakeExecutor({{}, keep});
       Poison(*executor, kNaN);
       SetInputs(*executor, inputs_);
       for (size_t id = 0; id < graph_.operators.size(); ++id) {
@@ -100,7 +100,7 @@ TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
         executor->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
         for (ValueId output : op.outputs) {
           ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
-              << KindName(op) << " '" << op.name << "', all persistent: " << all_persistent;
+              << KindName(op) << " '" << op.name << "', keep: " << static_cast<int>(keep);
         }
       }
     }
@@ -242,7 +242,7 @@ TEST_P(BackendTest, StrangeNumbersInTheInputDoNoHarm) {
 TEST_P(BackendTest, MemoryReportAddsUp) {
   ForEachGraph([&] {
     const MemoryReport shared = MakeExecutor()->memory();
-    const MemoryReport separate = MakeExecutor({{}, true})->memory();
+    const MemoryReport separate = MakeExecutor({{}, Keep::kAllApart})->memory();
     EXPECT_LE(shared.persistent_bytes, shared.arena_bytes);
     EXPECT_LE(shared.lower_bound_bytes, shared.arena_bytes);
     EXPECT_LE(shared.arena_bytes, separate.arena_bytes);

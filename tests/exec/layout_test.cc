@@ -21,7 +21,7 @@ TEST(LayoutTest, ConcatenatedMapsAreComputedInPlace) {
   const ValueId b = graph.AddOne("b", kRelu, {a});
   const ValueId both = graph.AddOne("both", op::Concat{1}, {a, b});
   graph.outputs = {graph.AddOne("end", kRelu, {both})};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(both).producer]);
   EXPECT_EQ(OffsetBetween(layout, both, a), 0);
   EXPECT_EQ(OffsetBetween(layout, both, b), 3);
@@ -38,7 +38,7 @@ TEST(LayoutTest, NestedConcatenationsShareOneBuffer) {
   const ValueId c = graph.AddOne("c", kRelu, {inner});
   const ValueId outer = graph.AddOne("outer", op::Concat{1}, {c, inner});
   graph.outputs = {graph.AddOne("end", kRelu, {outer})};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_EQ(OffsetBetween(layout, outer, c), 0);
   EXPECT_EQ(OffsetBetween(layout, outer, inner), 6);
   EXPECT_EQ(OffsetBetween(layout, outer, b), 9);
@@ -54,7 +54,7 @@ TEST(LayoutTest, WhatCannotLieInPlaceIsCopied) {
   const ValueId with_input = graph.AddOne("with input", op::Concat{1}, {input, twice});
   const ValueId with_output = graph.AddOne("with output", op::Concat{1}, {with_input, twice});
   graph.outputs = {with_output, with_input};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   for (ValueId concat : {twice, with_input, with_output}) {
     EXPECT_FALSE(layout.is_done_by_placement[graph.value(concat).producer]);
   }
@@ -69,7 +69,7 @@ TEST(LayoutTest, ReshapesThatKeepTheOrderAreViews) {
   const ValueId mixed = graph.AddOne("mixed", op::Reshape{{1, 160}}, {input});
   graph.outputs = {graph.AddOne("end", kRelu, {flat}), graph.AddOne("end map", kRelu, {map}),
                    graph.AddOne("end mixed", kRelu, {mixed})};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(flat).producer]);
   EXPECT_EQ(OffsetBetween(layout, pooled, flat), 0);
   EXPECT_FALSE(layout.is_done_by_placement[graph.value(map).producer]);    // 4 x 2 in memory
@@ -81,8 +81,8 @@ TEST(LayoutTest, PersistentReshapesAreCopied) {
   const ValueId input = graph.AddInput("input", {6, 2});
   const ValueId middle = graph.AddOne("middle", op::Reshape{{3, 4}}, {input});
   graph.outputs = {graph.AddOne("end", op::Reshape{{12}}, {middle})};
-  EXPECT_EQ(PlanLayout(graph, {}, false).is_done_by_placement, (std::vector<bool>{true, false}));
-  EXPECT_EQ(PlanLayout(graph, {middle}, false).is_done_by_placement,
+  EXPECT_EQ(PlanLayout(graph, {}, Keep::kListed).is_done_by_placement, (std::vector<bool>{true, false}));
+  EXPECT_EQ(PlanLayout(graph, {middle}, Keep::kListed).is_done_by_placement,
             (std::vector<bool>{false, false}));
 }
 
@@ -95,7 +95,7 @@ TEST(LayoutTest, HalvesOfAMapAreViews) {
   const ValueId speck =
       graph.AddOne("speck", op::Slice{{0, 4, 0, 0}, {1, 1, 2, 1}, {1, 1, 2, 1}}, {whole});
   graph.outputs = {graph.AddOne("end", kRelu, {half}), graph.AddOne("end 2", kRelu, {speck})};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(half).producer]);
   EXPECT_EQ(OffsetBetween(layout, whole, half), 4);
   EXPECT_FALSE(layout.is_done_by_placement[graph.value(speck).producer]);
@@ -106,11 +106,11 @@ TEST(LayoutTest, AChainOfMapsNeedsTwoBuffers) {
   ValueId last = graph.AddInput("input", {1, 16, 10, 10});
   for (int i = 0; i < 20; ++i) last = graph.AddOne("op" + std::to_string(i), kRelu, {last});
   graph.outputs = {last};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_EQ(layout.arena_floats, 4u * 1600);  // and those of the input and the output
   EXPECT_EQ(layout.lower_bound_floats, layout.arena_floats);
   EXPECT_EQ(layout.persistent_floats, 2u * 1600);
-  EXPECT_EQ(PlanLayout(graph, {}, true).arena_floats, 21u * 1600);
+  EXPECT_EQ(PlanLayout(graph, {}, Keep::kAllApart).arena_floats, 21u * 1600);
 }
 
 TEST(LayoutTest, OnlyConstantsThatOperatorsWorkOnTakeMemory) {
@@ -121,7 +121,7 @@ TEST(LayoutTest, OnlyConstantsThatOperatorsWorkOnTakeMemory) {
   const ValueId offset = graph.AddConstant("offset", Tensor({1}, std::vector<float>{5}));
   const ValueId scaled = graph.AddOne("scaled", op::ScaleShift{}, {input, scale, shift});
   graph.outputs = {graph.AddOne("sum", op::Binary{}, {scaled, offset})};
-  const Layout layout = PlanLayout(graph, {}, false);
+  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_FALSE(layout.places[scale].exists);
   EXPECT_FALSE(layout.places[shift].exists);
   EXPECT_TRUE(layout.places[offset].exists);

@@ -1,0 +1,38 @@
+#ifndef CACHEINF_COMMON_EXEC_CHANGE_POLICY_H_
+#define CACHEINF_COMMON_EXEC_CHANGE_POLICY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cacheinf {
+
+// For every value of a graph one number a channel: 1 / σ, σ being the spread of that channel's
+// numbers over a picture. Empty for values that are not maps.
+using InverseSpreads = std::vector<std::vector<float>>;
+
+// How far a change of the input travels through a network.
+struct ChangePolicy {
+  enum class Kind : uint8_t {
+    // A pixel can change only if a pixel of its window did; one that came out with the bits it had
+    // before did not. The answer has the bits of a dense run.
+    kExact,
+    // As above, but a change that is not greater than `threshold` is none, and the old value stays
+    // (ChangeTest of sparse_ops/active_pixels.h): what is stored is always within the threshold of
+    // what the stored inputs give.
+    kChange,
+    // The same pixels in every map of a resolution: the changed ones of the input, grown by
+    // `growth` pixels of that resolution. Changes do not travel further, so errors do not end.
+    kFixed,
+  };
+  Kind kind = Kind::kExact;
+
+  float threshold = 0.0f;                                   // kChange
+  std::shared_ptr<const InverseSpreads> spreads = nullptr;  // kChange, with a threshold above 0
+
+  int growth = 1;  // kFixed
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_CHANGE_POLICY_H_

@@ -1,0 +1,64 @@
+#include "common/exec/spreads.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kLeastShare = 0.1;
+constexpr double kLeastSpread = 1e-12;
+
+std::vector<double> Variances(const ConstImageView& map) {
+  const size_t channels = static_cast<size_t>(map.channels);
+  std::vector<double> sums(channels);
+  std::vector<double> squares(channels);
+  for (int image = 0; image < map.batch; ++image) {
+    for (int row = 0; row < map.height; ++row) {
+      for (int column = 0; column < map.width; ++column) {
+        const float* pixel = map.Pixel(image, row, column);
+        for (size_t c = 0; c < channels; ++c) {
+          const double number = pixel[c];
+          sums[c] += number;
+          squares[c] += number * number;
+        }
+      }
+    }
+  }
+  const double count = static_cast<double>(map.batch) * map.height * map.width;
+  for (size_t c = 0; c < channels; ++c) {
+    const double mean = sums[c] / count;
+    squares[c] = std::max(squares[c] / count - mean * mean, 0.0);
+  }
+  return squares;
+}
+
+std::vector<float> InverseSpreadsOf(const ConstImageView& map) {
+  const std::vector<double> variances = Variances(map);
+  double mean_variance = 0.0;
+  for (const double variance : variances) mean_variance += variance;
+  mean_variance /= static_cast<double>(variances.size());
+  const double least = std::max(kLeastShare * std::sqrt(mean_variance), kLeastSpread);
+  std::vector<float> inverses;
+  for (const double variance : variances) {
+    inverses.push_back(static_cast<float>(1.0 / std::max(std::sqrt(variance), least)));
+  }
+  return inverses;
+}
+
+}  // namespace
+
+InverseSpreads MeasureSpreads(const Executor& executor) {
+  InverseSpreads spreads(executor.graph().values.size());
+  for (const Operator& op : executor.graph().operators) {
+    for (const ValueId output : op.outputs) {
+      if (!executor.graph().value(output).is_map()) continue;
+      spreads[output] = InverseSpreadsOf(AsImage(executor.view(output)));
+    }
+  }
+  return spreads;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "common/exec/spreads.h"
+#include "common/model/load.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/worker.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kShares = {0.01, 0.02, 0.05, 0.10, 0.20, 0.30, 0.50, 0.70, 1.00};
+
+struct NamedPolicy {
+  std::string_view name;
+  ChangePolicy policy;
+};
+
+Tensor RandomPicture(const Shape& shape, std::mt19937& random) {
+  std::uniform_real_distribution<float> brightness(0.0f, 1.0f);
+  std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+  for (float& number : numbers) number = brightness(random);
+  return Tensor(shape, std::move(numbers));
+}
+
+// A rectangle of the picture's proportions in its middle.
+Mask MiddleBlob(int height, int width, double share) {
+  Mask mask(height, width);
+  const double side = std::sqrt(share);
+  const int rows = std::max(1, static_cast<int>(std::lround(height * side)));
+  const int columns = std::max(1, static_cast<int>(std::lround(width * side)));
+  const int top = (height - rows) / 2;
+  const int left = (width - columns) / 2;
+  SetRectangle({top, top + rows}, {left, left + columns}, mask);
+  return mask;
+}
+
+// The picture with new numbers where the mask says so.
+Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) {
+  const Tensor other = RandomPicture(picture.shape(), random);
+  std::vector<float> numbers(picture.data(), picture.data() + picture.count());
+  const int64_t height = picture.shape()[2];
+  const int64_t width = picture.shape()[3];
+  for (int64_t i = 0; i < picture.count(); ++i) {
+    if (mask.Test(static_cast<int>(i / width % height), static_cast<int>(i % width))) {
+      numbers[static_cast<size_t>(i)] = other.data()[i];
+    }
+  }
+  return Tensor(picture.shape(), std::move(numbers));
+}
+
+// An executor that sees two pictures in turn, which differ in one mask.
+class TurningNetwork {
+ public:
+  TurningNetwork(std::shared_ptr<const Graph> graph, int threads)
+      : executor_(std::move(graph),
+                  std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+                  {.persistent = {}, .keep = Keep::kAll}) {}
+
+  void Show(Tensor picture, Tensor changed, Mask mask) {
+    pictures_ = {std::move(picture), std::move(changed)};
+    mask_ = std::move(mask);
+    executor_.SetInput(0, pictures_[0].view());
+    executor_.Run();
+    shown_ = 0;
+  }
+
+  Executor& executor() { return executor_; }
+
+  double DenseMs() {
+    Turn();
+    return TimeOnce([this] { executor_.Run(); });
+  }
+
+  double ChangedMs(const ChangePolicy& policy) {
+    Turn();
+    const std::array<ConstMaskView, 1> changed = {std::as_const(mask_).view()};
+    return TimeOnce([&] { work_ = executor_.RunChanged(changed, policy); });
+  }
+
+  // Of the last ChangedMs.
+  const ChangedWork& work() const { return work_; }
+
+ private:
+  void Turn() {
+    shown_ = 1 - shown_;
+    executor_.SetInput(0, pictures_[shown_].view());
+  }
+
+  Executor executor_;
+  std::array<Tensor, 2> pictures_;
+  Mask mask_;
+  size_t shown_ = 0;
+  ChangedWork work_;
+};
+
+// Times a measurement `count` times.
+template <typename Measure>
+std::vector<double> Repeat(int count, const Measure& measure) {
+  std::vector<double> ms;
+  for (int i = 0; i < count; ++i) ms.push_back(measure());
+  return ms;
+}
+
+void MeasureShare(TurningNetwork& network, const std::vector<NamedPolicy>& policies,
+                  const BenchOptions& options, const nlohmann::ordered_json& head,
+                  BenchReport* report) {
+  std::vector<double> active(policies.size());
+  std::vector<Turn> turns = {
+      [&](int count) { return Repeat(count, [&] { return network.DenseMs(); }); }};
+  for (size_t i = 0; i < policies.size(); ++i) {
+    turns.emplace_back([&, i](int count) {
+      // What other policies left in the maps is not what this one would have.
+      network.DenseMs();
+      return Repeat(count, [&] {
+        const double ms = network.ChangedMs(policies[i].policy);
+        active[i] =
+            static_cast<double>(network.work().done) / static_cast<double>(network.work().of_all);
+        return ms;
+      });
+    });
+  }
+  const Timing timing = TimeTurns(turns, options.timing);
+  report->AddNoise(timing);
+  const double dense_ms = timing.contenders[0].Median();
+  for (size_t i = 0; i < policies.size(); ++i) {
+    const Samples& samples = timing.contenders[i + 1];
+    const double ideal_ms = active[i] * dense_ms;
+    nlohmann::ordered_json row = head;
+    row.update({{"policy", policies[i].name},
+                {"active", active[i]},
+                {"median_ms", samples.Median()},
+                {"p10_ms", samples.Quantile(0.1)},
+                {"p90_ms", samples.Quantile(0.9)},
+                {"dense_ms", dense_ms},
+                {"ideal_ms", ideal_ms},
+                {"over_ideal_ms", samples.Median() - ideal_ms},
+                {"allowed_ms", 1.1 * ideal_ms + 0.5}});
+    report->AddRow(row);
+  }
+}
+
+void MeasureNetwork(const fs::path& model, const BenchOptions& options, int threads,
+                    BenchReport* report) {
+  const auto graph = std::make_shared<const Graph>(
+      LoadModel(model, LoadOptions{.input_shapes = options.input_shapes}));
+  if (graph->inputs.size() != 1 || !graph->value(graph->inputs[0]).is_map()) {
+    throw InputError(model.string() + ": not a network with one picture as its input");
+  }
+  const Shape& shape = graph->value(graph->inputs[0]).shape;
+  std::mt19937 random(1);
+  const Tensor picture = RandomPicture(shape, random);
+  TurningNetwork network(graph, threads);
+  network.executor().SetInput(0, picture.view());
+  network.executor().Run();
+  const auto spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(network.executor()));
+  const std::vector<NamedPolicy> policies = {
+      {"exact", {}},
+      {"change", {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f, .spreads = spreads}},
+      {"fixed", {.kind = ChangePolicy::Kind::kFixed}}};
+  for (const double share : kShares) {
+    Mask mask = MiddleBlob(static_cast<int>(shape[2]), static_cast<int>(shape[3]), share);
+    Tensor changed = Changed(picture, std::as_const(mask), random);
+    network.Show(picture, std::move(changed), std::move(mask));
+    MeasureShare(network, policies, options,
+                 {{"model", model.stem().string()}, {"threads", threads}, {"share", share}},
+                 report);
+  }
+}
+
+}  // namespace
+
+void BenchChanges(const BenchOptions& options, BenchReport* report) {
+  std::vector<fs::path> models = options.models;
+  if (models.empty()) {
+    const fs::path source = CACHEINF_SOURCE_DIR;
+    const char* shared = std::getenv("CACHEINF_SHARED");
+    const fs::path yolov5n =
+        (shared != nullptr ? fs::path(shared) : source / ".." / "shared") / "data/models";
+    models.push_back(source / "configs" / "models" / "demo_segmentation.onnx");
+    if (fs::is_directory(yolov5n)) {
+      for (const auto& entry : fs::directory_iterator(yolov5n)) {
+        if (entry.path().stem().string().starts_with("yolov5n")) models.push_back(entry.path());
+      }
+    }
+  }
+  for (const fs::path& model : models) {
+    for (const int threads : options.threads.empty() ? std::vector<int>{1} : options.threads) {
+      PinToCores(threads);
+      MeasureNetwork(model, options, threads, report);
+    }
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,336 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "common/exec/spreads.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Runs that compute only what a change of the input can have reached.
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 60;
+
+struct BackendChoice {
+  std::string name;
+  int cpu_threads;  // 0: the reference
+};
+
+// The pixels of every graph input that differ between two frames.
+class ChangedMasks {
+ public:
+  ChangedMasks(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      masks_.push_back(Compare(before[i], after[i]));
+    }
+    for (const Mask& mask : masks_) views_.emplace_back(mask.view());
+  }
+
+  const std::vector<ConstMaskView>& views() const { return views_; }
+
+ private:
+  static Mask Compare(const Tensor& before, const Tensor& after) {
+    const Shape& shape = before.shape();
+    if (shape.size() != 4) {
+      Mask mask(1, 1);
+      if (!std::equal(before.data(), before.data() + before.count(), after.data())) SetAll(mask);
+      return mask;
+    }
+    Mask mask(static_cast<int>(shape[2]), static_cast<int>(shape[3]));
+    const MaskView view = mask;
+    for (int64_t i = 0; i < before.count(); ++i) {
+      if (before.data()[i] == after.data()[i]) continue;
+      view.Set(static_cast<int>(i / shape[3] % shape[2]), static_cast<int>(i % shape[3]));
+    }
+    return mask;
+  }
+
+  std::vector<Mask> masks_;
+  std::vector<ConstMaskView> views_;
+};
+
+// The next frame: most of each map as it was, some pixels new.
+std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt19937& random) {
+  std::vector<Tensor> next;
+  for (const Tensor& input : inputs) {
+    std::vector<float> numbers(input.data(), input.data() + input.count());
+    const Shape& shape = input.shape();
+    if (random() % 4 != 0) {
+      const int64_t pixels = shape.size() == 4 ? shape[2] * shape[3] : 1;
+      const int64_t changed = 1 + static_cast<int64_t>(random() % 3);
+      for (int64_t n = 0; n < changed; ++n) {
+        const int64_t pixel = static_cast<int64_t>(random()) % pixels;
+        for (int64_t i = pixel; i < input.count(); i += pixels) {
+          numbers[static_cast<size_t>(i)] += std::uniform_real_distribution<float>(-1, 1)(random);
+        }
+      }
+    }
+    next.emplace_back(shape, std::move(numbers));
+  }
+  return next;
+}
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 12);
+  options.only_local = seed % 2 == 0;
+  return options;
+}
+
+class ChangedTest : public testing::TestWithParam<BackendChoice> {
+ protected:
+  template <typename Check>
+  void ForEachGraph(Check check) {
+    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed_);
+      random_.seed(seed_);
+      graph_ = RandomGraph(seed_, Varied(seed_));
+      inputs_ = RandomInputs(graph_, seed_);
+      check();
+    }
+  }
+
+  std::unique_ptr<Executor> MakeExecutor(Keep keep = Keep::kAll) const {
+    const int threads = GetParam().cpu_threads;
+    if (threads == 0) return MakeReferenceExecutor(graph_, {{}, keep});
+    return cacheinf::MakeExecutor(
+        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), {{}, keep});
+  }
+
+  // Gives the executor the next frame and runs what changed.
+  ChangedWork Step(Executor& executor, const ChangePolicy& policy) {
+    const std::vector<Tensor> next = NextFrame(inputs_, random_);
+    const ChangedMasks changed(inputs_, next);
+    inputs_ = next;
+    SetInputs(executor, inputs_);
+    return executor.RunChanged(changed.views(), policy);
+  }
+
+  uint32_t seed_ = 0;
+  std::mt19937 random_;
+  Graph graph_;
+  std::vector<Tensor> inputs_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, ChangedTest,
+                         testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
+                                         BackendChoice{"cpu_3_threads", 3}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
+  ForEachGraph([&] {
+    for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
+      const auto executor = MakeExecutor(keep);
+      SetInputs(*executor, inputs_);
+      executor->Run();
+      for (int frame = 0; frame < 4; ++frame) {
+        Step(*executor, {});
+        const auto expected = EvaluateDirectly(graph_, inputs_);
+        for (const Operator& op : graph_.operators) {
+          for (const ValueId output : op.outputs) {
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+                << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor();
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    const ChangedMasks none(inputs_, inputs_);
+    for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
+      EXPECT_EQ(executor->RunChanged(none.views(), {.kind = kind}).done, 0);
+    }
+  });
+}
+
+TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor();
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    for (const auto kind :
+         {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
+      inputs_ = RandomInputs(graph_, static_cast<uint32_t>(random_()));
+      SetInputs(*executor, inputs_);
+      std::vector<Mask> masks;
+      std::vector<ConstMaskView> views;
+      for (const Tensor& input : inputs_) {
+        const bool is_map = input.shape().size() == 4;
+        masks.emplace_back(is_map ? static_cast<int>(input.shape()[2]) : 1,
+                           is_map ? static_cast<int>(input.shape()[3]) : 1);
+        SetAll(masks.back());
+      }
+      for (const Mask& mask : masks) views.emplace_back(mask.view());
+      executor->RunChanged(views, {.kind = kind});
+      const auto expected = EvaluateDirectly(graph_, inputs_);
+      const auto outputs = Outputs(*executor);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        if (graph_.value(graph_.outputs[i]).is_constant()) continue;
+        EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "")
+            << "policy " << static_cast<int>(kind);
+      }
+    }
+  });
+}
+
+// One convolution after the other, each 3×3, on a map of 40×40.
+Graph ConvChain(int length) {
+  std::mt19937 random(5);
+  Graph graph;
+  const auto add_value = [&graph](Value value) {
+    graph.values.push_back(std::move(value));
+    return static_cast<ValueId>(graph.values.size()) - 1;
+  };
+  const auto add_map = [&](const std::string& name) {
+    Value value;
+    value.name = name;
+    value.shape = {1, 8, 40, 40};
+    return add_value(value);
+  };
+  ValueId map = add_map("in");
+  graph.inputs = {map};
+  for (int i = 0; i < length; ++i) {
+    Value weights;
+    weights.name = "weights" + std::to_string(i);
+    weights.shape = {8, 8, 3, 3};
+    weights.constant = RandomTensor(weights.shape, random, -0.2f, 0.2f);
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+    conv.activation.kind = Function::Kind::kSilu;
+    Operator op;
+    op.name = "conv" + std::to_string(i);
+    op.attributes = conv;
+    op.inputs = {map, add_value(weights)};
+    map = add_map("map" + std::to_string(i));
+    graph.values[map].producer = static_cast<OpId>(graph.operators.size());
+    op.outputs = {map};
+    graph.operators.push_back(op);
+  }
+  graph.outputs = {map};
+  return graph;
+}
+
+class ConvChainTest : public testing::Test {
+ protected:
+  static constexpr int kLength = 4;
+
+  ConvChainTest() : graph_(ConvChain(kLength)), mask_(40, 40) {
+    executor_ = MakeExecutor(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
+                             {{}, Keep::kAll});
+    input_ = RandomInputs(graph_, 1)[0];
+    executor_->SetInput(0, input_.view());
+    executor_->Run();
+  }
+
+  // Adds `change` to one pixel of the input and runs.
+  ChangedWork ChangePixel(int row, int column, float change, const ChangePolicy& policy) {
+    std::vector<float> numbers(input_.data(), input_.data() + input_.count());
+    for (int channel = 0; channel < 8; ++channel) {
+      numbers[static_cast<size_t>((channel * 40 + row) * 40 + column)] += change;
+    }
+    input_ = Tensor(input_.shape(), std::move(numbers));
+    ClearAll(mask_);
+    mask_.view().Set(row, column);
+    executor_->SetInput(0, input_.view());
+    const std::vector<ConstMaskView> changed = {std::as_const(mask_).view()};
+    return executor_->RunChanged(changed, policy);
+  }
+
+  ValueId OutputOf(int conv) const { return graph_.operators[conv].outputs[0]; }
+
+  Graph graph_;
+  std::unique_ptr<Executor> executor_;
+  Tensor input_;
+  Mask mask_;
+};
+
+TEST_F(ConvChainTest, ExactlyAChangeGrowsByTheWindowOfEachOperator) {
+  const ChangedWork work = ChangePixel(20, 20, 1.0f, {});
+  int64_t pixels = 0;
+  for (int i = 0; i < kLength; ++i) {
+    const int width = 3 + 2 * i;
+    pixels += int64_t{width} * width;
+    EXPECT_EQ(CountActive(executor_->changed(OutputOf(i))), int64_t{width} * width);
+  }
+  EXPECT_EQ(work.done, pixels * 8 * 8 * 9);
+  EXPECT_EQ(work.of_all, int64_t{kLength} * 40 * 40 * 8 * 8 * 9);
+}
+
+TEST_F(ConvChainTest, UnderFixedEveryMapHasTheGrownMaskOfTheInput) {
+  ChangePixel(20, 20, 1.0f, {.kind = ChangePolicy::Kind::kFixed, .growth = 2});
+  Mask expected(40, 40);
+  SetRectangle({18, 23}, {18, 23}, expected);
+  for (int i = 0; i < kLength; ++i) {
+    EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(i)), std::as_const(expected))) << i;
+  }
+}
+
+TEST_F(ConvChainTest, AChangeBelowTheThresholdIsNone) {
+  ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.5f};
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+  const auto before = Numbers(executor_->view(OutputOf(0)));
+  ChangePixel(20, 20, 0.001f, policy);
+  EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(0))));
+  EXPECT_EQ(FirstDifference(before, Numbers(executor_->view(OutputOf(0)))), "");
+  ChangePixel(20, 20, 10.0f, policy);
+  EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(0))));
+}
+
+// However many frames pass, what is stored is what the stored inputs give, within the threshold.
+TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) {
+  ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+  std::mt19937 random(3);
+  for (int frame = 0; frame < 200; ++frame) {
+    ChangePixel(static_cast<int>(random() % 40), static_cast<int>(random() % 40),
+                std::normal_distribution<float>(0.0f, 0.3f)(random), policy);
+  }
+  int kept = 0;
+  for (int i = 0; i < kLength; ++i) {
+    const auto stored = Numbers(executor_->view(OutputOf(i)));
+    executor_->RunOperator(i, {0, 40});
+    const auto fresh = Numbers(executor_->view(OutputOf(i)));
+    const std::vector<float>& inverse_spread = (*policy.spreads)[OutputOf(i)];
+    for (size_t pixel = 0; pixel < 1600; ++pixel) {
+      double squares = 0.0;
+      for (size_t channel = 0; channel < 8; ++channel) {
+        const size_t at = channel * 1600 + pixel;
+        const double change = (fresh[at] - stored[at]) * inverse_spread[channel];
+        squares += change * change;
+      }
+      const double change = std::sqrt(squares / 8);
+      ASSERT_LE(change, 0.2001) << "conv " << i << ", pixel " << pixel;
+      kept += change > 0.0;
+    }
+    // What comes after saw the stored numbers.
+    for (int row = 0; row < 40; ++row) {
+      const TensorView view = executor_->view(OutputOf(i));
+      for (int column = 0; column < 40; ++column) {
+        for (int channel = 0; channel < 8; ++channel) {
+          view.data[row * view.strides[2] + column * view.strides[3] + channel] =
+              stored[static_cast<size_t>((channel * 40 + row) * 40 + column)];
+        }
+      }
+    }
+  }
+  EXPECT_GT(kept, 0) << "no change was small enough to be kept: the test tests nothing";
+}
+
+}  // namespace
+}  // namespace cacheinf
