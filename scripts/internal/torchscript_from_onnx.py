@@ -48,8 +48,11 @@ def make(pnnx, file, shape, target):
         text = written.read_text().replace("net.pnnx.bin", str(folder / "net.pnnx.bin"))
         written.write_text(text)
         net = load_module(written).Model().float().eval()
-        for parameter in net.parameters():
+        # Weights that vanish, at which processors are slow, are zero as in our own importer.
+        for parameter in [*net.parameters(), *net.buffers()]:
             parameter.requires_grad_(False)
+            if parameter.is_floating_point():
+                parameter[parameter.abs() < 1e-20] = 0.0
         traced = torch.jit.trace(net, torch.rand(shape), check_trace=False)
         temporary = target.with_suffix(".part")
         traced.save(str(temporary))

@@ -54,6 +54,7 @@ class OnnxRuntime:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        options.add_session_config_entry("session.set_denormal_as_zero", "1")
         self.session = onnxruntime.InferenceSession(
             model.onnx, options, providers=["CPUExecutionProvider"]
         )
@@ -234,6 +235,13 @@ class Model:
     def __init__(self, onnx, torchscript, shapes, cache):
         self.onnx, self.torchscript, self.shapes, self.cache = onnx, torchscript, shapes, cache
 
+    def without_vanishing_weights(self):
+        """As our own importer has it. On weights that training has shrunk to 1e-40, which add
+        nothing, processors are so slow that nothing else would be measured."""
+        (copy,) = convert(self, "onnx", ".onnx")
+        onnx = str(copy) if copy.stat().st_size > 0 else self.onnx
+        return Model(onnx, self.torchscript, self.shapes, self.cache)
+
     def source(self, engine):
         """pnnx knows TorchScript best; the others read ONNX."""
         return self.torchscript if engine == "ncnn" and self.torchscript else self.onnx
@@ -258,7 +266,10 @@ def convert(model, engine, *endings):
     files = [stem.with_name(stem.name + ending) for ending in endings]
     if not all(file.exists() for file in files):
         stem.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, __file__, f"convert-{engine}", *sys.argv[2:]]
+        command = [sys.executable, __file__, f"convert-{engine}", "--model", model.onnx]
+        command += ["--torchscript", model.torchscript] if model.torchscript else []
+        command += [f"--shape={shape}" for shape in model.shapes]
+        command += ["--cache", str(model.cache)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines()
@@ -272,6 +283,27 @@ def convert_to_mnn(onnx_file, mnn_file):
     arguments = ["mnnconvert", "-f", "ONNX", "--modelFile", str(onnx_file)]
     if not _tools.mnnconvert([*arguments, "--MNNModel", str(mnn_file), "--bizCode", "bench"]):
         raise CannotRun("MNN cannot convert the model")
+
+
+def make_onnx(model, stem):
+    """A copy in which weights that vanish are zero; an empty file where none does."""
+    import onnx
+    from onnx import numpy_helper
+
+    smallest = 1e-20
+    network = onnx.load(model.onnx)
+    found = False
+    for tensor in network.graph.initializer:
+        if tensor.data_type != onnx.TensorProto.FLOAT:
+            continue
+        numbers = numpy_helper.to_array(tensor)
+        vanishing = (numbers != 0) & (np.abs(numbers) < smallest)
+        if vanishing.any():
+            found = True
+            tensor.CopyFrom(numpy_helper.from_array(np.where(vanishing, 0, numbers), tensor.name))
+    temporary = stem.with_name(stem.name + ".part")
+    temporary.write_bytes(network.SerializeToString() if found else b"")
+    temporary.replace(stem.with_name(stem.name + ".onnx"))
 
 
 def make_mnn(model, stem):
@@ -417,6 +449,7 @@ def run(options, reply):
         reply({})
     else:
         model = Model(options.model, options.torchscript, options.shape, options.cache)
+        model = model.without_vanishing_weights()
         engine = ENGINES[options.engine](
             model, read_inputs(options.input, options.shape), options.threads
         )
@@ -445,7 +478,7 @@ def main():
         model = Model(options.model, options.torchscript, options.shape, options.cache)
         engine = options.engine.removeprefix("convert-")
         try:
-            {"mnn": make_mnn, "ncnn": make_ncnn}[engine](model, model.converted(engine))
+            {"onnx": make_onnx, "mnn": make_mnn, "ncnn": make_ncnn}[engine](model, model.converted(engine))
         except Exception as error:
             raise SystemExit(first_line(error)) from None
         return
