@@ -71,7 +71,7 @@ class OwnLayer {
         pool_(threads),
         input_(layer.height, layer.width, layer.in, 1),
         output_(layer.out_height(), layer.out_width(), layer.out, 2),
-        grown_(layer.height, layer.width),
+        propagation_(PropagationThrough(layer)),
         active_(layer.out_height(), layer.out_width()),
         runs_(RunList::MaxRuns(layer.out_height(), layer.out_width())) {
     const size_t weight_count =
@@ -93,13 +93,11 @@ class OwnLayer {
 
   std::vector<std::string> Schemes() const { return {"direct"}; }
 
-  const ConvSpec& spec() const { return spec_; }
-
   void RunWhole(const std::string& scheme) { Run(scheme, Range{0, layer_.out_height()}); }
 
   // With all that a frame needs before: what can change, and its lists.
   void RunActive(const std::string& scheme, ConstMaskView changed) {
-    Propagate(changed, spec_, grown_, active_);
+    propagation_.GrowThrough(changed, active_);
     runs_.Assign(active_, {0, layer_.out_height()});
     Run(scheme, runs_.pixels());
   }
@@ -116,7 +114,7 @@ class OwnLayer {
   ThreadPool pool_;
   Map input_;
   Map output_;
-  Mask grown_;
+  MaskPropagation propagation_;
   Mask active_;
   RunList runs_;
   std::unique_ptr<cpu::Conv> direct_;
@@ -141,9 +139,7 @@ std::vector<Cell> CellsOf(const Layer& layer, const OwnLayer& own, const MaskSha
   for (const std::string& kind : shapes.kinds()) {
     if (kind == "8 blobs" && !full) continue;
     for (const double share : shares) {
-      const std::optional<LayerMask> pixels =
-          shapes.Find(kind, share, layer.height, layer.width, own.spec(), layer.out_height(),
-                      layer.out_width());
+      const std::optional<LayerMask> pixels = shapes.Find(kind, share, layer);
       if (!pixels) continue;  // too small a map for so fine a mask, or no such frame
       for (const std::string& scheme : own.Schemes()) cells.push_back({kind, *pixels, scheme});
     }

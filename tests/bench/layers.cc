@@ -187,6 +187,12 @@ ConvSpec SpecOf(const Layer& layer) {
   return spec;
 }
 
+MaskPropagation PropagationThrough(const Layer& layer) {
+  const ConvSpec spec = SpecOf(layer);
+  return {AxisWindow::Sliding(layer.height, layer.out_height(), spec.rows),
+          AxisWindow::Sliding(layer.width, layer.out_width(), spec.columns)};
+}
+
 Function ActivationOf(const Layer& layer) {
   static const std::map<std::string, Function> kFunctions = {
       {"none", {}},

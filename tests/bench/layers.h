@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
+#include "sparse_ops/mask/propagation.h"
 #include "sparse_ops/ops.h"
 
 namespace cacheinf {
@@ -31,6 +32,7 @@ struct Layer {
 std::span<const Layer> KnownLayers();
 
 ConvSpec SpecOf(const Layer& layer);
+MaskPropagation PropagationThrough(const Layer& layer);
 Function ActivationOf(const Layer& layer);
 
 // As workers are told of it (peers/peers.py).

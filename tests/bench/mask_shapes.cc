@@ -7,7 +7,6 @@
 
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"
-#include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {
 namespace {
@@ -103,51 +102,29 @@ Mask Blobs(int rows, int columns, double radius, int height, int width) {
   return mask;
 }
 
-double ShareOfOutput(ConstMaskView input, const ConvSpec& spec, int out_height, int out_width) {
-  Mask scratch(input.height, input.width);
-  Mask output(out_height, out_width);
-  Propagate(input, spec, scratch, output);
-  return static_cast<double>(CountActive(output)) / (double{1} * out_height * out_width);
-}
-
 }  // namespace
-
-void Propagate(ConstMaskView input, const ConvSpec& spec, MaskView scratch, MaskView output) {
-  // Output row y sees the input rows y stride - pad_begin + [0, kernel).
-  const Reach reach = {.top = spec.rows.kernel - 1 - spec.rows.pad_begin,
-                       .bottom = spec.rows.pad_begin,
-                       .left = spec.columns.kernel - 1 - spec.columns.pad_begin,
-                       .right = spec.columns.pad_begin};
-  if (spec.rows.stride == 1 && spec.columns.stride == 1) {
-    Grow(input, reach, output);
-    return;
-  }
-  Grow(input, reach, scratch);
-  for (int y = 0; y < output.height; ++y) {
-    bits::Pick(scratch.Row(y * spec.rows.stride), scratch.words_per_row, spec.columns.stride,
-               output.Row(y), output.words_per_row);
-    bits::ClearRange(output.Row(y), output.width, output.words_per_row * bits::kWordBits);
-  }
-}
 
 MaskShapes::MaskShapes(const fs::path& video_folder)
     : kinds_{"1 blob", "8 blobs", "64 blobs"}, video_masks_(VideoMasks(video_folder)) {
   if (!video_masks_.empty()) kinds_.emplace_back("video");
 }
 
-std::optional<LayerMask> MaskShapes::Find(const std::string& kind, double share, int height,
-                                          int width, const ConvSpec& spec, int out_height,
-                                          int out_width) const {
+std::optional<LayerMask> MaskShapes::Find(const std::string& kind, double share,
+                                          const Layer& layer) const {
   constexpr double kTolerance = 0.25;
-  LayerMask best{Mask(height, width), 0.0};
+  LayerMask best{Mask(layer.height, layer.width), 0.0};
+  MaskPropagation propagation = PropagationThrough(layer);
+  Mask output(layer.out_height(), layer.out_width());
   const auto consider = [&](Mask mask) {
-    const double found = ShareOfOutput(mask, spec, out_height, out_width);
+    propagation.GrowThrough(mask, output);
+    const double found =
+        static_cast<double>(CountActive(output)) / static_cast<double>(output.view().pixel_count());
     if (std::abs(found - share) < std::abs(best.share - share)) best = {std::move(mask), found};
     return found;
   };
   if (kind == "video") {
     for (const Mask& mask : video_masks_) {
-      Mask scaled(height, width);
+      Mask scaled(layer.height, layer.width);
       Rescale(mask, scaled);
       consider(std::move(scaled));
     }
@@ -158,7 +135,7 @@ std::optional<LayerMask> MaskShapes::Find(const std::string& kind, double share,
     double high = 1.0;
     for (int step = 0; step < 16; ++step) {
       const double radius = (low + high) / 2.0;
-      const double found = consider(Blobs(rows, count / rows, radius, height, width));
+      const double found = consider(Blobs(rows, count / rows, radius, layer.height, layer.width));
       (found < share ? low : high) = radius;
     }
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sparse_ops/mask/mask.h"
-#include "sparse_ops/specs.h"
+#include "tests/bench/layers.h"
 
 namespace cacheinf {
 
@@ -16,10 +16,6 @@ struct LayerMask {
   Mask input;
   double share = 0.0;
 };
-
-// The output pixels whose window holds an active pixel. REQUIRES: an output mask of the output's
-// size, a scratch mask of the input's.
-void Propagate(ConstMaskView input, const ConvSpec& spec, MaskView scratch, MaskView output);
 
 // Kinds of masks: what changed in a picture, at any resolution.
 class MaskShapes {
@@ -30,10 +26,9 @@ class MaskShapes {
   // "1 blob", "8 blobs", "64 blobs" and, where there are videos, "video".
   const std::vector<std::string>& kinds() const { return kinds_; }
 
-  // The mask that comes closest to a share of the output of `out_height` × `out_width` pixels;
-  // nothing if none is within a quarter of that share.
-  std::optional<LayerMask> Find(const std::string& kind, double share, int height, int width,
-                                const ConvSpec& spec, int out_height, int out_width) const;
+  // The mask that comes closest to a share of the layer's output; nothing if none is within a
+  // quarter of that share.
+  std::optional<LayerMask> Find(const std::string& kind, double share, const Layer& layer) const;
 
  private:
   std::vector<std::string> kinds_;
