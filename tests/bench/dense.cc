@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -300,6 +302,53 @@ std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport*
   return networks;
 }
 
+// Where an engine was faster than ours, and by how much; "any" stands for the fastest of all.
+void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_json>& rows,
+                 BenchReport* report) {
+  struct Times {
+    double ours = 0.0;
+    double rival = 0.0;
+    std::string engine;
+  };
+  std::map<std::string, Times> cells;
+  for (const nlohmann::ordered_json& row : rows) {
+    const std::string engine = row.at("engine").get<std::string>();
+    const double median_ms = row.at("median_ms").get<double>();
+    Times& times = cells[row.at("model").get<std::string>() + " " +
+                         row.at("shape").get<std::string>() + " " + row.at("threads").dump()];
+    if (engine == "cacheinf") {
+      times.ours = median_ms;
+    } else if ((rival == "any" && (times.rival == 0.0 || median_ms < times.rival)) ||
+               rival == engine) {
+      times.rival = median_ms;
+      times.engine = engine;
+    }
+  }
+  double logarithms = 0.0;
+  int compared = 0;
+  std::string slower;
+  int slower_count = 0;
+  for (const auto& [cell, times] : cells) {
+    if (times.ours == 0.0 || times.rival == 0.0) continue;
+    const double ratio = times.ours / times.rival;
+    logarithms += std::log(ratio);
+    ++compared;
+    if (ratio <= 1.0) continue;
+    ++slower_count;
+    std::array<char, 200> text;
+    std::snprintf(text.data(), text.size(), "\n  %.2f  %s (%s)", ratio, cell.c_str(),
+                  times.engine.c_str());
+    slower += text.data();
+  }
+  if (compared == 0) return;
+  std::array<char, 200> text;
+  std::snprintf(text.data(), text.size(),
+                "Our time over that of %s: %.2f in the geometric mean; above 1 in %d of %d cells",
+                rival == "any" ? "the fastest other engine" : rival.c_str(),
+                std::exp(logarithms / compared), slower_count, compared);
+  report->AddNote(text.data() + (slower_count == 0 ? "." : ":" + slower));
+}
+
 }  // namespace
 
 void BenchDense(const BenchOptions& options, BenchReport* report) {
@@ -317,6 +366,9 @@ void BenchDense(const BenchOptions& options, BenchReport* report) {
       options.threads.empty() ? std::vector<int>{1, 2} : options.threads;
   for (const Network& network : networks) {
     for (const int count : threads) MeasureNetwork(network, count, options, report);
+  }
+  for (const char* rival : {"libtorch", "onnxruntime", "openvino", "ncnn", "mnn", "any"}) {
+    CompareWith(rival, report->rows(), report);
   }
 }
 
