@@ -34,6 +34,15 @@ HWY_INLINE Floats Fma(Floats a, Floats b, Floats c) {
 #endif
 }
 
+// c - a b, rounded once, on every target.
+HWY_INLINE Floats NegFma(Floats a, Floats b, Floats c) {
+#if HWY_NATIVE_FMA
+  return hn::NegMulAdd(a, b, c);
+#else
+  return Fma(hn::Neg(a), b, c);
+#endif
+}
+
 HWY_INLINE FloatMask FirstLanes(int64_t count) {
   return hn::FirstN(FloatTag(), static_cast<size_t>(count));
 }

@@ -1,0 +1,326 @@
+#include "sparse_ops/cpu/winograd.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sparse_ops/cpu/change_test.h"
+
+namespace cacheinf {
+namespace cpu {
+namespace {
+
+// A batch's transformed tiles and products should stay in the second-level cache, and the weights,
+// which are read once for each batch, should not move more memory than its tiles do: the first sets
+// the size of batches of few channels, the second that of many, within bounds.
+constexpr size_t kBatchBytes = 448 * 1024;
+constexpr int kMostTiles = 96;
+
+constexpr size_t kLineFloats = 16;
+
+int DivideUp(int a, int b) { return (a + b - 1) / b; }
+int RoundUp(int a, int b) { return DivideUp(a, b) * b; }
+
+size_t InLines(size_t floats) { return (floats + kLineFloats - 1) / kLineFloats * kLineFloats; }
+
+// What three weights contribute to each of six frequencies, `step` apart.
+std::array<double, kPatchSize> TransformThree(const double* weights, int step) {
+  const double points[] = {0.0, kWinogradPoints[0], -kWinogradPoints[0], kWinogradPoints[1],
+                           -kWinogradPoints[1]};
+  std::array<double, kPatchSize> frequencies;
+  for (int i = 0; i < kPatchSize - 1; ++i) {
+    double divisor = 1.0;
+    for (int j = 0; j < kPatchSize - 1; ++j) {
+      if (j != i) divisor *= points[i] - points[j];
+    }
+    const double value =
+        weights[0] + points[i] * weights[step] + points[i] * points[i] * weights[2 * step];
+    frequencies[static_cast<size_t>(i)] = value / divisor;
+  }
+  frequencies[kPatchSize - 1] = weights[2 * step];
+  return frequencies;
+}
+
+// The 3x3 weights of one pair of channels, transformed, frequencies row by row.
+std::array<double, kFrequencies> TransformWeights(const float* weights) {
+  double taps[9];
+  std::copy(weights, weights + 9, taps);
+  double rows[kPatchSize * 3];  // [frequency of rows][column]
+  for (int column = 0; column < 3; ++column) {
+    const auto transformed = TransformThree(taps + column, 3);
+    for (size_t i = 0; i < kPatchSize; ++i)
+      rows[i * 3 + static_cast<size_t>(column)] = transformed[i];
+  }
+  std::array<double, kFrequencies> frequencies;
+  for (size_t i = 0; i < kPatchSize; ++i) {
+    const auto transformed = TransformThree(rows + i * 3, 1);
+    std::copy(transformed.begin(), transformed.end(), frequencies.begin() + i * kPatchSize);
+  }
+  return frequencies;
+}
+
+bool IsPlainThree(const WindowAxis& axis) {
+  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+}
+
+}  // namespace
+
+struct Winograd::Tile {
+  int image;
+  int row;  // of its first pixel
+  int column;
+  uint32_t active;         // bit i: pixel i is
+  int numbers[kTileSize];  // of the first active pixel in each row, in the order of the runs
+};
+
+struct Winograd::Frame {
+  ConstImageView input;
+  ConstImageView residual;
+  ImageView output;
+  const PixelTest* test;  // or null
+};
+
+bool Winograd::CanRun(const ConvSpec& spec) {
+  return !spec.transposed && IsPlainThree(spec.rows) && IsPlainThree(spec.columns);
+}
+
+Range Winograd::WholeTiles(Range rows) {
+  if (rows.empty()) return rows;
+  return {rows.begin / kTileSize * kTileSize, DivideUp(rows.end, kTileSize) * kTileSize};
+}
+
+Winograd::Winograd(const ConvArgs& args)
+    : kernels_(ChooseWinogradKernels()),
+      pad_rows_(args.spec.rows.pad_begin),
+      pad_columns_(args.spec.columns.pad_begin),
+      zeros_(static_cast<size_t>(args.input.channels)) {
+  shape_.groups = args.spec.groups;
+  shape_.inputs = args.input.channels / shape_.groups;
+  shape_.outputs = args.output.channels / shape_.groups;
+  shape_.input_vectors = DivideUp(shape_.inputs, kernels_.lanes);
+  shape_.output_vectors = DivideUp(shape_.outputs, kernels_.lanes);
+  PackWeights(args);
+  PackEpilogue(args);
+}
+
+void Winograd::PackWeights(const ConvArgs& args) {
+  const size_t lanes = static_cast<size_t>(kernels_.lanes);
+  const size_t group_floats =
+      static_cast<size_t>(shape_.output_vectors) * lanes * static_cast<size_t>(shape_.inputs);
+  const size_t frequency_floats = group_floats * static_cast<size_t>(shape_.groups);
+  weights_ = AlignedFloats(frequency_floats * kFrequencies);
+  const float* taps = args.weights;
+  for (int output = 0; output < args.output.channels; ++output) {
+    const int group = output / shape_.outputs;
+    const int vector = output % shape_.outputs / kernels_.lanes;
+    const int block = vector / kernels_.block_vectors * kernels_.block_vectors;
+    const int vectors = std::min(kernels_.block_vectors, shape_.output_vectors - block);
+    float* to = weights_.data() + static_cast<size_t>(group) * group_floats +
+                static_cast<size_t>(block) * lanes * static_cast<size_t>(shape_.inputs) +
+                static_cast<size_t>(vector - block) * lanes +
+                static_cast<size_t>(output % shape_.outputs % kernels_.lanes);
+    for (int input = 0; input < shape_.inputs; ++input) {
+      const auto frequencies = TransformWeights(taps);
+      for (size_t f = 0; f < kFrequencies; ++f) {
+        to[f * frequency_floats] = static_cast<float>(frequencies[f]);
+      }
+      taps += 9;
+      to += static_cast<size_t>(vectors) * lanes;
+    }
+  }
+}
+
+void Winograd::PackEpilogue(const ConvArgs& args) {
+  const auto pack = [&](const float* from, bool one) {
+    AlignedFloats packed(static_cast<size_t>(shape_.output_vectors_of_all()) *
+                         static_cast<size_t>(kernels_.lanes));
+    for (int output = 0; output < args.output.channels; ++output) {
+      const int group = output / shape_.outputs;
+      packed.data()[group * shape_.output_vectors * kernels_.lanes + output % shape_.outputs] =
+          from[one ? 0 : output];
+    }
+    return packed;
+  };
+  const ChannelFunction& activation = args.activation;
+  if (args.bias != nullptr) bias_ = pack(args.bias, false);
+  if (activation.slopes != nullptr) slopes_ = pack(activation.slopes, activation.one_slope);
+  epilogue_ = {
+      bias_.data(),
+      slopes_.data(),
+      {activation.function, ChooseFunction(activation.function.kind),
+       activation.slopes == nullptr ? nullptr : ChoosePRelu(), args.activation_before_residual}};
+}
+
+// Of one vector of channels of a tile.
+size_t Winograd::FrequencyFloats() const {
+  return static_cast<size_t>(kernels_.lanes) * kFrequencies;
+}
+
+// What one thread needs for a batch of so many tiles.
+size_t Winograd::BatchFloats(int tiles) const {
+  const size_t vectors =
+      static_cast<size_t>(shape_.input_vectors_of_all() + shape_.output_vectors_of_all());
+  return static_cast<size_t>(RoundUp(tiles, kernels_.panel_tiles)) * vectors * FrequencyFloats();
+}
+
+// What one thread needs to look at a tile before it is stored.
+size_t Winograd::StageFloats() const {
+  return kTilePixels *
+         InLines(static_cast<size_t>(shape_.groups) * static_cast<size_t>(shape_.outputs));
+}
+
+int Winograd::LargestBatch() const {
+  const int panel = kernels_.panel_tiles;
+  const int fitting = static_cast<int>(kBatchBytes / (BatchFloats(panel) * sizeof(float))) * panel;
+  const int worth_weights = shape_.inputs * shape_.outputs / (shape_.inputs + shape_.outputs) / 2;
+  return RoundUp(std::min(std::max({fitting, worth_weights, panel}), kMostTiles), panel);
+}
+
+// Equal batches for every thread.
+int Winograd::BatchTiles(int tiles, int threads) const {
+  const int share = DivideUp(tiles, threads);
+  const int batches_of_share = DivideUp(share, LargestBatch());
+  return RoundUp(DivideUp(share, batches_of_share), kernels_.panel_tiles);
+}
+
+size_t Winograd::ScratchFloats(const ImageView& output, int threads) const {
+  const int64_t tiles = int64_t{output.batch} * DivideUp(output.height, kTileSize) *
+                        DivideUp(output.width, kTileSize);
+  const size_t list = InLines(static_cast<size_t>(tiles) * sizeof(Tile) / sizeof(float));
+  const size_t of_thread = BatchFloats(LargestBatch()) + StageFloats();
+  return kLineFloats + list + of_thread * static_cast<size_t>(threads);
+}
+
+// Adds active pixels, the first of which has this number, to the tiles of their rows.
+void Winograd::AddRun(const PixelRun& run, int number, Tile* row_of_tiles) {
+  const int y = run.row % kTileSize;
+  for (int column = run.begin; column < run.end;) {
+    Tile& tile = row_of_tiles[column / kTileSize];
+    const int end = std::min(run.end, tile.column + kTileSize);
+    const uint32_t all_of_row = 0xfu << y * kTileSize;
+    if ((tile.active & all_of_row) == 0) tile.numbers[y] = number;
+    const uint32_t added = (1u << (end - tile.column)) - (1u << (column - tile.column));
+    tile.active |= added << y * kTileSize;
+    number += end - column;
+    column = end;
+  }
+}
+
+int Winograd::ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles) {
+  const int tile_columns = DivideUp(output.width, kTileSize);
+  int count = 0;
+  int image = -1;
+  int row = -1;
+  Tile* row_of_tiles = tiles;
+  const auto drop_idle_tiles = [&] {
+    if (row < 0) return;
+    for (int i = 0; i < tile_columns; ++i) {
+      if (row_of_tiles[i].active != 0) tiles[count++] = row_of_tiles[i];
+    }
+  };
+  runs.ForEachIn({0, runs.count()}, [&](int image_of_run, const PixelRun& run, int number) {
+    const int row_of_run = run.row / kTileSize * kTileSize;
+    if (image_of_run != image || row_of_run != row) {
+      drop_idle_tiles();
+      image = image_of_run;
+      row = row_of_run;
+      row_of_tiles = tiles + count;
+      for (int i = 0; i < tile_columns; ++i) row_of_tiles[i] = {image, row, i * kTileSize, 0, {}};
+    }
+    AddRun(run, number, row_of_tiles);
+  });
+  drop_idle_tiles();
+  return count;
+}
+
+void Winograd::Run(const ConstImageView& input, const ConstImageView& residual,
+                   const ImageView& output, const ActivePixels& pixels, const ChangeTest* test,
+                   ThreadPool& pool, float* scratch) const {
+  const auto misaligned = reinterpret_cast<uintptr_t>(scratch) / sizeof(float) % kLineFloats;
+  scratch += (kLineFloats - misaligned) % kLineFloats;
+  Tile* const tiles = reinterpret_cast<Tile*>(scratch);
+  const int count = ListTiles(ActiveRuns(pixels, output.batch, output.width), output, tiles);
+  if (count == 0) return;
+  float* const batches =
+      scratch + InLines(static_cast<size_t>(count) * sizeof(Tile) / sizeof(float));
+  const int batch_tiles = BatchTiles(count, pool.threads());
+  const size_t floats_of_thread = BatchFloats(batch_tiles) + StageFloats();
+  const auto run = [&](const PixelTest* pixel_test) {
+    const Frame frame = {input, residual, output, pixel_test};
+    pool.ParallelFor(DivideUp(count, batch_tiles), [&](int index, int thread) {
+      const int first = index * batch_tiles;
+      RunBatch(frame, tiles + first, std::min(batch_tiles, count - first),
+               batches + static_cast<size_t>(thread) * floats_of_thread);
+    });
+  };
+  if (test == nullptr) return run(nullptr);
+  const PixelTest pixel_test(*test, output.channels);
+  run(&pixel_test);
+}
+
+void Winograd::RunBatch(const Frame& frame, const Tile* tiles, int count, float* scratch) const {
+  float* const stage = scratch;
+  WinogradBatch batch;
+  batch.tiles = count;
+  batch.transformed = stage + StageFloats();
+  batch.products = batch.transformed + static_cast<size_t>(RoundUp(count, kernels_.panel_tiles)) *
+                                           static_cast<size_t>(shape_.input_vectors_of_all()) *
+                                           FrequencyFloats();
+  for (int i = 0; i < count; ++i) {
+    const float* patch[kPatchPixels];
+    GatherPatch(frame.input, tiles[i], patch);
+    kernels_.transform_input(shape_, patch, i, batch);
+  }
+  kernels_.multiply(shape_, weights_.data(), batch);
+  for (int i = 0; i < count; ++i) {
+    const Tile& tile = tiles[i];
+    float* const first_pixel = frame.output.Pixel(tile.image, tile.row, tile.column);
+    WinogradOutput output;
+    output.output = first_pixel;
+    output.row_stride = frame.output.row_stride;
+    output.pixel_stride = frame.output.pixel_stride;
+    if (frame.residual.data != nullptr) {
+      output.residual = frame.residual.Pixel(tile.image, tile.row, tile.column);
+      output.residual_row_stride = frame.residual.row_stride;
+      output.residual_pixel_stride = frame.residual.pixel_stride;
+    }
+    output.active = tile.active;
+    if (frame.test != nullptr) {
+      output.output = stage;
+      output.pixel_stride = static_cast<int64_t>(StageFloats() / kTilePixels);
+      output.row_stride = kTileSize * output.pixel_stride;
+    }
+    kernels_.transform_output(shape_, batch, i, epilogue_, output);
+    if (frame.test != nullptr) StoreIfChanged(frame, tile, stage);
+  }
+}
+
+void Winograd::StoreIfChanged(const Frame& frame, const Tile& tile, const float* stage) const {
+  const size_t stride = StageFloats() / kTilePixels;
+  for (int y = 0; y < kTileSize; ++y) {
+    int number = tile.numbers[y];
+    for (int x = 0; x < kTileSize; ++x) {
+      const int pixel = y * kTileSize + x;
+      if ((tile.active >> pixel & 1) == 0) continue;
+      frame.test->StoreIfChanged(stage + static_cast<size_t>(pixel) * stride,
+                                 frame.output.Pixel(tile.image, tile.row + y, tile.column + x),
+                                 number++);
+    }
+  }
+}
+
+void Winograd::GatherPatch(const ConstImageView& input, const Tile& tile,
+                           const float** patch) const {
+  const int first_row = tile.row - pad_rows_;
+  const int first_column = tile.column - pad_columns_;
+  for (int y = 0; y < kPatchSize; ++y) {
+    for (int x = 0; x < kPatchSize; ++x) {
+      const int row = first_row + y;
+      const int column = first_column + x;
+      const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
+      *patch++ = is_inside ? input.Pixel(tile.image, row, column) : zeros_.data();
+    }
+  }
+}
+
+}  // namespace cpu
+}  // namespace cacheinf

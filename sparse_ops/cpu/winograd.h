@@ -1,0 +1,80 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_WINOGRAD_H_
+#define CACHEINF_SPARSE_OPS_CPU_WINOGRAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/cpu/active_runs.h"
+#include "sparse_ops/cpu/aligned_floats.h"
+#include "sparse_ops/cpu/thread_pool.h"
+#include "sparse_ops/cpu/winograd_kernels.h"
+#include "sparse_ops/ops.h"
+
+namespace cacheinf {
+namespace cpu {
+
+// A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): what ConvArgs says but for rounding, in
+// a quarter of the multiplications. The output is cut into tiles of 4x4 pixels from row 0 and
+// column 0 on, and those with an active pixel are computed.
+//
+// A pixel's bits depend on the 6x6 input pixels around its tile (outside the picture: +0), on
+// nothing else: not on which pixels are active, on threads, or on the machine. So more of the input
+// must be valid than the pixel's own 3x3: see WholeTiles.
+class Winograd {
+ public:
+  static bool CanRun(const ConvSpec& spec);
+
+  // The rows (or columns) of the tiles that hold some of `rows`: computing these rows directly
+  // would read the same input. They may reach beyond the picture.
+  static Range WholeTiles(Range rows);
+
+  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
+  // the channels of the input and output views, whose data may be null. Refers to none of it later.
+  // REQUIRES: CanRun(args.spec)
+  explicit Winograd(const ConvArgs& args);
+
+  // `output` needs no data.
+  size_t ScratchFloats(const ImageView& output, int threads) const;
+
+  // The active pixels of the output, those that change if there is a test (it may be null).
+  // `residual` has null data if there is none; with a test it must not be the output's memory,
+  // which holds the old values.
+  void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
+           const ActivePixels& pixels, const ChangeTest* test, ThreadPool& pool,
+           float* scratch) const;
+
+ private:
+  struct Tile;
+  struct Frame;  // the views of one Run
+
+  void PackWeights(const ConvArgs& args);
+  void PackEpilogue(const ConvArgs& args);
+  int LargestBatch() const;
+  int BatchTiles(int tiles, int threads) const;
+  size_t FrequencyFloats() const;
+  size_t BatchFloats(int tiles) const;
+  size_t StageFloats() const;
+  // Writes the tiles that hold an active pixel, and returns how many there are.
+  static int ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles);
+  static void AddRun(const PixelRun& run, int number, Tile* row_of_tiles);
+  void RunBatch(const Frame& frame, const Tile* tiles, int count, float* scratch) const;
+  void StoreIfChanged(const Frame& frame, const Tile& tile, const float* stage) const;
+  void GatherPatch(const ConstImageView& input, const Tile& tile, const float** patch) const;
+
+  const WinogradKernels& kernels_;
+  WinogradShape shape_;
+  int pad_rows_;
+  int pad_columns_;
+  AlignedFloats weights_;
+  AlignedFloats bias_;        // empty: none
+  AlignedFloats slopes_;      // likewise
+  std::vector<float> zeros_;  // a pixel outside the picture
+  WinogradEpilogue epilogue_;
+};
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_WINOGRAD_H_

@@ -1,0 +1,84 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_WINOGRAD_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CPU_WINOGRAD_KERNELS_H_
+
+#include <cstdint>
+
+#include "sparse_ops/cpu/pixel_kernels.h"
+
+// The inner kernels of Winograd's F(4x4, 3x3): the transforms of one tile, and the products of many
+// transformed tiles with transformed weights, one matrix product a frequency. They know no picture.
+// A tile's bits do not depend on its place among others.
+
+namespace cacheinf {
+namespace cpu {
+
+inline constexpr int kTileSize = 4;      // output pixels a side
+inline constexpr int kTilePixels = 16;   // of the output, row by row
+inline constexpr int kPatchSize = 6;     // input pixels a side
+inline constexpr int kPatchPixels = 36;  // of the input, row by row
+inline constexpr int kFrequencies = 36;  // a patch transformed
+
+// The points besides infinity are 0, ±kWinogradPoints[0] and ±kWinogradPoints[1]. Near sqrt(1/2)
+// and sqrt(2) the rounding errors are smallest; with so few bits all constants of the transforms of
+// inputs and outputs are exact.
+inline constexpr double kWinogradPoints[2] = {11.0 / 16, 23.0 / 16};
+
+struct WinogradShape {
+  int groups = 1;
+  int inputs = 0;          // channels of one group
+  int input_vectors = 0;   // that hold them
+  int outputs = 0;         // channels of one group
+  int output_vectors = 0;  // that hold them
+
+  int input_vectors_of_all() const { return groups * input_vectors; }
+  int output_vectors_of_all() const { return groups * output_vectors; }
+};
+
+// Some tiles on their way from input to output. Tiles lie in panels of
+// WinogradKernels::panel_tiles.
+struct WinogradBatch {
+  int tiles = 0;
+  float* transformed = nullptr;  // [panel][input vector][frequency][tile of panel][lane]
+  float* products = nullptr;     // [tile][output vector][frequency][lane]
+};
+
+// One tile of the output, which may reach beyond the picture.
+struct WinogradOutput {
+  float* output = nullptr;  // its first pixel, and how far apart they are
+  int64_t row_stride = 0;
+  int64_t pixel_stride = 0;
+  const float* residual = nullptr;  // likewise, or null
+  int64_t residual_row_stride = 0;
+  int64_t residual_pixel_stride = 0;
+  uint32_t active = 0;  // bit i: pixel i is to be written
+};
+
+struct WinogradEpilogue {
+  const float* bias = nullptr;    // [output vector][lane], or null
+  const float* slopes = nullptr;  // likewise, kPRelu only
+  PixelEpilogue rest;
+};
+
+struct WinogradKernels {
+  int lanes = 0;
+  int panel_tiles = 0;
+  int block_vectors = 0;  // weights are [frequency][group][block of so many or fewer vectors of
+                          // outputs][input][vector of block][lane]
+
+  // `patch` has kPatchPixels readable pixels.
+  void (*transform_input)(const WinogradShape& shape, const float* const* patch, int tile,
+                          const WinogradBatch& batch) = nullptr;
+  void (*multiply)(const WinogradShape& shape, const float* weights,
+                   const WinogradBatch& batch) = nullptr;
+  void (*transform_output)(const WinogradShape& shape, const WinogradBatch& batch, int tile,
+                           const WinogradEpilogue& epilogue,
+                           const WinogradOutput& output) = nullptr;
+};
+
+// Those for the best target that this machine has.
+const WinogradKernels& ChooseWinogradKernels();
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_WINOGRAD_KERNELS_H_
