@@ -206,24 +206,42 @@ TEST(DecodeTest, DecodedBoxesOnlyNeedSuppression) {
 // The configuration's words reach the graph.
 TEST(DecodeTest, AConfigurationSetsUpBothEnds) {
   ModelBuilder b;
-  const ValueId x = b.Input({1, 3, 8, 8}, "image");
-  Graph graph = b.Finish({b.Conv(x, 14, 8, 8)});
+  const ValueId x = b.Input({1, 3, 16, 16}, "image");
+  const ValueId fine = b.Conv(x, 14, 8, 8);
+  Graph graph = b.Finish({fine, b.Conv(x, 14, 16, 16)});
   ModelConfig config;
   config.preprocess.channels = PictureSpec::Channels::kBgr;
   config.preprocess.fit = PictureSpec::Fit::kLetterbox;
   config.preprocess.border = 9;
   config.decoder.kind = DecoderConfig::Kind::kBoxes;
-  config.decoder.strides = {8};
-  config.decoder.anchors = {1, 2, 3, 4};
+  config.decoder.strides = {8, 16};
+  config.decoder.anchors = {1, 2, 3, 4, 5, 6, 7, 8};
   config.decoder.most_boxes = 3;
   AddPictureAndDecoder(graph, config);
   graph.Validate();
   EXPECT_EQ(graph.picture.fit, PictureSpec::Fit::kLetterbox);
   EXPECT_EQ(graph.picture.border, 9);
   EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{3, 6}));
-  const auto* decode = graph.operators[2].As<op::DecodeBoxes>();
+  const auto* decode = graph.operators[3].As<op::DecodeBoxes>();
   ASSERT_NE(decode, nullptr);
+  ASSERT_EQ(decode->scales.size(), 2u);
+  EXPECT_EQ(decode->scales[0].stride, 8);
   EXPECT_EQ(decode->scales[0].anchors, (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(decode->scales[1].stride, 16);
+  EXPECT_EQ(decode->scales[1].anchors, (std::vector<float>{5, 6, 7, 8}));
+}
+
+TEST(DecodeTest, AConfigurationSaysWhetherScoresAreEnlarged) {
+  for (const bool enlarge : {false, true}) {
+    ModelBuilder b;
+    Graph graph = b.Finish({b.Conv(b.Input({1, 3, 8, 8}), 4, 2, 2)});
+    DecoderConfig decoder;
+    decoder.kind = DecoderConfig::Kind::kSegmentation;
+    decoder.enlarge = enlarge;
+    AddDecoder(graph, decoder);
+    const int64_t side = enlarge ? 8 : 4;
+    EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 1, side, side}));
+  }
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST(OnnxMemoryTest, MessagesThatEndTooLateOrNestTooDeepAreDamage) {
 
 // The bound leaves room for models far larger than any that people run, and holds for them too.
 TEST(OnnxMemoryTest, AsManyNodesAsAreAllowedStayWithinTheBound) {
-  constexpr int kNodes = 100'000;
+  constexpr int kNodes = 50'000;
   OnnxModel model = OneInput({1});
   for (int i = 0; i < kNodes; ++i) {
     model.Node("Relu", {i == 0 ? "x" : "v" + std::to_string(i)},

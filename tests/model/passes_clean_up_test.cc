@@ -45,6 +45,17 @@ TEST(CleanUpTest, DropsOperatorsThatGiveWhatTheyTake) {
   EXPECT_EQ(Kinds(graph), (Names{"relu", "tanh"}));
 }
 
+// A window of one pixel passes its map on, unless the divisor is not one.
+TEST(CleanUpTest, AnAverageOfOnePixelByAnotherDivisorStays) {
+  ModelBuilder b;
+  op::Pool pool;
+  pool.spec.kind = PoolSpec::Kind::kAverage;
+  pool.spec.divisor = 3;
+  const ValueId third = b.Op(pool, {b.Input({1, 2, 4, 4})});
+  const Graph graph = OptimiseAndCompare(b.Finish({b.Apply(Kind::kTanh, third)}), 1, 0.0);
+  EXPECT_EQ(Kinds(graph), (Names{"average_pool", "tanh"}));
+}
+
 // An identity in front of an output goes, and the output keeps its name.
 TEST(CleanUpTest, OutputsKeepTheirNames) {
   ModelBuilder b;

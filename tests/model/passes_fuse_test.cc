@@ -221,6 +221,19 @@ TEST(SinkPermutesTest, SoIsOneThatIsWrittenOut) {
   EXPECT_EQ(Kinds(graph), (Names{"conv", "layer_norm", "conv", "conv"}));
 }
 
+// A norm over more than the channels reads its numbers where they lie.
+TEST(SinkPermutesTest, ANormOverColumnsAndChannelsStays) {
+  ModelBuilder b;
+  op::LayerNorm norm;
+  norm.first_axis = 2;
+  norm.axis_count = 2;
+  norm.has_affine = true;
+  const ValueId x = b.Permute(b.Input({1, 5, 6, 5}), {0, 2, 3, 1});
+  const ValueId y = b.Op(norm, {x, b.Random({5, 5}, 0.5f, 1.5f), b.Random({5, 5})});
+  const Graph graph = OptimiseAndCompare(b.Finish({b.Permute(y, {0, 3, 1, 2})}));
+  EXPECT_EQ(Kinds(graph), (Names{"permute", "layer_norm", "permute"}));
+}
+
 // Sums of channels-last maps sink too, so that a chain of such blocks keeps no permute.
 TEST(SinkPermutesTest, PermutesPassThroughSumsOfPermutedMaps) {
   ModelBuilder b;
