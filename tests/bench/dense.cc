@@ -39,8 +39,6 @@ struct Network {
   std::string Name() const { return file.stem().string(); }
 };
 
-bool IsOnnx(const fs::path& file) { return file.extension() == ".onnx"; }
-
 // The other form is the file of the same name beside it; TorchScript may also have been made of an
 // ONNX file by scripts/internal/torchscript_from_onnx.
 Network FindForms(const fs::path& file, std::vector<Shape> shapes, const fs::path& cache) {
