@@ -29,6 +29,10 @@ uint16_t PatternAt(ConstMaskView mask, Range rows, int first_row, int column, in
   return static_cast<uint16_t>(pattern);
 }
 
+uint64_t WithoutBitsBelow(int bit, uint64_t word) {
+  return word & ~bits::LowBits(std::clamp(bit, 0, bits::kWordBits));
+}
+
 // As PackBytes, of at most 64.
 uint64_t PackSomeBytes(const uint8_t* bytes, int count) {
   constexpr int kAtOnce = 8;
@@ -93,16 +97,14 @@ int ListTiles(ConstMaskView mask, Range rows, int tile_height, int tile_width, A
     int listed_columns = 0;
     for (int i = 0; i < mask.words_per_row; ++i) {
       const int first = i * bits::kWordBits;
-      uint64_t active = bits::UniteWords(mask.Row(y) + i, mask.words_per_row, part.size());
-      const auto drop_listed = [&] {
-        const int listed = std::clamp(listed_columns - first, 0, bits::kWordBits);
-        active &= ~bits::LowBits(listed);
-      };
-      for (drop_listed(); active != 0; drop_listed()) {
-        const int column = (first + bits::LowestBit(active)) / tile_width * tile_width;
+      const uint64_t united = bits::UniteWords(mask.Row(y) + i, mask.words_per_row, part.size());
+      uint64_t rest = WithoutBitsBelow(listed_columns - first, united);
+      while (rest != 0) {
+        const int column = (first + bits::LowestBit(rest)) / tile_width * tile_width;
         *end++ = {first_row, column,
                   has_pattern ? PatternAt(mask, part, first_row, column, tile_width) : uint16_t{0}};
         listed_columns = column + tile_width;
+        rest = WithoutBitsBelow(listed_columns - first, rest);
       }
     }
     y = part.end;
