@@ -15,7 +15,7 @@
 
 namespace cacheinf {
 
-constexpr int MaskWordsPerRow(int width) { return (width + 63) / 64; }
+constexpr int MaskWordsPerRow(int width) { return width / 64 + (width % 64 != 0 ? 1 : 0); }
 
 // How many words of memory a mask takes.
 constexpr size_t MaskWords(int height, int width) {
