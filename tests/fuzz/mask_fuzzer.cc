@@ -1,0 +1,50 @@
+// A libFuzzer target: any bytes are either a mask, which then takes no more bytes when it is
+// encoded again, or refused. It needs no corpus: now and then it goes back to a good mask and
+// damages that, and half of the time it mends the header's size, so that the payload is looked at.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sparse_ops/mask/wire.h"
+#include "tests/sparse_ops/mask_wire_seeds.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  static const std::vector<std::string> seeds = cacheinf::MaskSeeds();
+  constexpr size_t kHeader = 16;
+  constexpr size_t kPayloadBytes = 12;  // where the header says how many they are
+  constexpr unsigned int kOneIn = 32;
+  const std::string& fresh = seeds[seed / kOneIn % seeds.size()];
+  if ((size < kHeader || seed % kOneIn == 0) && fresh.size() <= max_size) {
+    std::memcpy(data, fresh.data(), fresh.size());
+    size = fresh.size();
+  }
+  size = LLVMFuzzerMutate(data, size, max_size);
+  if (seed % 2 == 0 && size >= kHeader) {
+    for (int i = 0; i < 4; ++i) {
+      data[kPayloadBytes + i] = static_cast<uint8_t>((size - kHeader) >> (8 * i));
+    }
+  }
+  return size;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr size_t kMostWords = 1 << 14;
+  cacheinf::Mask mask;
+  if (cacheinf::DecodeMask(data, size, kMostWords, &mask) != nullptr) return 0;
+  cacheinf::MaskSize mask_size;
+  if (cacheinf::ReadMaskSize(data, size, &mask_size) != nullptr) std::abort();
+  const std::string bytes = cacheinf::Encoded(mask);
+  if (bytes.size() > size) std::abort();
+  cacheinf::Mask again(mask_size.height, mask_size.width);
+  const auto* encoded = reinterpret_cast<const uint8_t*>(bytes.data());
+  if (cacheinf::DecodeMask(encoded, bytes.size(), again) != nullptr) std::abort();
+  if (!cacheinf::AreEqual(mask, again)) std::abort();
+  return 0;
+}
