@@ -9,9 +9,8 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// While the weights stay in the second-level cache, a list of pixels is taken
-// through all output channels before the next; larger ones are read once for
-// all pixels.
+// While the weights stay in the second-level cache, a list of pixels is taken through all output
+// channels before the next; larger ones are read once for all pixels.
 constexpr size_t kCachedWeightBytes = 512 * 1024;
 
 // Below so many multiply-adds waking a second thread costs more than it brings.
@@ -39,9 +38,8 @@ Range Part(int size, int grain, int index, int parts) {
   return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(end, size))};
 }
 
-// The tap of one axis that kernel index k is for output index `phase`, as an
-// offset from the input index that phase + 0 steps stands at; false if there is
-// none.
+// The tap of one axis that kernel index k is for output index `phase`, as an offset from the input
+// index that phase + 0 steps stands at; false if there is none.
 bool FindTap(const WindowAxis& axis, bool transposed, int phase, int k, int* tap) {
   if (!transposed) {
     *tap = k * axis.dilation - axis.pad_begin;
@@ -82,8 +80,7 @@ struct Conv::Place {
 
 struct Conv::WorkItem {
   const Phase* phase;
-  Range pixels;  // by the numbers of Frame::runs; those of other phases among
-                 // them are passed over
+  Range pixels;  // by the numbers of Frame::runs; those of other phases among them do not count
   Range blocks;
 };
 
@@ -297,52 +294,46 @@ void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, Threa
 void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                      float* stage) const {
   const PixelTest pixel_test(test, out_channels_);
-  const size_t stride = FloatsOnStage();
-  const auto store = [&](Range pixels, const Place& place) {
-    frame.runs.ForEachPixelIn(pixels, [&](int image, int y, int x, int number) {
-      pixel_test.StoreIfChanged(
-          place.stage + static_cast<size_t>(number - place.first_number) * stride,
-          frame.output.Pixel(image, y, x), number);
-    });
-  };
-  const auto first_of = [](Range pixels, int count) {
-    return Range{pixels.begin, std::min(pixels.end, pixels.begin + count)};
-  };
   const Range all = {0, frame.runs.count()};
   const Shares shares = SharesOf(all.size(), pool.threads());
-
   if (shares.blocks == 1 && phases_[0].weights_stay_cached) {
     // Every thread has a stage of its own.
-    const Range blocks = {0, BlockCount()};
-    const size_t stage_floats = static_cast<size_t>(PixelsOnStage()) * stride;
+    const size_t stage_floats = static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
     pool.ParallelFor(shares.pixels, [&](int part, int thread) {
-      float* const own_stage = stage + static_cast<size_t>(thread) * stage_floats;
       const auto own_taps =
           reinterpret_cast<const float**>(taps + static_cast<size_t>(thread) * TapFloats());
+      float* const own_stage = stage + static_cast<size_t>(thread) * stage_floats;
       Range left = Part(all.size(), PixelsOnStage(), part, shares.pixels);
       for (; !left.empty(); left.begin += PixelsOnStage()) {
-        const Range pixels = first_of(left, PixelsOnStage());
+        const Range pixels = {left.begin, std::min(left.end, left.begin + PixelsOnStage())};
         const Place place = {own_stage, pixels.begin};
         for (const Phase& phase : phases_) {
-          RunItem(frame, {&phase, pixels, blocks}, place, own_taps);
+          RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, own_taps);
         }
-        store(pixels, place);
+        StoreChanged(frame, pixel_test, pixels, place);
       }
     });
     return;
   }
-
   // All threads share one, so that they may share out the weights.
   const int pixels_on_stage = PixelsOnStage() * pool.threads();
   for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
-    const Range pixels = first_of(left, pixels_on_stage);
+    const Range pixels = {left.begin, std::min(left.end, left.begin + pixels_on_stage)};
     const Place place = {stage, pixels.begin};
     RunShared(frame, pixels, place, pool, taps);
     pool.ParallelFor(pool.threads(), [&](int part, int) {
-      const Range part_pixels = Part(pixels.size(), 1, part, pool.threads());
-      store({pixels.begin + part_pixels.begin, pixels.begin + part_pixels.end}, place);
+      const Range own = Part(pixels.size(), 1, part, pool.threads());
+      StoreChanged(frame, pixel_test, {pixels.begin + own.begin, pixels.begin + own.end}, place);
     });
   }
+}
+
+void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
+                        const Place& place) const {
+  frame.runs.ForEachPixelIn(pixels, [&](int image, int y, int x, int number) {
+    const auto on_stage = static_cast<size_t>(number - place.first_number) * FloatsOnStage();
+    test.StoreIfChanged(place.stage + on_stage, frame.output.Pixel(image, y, x), number);
+  });
 }
 
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
@@ -401,8 +392,7 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
 
 void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
                     int count, const float** inputs) const {
-  // Addresses, not pointers: those of a border pixel may lie outside the
-  // picture.
+  // Addresses, not pointers: those of a border pixel may lie outside the picture.
   uintptr_t centres[kListPixels];
   int border[kListPixels];
   int border_count = 0;

@@ -14,22 +14,22 @@
 namespace cacheinf {
 namespace cpu {
 
-// A convolution with its weights laid out for this machine's kernels: see
-// ConvArgs for what it computes. Output pixels are handed to the kernels as
-// lists, in which dense rows are one case.
+class PixelTest;
+
+// A convolution with its weights laid out for this machine's kernels: see ConvArgs for what it
+// computes. Output pixels are handed to the kernels as lists, in which dense rows are one case.
 class Conv {
  public:
-  // Takes from `args` what does not change between frames: spec, weights, bias,
-  // activation, and the channels of the input and output views, whose data may
-  // be null. Refers to none of it later.
+  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
+  // the channels of the input and output views, whose data may be null. Refers to none of it later.
   explicit Conv(const ConvArgs& args);
 
   size_t ScratchFloats(int threads) const;
   size_t ScratchFloatsWithTest(int threads) const;
 
-  // The active pixels of the output, those that change if there is a test (it
-  // may be null). `residual` has null data if there is none; with a test it
-  // must not be the output's memory, which holds the old values.
+  // The active pixels of the output, those that change if there is a test (it may be null).
+  // `residual` has null data if there is none; with a test it must not be the output's memory,
+  // which holds the old values.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
            const ActivePixels& pixels, const ChangeTest* test, ThreadPool& pool,
            float* scratch) const;
@@ -39,10 +39,9 @@ class Conv {
     int row;
     int column;
   };
-  // Output pixels (first_row + i step, first_column + j step) whose taps are
-  // those around the input pixel (i in_step, j in_step), steps being apart for
-  // rows and columns. A plain convolution has one phase, of step 1; a
-  // transposed one has stride × stride, of in_step 1.
+  // Output pixels (first_row + i step, first_column + j step) whose taps are those around the input
+  // pixel (i in_step, j in_step), steps being apart for rows and columns. A plain convolution has
+  // one phase, of step 1; a transposed one has stride × stride, of in_step 1.
   struct Phase {
     int first_row = 0;
     int first_column = 0;
@@ -71,8 +70,7 @@ class Conv {
   void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
-  // Into how many parts to cut so many pixels and the blocks, that every thread
-  // gets enough.
+  // Into how many parts to cut so many pixels and the blocks, that every thread gets enough.
   Shares SharesOf(int pixels, int threads) const;
   int BlockCount() const;
   int PixelsOnStage() const;     // of one thread
@@ -82,20 +80,19 @@ class Conv {
   // All threads together, pixels with these numbers.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
                  float* taps) const;
-  // The same to the scratch memory at `stage` and from there, if they change,
-  // to the output.
+  // The same to the scratch memory at `stage` and from there, if they change, to the output.
   void RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                  float* stage) const;
+  void StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
+                    const Place& place) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                const float** taps) const;
-  // Adds those pixels of a run that are of the item's phase, and runs each list
-  // that is full.
+  // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
   void AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
               const PixelRun& run, int number, List& list) const;
   // Hands what the list holds to the kernels, and empties it.
   void RunList(const Frame& frame, const WorkItem& item, List& list) const;
-  // The input pixel under each tap of the `count` pixels whose taps lie around
-  // `anchors`.
+  // The input pixel under each tap of the `count` pixels whose taps lie around `anchors`.
   void FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
                 int count, const float** inputs) const;
 

@@ -41,6 +41,23 @@ class Pattern {
 
 constexpr int kFewChannels = 16;
 
+// Output pixels lie end to end. Pictures, of three channels, have a loop of their own.
+void ReorderChannels(const int* order, int channels, const float* in, int64_t pixel_stride,
+                     int pixels, float* out) {
+  if (channels == 3) {
+    const int first = order[0], second = order[1], third = order[2];
+    for (int p = 0; p < pixels; ++p, in += pixel_stride, out += 3) {
+      out[0] = in[first];
+      out[1] = in[second];
+      out[2] = in[third];
+    }
+    return;
+  }
+  for (int p = 0; p < pixels; ++p, in += pixel_stride, out += channels) {
+    for (int c = 0; c < channels; ++c) out[c] = in[order[c]];
+  }
+}
+
 // A map with few channels, whose pixels lie end to end.
 // REQUIRES: args.channel_order is null or the output is not the input.
 void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
@@ -57,10 +74,7 @@ void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, Th
     const float* in = input.Pixel(n, run.row, run.begin);
     const int columns = run.end - run.begin;
     if (args.channel_order != nullptr) {
-      for (int x = 0; x < columns; ++x) {
-        const float* pixel = in + x * input.pixel_stride;
-        for (int c = 0; c < channels; ++c) out[x * channels + c] = pixel[args.channel_order[c]];
-      }
+      ReorderChannels(args.channel_order, channels, in, input.pixel_stride, columns, out);
       in = out;
     }
     const int count = columns * channels;

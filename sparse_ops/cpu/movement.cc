@@ -11,21 +11,33 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-void CopyPixel(const float* from, float* to, int channels) {
-  std::memcpy(to, from, static_cast<size_t>(channels) * sizeof(float));
+void CopyNumbers(const float* from, int64_t from_step, float* to, int64_t to_step, int64_t count) {
+  if (from_step == 1 && to_step == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
-// Where a pixel of the wide map lies in the deep map's pixel of its block: channel c at
-// first + c step.
-struct PlaceInBlock {
-  int64_t first;
-  int64_t step;
-};
-
-PlaceInBlock PlaceOf(const BlockArgs& args, int row_in_block, int column_in_block, int channels) {
-  const int64_t place = int64_t{row_in_block} * args.block + column_in_block;
-  if (args.order == BlockOrder::kRowsFirst) return {place * channels, 1};
-  return {place, int64_t{args.block} * args.block};
+// For neighbouring pixels of the wide map that lie in one row of a block: calls move(deep,
+// deep_step, wide, count) for numbers that lie end to end in the wide map, from `wide` after the
+// first pixel on, and deep_step apart in the deep map, from `deep` after its pixel on.
+template <typename Move>
+void MoveRowOfBlock(const BlockArgs& args, int row_in_block, Range columns_in_block, int channels,
+                    int64_t pixel_stride, const Move& move) {
+  const int64_t first = int64_t{row_in_block} * args.block + columns_in_block.begin;
+  const int pixels = columns_in_block.size();
+  if (args.order == BlockOrder::kChannelsFirst) {
+    for (int i = 0; i < pixels; ++i) {
+      move(first + i, int64_t{args.block} * args.block, i * pixel_stride, channels);
+    }
+  } else if (pixel_stride == channels) {
+    move(first * channels, 1, 0, pixels * channels);
+  } else {
+    for (int i = 0; i < pixels; ++i) {
+      move((first + i) * channels, 1, i * pixel_stride, channels);
+    }
+  }
 }
 
 }  // namespace
@@ -48,7 +60,7 @@ void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
     const int64_t stride = 1;
     const Runs<2> run(Range{0, 1}, 1, {count}, {&stride, &stride});
     run.ForEach(pool, [&](const auto& at, int64_t length) {
-      std::memcpy(out.data + at[0], in.data + at[1], static_cast<size_t>(length) * sizeof(float));
+      CopyNumbers(in.data + at[1], 1, out.data + at[0], 1, length);
     });
     return;
   }
@@ -56,13 +68,7 @@ void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const int64_t to_step = runs.inner_stride(0);
   const int64_t from_step = runs.inner_stride(1);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
-    float* to = out.data + at[0];
-    const float* from = in.data + at[1];
-    if (to_step == 1 && from_step == 1) {
-      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+    CopyNumbers(in.data + at[1], from_step, out.data + at[0], to_step, count);
   });
 }
 
@@ -84,7 +90,7 @@ void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
       if (in_y < 0 || in_x < 0) {
         std::fill_n(pixel, output.channels, args.value);
       } else {
-        CopyPixel(input.Pixel(n, in_y, in_x), pixel, output.channels);
+        CopyNumbers(input.Pixel(n, in_y, in_x), 1, pixel, 1, output.channels);
       }
     }
   });
@@ -95,15 +101,17 @@ void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool&
   const int block = args.block;
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
-    for (int x = run.begin; x < run.end; ++x) {
-      const PlaceInBlock place = PlaceOf(args, run.row % block, x % block, output.channels);
-      const float* from = args.input.Pixel(n, run.row / block, x / block) + place.first;
-      float* to = output.Pixel(n, run.row, x);
-      if (place.step == 1) {
-        CopyPixel(from, to, output.channels);
-      } else {
-        for (int c = 0; c < output.channels; ++c) to[c] = from[c * place.step];
-      }
+    const float* deep_pixel = args.input.Pixel(n, run.row / block, run.begin / block);
+    float* wide_pixel = output.Pixel(n, run.row, run.begin);
+    Range columns = {run.begin % block, block};
+    for (int left = run.end - run.begin; left > 0; left -= columns.size(), columns.begin = 0) {
+      columns.end = std::min(block, columns.begin + left);
+      MoveRowOfBlock(args, run.row % block, columns, output.channels, output.pixel_stride,
+                     [&](int64_t deep, int64_t deep_step, int64_t wide, int64_t count) {
+                       CopyNumbers(deep_pixel + deep, deep_step, wide_pixel + wide, 1, count);
+                     });
+      deep_pixel += args.input.pixel_stride;
+      wide_pixel += columns.size() * output.pixel_stride;
     }
   });
 }
@@ -111,21 +119,17 @@ void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool&
 void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
+  const int block = args.block;
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
     for (int x = run.begin; x < run.end; ++x) {
-      float* pixel = output.Pixel(n, run.row, x);
-      for (int row = 0; row < args.block; ++row) {
-        for (int column = 0; column < args.block; ++column) {
-          const PlaceInBlock place = PlaceOf(args, row, column, input.channels);
-          const float* from = input.Pixel(n, run.row * args.block + row, x * args.block + column);
-          float* to = pixel + place.first;
-          if (place.step == 1) {
-            CopyPixel(from, to, input.channels);
-          } else {
-            for (int c = 0; c < input.channels; ++c) to[c * place.step] = from[c];
-          }
-        }
+      float* deep_pixel = output.Pixel(n, run.row, x);
+      for (int row = 0; row < block; ++row) {
+        const float* wide_pixel = input.Pixel(n, run.row * block + row, x * block);
+        MoveRowOfBlock(args, row, {0, block}, input.channels, input.pixel_stride,
+                       [&](int64_t deep, int64_t deep_step, int64_t wide, int64_t count) {
+                         CopyNumbers(wide_pixel + wide, 1, deep_pixel + deep, deep_step, count);
+                       });
       }
     }
   });

@@ -274,13 +274,5 @@ const PixelKernels& TargetPixelKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cacheinf {
-namespace cpu {
-
-HWY_EXPORT(TargetPixelKernels);
-
-const PixelKernels& ChoosePixelKernels() { return HWY_DYNAMIC_DISPATCH(TargetPixelKernels)(); }
-
-}  // namespace cpu
-}  // namespace cacheinf
-#endif  // HWY_ONCE
+CACHEINF_DISPATCH(PixelKernels)
+#endif

@@ -175,13 +175,5 @@ const RowKernels& TargetRowKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cacheinf {
-namespace cpu {
-
-HWY_EXPORT(TargetRowKernels);
-
-const RowKernels& ChooseRowKernels() { return HWY_DYNAMIC_DISPATCH(TargetRowKernels)(); }
-
-}  // namespace cpu
-}  // namespace cacheinf
-#endif  // HWY_ONCE
+CACHEINF_DISPATCH(RowKernels)
+#endif

@@ -8,4 +8,14 @@
   (HWY_SSSE3 | HWY_SSE4 | HWY_EMU128 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #define HWY_BROKEN_EMU128 1  // the fallback is HWY_SCALAR with every compiler
 
+// For the end of a file of kernels, under HWY_ONCE: defines ChooseNAME(), which returns what the
+// TargetNAME() of the best target that this machine has returns.
+#define CACHEINF_DISPATCH(NAME)                                               \
+  namespace cacheinf {                                                        \
+  namespace cpu {                                                             \
+  HWY_EXPORT(Target##NAME);                                                   \
+  const NAME& Choose##NAME() { return HWY_DYNAMIC_DISPATCH(Target##NAME)(); } \
+  }                                                                           \
+  }
+
 #endif  // CACHEINF_SPARSE_OPS_CPU_TARGETS_H_

@@ -154,13 +154,5 @@ const WindowKernels& TargetWindowKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cacheinf {
-namespace cpu {
-
-HWY_EXPORT(TargetWindowKernels);
-
-const WindowKernels& ChooseWindowKernels() { return HWY_DYNAMIC_DISPATCH(TargetWindowKernels)(); }
-
-}  // namespace cpu
-}  // namespace cacheinf
-#endif  // HWY_ONCE
+CACHEINF_DISPATCH(WindowKernels)
+#endif

@@ -49,15 +49,18 @@ Range CellOf(int out, int in_size, int out_size) {
 // A picture that shrinks to one pixel has no pixels to share out: its channels are.
 constexpr int kChannelsPerItem = 64;
 
-// Taps of columns, kept for the rows below that ask for the same ones.
+// Taps of columns, kept for the rows below that ask for the same ones: of any kSlots neighbouring
+// columns.
 class ColumnTaps {
  public:
+  static constexpr int kSlots = 256;
+
   explicit ColumnTaps(const ResizeArgs& args) : args_(args) {
     std::fill(std::begin(columns_), std::end(columns_), -1);
   }
 
   const ResizeTaps& At(int column) {
-    const int slot = column % kSlots;
+    const auto slot = static_cast<unsigned>(column) % kSlots;
     if (columns_[slot] != column) {
       columns_[slot] = column;
       taps_[slot] = TapsOf(args_.spec, false, args_.input.width, args_.output.width, column);
@@ -66,7 +69,6 @@ class ColumnTaps {
   }
 
  private:
-  static constexpr int kSlots = 1024;
   const ResizeArgs& args_;
   int columns_[kSlots];
   ResizeTaps taps_[kSlots];
@@ -138,23 +140,30 @@ void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool
   const ImageView& output = args.output;
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
   const size_t pixel_bytes = static_cast<size_t>(output.channels) * sizeof(float);
-  const ActiveRuns runs(pixels, output.batch, output.width);
-  runs.ForEachPart(pool, output.channels, [&](Range numbers) {
-    ColumnTaps column_taps(args);
-    runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
-      const ResizeTaps rows = TapsOf(args.spec, true, input.height, output.height, run.row);
-      for (int x = run.begin; x < run.end; ++x) {
-        const ResizeTaps& columns = column_taps.At(x);
-        float* pixel = output.Pixel(n, run.row, x);
-        if (is_copy) {
-          std::memcpy(pixel, input.Pixel(n, rows.index[0], columns.index[0]), pixel_bytes);
-        } else {
-          kernels.interpolate(input.Pixel(n, 0, 0), input.row_stride, input.pixel_stride, rows,
-                              columns, output.channels, pixel);
+  const auto resize = [&](Range stretch) {
+    const ActiveRuns runs(pixels, output.batch, stretch.size());
+    runs.ForEachPart(pool, output.channels, [&](Range numbers) {
+      ColumnTaps column_taps(args);
+      runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
+        const ResizeTaps rows = TapsOf(args.spec, true, input.height, output.height, run.row);
+        for (int x = stretch.begin + run.begin; x < stretch.begin + run.end; ++x) {
+          const ResizeTaps& columns = column_taps.At(x);
+          float* pixel = output.Pixel(n, run.row, x);
+          if (is_copy) {
+            std::memcpy(pixel, input.Pixel(n, rows.index[0], columns.index[0]), pixel_bytes);
+          } else {
+            kernels.interpolate(input.Pixel(n, 0, 0), input.row_stride, input.pixel_stride, rows,
+                                columns, output.channels, pixel);
+          }
         }
-      }
+      });
     });
-  });
+  };
+  if (pixels.is_sparse) return resize({0, output.width});
+  // Whole rows in stretches, whose taps are kept from row to row.
+  for (int begin = 0; begin < output.width; begin += ColumnTaps::kSlots) {
+    resize({begin, std::min(begin + ColumnTaps::kSlots, output.width)});
+  }
 }
 
 }  // namespace cpu
