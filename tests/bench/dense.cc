@@ -76,7 +76,7 @@ std::vector<std::string> WorkerCommand(std::string_view engine, const Network& n
     if (!ours && network.torchscript.empty()) {
       throw std::runtime_error("there is no TorchScript file of it");
     }
-    command = {"/proc/self/exe", "--worker", std::string(engine), "--model",
+    command = {EngineWorker(), std::string(engine), "--model",
                (ours ? network.file : network.torchscript).string()};
   } else {
     if (options.peers_python.empty()) {

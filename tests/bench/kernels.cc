@@ -19,7 +19,6 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/mask/lists.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/engines.h"
 #include "tests/bench/layers.h"
 #include "tests/bench/mask_shapes.h"
 #include "tests/bench/worker.h"
@@ -164,7 +163,7 @@ struct Peers {
 
   Peers(int threads, const BenchOptions& options) {
     const std::string count = std::to_string(threads);
-    onednn = Start({"/proc/self/exe", "--worker", "onednn-layer", "--threads", count});
+    onednn = Start({EngineWorker(), "onednn-layer", "--threads", count});
     const std::string peers = CACHEINF_SOURCE_DIR "/tests/bench/peers/";
     if (!options.peers_python.empty()) {
       mnn = Start({options.peers_python.string(), peers + "peers.py", "mnn-layer", "--threads",

@@ -7,7 +7,6 @@
 #include "common/base/error.h"
 #include "common/config/model_config.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/engines.h"
 
 namespace cacheinf {
 namespace {
@@ -42,7 +41,6 @@ int Run(int argc, char** argv) {
   std::filesystem::path json_path;
   std::string commit = "unknown";
   std::vector<std::string> shapes;
-  WorkerOptions worker;
   bool list = false;
   BenchOptions options;
   app.add_option("NAME", name, "which bench");
@@ -61,8 +59,6 @@ int Run(int argc, char** argv) {
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");
   app.add_option("--sige-python", options.sige_python, "the Python that has its PyTorch");
-  app.add_option("--worker", worker.engine)->group("");  // how the bench calls itself
-  app.add_option("--input", worker.input_file)->group("");
   app.add_option("--commit", commit, "what to write as the commit");
   try {
     app.parse(argc, argv);
@@ -78,13 +74,6 @@ int Run(int argc, char** argv) {
   }
   for (const std::string& shape : shapes)
     options.input_shapes.push_back(ParseShape(shape, "--shape"));
-  if (!worker.engine.empty()) {
-    if (!options.models.empty()) worker.model = options.models.front();
-    worker.input_shapes = options.input_shapes;
-    worker.threads = options.threads.at(0);
-    ServeEngine(worker);
-    return 0;
-  }
   const Bench& bench = FindBench(name);
   BenchReport report;
   bench.run(options, &report);

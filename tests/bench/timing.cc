@@ -40,6 +40,13 @@ double TimeOnce(const std::function<void()>& action) {
   return MillisecondsSince(start);
 }
 
+std::vector<double> TimeCalls(const std::function<void()>& action, int count) {
+  action();
+  std::vector<double> times;
+  for (int i = 0; i < count; ++i) times.push_back(TimeOnce(action));
+  return times;
+}
+
 Timing TimeTurns(const std::vector<Turn>& turns, const TimingOptions& options) {
   constexpr int kMostInATurn = 20;
   Timing timing;

@@ -47,6 +47,9 @@ Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
 // Milliseconds that one call takes.
 double TimeOnce(const std::function<void()>& action);
 
+// Milliseconds of `count` calls, after one that is not timed.
+std::vector<double> TimeCalls(const std::function<void()>& action, int count);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_BENCH_TIMING_H_

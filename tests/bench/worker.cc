@@ -33,6 +33,10 @@ void PinToCores(int count) {
   sched_setaffinity(0, sizeof(cores), &cores);
 }
 
+std::string EngineWorker() {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / "cacheinf-bench-engine").string();
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string name = (fs::temp_directory_path() / "cacheinf_bench_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");

@@ -14,6 +14,9 @@ namespace cacheinf {
 // From now on this process, and what it starts, runs on as many cores.
 void PinToCores(int count);
 
+// The program that is a worker with an engine that is C++ (engines/main.cc).
+std::string EngineWorker();
+
 // A folder that goes with its owner.
 class TemporaryFolder {
  public:

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_BENCH_ENGINES_H_
-#define CACHEINF_TESTS_BENCH_ENGINES_H_
+#ifndef CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_
+#define CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_
 
 #include <filesystem>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// What a worker process of this program is told to be.
+// What a worker process is told to be.
 struct WorkerOptions {
   std::string engine;  // "cacheinf", "libtorch", "onednn-layer"
   std::filesystem::path model;
@@ -20,7 +20,7 @@ struct WorkerOptions {
   int threads = 1;
 };
 
-// Does what peers/peers.py does, for the engines in this program: answers the requests on stdin.
+// Does what peers/peers.py does, for the engines that are C++: answers the requests on stdin.
 void ServeEngine(const WorkerOptions& options);
 
 // One convolution as LibTorch runs it best on its own: oneDNN with prepacked weights and, where
@@ -28,9 +28,6 @@ void ServeEngine(const WorkerOptions& options);
 // `layer` is as in peers/peers.py.
 std::function<void()> OneDnnLayer(const nlohmann::json& layer);
 
-// Milliseconds of `count` calls after one that is not timed.
-std::vector<double> TimeCalls(const std::function<void()>& call, int count);
-
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_BENCH_ENGINES_H_
+#endif  // CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/bench/engines.h"
+#include "tests/bench/engines/engines.h"
 
 namespace cacheinf {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/bench/engines.h"
+#include "tests/bench/engines/engines.h"
 
 #include <malloc.h>
 
@@ -141,13 +141,6 @@ void Serve(const WorkerOptions& options) {
 }
 
 }  // namespace
-
-std::vector<double> TimeCalls(const std::function<void()>& call, int count) {
-  call();
-  std::vector<double> times;
-  for (int i = 0; i < count; ++i) times.push_back(TimeOnce(call));
-  return times;
-}
 
 void ServeEngine(const WorkerOptions& options) {
   try {
