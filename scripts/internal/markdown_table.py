@@ -1,6 +1,9 @@
-"""Prints the rows of a benchmark's JSON file as a Markdown table, for docs/performance.md.
+"""Prints the rows of a benchmark's JSON files as a Markdown table, for docs/performance.md.
 
-    markdown_table.py FILE.json [--columns a,b,c] [--where key=value]...
+    markdown_table.py FILE.json... [--columns a,b,c] [--where key=value]...
+                      [--across KEY --value NAME]
+
+With `--across` there is a column for each value of KEY, which shows NAME.
 """
 
 import argparse
@@ -18,19 +21,33 @@ def text(cell):
     return str(cell)
 
 
+def spread(rows, columns, across, value):
+    """One row for each combination of `columns`, a column for each value of `across`."""
+    keys = list(dict.fromkeys(str(row[across]) for row in rows))
+    lines = {}
+    for row in rows:
+        line = lines.setdefault(tuple(str(row[c]) for c in columns), {c: row[c] for c in columns})
+        line[str(row[across])] = row[value]
+    return [line | {key: line.get(key) for key in keys} for line in lines.values()], columns + keys
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("files", type=pathlib.Path, nargs="+")
     parser.add_argument("--columns")
     parser.add_argument("--where", action="append", default=[])
+    parser.add_argument("--across")
+    parser.add_argument("--value")
     options = parser.parse_args()
-    rows = json.loads(options.file.read_text())["rows"]
+    rows = [row for file in options.files for row in json.loads(file.read_text())["rows"]]
     for condition in options.where:
         key, _, value = condition.partition("=")
         rows = [row for row in rows if str(row[key]) == value]
     if not rows:
-        raise SystemExit(f"{options.file} has no such rows")
+        raise SystemExit("there are no such rows")
     columns = options.columns.split(",") if options.columns else list(rows[0])
+    if options.across:
+        rows, columns = spread(rows, columns, options.across, options.value)
     print(f"| {' | '.join(columns)} |")
     print(f"|{'---|' * len(columns)}")
     for row in rows:
