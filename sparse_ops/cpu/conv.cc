@@ -51,6 +51,12 @@ bool FindTap(const WindowAxis& axis, bool transposed, int phase, int k, int* tap
   return true;
 }
 
+// The old value that a new one will be compared with, fetched while the new one is computed.
+void PrefetchPixel(const float* pixel, int channels) {
+  constexpr int kLineFloats = 16;
+  for (int c = 0; c < channels; c += kLineFloats) __builtin_prefetch(pixel + c, /*write=*/1);
+}
+
 float WeightOf(const ConvArgs& args, int output, int input_of_group, int kernel_tap) {
   const int inputs = args.input.channels / args.spec.groups;
   const int outputs = args.output.channels / args.spec.groups;
@@ -368,6 +374,9 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
       const int column = phase.first_column + i * step_columns_;
       list.anchors[list.count] = {image, anchor_row, i * in_step_columns_};
       list.outputs[list.count] = first_output + (column - run.begin) * stride;
+      if (place.stage != nullptr) {
+        PrefetchPixel(frame.output.Pixel(image, run.row, column), out_channels_);
+      }
       if (frame.residual.data != nullptr) {
         list.residuals[list.count] = frame.residual.Pixel(image, run.row, column);
       }
