@@ -10,17 +10,25 @@ namespace cpu {
 namespace {
 
 // While the weights stay in the second-level cache, a list of pixels is taken through all output
-// channels before the next; larger ones are read once for all pixels.
+// channels before the next. Larger ones are taken block by block, which are narrow enough for their
+// weights to stay there, through at least so many pixels, or so many that their input stays as
+// well.
 constexpr size_t kCachedWeightBytes = 512 * 1024;
+constexpr size_t kCachedBlockBytes = 1280 * 1024;
+constexpr int64_t kCachedInputBytes = 1024 * 1024;
+constexpr int kPixelsOfLargeWeights = 10 * kListPixels;
 
 // Below so many multiply-adds waking a second thread costs more than it brings.
 constexpr int64_t kParallelWork = 100'000;
 constexpr int kItemsPerThread = 4;
 
-// One thread computes so many pixels before it compares them with the stored ones; more where
-// weights would be read anew for every few of them.
+// For so few input channels, the taps of a row are taken together where their pixels lie end to
+// end.
+constexpr int kFewChannels = 8;
+
+// One thread computes so many pixels before it compares them with the stored ones; where weights
+// are large, as many as they are read for.
 constexpr int kPixelsOnStage = 4 * kListPixels;
-constexpr int kPixelsOnStageOfLargeWeights = 10 * kListPixels;
 constexpr size_t kStageGrain = 16;  // floats; keeps every pixel on the stage aligned
 
 int DivideUp(int a, int b) { return (a + b - 1) / b; }
@@ -90,13 +98,27 @@ struct Conv::WorkItem {
   Range blocks;
 };
 
+// Pixels side by side in a phase's grid, of one row of the output.
+struct Conv::Span {
+  int image;
+  int row;
+  Range columns;      // of the grid
+  int64_t first = 0;  // the output's column that is written to `output`
+  float* output;
+  int64_t output_step;  // from one of the output's columns to the next
+};
+
 // Output pixels on their way to the kernels.
 struct Conv::List {
   const float** inputs;  // [tap][kListPixels]
+  float* patches;        // [row of taps][kListPixels][numbers under it], for border pixels
   int count = 0;
-  InputPixel anchors[kListPixels];
+  // Addresses, not pointers: those of a border pixel may lie outside the picture.
+  uintptr_t anchors[kListPixels] = {};
   float* outputs[kListPixels];
   const float* residuals[kListPixels];
+  int border_count = 0;
+  BorderPixel border[kListPixels];
 };
 
 Conv::Conv(const ConvArgs& args)
@@ -104,6 +126,9 @@ Conv::Conv(const ConvArgs& args)
       in_channels_(args.input.channels),
       out_channels_(args.output.channels),
       is_depthwise_(args.spec.groups == in_channels_ && args.spec.groups == out_channels_),
+      is_transposed_(args.spec.transposed),
+      row_dilation_(args.spec.rows.dilation),
+      column_dilation_(args.spec.columns.dilation),
       zeros_(static_cast<size_t>(in_channels_)),
       epilogue_{args.activation.function, ChooseFunction(args.activation.function.kind),
                 args.activation.slopes == nullptr ? nullptr : ChoosePRelu(),
@@ -125,6 +150,7 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
   Phase phase;
   phase.first_row = row_phase;
   phase.first_column = column_phase;
+  phase.tap_columns = spec.columns.kernel;
   std::vector<int> kernel_taps;
   for (int ky = 0; ky < spec.rows.kernel; ++ky) {
     for (int kx = 0; kx < spec.columns.kernel; ++kx) {
@@ -145,7 +171,18 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
   } else {
     PackBlocks(args, kernel_taps, phase);
   }
+  if (CanTakeRowsOfTaps(spec)) {
+    // The taps of a row, one after the other, are one tap of more channels.
+    phase.row_blocks = phase.blocks;
+    for (ConvBlock& block : phase.row_blocks) block.inputs *= phase.tap_columns;
+    zeros_.resize(static_cast<size_t>(phase.tap_columns) * in_channels_);
+  }
   phases_.push_back(std::move(phase));
+}
+
+bool Conv::CanTakeRowsOfTaps(const ConvSpec& spec) const {
+  return !spec.transposed && spec.groups == 1 && spec.columns.dilation == 1 &&
+         spec.columns.kernel > 1 && in_channels_ <= kFewChannels;
 }
 
 void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase) {
@@ -153,7 +190,12 @@ void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps,
   const int inputs = in_channels_ / groups;
   const int outputs = out_channels_ / groups;
   const int vectors = DivideUp(outputs, kernels_.lanes);
-  const int blocks = DivideUp(vectors, kernels_.max_vectors);
+  // Of all phases together, so that they have the same blocks.
+  const size_t vector_bytes = static_cast<size_t>(kernels_.lanes) * inputs * args.spec.rows.kernel *
+                              args.spec.columns.kernel * sizeof(float);
+  const int cached_vectors =
+      static_cast<int>(std::max(kCachedBlockBytes / vector_bytes, size_t{1}));
+  const int blocks = DivideUp(vectors, std::min(kernels_.max_vectors, cached_vectors));
   const size_t padded_outputs = static_cast<size_t>(groups) * vectors * kernels_.lanes;
   const bool is_first = bias_.empty() && slopes_.empty();
   phase.weights = AlignedFloats(padded_outputs * inputs * kernel_taps.size());
@@ -234,7 +276,7 @@ int Conv::BlockCount() const {
 }
 
 int Conv::PixelsOnStage() const {
-  return phases_[0].weights_stay_cached ? kPixelsOnStage : kPixelsOnStageOfLargeWeights;
+  return phases_[0].weights_stay_cached ? kPixelsOnStage : kPixelsOfLargeWeights;
 }
 
 size_t Conv::FloatsOnStage() const {
@@ -242,9 +284,14 @@ size_t Conv::FloatsOnStage() const {
 }
 
 size_t Conv::TapFloats() const {
-  size_t taps = 0;
-  for (const Phase& phase : phases_) taps = std::max(taps, phase.taps.size());
-  return taps * kListPixels * sizeof(float*) / sizeof(float);
+  size_t floats_of_pixel = 0;
+  for (const Phase& phase : phases_) {
+    const size_t pointers = phase.taps.size() * sizeof(float*) / sizeof(float);
+    const size_t patch =
+        phase.row_blocks.empty() ? 0 : phase.taps.size() * static_cast<size_t>(in_channels_);
+    floats_of_pixel = std::max(floats_of_pixel, pointers + patch);
+  }
+  return floats_of_pixel * kListPixels;
 }
 
 size_t Conv::ScratchFloats(int threads) const { return TapFloats() * static_cast<size_t>(threads); }
@@ -342,17 +389,42 @@ void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
   });
 }
 
+// Either the blocks read all input anew, or parts of the pixels all weights: what moves less
+// memory.
+int Conv::PixelsAtOnce(const WorkItem& item) const {
+  const Phase& phase = *item.phase;
+  if (phase.weights_stay_cached) return item.pixels.size();
+  const ConvBlock& block = phase.blocks[0];
+  const int64_t input_bytes =
+      int64_t{sizeof(float)} * block.inputs * in_step_rows_ * in_step_columns_;  // under a pixel
+  const int pixels =
+      std::max(static_cast<int>(kCachedInputBytes / input_bytes), kPixelsOfLargeWeights);
+  const int64_t block_bytes = int64_t{sizeof(float)} * static_cast<int64_t>(phase.taps.size()) *
+                              block.inputs * block.vectors * kernels_.lanes;
+  const int parts = DivideUp(item.pixels.size(), pixels);
+  const int blocks_of_group = BlockCount() * block.inputs / in_channels_;
+  const int64_t weights_anew = block_bytes * item.blocks.size() * (parts - 1);
+  const int64_t input_anew = input_bytes * item.pixels.size() * item.blocks.size() *
+                             (blocks_of_group - 1) / blocks_of_group;
+  return input_anew < weights_anew ? item.pixels.size() : pixels;
+}
+
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                    const float** taps) const {
-  const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
   List list;
   list.inputs = taps;
-  for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
-    const WorkItem part = {item.phase, item.pixels, {block, block + blocks_at_once}};
-    frame.runs.ForEachIn(item.pixels, [&](int image, const PixelRun& run, int number) {
-      AddRun(frame, part, place, image, run, number, list);
-    });
-    RunList(frame, part, list);
+  list.patches = reinterpret_cast<float*>(taps + item.phase->taps.size() * kListPixels);
+  const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
+  const int pixels_at_once = PixelsAtOnce(item);
+  for (int first = item.pixels.begin; first < item.pixels.end; first += pixels_at_once) {
+    const Range pixels = {first, std::min(item.pixels.end, first + pixels_at_once)};
+    for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
+      const WorkItem part = {item.phase, pixels, {block, block + blocks_at_once}};
+      frame.runs.ForEachIn(pixels, [&](int image, const PixelRun& run, int number) {
+        AddRun(frame, part, place, image, run, number, list);
+      });
+      RunList(frame, part, list);
+    }
   }
 }
 
@@ -360,78 +432,167 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
                   const PixelRun& run, int number, List& list) const {
   const Phase& phase = *item.phase;
   if (run.row % step_rows_ != phase.first_row) return;
-  const int anchor_row = run.row / step_rows_ * in_step_rows_;
-  float* first_output = frame.output.Pixel(image, run.row, run.begin);
-  int64_t stride = frame.output.pixel_stride;
+  Span span = {image,
+               run.row,
+               {StepsBelow(run.begin, phase.first_column, step_columns_),
+                StepsBelow(run.end, phase.first_column, step_columns_)},
+               run.begin,
+               frame.output.Pixel(image, run.row, run.begin),
+               frame.output.pixel_stride};
   if (place.stage != nullptr) {
-    stride = static_cast<int64_t>(FloatsOnStage());
-    first_output = place.stage + (number - place.first_number) * stride;
+    span.output_step = static_cast<int64_t>(FloatsOnStage());
+    span.output = place.stage + (number - place.first_number) * span.output_step;
+    for (int x = run.begin; x < run.end; ++x) {
+      PrefetchPixel(frame.output.Pixel(image, run.row, x), out_channels_);
+    }
   }
-  const int end = StepsBelow(run.end, phase.first_column, step_columns_);
-  for (int i = StepsBelow(run.begin, phase.first_column, step_columns_); i < end;) {
-    const int added = std::min(end - i, kListPixels - list.count);
-    for (const int full = list.count + added; list.count < full; ++list.count, ++i) {
+  if (!is_depthwise_ || is_transposed_) return AddSpan(frame, item, span, list);
+  const Range whole = span.columns;
+  const Range inside = InsideColumns(frame.input, phase);
+  const Range middle = {std::clamp(inside.begin, whole.begin, whole.end),
+                        std::clamp(inside.end, whole.begin, whole.end)};
+  if (middle.empty()) return AddSpan(frame, item, span, list);
+  span.columns = {whole.begin, middle.begin};
+  AddSpan(frame, item, span, list);
+  span.columns = middle;
+  RunDepthwiseRow(frame, phase, span);
+  span.columns = {middle.end, whole.end};
+  AddSpan(frame, item, span, list);
+}
+
+Range Conv::InsideColumns(const ConstImageView& input, const Phase& phase) const {
+  const int begin =
+      phase.smallest.column < 0 ? DivideUp(-phase.smallest.column, in_step_columns_) : 0;
+  return {begin, StepsBelow(input.width, phase.largest.column, in_step_columns_)};
+}
+
+void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const {
+  const Phase& phase = *item.phase;
+  const ConstImageView& input = frame.input;
+  const int anchor_row = span.row / step_rows_ * in_step_rows_;
+  const bool rows_are_inside =
+      anchor_row + phase.smallest.row >= 0 && anchor_row + phase.largest.row < input.height;
+  const Range inside = rows_are_inside ? InsideColumns(input, phase) : Range();
+  const int64_t row_offset = span.image * input.batch_stride + anchor_row * input.row_stride;
+  for (int i = span.columns.begin; i < span.columns.end;) {
+    const int end = std::min(span.columns.end, i + kListPixels - list.count);
+    for (; i < end; ++i, ++list.count) {
       const int column = phase.first_column + i * step_columns_;
-      list.anchors[list.count] = {image, anchor_row, i * in_step_columns_};
-      list.outputs[list.count] = first_output + (column - run.begin) * stride;
-      if (place.stage != nullptr) {
-        PrefetchPixel(frame.output.Pixel(image, run.row, column), out_channels_);
-      }
+      const int anchor_column = i * in_step_columns_;
+      list.anchors[list.count] =
+          reinterpret_cast<uintptr_t>(input.data) +
+          sizeof(float) * static_cast<uintptr_t>(row_offset + anchor_column * input.pixel_stride);
+      list.outputs[list.count] = span.output + (column - span.first) * span.output_step;
       if (frame.residual.data != nullptr) {
-        list.residuals[list.count] = frame.residual.Pixel(image, run.row, column);
+        list.residuals[list.count] = frame.residual.Pixel(span.image, span.row, column);
+      }
+      if (i < inside.begin || i >= inside.end) {
+        list.border[list.border_count++] = {list.count, span.image, anchor_row, anchor_column};
       }
     }
     if (list.count == kListPixels) RunList(frame, item, list);
   }
 }
 
+void Conv::RunDepthwiseRow(const Frame& frame, const Phase& phase, const Span& span) const {
+  const ConstImageView& input = frame.input;
+  const int tap_rows = static_cast<int>(phase.taps.size()) / phase.tap_columns;
+  const int anchor_row = span.row * in_step_rows_;
+  PixelRow row;
+  row.count = span.columns.size();
+  row.tap_rows = tap_rows;
+  row.tap_columns = phase.tap_columns;
+  const auto tap_row = [&](int y) {
+    return anchor_row + phase.taps[static_cast<size_t>(y * phase.tap_columns)].row;
+  };
+  row.rows_inside = {0, tap_rows};
+  while (!row.rows_inside.empty() && tap_row(row.rows_inside.begin) < 0) ++row.rows_inside.begin;
+  while (!row.rows_inside.empty() && tap_row(row.rows_inside.end - 1) >= input.height)
+    --row.rows_inside.end;
+  if (!row.rows_inside.empty()) {
+    row.first = input.Pixel(span.image, tap_row(row.rows_inside.begin),
+                            span.columns.begin * in_step_columns_ + phase.taps[0].column);
+  }
+  row.row_step = row_dilation_ * input.row_stride;
+  row.column_step = column_dilation_ * input.pixel_stride;
+  row.pixel_step = in_step_columns_ * input.pixel_stride;
+  row.zeros = zeros_.data();
+  row.output = span.output + (span.columns.begin - span.first) * span.output_step;
+  row.output_step = span.output_step;
+  if (frame.residual.data != nullptr) {
+    row.residual = frame.residual.Pixel(span.image, span.row, span.columns.begin);
+    row.residual_step = frame.residual.pixel_stride;
+  }
+  kernels_.depthwise_row(phase.depthwise, row);
+}
+
 void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   if (list.count == 0) return;
   const Phase& phase = *item.phase;
-  FillTaps(frame.input, phase, list.anchors, list.count, list.inputs);
-  const PixelList pixels = {list.count, static_cast<int>(phase.taps.size()), list.inputs,
+  const bool by_rows = !phase.row_blocks.empty() && frame.input.pixel_stride == in_channels_;
+  if (by_rows) {
+    FillRowsOfTaps(frame.input, phase, list);
+  } else {
+    FillTaps(frame.input, phase, list);
+  }
+  const int taps = static_cast<int>(phase.taps.size());
+  const PixelList pixels = {list.count, by_rows ? taps / phase.tap_columns : taps, list.inputs,
                             list.outputs,
                             frame.residual.data == nullptr ? nullptr : list.residuals};
   list.count = 0;
+  list.border_count = 0;
   if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);
+  const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
-    kernels_.conv(phase.blocks[static_cast<size_t>(b)], pixels);
+    kernels_.conv(blocks[static_cast<size_t>(b)], pixels);
   }
 }
 
-void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
-                    int count, const float** inputs) const {
-  // Addresses, not pointers: those of a border pixel may lie outside the picture.
-  uintptr_t centres[kListPixels];
-  int border[kListPixels];
-  int border_count = 0;
+const float** Conv::FillTap(const ConstImageView& input, const Tap& tap, const List& list,
+                            size_t index) const {
+  const uintptr_t offset = sizeof(float) * static_cast<uintptr_t>(tap.row * input.row_stride +
+                                                                  tap.column * input.pixel_stride);
+  const float** const inputs = list.inputs + index * kListPixels;
   for (int p = 0; p < kListPixels; ++p) {
-    const InputPixel& anchor = anchors[std::min(p, count - 1)];
-    centres[p] = reinterpret_cast<uintptr_t>(input.data) +
-                 sizeof(float) * static_cast<uintptr_t>(anchor.image * input.batch_stride +
-                                                        anchor.row * input.row_stride +
-                                                        anchor.column * input.pixel_stride);
-    const bool is_inside = anchor.row + phase.smallest.row >= 0 &&
-                           anchor.row + phase.largest.row < input.height &&
-                           anchor.column + phase.smallest.column >= 0 &&
-                           anchor.column + phase.largest.column < input.width;
-    if (!is_inside) border[border_count++] = p;
+    inputs[p] = reinterpret_cast<const float*>(list.anchors[p] + offset);
   }
+  std::fill(inputs + list.count, inputs + kListPixels, zeros_.data());
+  return inputs;
+}
+
+void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const {
   for (size_t t = 0; t < phase.taps.size(); ++t) {
-    const uintptr_t offset =
-        sizeof(float) * static_cast<uintptr_t>(phase.taps[t].row * input.row_stride +
-                                               phase.taps[t].column * input.pixel_stride);
-    const float** tap_inputs = inputs + t * kListPixels;
-    for (int p = 0; p < kListPixels; ++p) {
-      tap_inputs[p] = reinterpret_cast<const float*>(centres[p] + offset);
-    }
-    for (int b = 0; b < border_count; ++b) {
-      const int p = border[b];
-      const InputPixel& anchor = anchors[std::min(p, count - 1)];
-      const int row = anchor.row + phase.taps[t].row;
-      const int column = anchor.column + phase.taps[t].column;
+    const Tap& tap = phase.taps[t];
+    const float** const inputs = FillTap(input, tap, list, t);
+    for (int b = 0; b < list.border_count; ++b) {
+      const BorderPixel& pixel = list.border[b];
+      const int row = pixel.row + tap.row;
+      const int column = pixel.column + tap.column;
       const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
-      if (!is_inside) tap_inputs[p] = zeros_.data();
+      if (!is_inside) inputs[pixel.index] = zeros_.data();
+    }
+  }
+}
+
+void Conv::FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const {
+  const size_t columns = static_cast<size_t>(phase.tap_columns);
+  const size_t numbers = columns * static_cast<size_t>(in_channels_);
+  for (size_t y = 0; y * columns < phase.taps.size(); ++y) {
+    const Tap& tap = phase.taps[y * columns];
+    const float** const inputs = FillTap(input, tap, list, y);
+    for (int b = 0; b < list.border_count; ++b) {
+      const BorderPixel& pixel = list.border[b];
+      float* const patch =
+          list.patches + (y * kListPixels + static_cast<size_t>(pixel.index)) * numbers;
+      std::fill(patch, patch + numbers, 0.0f);
+      inputs[pixel.index] = patch;
+      const int row = pixel.row + tap.row;
+      const int column = pixel.column + tap.column;
+      const int begin = std::max(column, 0);
+      const int end = std::min(column + phase.tap_columns, input.width);
+      if (row < 0 || row >= input.height || begin >= end) continue;
+      std::copy_n(input.Pixel(pixel.image, row, begin), (end - begin) * in_channels_,
+                  patch + (begin - column) * in_channels_);
     }
   }
 }

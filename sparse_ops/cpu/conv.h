@@ -46,21 +46,25 @@ class Conv {
     int first_row = 0;
     int first_column = 0;
     std::vector<Tap> taps;
+    int tap_columns = 0;  // in each row of taps; of no meaning where transposed
     Tap smallest = {0, 0};
     Tap largest = {0, 0};
     AlignedFloats weights;
     bool weights_stay_cached = true;
     std::vector<ConvBlock> blocks;
+    std::vector<ConvBlock> row_blocks;  // for whole rows of taps; empty if they cannot be taken
     DepthwiseBlock depthwise;
   };
-  struct InputPixel {
-    int image;
+  struct BorderPixel {
+    int index;  // in its list
+    int image;  // where its taps lie around, in the input
     int row;
     int column;
   };
   struct Frame;     // the views of one Run
   struct Place;     // where new values are written
   struct WorkItem;  // some pixels of a phase by some of its blocks
+  struct Span;
   struct List;
   struct Shares {
     int pixels;
@@ -68,6 +72,7 @@ class Conv {
   };
 
   void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
+  bool CanTakeRowsOfTaps(const ConvSpec& spec) const;
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   // Into how many parts to cut so many pixels and the blocks, that every thread gets enough.
@@ -85,21 +90,33 @@ class Conv {
                  float* stage) const;
   void StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
                     const Place& place) const;
+  // How many of the item's pixels to take through its blocks before the next.
+  int PixelsAtOnce(const WorkItem& item) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                const float** taps) const;
   // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
   void AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
               const PixelRun& run, int number, List& list) const;
+  // The columns of a phase's grid all of whose taps lie within the input's columns.
+  Range InsideColumns(const ConstImageView& input, const Phase& phase) const;
+  void AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const;
+  // REQUIRES: columns within InsideColumns
+  void RunDepthwiseRow(const Frame& frame, const Phase& phase, const Span& span) const;
   // Hands what the list holds to the kernels, and empties it.
   void RunList(const Frame& frame, const WorkItem& item, List& list) const;
-  // The input pixel under each tap of the `count` pixels whose taps lie around `anchors`.
-  void FillTaps(const ConstImageView& input, const Phase& phase, const InputPixel* anchors,
-                int count, const float** inputs) const;
+  // The input pixel under one tap of each pixel, as if none lay outside the picture.
+  const float** FillTap(const ConstImageView& input, const Tap& tap, const List& list,
+                        size_t index) const;
+  void FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
+  void FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
 
   const PixelKernels& kernels_;
   int in_channels_;
   int out_channels_;
   bool is_depthwise_;
+  bool is_transposed_;
+  int row_dilation_;
+  int column_dilation_;
   int in_step_rows_ = 1;
   int in_step_columns_ = 1;
   int step_rows_ = 1;

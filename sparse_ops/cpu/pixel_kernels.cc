@@ -18,19 +18,28 @@ namespace {
 #undef CACHEINF_UNROLL
 #define CACHEINF_UNROLL _Pragma("GCC unroll 32")
 
-// Tiles: this many pixels by so many vectors of output channels are summed in registers. Constants
-// of all targets stand here and nowhere else.
+// Tiles: this many pixels by so many vectors of output channels are summed in registers. Those of
+// rows need a register for a pointer to each pixel as well. Constants of all targets stand here and
+// nowhere else.
 #if HWY_TARGET == HWY_AVX2
 // 16 registers.
 constexpr int kMaxVectors = 2;
-constexpr int TilePixels(int vectors) { return vectors == 1 ? 12 : 6; }
+constexpr int TilePixels(int vectors) { return vectors == 1 ? 8 : 6; }
+constexpr int kRowPixels = 6;
+constexpr int kRowVectors = 2;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kMaxVectors = 4;
 constexpr int TilePixels(int) { return 2; }
+constexpr int kRowPixels = 2;
+constexpr int kRowVectors = 2;
 #else
 // AVX-512 and NEON: 32 registers.
 constexpr int kMaxVectors = 4;
-constexpr int TilePixels(int vectors) { return vectors <= 2 ? 12 : vectors == 3 ? 8 : 6; }
+constexpr int TilePixels(int vectors) {
+  return vectors == 1 ? 8 : vectors == 2 ? 12 : vectors == 3 ? 8 : 6;
+}
+constexpr int kRowPixels = 8;
+constexpr int kRowVectors = 3;
 #endif
 constexpr int kDepthwisePixels = 6;
 
@@ -164,8 +173,11 @@ struct Tile {
 template <int kPixels, int kVectors>
 HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int first_pixel,
                            int pixels) {
-  for (int p = 0; p < pixels; ++p)
-    hwy::Prefetch(list.outputs[first_pixel + p] + block.first_output);
+  for (int p = 0; p < pixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) {
+      hwy::Prefetch(list.outputs[first_pixel + p] + block.first_output + v * kLanes);
+    }
+  }
   Tile<kPixels, kVectors> tile;
   tile.Clear();
   const float* HWY_RESTRICT weights = block.weights;
@@ -246,6 +258,98 @@ HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& li
                &list, first_pixel, pixels, first_channel, channels, kVectors * kLanes});
 }
 
+// Some pixels of a row by kVectors vectors of channels, of which `channels` exist: all of them, or
+// those of the last vector in part.
+struct RowTile {
+  const PixelRow* row;
+  int first_pixel;
+  int pixels;
+  int first_channel;
+  int channels;
+};
+
+template <int kPixels, int kVectors, bool kWhole>
+HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
+  const PixelRow& row = *at.row;
+  const FloatMask last = FirstLanes(at.channels - (kVectors - 1) * kLanes);
+  Tile<kPixels, kVectors> tile;
+  tile.Clear();
+  const float* HWY_RESTRICT weights = block.weights + at.first_channel;
+  for (int y = 0; y < row.tap_rows; ++y) {
+    const bool is_inside = y >= row.rows_inside.begin && y < row.rows_inside.end;
+    const float* const first =
+        is_inside ? row.first + (y - row.rows_inside.begin) * row.row_step : row.zeros;
+    const int64_t pixel_step = is_inside ? row.pixel_step : 0;
+    const int64_t column_step = is_inside ? row.column_step : 0;
+    const float* input[kPixels];
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      const int pixel = at.first_pixel + HWY_MIN(p, at.pixels - 1);
+      input[p] = first + pixel * pixel_step + at.first_channel;
+    }
+    for (int x = 0; x < row.tap_columns; ++x) {
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const Floats weight = hn::Load(FloatTag(), weights + v * kLanes);
+        CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+          const float* const from = input[p] + x * column_step + v * kLanes;
+          const Floats number = kWhole || v < kVectors - 1 ? hn::LoadU(FloatTag(), from)
+                                                           : hn::MaskedLoad(last, FloatTag(), from);
+          tile.sums[p][v] = Fma(number, weight, tile.sums[p][v]);
+        }
+      }
+      weights += block.padded_channels;
+    }
+  }
+  float* outputs[kPixels];
+  const float* residuals[kPixels];
+  for (int p = 0; p < at.pixels; ++p) {
+    outputs[p] = row.output + (at.first_pixel + p) * row.output_step;
+    if (row.residual == nullptr) continue;
+    residuals[p] = row.residual + (at.first_pixel + p) * row.residual_step;
+  }
+  const PixelList list = {at.pixels, 0, nullptr, outputs,
+                          row.residual == nullptr ? nullptr : residuals};
+  tile.Finish({block.bias == nullptr ? nullptr : block.bias + at.first_channel,
+               block.slopes == nullptr ? nullptr : block.slopes + at.first_channel, &block.epilogue,
+               &list, 0, at.pixels, at.first_channel, at.channels, kVectors * kLanes});
+}
+
+template <int kVectors>
+void DepthwiseRowTiles(const DepthwiseBlock& block, const RowTile& at) {
+  constexpr int kHalf = kRowPixels / 2;
+  const bool is_whole = at.channels == kVectors * kLanes;
+  if (at.pixels > kHalf) {
+    is_whole ? DepthwiseRowTile<kRowPixels, kVectors, true>(block, at)
+             : DepthwiseRowTile<kRowPixels, kVectors, false>(block, at);
+  } else {
+    is_whole ? DepthwiseRowTile<kHalf, kVectors, true>(block, at)
+             : DepthwiseRowTile<kHalf, kVectors, false>(block, at);
+  }
+}
+
+void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
+  const int vectors = block.padded_channels / kLanes;
+  const int parts = (vectors + kRowVectors - 1) / kRowVectors;
+  for (int part = 0; part < parts; ++part) {
+    const int vector = vectors * part / parts;
+    const int end = vectors * (part + 1) / parts;
+    const int channel = vector * kLanes;
+    const int channels = HWY_MIN(end * kLanes, block.channels) - channel;
+    for (int pixel = 0; pixel < row.count; pixel += kRowPixels) {
+      const RowTile at = {&row, pixel, HWY_MIN(kRowPixels, row.count - pixel), channel, channels};
+      switch (end - vector) {
+        case 1:
+          DepthwiseRowTiles<1>(block, at);
+          break;
+        case 2:
+          DepthwiseRowTiles<2>(block, at);
+          break;
+        default:
+          DepthwiseRowTiles<kRowVectors>(block, at);
+      }
+    }
+  }
+}
+
 void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
   constexpr int kWide = HWY_MIN(4, kMaxVectors);
   for (int pixel = 0; pixel < list.count; pixel += kDepthwisePixels) {
@@ -264,7 +368,8 @@ void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes, kMaxVectors, ConvPixels, DepthwisePixels};
+  static constexpr PixelKernels kKernels = {kLanes, kMaxVectors, ConvPixels, DepthwisePixels,
+                                            DepthwiseRow};
   return kKernels;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/specs.h"
+#include "sparse_ops/views.h"
 
 // The inner kernels of convolutions. They know no picture: they are given a list of output pixels,
 // any pixels, with a pointer to the input pixel under each tap, and compute some output channels of
@@ -22,6 +23,23 @@ struct PixelList {
   const float* const* inputs = nullptr;
   float* const* outputs = nullptr;          // [p]
   const float* const* residuals = nullptr;  // [p], or null
+};
+
+// Output pixels side by side, all of whose taps lie within the input's columns.
+struct PixelRow {
+  int count = 0;
+  int tap_rows = 0;
+  int tap_columns = 0;
+  Range rows_inside;  // the rows of taps that lie within the input; in all others x is +0
+  const float* first = nullptr;  // under the first tap inside, of the first pixel
+  int64_t row_step = 0;          // from one row of taps to the next, and so on, in floats
+  int64_t column_step = 0;
+  int64_t pixel_step = 0;        // from one output pixel to the next
+  const float* zeros = nullptr;  // a pixel
+  float* output = nullptr;
+  int64_t output_step = 0;
+  const float* residual = nullptr;  // or null
+  int64_t residual_step = 0;
 };
 
 struct PixelEpilogue {
@@ -59,6 +77,7 @@ struct PixelKernels {
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
+  void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
 };
 
 // Those for the best target that this machine has.
