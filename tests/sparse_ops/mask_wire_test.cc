@@ -79,6 +79,17 @@ TEST(MaskWireTest, TheBytesOfSmallMasksAreThese) {
   EXPECT_EQ(Encoded(noise), std::string("M\1\4\0\2\0\0\0\x9\0\0\0\4\0\0\0\x55\1\x26\1", 20));
 }
 
+TEST(MaskWireTest, OfEquallySmallFormsTheFirstIsTaken) {
+  // One row has no row above: its edges are its runs.
+  Mask mask(1, 70);
+  SetRectangle({0, 1}, {5, 9}, mask);
+  EXPECT_EQ(Encoded(mask)[2], 2);
+  // Four runs of eight numbers, or eight bytes of bits.
+  Mask bits(1, 64);
+  for (const int x : {1, 10, 20, 30}) bits.view().Set(0, x);
+  EXPECT_EQ(Encoded(bits)[2], 2);
+}
+
 TEST(MaskWireTest, RectanglesTakeAFewBytesEach) {
   Mask mask(480, 640);
   for (int i = 0; i < 8; ++i) {
