@@ -24,6 +24,20 @@ usage_error() {
   exit 2
 }
 
+# need_value WHAT OPTION [VALUE...]: refuses an option after which nothing stands.
+need_value() {
+  [ -n "${3:-}" ] || usage_error "$2 needs $1"
+}
+
+# need_number LEAST OPTION [VALUE...]: refuses an option after which no whole number stands, or one
+# below LEAST.
+need_number() {
+  need_value "a number" "${@:2}"
+  if ! [[ $3 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$3" -lt "$1" ]; then
+    usage_error "$2 must be a whole number from $1 to 999999999, got $3"
+  fi
+}
+
 # The comment at the top of the calling script is its help.
 print_help() {
   awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"

@@ -48,5 +48,35 @@ TEST(ScriptsTest, EveryScriptRefusesAnUnknownOption) {
   }
 }
 
+// What is wrong with a value is said at once, before anything is set up, built or checked.
+TEST(ScriptsTest, RefuseValuesThatCannotBe) {
+  struct Case {
+    std::string script;
+    std::vector<std::string> arguments;
+    std::string error;
+  };
+  const std::string numbers = " to 999999999, got ";
+  const std::vector<Case> cases = {
+      {"demo", {"--frames"}, "--frames needs a number"},
+      {"demo", {"--frames", "0"}, "--frames must be a whole number from 1" + numbers + "0"},
+      {"demo", {"--frames", "abc"}, "--frames must be a whole number from 1" + numbers + "abc"},
+      {"demo", {"--seed", "-1"}, "--seed must be a whole number from 0" + numbers + "-1"},
+      {"test", {"--filter"}, "--filter needs a regular expression"},
+      {"test", {"--jobs"}, "--jobs needs a number"},
+      {"test", {"--jobs", "0"}, "--jobs must be a whole number from 1" + numbers + "0"},
+      {"lint", {"--since"}, "--since needs a commit"},
+      {"lint", {"--since", "nosuchcommit"}, "--since: no such commit: nosuchcommit"},
+      {"lint", {"nosuch.cc"}, "no such file: nosuch.cc"},
+  };
+  for (const Case& refused : cases) {
+    SCOPED_TRACE(refused.script + " " + refused.arguments.front());
+    std::vector<std::string> command = refused.arguments;
+    command.insert(command.begin(), fs::path(CACHEINF_SOURCE_DIR) / "scripts" / refused.script);
+    const CommandResult result = RunCommand(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.error, refused.script + ": " + refused.error + " (see --help)\n");
+  }
+}
+
 }  // namespace
 }  // namespace cacheinf
