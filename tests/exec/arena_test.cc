@@ -61,8 +61,9 @@ TEST(ArenaTest, SizeLiesBetweenLowerBoundAndSum) {
 }
 
 TEST(ArenaTest, EqualRequestsGiveEqualPlans) {
-  std::mt19937 random(7);
-  for (int repeat = 0; repeat < 50; ++repeat) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
     const std::vector<BufferRequest> requests = RandomRequests(random);
     const ArenaPlan a = PlanArena(requests);
     const ArenaPlan b = PlanArena(requests);

@@ -266,7 +266,9 @@ TEST(ExecutorTest, OutputsMayBeInputsConstantsReadOnAndNamedTwice) {
   const ValueId flat = graph.AddOne("flat", op::Reshape{{24}}, {input});
   graph.outputs = {relu, input, constant, relu, negative, flat};
   graph.Validate();
-  std::mt19937 random(5);
+  constexpr uint32_t kSeed = 5;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
   const Tensor tensor = RandomTensor({1, 2, 3, 4}, random);
   const auto executor = MakeReferenceExecutor(graph);
   executor->SetInput(0, tensor.view());
@@ -288,7 +290,9 @@ TEST(ExecutorTest, RefusesTensorsOfAnotherShape) {
   const ValueId input = graph.AddInput("input", {1, 2, 3, 4});
   graph.outputs = {graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0, 0}}, {input})};
   const auto executor = MakeReferenceExecutor(graph);
-  std::mt19937 random(5);
+  constexpr uint32_t kSeed = 5;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
   EXPECT_THROW(executor->SetInput(0, RandomTensor({1, 2, 4, 3}, random).view()),
                std::invalid_argument);
   EXPECT_THROW(executor->SetInput(0, RandomTensor({1, 2, 3}, random).view()),

@@ -88,7 +88,7 @@ void ForEachLocalInput(Check check) {
     const Operator& op = graph.operators[0];
     if (!IsLocal(graph, op)) continue;
     ++local;
-    SCOPED_TRACE(graph.name);
+    SCOPED_TRACE(testing::Message() << graph.name << ", seed " << kSeed);
     Probe probe(graph, kSeed);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (graph.value(op.inputs[i]).is_constant()) continue;
@@ -120,7 +120,9 @@ TEST(GeometryTest, AChangeShowsOnlyWhereTheWindowReadsIt) {
 }
 
 TEST(GeometryTest, WhatIsNotNeededIsNotRead) {
-  std::mt19937 random(3);
+  constexpr uint32_t kSeed = 3;
+  SCOPED_TRACE(testing::Message() << "seed of the ranges " << kSeed);
+  std::mt19937 random(kSeed);
   ForEachLocalInput([&](Probe& probe, size_t input, const Window& window) {
     for (const Axis& axis : kAxes) {
       const AxisWindow& own = window.*axis.window;

@@ -64,7 +64,9 @@ double ExactValue(const PictureFit& fit, const Picture& frame, int x, int y, int
 }
 
 TEST(PictureTest, SameSizeCopiesThePixels) {
-  std::mt19937 random(1);
+  const uint32_t seed = 1;
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
   const Picture frame = RandomPicture(random, 13, 7, 3);
   const std::vector<uint8_t> out = Resize(PictureFit(Spec(13, 7), 13, 7), frame);
   EXPECT_TRUE(std::equal(out.begin(), out.end(), frame.pixels.get()));
