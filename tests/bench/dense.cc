@@ -208,6 +208,7 @@ void MeasureNetwork(const Network& network, int threads, const BenchOptions& opt
                                   {"error", nullptr},
                                   {"samples", samples.ms.size()}};
     if (contenders[i].error) row["error"] = *contenders[i].error;
+    std::cerr << "  " << contenders[i].engine << " " << samples.Median() << " ms\n";
     report->AddRow(std::move(row));
   }
 }
@@ -264,7 +265,7 @@ std::vector<UsualNetwork> UsualNetworks() {
       {"deeplabv3_mobilenet", {1, 3, 384, 512}, false},
       {"agrnav", {1, 1, 256, 32, 128}, false},
       {"agrnav_local", {1, 1, 256, 32, 128}, false},
-      {"kapao", {1, 3, 480, 640}, false},
+      {"kapao", {1, 3, 512, 640}, false},
   };
 }
 

@@ -17,6 +17,7 @@
 #include "sparse_ops/cpu/aligned_floats.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/thread_pool.h"
+#include "sparse_ops/cpu/winograd.h"
 #include "sparse_ops/mask/lists.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/layers.h"
@@ -87,10 +88,18 @@ class OwnLayer {
     args.activation.function = ActivationOf(layer);
     args.output = output_.view();
     direct_ = std::make_unique<cpu::Conv>(args);
-    scratch_ = cpu::AlignedFloats(direct_->ScratchFloats(threads));
+    size_t scratch = direct_->ScratchFloats(threads);
+    if (cpu::Winograd::CanRun(spec_)) {
+      winograd_ = std::make_unique<cpu::Winograd>(args);
+      scratch = std::max(scratch, winograd_->ScratchFloats(output_.view(), threads));
+    }
+    scratch_ = cpu::AlignedFloats(scratch);
   }
 
-  std::vector<std::string> Schemes() const { return {"direct"}; }
+  std::vector<std::string> Schemes() const {
+    if (winograd_ == nullptr) return {"direct"};
+    return {"direct", "winograd"};
+  }
 
   void RunWhole(const std::string& scheme) { Run(scheme, Range{0, layer_.out_height()}); }
 
@@ -102,10 +111,16 @@ class OwnLayer {
   }
 
  private:
-  void Run(const std::string& /*scheme*/, const ActivePixels& pixels) {
+  void Run(const std::string& scheme, const ActivePixels& pixels) {
     const ConstImageView no_residual;
-    direct_->Run(input_.view(), no_residual, output_.view(), pixels, /*test=*/nullptr, pool_,
-                 scratch_.data());
+    const ChangeTest* const no_test = nullptr;
+    if (scheme == "winograd") {
+      winograd_->Run(input_.view(), no_residual, output_.view(), pixels, no_test, pool_,
+                     scratch_.data());
+    } else {
+      direct_->Run(input_.view(), no_residual, output_.view(), pixels, no_test, pool_,
+                   scratch_.data());
+    }
   }
 
   const Layer& layer_;
@@ -117,6 +132,7 @@ class OwnLayer {
   Mask active_;
   RunList runs_;
   std::unique_ptr<cpu::Conv> direct_;
+  std::unique_ptr<cpu::Winograd> winograd_;  // null: it cannot run the layer
   cpu::AlignedFloats scratch_;
 };
 

@@ -1,6 +1,7 @@
 #include "tests/bench/worker.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -91,6 +92,12 @@ std::string Worker::LastWords() const {
 }
 
 nlohmann::json Worker::ReadAnswer() {
+  constexpr int kPatienceMs = 15 * 60 * 1000;  // conversions of large networks take minutes
+  pollfd answer_file{fileno(answers_), POLLIN, 0};
+  if (poll(&answer_file, 1, kPatienceMs) == 0) {
+    kill(process_, SIGKILL);
+    throw std::runtime_error("it gave no answer within 15 minutes");
+  }
   char* line = nullptr;
   size_t room = 0;
   const ssize_t length = getline(&line, &room, answers_);
