@@ -7,7 +7,7 @@ namespace cacheinf::torchscript {
 
 std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
-    const std::vector<at::ScalarType>& input_types) {
+    const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept) {
   auto graph = std::make_shared<torch::jit::Graph>();
   torch::jit::Module module("ForeignOperator");
   graph->addInput("self")->setType(module.type());
@@ -44,7 +44,10 @@ std::shared_ptr<const std::string> MakeForeignArchive(
   if (clone->outputs().size() == 1) {
     graph->registerOutput(clone->output());
   } else {
-    const std::vector<torch::jit::Value*> outputs(clone->outputs().begin(), clone->outputs().end());
+    std::vector<torch::jit::Value*> outputs;
+    for (size_t i = 0; i < is_kept.size(); ++i) {
+      if (is_kept[i]) outputs.push_back(clone->outputs()[i]);
+    }
     graph->registerOutput(graph->insertNode(graph->createTuple(outputs))->output());
   }
   torch::jit::Function* forward = module._ivalue()->compilation_unit()->create_function(

@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "common/base/error.h"
@@ -35,7 +36,15 @@ c10::IValue ToIValue(const std::vector<Slot>& elements, const c10::TypePtr& type
   return c10::ivalue::Tuple::create(std::move(values));
 }
 
-// Elements of any list, tuple or collection, as slots.
+bool IsEmpty(const at::Tensor& tensor) { return !tensor.defined() || tensor.numel() == 0; }
+
+bool AllConcrete(const std::vector<Slot>& slots) {
+  return std::all_of(slots.begin(), slots.end(),
+                     [](const Slot& slot) { return slot.is_concrete(); });
+}
+
+}  // namespace
+
 std::optional<std::vector<Slot>> ElementsOf(const Slot& slot) {
   if (slot.kind == Slot::Kind::kCollection) return slot.elements;
   if (!slot.is_concrete()) return std::nullopt;
@@ -55,13 +64,6 @@ std::optional<std::vector<Slot>> ElementsOf(const Slot& slot) {
   return std::nullopt;
 }
 
-bool AllConcrete(const std::vector<Slot>& slots) {
-  return std::all_of(slots.begin(), slots.end(),
-                     [](const Slot& slot) { return slot.is_concrete(); });
-}
-
-}  // namespace
-
 std::string OneSentence(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
@@ -75,6 +77,7 @@ std::string OneSentence(const std::exception& error) {
 }
 
 Tensor ToTensor(const at::Tensor& tensor) {
+  if (tensor.is_complex()) throw InputError("it holds complex numbers, which are not supported");
   const at::Tensor plain = tensor.detach().to(at::kFloat).contiguous();
   const float* data = plain.data_ptr<float>();
   return Tensor(ShapeOf(plain), std::vector<float>(data, data + plain.numel()));
@@ -94,7 +97,9 @@ Slot Slot::OfTensor(ValueId value) {
 }
 
 Slot Slot::Collection(std::vector<Slot> elements) {
+  static std::atomic<int64_t> last_identity = 0;
   Slot slot;
+  slot.identity = ++last_identity;
   slot.kind = Kind::kCollection;
   slot.elements = std::move(elements);
   return slot;
@@ -192,11 +197,13 @@ void Importer::RunBlock(const Block& block) {
 void Importer::RunNode(const Node& node) {
   if (node.kind() == c10::prim::If) return RunIf(node);
   if (node.kind() == c10::prim::Loop) return RunLoop(node);
+  if (node.kind() == c10::aten::warn) return;
   if (node.kind() == c10::prim::RaiseException) Refuse(node, "is reached for this input shape");
 
   std::vector<Slot> arguments;
   for (const torch::jit::Value* input : node.inputs()) arguments.push_back(Find(*input));
   if (RunStructural(node, arguments)) return;
+  if (RunListWrite(node, arguments)) return;
   if (RunQuery(node, arguments)) return;
   if (RunConcrete(node, arguments)) return;
   RunAtenCall(node, std::move(arguments));
@@ -264,6 +271,15 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
     }
     return true;
   }
+  if (kind == aten::add && arguments.size() == 2 && !AllConcrete(arguments)) {
+    const std::optional<std::vector<Slot>> first = ElementsOf(arguments[0]);
+    const std::optional<std::vector<Slot>> second = ElementsOf(arguments[1]);
+    if (!first || !second) return false;  // tensors
+    Slot both = Slot::Collection(*first);
+    both.elements.insert(both.elements.end(), second->begin(), second->end());
+    slots_[node.output()] = std::move(both);
+    return true;
+  }
   if (kind == prim::DictConstruct) {
     Slot dictionary = Slot::Collection({});
     for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
@@ -282,6 +298,15 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
   }
   if (kind == prim::TupleIndex || kind == aten::__getitem__) {
     const std::optional<std::vector<Slot>> elements = ElementsOf(arguments[0]);
+    const bool has_keys =
+        arguments[0].kind == Slot::Kind::kCollection && !arguments[0].keys.empty();
+    if (has_keys && arguments[1].is_concrete() && arguments[1].concrete.isString()) {
+      const std::vector<std::string>& keys = arguments[0].keys;
+      const auto key = std::find(keys.begin(), keys.end(), arguments[1].concrete.toStringRef());
+      if (key == keys.end()) Refuse(node, "asks for a key that its dictionary does not have");
+      slots_[node.output()] = (*elements)[static_cast<size_t>(key - keys.begin())];
+      return true;
+    }
     if (!elements || !arguments[1].is_concrete() || !arguments[1].concrete.isInt()) return false;
     int64_t index = arguments[1].concrete.toInt();
     if (index < 0) index += static_cast<int64_t>(elements->size());
@@ -341,7 +366,7 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   const std::string name = kind.toQualString();
   if (name == "aten::numel") return answer(ElementCount(shape));
   if (name == "prim::is_cuda" || name == "prim::requires_grad" || name == "prim::is_quantized" ||
-      name == "aten::is_complex" || name == "prim::is_sparse") {
+      name == "aten::is_complex" || name == "prim::is_sparse" || name == "prim::is_nested") {
     return answer(false);
   }
   return false;
@@ -382,7 +407,11 @@ void Importer::RunAtenCall(const Node& node, std::vector<Slot> arguments) {
     }
   }
   if (result) {
-    if (in_place && result->is_tensor()) Overwrite(node, arguments[0], result->value);
+    if (in_place && result->is_tensor()) {
+      result->value = Overwrite(node, arguments[0], result->value);
+    } else {
+      NoteViews(node, arguments[0], *result);
+    }
     Bind(node, std::move(*result));
     return;
   }
@@ -391,20 +420,7 @@ void Importer::RunAtenCall(const Node& node, std::vector<Slot> arguments) {
   RunForeign(node, arguments);
   if (in_place) {
     const ValueId value = Find(*node.output()).value;
-    Overwrite(node, arguments[0], value);
-  }
-}
-
-// After an in-place operator every name of its target means the result.
-void Importer::Overwrite(const Node& node, const Slot& target, ValueId result) {
-  if (!target.is_tensor() || target.value == result) return;
-  const Value& value = graph_.value(target.value);
-  if (value.producer == kNone) Refuse(node, "overwrites an input of the model");
-  const Operator& producer = graph_.operators[value.producer];
-  const bool is_part = producer.As<op::Slice>() || producer.As<op::Gather>();
-  if (is_part) Refuse(node, "overwrites a part of another tensor");
-  for (auto& [name, slot] : slots_) {
-    if (slot.is_tensor() && slot.value == target.value) slot.value = result;
+    slots_[node.output()] = Slot::OfTensor(Overwrite(node, arguments[0], value));
   }
 }
 
@@ -442,9 +458,14 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   }
   op::Foreign foreign;
   foreign.type = node.kind().toQualString();
+  std::vector<bool> is_kept;
   try {
     node.getOperation()(stack);
-    foreign.archive = MakeForeignArchive(node, arguments, input_types);
+    for (size_t i = 0; i < stack.size(); ++i) {
+      const bool is_empty = stack[i].isTensor() && IsEmpty(stack[i].toTensor());
+      is_kept.push_back(!is_empty || node.outputs()[i]->hasUses());
+    }
+    foreign.archive = MakeForeignArchive(node, arguments, input_types, is_kept);
   } catch (const std::exception& error) {
     Refuse(node, "cannot be run by LibTorch: " + OneSentence(error));
   }
@@ -452,12 +473,18 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   std::vector<at::ScalarType> output_types;
   std::vector<bool> is_list;
   const auto add_output = [&](const at::Tensor& tensor) {
+    if (tensor.is_complex()) Refuse(node, "gives complex numbers, which are not supported");
+    if (IsEmpty(tensor)) {
+      Refuse(node, "gives a result without numbers: its size depends on what the picture shows");
+    }
     const bool is_float = at::isFloatingType(tensor.scalar_type());
     output_types.push_back(tensor.scalar_type());
     foreign.output_shapes.push_back(ShapeOf(tensor));
     foreign.output_types.push_back(is_float ? DataType::kFloat32 : DataType::kInt64);
   };
-  for (const c10::IValue& output : stack) {
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const c10::IValue& output = stack[i];
+    if (!is_kept[i]) continue;
     if (output.isTensor()) {
       add_output(output.toTensor());
     } else if (output.isTensorList()) {
@@ -472,6 +499,7 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   }
   size_t next = 0;
   for (size_t i = 0; i < stack.size(); ++i) {
+    if (!is_kept[i]) continue;
     if (stack[i].isTensor()) {
       slots_[node.outputs()[i]] = Slot::OfTensor(values[next++]);
       continue;
@@ -497,7 +525,6 @@ Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& op
     const std::shared_ptr<torch::jit::Graph> source = module.get_method("forward").graph()->copy();
     torch::jit::Inline(*source);
     torch::jit::RemoveListMutation(source);
-    torch::jit::RemoveTensorMutation(source);
     torchscript::Importer importer(path.stem().string(), options.input_shapes);
     Graph graph = importer.Run(*source, module);
     graph.Validate();

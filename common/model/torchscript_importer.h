@@ -29,6 +29,7 @@ struct Slot {
   ValueId value = kNone;
   std::vector<Slot> elements;
   std::vector<std::string> keys;  // of a dictionary, one an element
+  int64_t identity = 0;           // of a collection: slots of one identity are one object
 
   static Slot Concrete(c10::IValue value);
   static Slot OfTensor(ValueId value);
@@ -37,6 +38,9 @@ struct Slot {
   bool is_concrete() const { return kind == Kind::kConcrete; }
   bool is_tensor() const { return kind == Kind::kTensor; }
 };
+
+// Elements of a list, tuple or collection; none if it is something else.
+std::optional<std::vector<Slot>> ElementsOf(const Slot& slot);
 
 // Text of a LibTorch exception as one sentence, without its backtrace.
 std::string OneSentence(const std::exception& error);
@@ -109,10 +113,11 @@ std::span<const NamedConverter> MovingConverters();
 Converter FindConverter(std::string_view name);
 
 // A TorchScript archive whose forward() computes `node` from the arguments that are not concrete.
-// `input_types` are those arguments' element types; the archive casts its float inputs to them.
+// `input_types` are those arguments' element types; the archive casts its float inputs to them. Of
+// several results it gives those with `is_kept`.
 std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
-    const std::vector<at::ScalarType>& input_types);
+    const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept);
 
 class Importer {
  public:
@@ -136,7 +141,25 @@ class Importer {
   bool RunStructural(const Node& node, const std::vector<Slot>& arguments);
   bool RunQuery(const Node& node, const std::vector<Slot>& arguments);
   bool RunConcrete(const Node& node, const std::vector<Slot>& arguments);
-  void Overwrite(const Node& node, const Slot& target, ValueId result);
+
+  // Writing in place (torchscript_writes.cc).
+  bool RunListWrite(const Node& node, const std::vector<Slot>& arguments);
+  // The tensors of `result` that show the memory of `source` are remembered as its views.
+  void NoteViews(const Node& node, const Slot& source, Slot& result);
+  // `target` has become `result`, and so have its other names, its views, and what it is a view of.
+  // Gives the value that stands for it from now on.
+  ValueId Overwrite(const Node& node, const Slot& target, ValueId result);
+  ValueId Update(const Node& node, ValueId old, ValueId fresh);
+  void UpdateViews(const Node& node, ValueId old, ValueId fresh);
+  void Rename(ValueId old, ValueId fresh);
+  std::optional<std::vector<OpId>> ViewPath(ValueId view) const;
+  ValueId Reapply(const Node& node, const std::vector<OpId>& path, ValueId parent);
+  std::optional<ValueId> WriteBack(const Node& node, const std::vector<OpId>& path, ValueId view);
+  std::vector<ValueId> FamilyOf(ValueId value) const;
+  bool IsWritable(ValueId member) const;
+  bool LiesInOrder(ValueId value) const;
+  bool IsReadAfter(ValueId value, const Node& node) const;
+
   void Bind(const Node& node, Slot slot);
   void AddOutputs(const Slot& slot, const std::string& name);
 
@@ -150,6 +173,12 @@ class Importer {
   std::unordered_map<ValueId, at::ScalarType>
       foreign_types_;  // of LibTorch calls' results that are not floats
   std::unordered_map<std::string, int> name_counts_;
+
+  struct View {
+    ValueId parent;
+    bool is_certain;  // false: LibTorch may have made a copy instead
+  };
+  std::unordered_map<ValueId, View> views_;
 };
 
 }  // namespace cacheinf::torchscript
