@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/exec/torch_module.h"
+#include "tests/torch/script_file.h"
+
+// In-place operators on tensors that have views, are views, or stand in lists.
+
+namespace cacheinf::testing {
+namespace {
+
+struct WriteCase {
+  const char* name;
+  const char* body;  // of forward(self, x), x being 1x3x6x8
+};
+
+constexpr WriteCase kCases[] = {
+    {"ToAFlatView", "  y = x * 2.0\n  z = y.flatten(2)\n  z.relu_()\n  return y\n"},
+    {"UnderAFlatView", "  y = x * 2.0\n  z = y.view(1, -1)\n  y.relu_()\n  return z\n"},
+    {"UnderAPermutedView",
+     "  y = x * 2.0\n  z = y.permute(0, 2, 3, 1)\n  y.mul_(3.0)\n  return z\n"},
+    {"ToAPermutedView", "  y = x * 2.0\n  z = y.permute(0, 2, 3, 1)\n  z.mul_(3.0)\n  return y\n"},
+    {"ToAChunk", "  y = x * 2.0\n  a, b, c = y.chunk(3, 1)\n  b.relu_()\n  return y\n"},
+    {"ToASlice", "  y = x * 2.0\n  y[:, 1:3] = x[:, 0:2]\n  return y\n"},
+    {"ToOneEntry", "  y = x * 2.0\n  y[:, 0] = 0.5\n  return y\n"},
+    {"ToAViewOfAView",
+     "  y = x * 2.0\n  z = y.transpose(1, 2)\n  z[:, 1:4] += 1.0\n  y[:, 0] = 0.5\n  return z + "
+     "1.0\n"},
+    {"ToManyInTurn",
+     "  y = x * 2.0\n  y[:, 0] = 0.0\n  y[:, 1:2] += 1.0\n  y.clamp_(0.0, 1.0)\n  return y\n"},
+    {"NotToACopy",
+     "  y = x * 2.0\n  z = y.permute(0, 2, 3, 1).contiguous()\n  z.mul_(3.0)\n  return y\n"},
+    {"NotToAClone", "  y = x * 2.0\n  z = y.clone()\n  z.relu_()\n  return y\n"},
+    {"ToAPartOfAList",
+     "  y = x * 2.0\n  l = [y, y * 2.0]\n  y.cumsum_(1)\n  return torch.cat(l, 1)\n"},
+    {"ToAListThatGrows",
+     "  l = [x]\n  for i in range(3):\n    l.append(l[-1] * 2.0)\n  l += [x + 1.0]\n"
+     "  return torch.cat(l, 1)\n"},
+    {"ToADictionary",
+     "  d: Dict[str, Tensor] = {}\n  d[\"a\"] = x * 2.0\n  d[\"b\"] = d[\"a\"] + 1.0\n"
+     "  return d[\"b\"] * d[\"a\"]\n"},
+};
+
+class TorchScriptWrites : public ::testing::TestWithParam<WriteCase> {};
+
+TEST_P(TorchScriptWrites, GiveLibTorchsAnswer) {
+  const ScriptFile file(std::string("def forward(self, x):\n") + GetParam().body);
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 6, 8}, 5)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  const std::vector<Tensor> expected = TorchModule(file.path()).Run(inputs);
+  ASSERT_EQ(own.outputs.size(), expected.size());
+  EXPECT_LE(RelativeError(expected[0], own.outputs[0]), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TorchScriptWrites, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace cacheinf::testing
