@@ -200,6 +200,11 @@ class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path)
       : path_(path), temporary_(path.string() + "." + std::to_string(getpid()) + ".tmp") {
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      throw InputError("cannot write '" + path.string() + "': it is there and is not a file");
+    }
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor_ < 0) Fail();
   }

@@ -32,7 +32,8 @@ inline constexpr uint32_t kPackVersion = 1;
 bool IsPack(std::span<const std::byte> first_bytes);
 
 // Writes to a temporary file beside `path` and renames it: `path` never holds half a model.
-// REQUIRES: a validated graph. Throws InputError when the file cannot be written.
+// REQUIRES: a validated graph. Throws InputError when the file cannot be written, or `path` is
+// there and is no regular file (a device, say).
 void WritePack(const Graph& graph, const std::filesystem::path& path);
 
 // Maps the file; the graph's constants keep the mapping alive. Everything is checked before use,
