@@ -128,7 +128,10 @@ void Assign(const Place& place, const Field& field, const Json& json);
 void AssignTable(const Place& place, const FieldTable& fields, const Json& json) {
   if (!json.is_object()) place.Refuse("an object", json);
   for (const auto& [key, value] : json.items()) {
-    if (place.key.empty() && key == kSchemaKey) continue;
+    if (place.key.empty() && key == kSchemaKey) {
+      ToText(place.Inside(key), value);  // whatever it says, it must be text
+      continue;
+    }
     const auto field =
         std::find_if(fields.begin(), fields.end(),
                      [&key = key](const Field& candidate) { return candidate.name == key; });

@@ -52,7 +52,7 @@ struct Field {
 
 // Sets the fields that `text`, a JSON object, has; leaves the others as they are. `name` says in
 // messages where the text is from. Throws InputError for what is not JSON, an unknown or repeated
-// key, a wrong type, and a value out of bounds. The key "$schema" is for editors and ignored.
+// key, a wrong type, and a value out of bounds. The key "$schema" is text for editors.
 void ReadJson(std::string_view text, std::string_view name, const FieldTable& fields);
 
 // Sets one field from the command line. `path` is the field's key, "preprocess.width"; a list is

@@ -93,6 +93,7 @@ TEST(FieldsTest, RefusesUnknownKeysAndNamesTheNearest) {
   EXPECT_EQ(Refusal(R"({"inner": {"ration": 1}})"),
             "sample.json: unknown key \"inner.ration\"; did you mean \"ratio\"?");
   EXPECT_EQ(Refusal(R"({"qqqqqqqq": 1})"), "sample.json: unknown key \"qqqqqqqq\"");
+  EXPECT_EQ(Refusal(R"({"$schema": 3})"), "sample.json: $schema must be a string, got 3");
   EXPECT_EQ(Refusal(R"({"inner": {"$schema": 1}})"), "sample.json: unknown key \"inner.$schema\"");
 }
 
