@@ -59,6 +59,11 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   report.is_local = IsLocal(graph, op);
   report.window = FirstWindow(graph, op);
   if (!op.outputs.empty()) report.shape = graph.value(op.outputs.front()).shape;
+  if (const auto* conv = op.As<op::Conv>()) {
+    const int64_t channels = graph.value(op.inputs.front()).shape[1];
+    report.groups = conv->spec.groups;
+    report.is_depthwise = report.groups > 1 && report.groups == channels;
+  }
   for (ValueId input : op.inputs) {
     const Value& value = graph.value(input);
     if (value.is_constant()) report.parameters += value.constant.count();
@@ -116,6 +121,27 @@ std::string WindowText(const Window& window) {
     text += Both("d", rows.dilation, columns.dilation);
   }
   return text;
+}
+
+// "3x3 s2 p1 dw", "1x1 g4".
+std::string WindowAndGroups(const OperatorReport& op) {
+  std::string text = op.window ? WindowText(*op.window) : "";
+  if (op.is_depthwise) {
+    text += " dw";
+  } else if (op.groups > 1) {
+    text += fmt::format(" g{}", op.groups);
+  }
+  return text;
+}
+
+// On one line, whatever a model's file calls it.
+std::string OneLine(std::string_view name) {
+  std::string line;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < ' ' || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return line;
 }
 
 std::string KindAndFused(const OperatorReport& op) {
@@ -178,7 +204,7 @@ std::string ToText(const ModelReport& report) {
   for (const OperatorReport& op : report.operators) {
     kind_width = std::max(kind_width, KindAndFused(op).size());
     shape_width = std::max(shape_width, ToString(op.shape).size());
-    if (op.window) window_width = std::max(window_width, WindowText(*op.window).size());
+    window_width = std::max(window_width, WindowAndGroups(op).size());
   }
   std::string text = fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {}\n",
                                  "id", "kind", kind_width, "local", "shape", shape_width, "window",
@@ -186,14 +212,14 @@ std::string ToText(const ModelReport& report) {
   for (const OperatorReport& op : report.operators) {
     text += fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9.4f}  {:>9.1f}  {}\n",
                         op.id, KindAndFused(op), kind_width, op.is_local ? "yes" : "no",
-                        ToString(op.shape), shape_width, op.window ? WindowText(*op.window) : "",
-                        window_width, op.parameters, static_cast<double>(op.operations) / 1e9,
-                        static_cast<double>(op.activation_bytes) / 1024.0, op.name);
+                        ToString(op.shape), shape_width, WindowAndGroups(op), window_width,
+                        op.parameters, static_cast<double>(op.operations) / 1e9,
+                        static_cast<double>(op.activation_bytes) / 1024.0, OneLine(op.name));
   }
   text += fmt::format(
       "{}: {} operators, {} of them local; {:.3f} M parameters, {:.3f} GMAC, {:.3f} GFLOP, {:.1f} "
       "MiB of activations\n",
-      report.name, report.operators.size(), report.local_operators,
+      OneLine(report.name), report.operators.size(), report.local_operators,
       static_cast<double>(report.parameters) / 1e6, static_cast<double>(report.multiply_adds) / 1e9,
       static_cast<double>(report.operations) / 1e9,
       static_cast<double>(report.activation_bytes) / (1024.0 * 1024.0));
@@ -208,6 +234,7 @@ nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
                             {"kind", op.kind},
                             {"fused", op.fused},
                             {"local", op.is_local},
+                            {"groups", op.groups},
                             {"reads", op.reads},
                             {"shape", op.shape},
                             {"parameters", op.parameters},
@@ -243,7 +270,7 @@ std::string ToDot(const ModelReport& report, const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) end("input", i, graph.inputs[i]);
   for (size_t i = 0; i < graph.outputs.size(); ++i) end("output", i, graph.outputs[i]);
   for (const OperatorReport& op : report.operators) {
-    const std::string window = op.window ? " " + WindowText(*op.window) : "";
+    const std::string window = op.window ? " " + WindowAndGroups(op) : "";
     text += fmt::format("  op{} [shape={}, label=\"{} {}{}\\n{}\"];\n", op.id,
                         op.is_local ? "box" : "ellipse", op.id, DotText(KindAndFused(op)), window,
                         ToString(op.shape));

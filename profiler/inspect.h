@@ -22,6 +22,8 @@ struct OperatorReport {
   std::vector<OpId> reads;       // the operators whose results it reads
   Shape shape;                   // of its first output
   std::optional<Window> window;  // from its first map, if it is local
+  int groups = 1;                // of a convolution
+  bool is_depthwise = false;     // a convolution with a group for every channel of its input
   int64_t parameters = 0;        // numbers in its constant inputs
   int64_t multiply_adds = 0;     // of convolutions and matrix products
   int64_t operations = 0;        // floating-point ones: two a multiply-add, and all others

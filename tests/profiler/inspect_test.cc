@@ -138,6 +138,25 @@ TEST(InspectTest, TheTableHasALineAnOperatorAndTheTotals) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
+TEST(InspectTest, TheTableShowsGroups) {
+  Network net({1, 8, 8, 8});
+  const ValueId depthwise = net.Conv(0, 8, 3, 1, false, 8);
+  const std::string text = ToText(Inspect(net.Finish(net.Conv(depthwise, 6, 3, 1, false, 2))));
+  EXPECT_NE(text.find("3x3 p1 dw "), std::string::npos) << text;
+  EXPECT_NE(text.find("3x3 p1 g2 "), std::string::npos) << text;
+}
+
+TEST(InspectTest, NamesDoNotBreakTheTable) {
+  Graph graph;
+  graph.name = "a\tmodel";
+  const ValueId input = graph.AddInput("image", {1, 3, 4, 4});
+  graph.outputs = {graph.AddOne("two\nlines", op::Activation{}, {input})};
+  const std::string text = ToText(Inspect(graph));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_NE(text.find("two\\x0alines\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a\\x09model: 1 operators"), std::string::npos) << text;
+}
+
 TEST(InspectTest, JsonHasTheSameFigures) {
   const Graph graph = ResNet50();
   const ModelReport report = Inspect(graph);
