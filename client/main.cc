@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <variant>
@@ -9,15 +8,14 @@
 
 #include "client/run.h"
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/program.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
 namespace {
-
-constexpr int kExitFailure = 1;
-constexpr int kExitBadInput = 2;
 
 std::atomic<bool> stop = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
@@ -111,11 +109,9 @@ int Run(int argc, char** argv) {
   run.add_flag("--print-config-schema", print_schema,
                "Prints the JSON Schema of configurations and ends.");
   try {
-    app.parse(argc, argv);
+    ParseCommandLine(app, argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    throw InputError(error.what());
   }
   if (print_schema) {
     std::cout << RobotConfigSchema();
@@ -137,13 +133,5 @@ int Run(int argc, char** argv) {
 }  // namespace cacheinf
 
 int main(int argc, char** argv) {
-  try {
-    return cacheinf::Run(argc, argv);
-  } catch (const cacheinf::InputError& error) {
-    std::cerr << "cacheinf-robot: " << error.what() << '\n';
-    return cacheinf::kExitBadInput;
-  } catch (const std::exception& error) {
-    std::cerr << "cacheinf-robot: " << error.what() << '\n';
-    return cacheinf::kExitFailure;
-  }
+  return cacheinf::RunProgram("cacheinf-robot", [&] { return cacheinf::Run(argc, argv); });
 }

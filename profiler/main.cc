@@ -1,6 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -9,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/command_line.h"
 #include "common/base/error.h"
+#include "common/base/program.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
 #include "profiler/inspect.h"
@@ -21,9 +21,6 @@
 
 namespace {
 
-constexpr int kInternalError = 1;
-constexpr int kInputError = 2;
-
 struct ModelOptions {
   std::filesystem::path model;
   std::vector<std::string> shapes;
@@ -32,7 +29,7 @@ struct ModelOptions {
   void AddTo(CLI::App& command) {
     command.add_option("MODEL", model, "ONNX, TorchScript or native model file")->required();
     command.add_option("--shape", shapes, "shape of an input, as 1x3x384x640; once an input");
-    command.add_flag("--no-optimise", no_optimise, "show the graph as the file has it");
+    command.add_flag("--no-optimise", no_optimise, "leave the graph as the file has it");
   }
 
   cacheinf::LoadOptions Load() const {
@@ -109,8 +106,11 @@ struct ScenesOptions {
     command->add_option("--height", scenes.scene.height, "in pixels");
     command->add_option("--shapes", scenes.scene.shapes, "in and around the picture");
     command->add_option("--moving-share", scenes.scene.moving_share, "of the shapes");
-    command->add_option("--camera", scenes.scene.camera, "how the camera moves")
-        ->transform(CLI::CheckedTransformer(motions));
+    const auto set_camera = [this, motions](const std::string& name) {
+      scenes.scene.camera = motions.at(name);
+    };
+    command->add_option_function<std::string>("--camera", set_camera, "how the camera moves")
+        ->check(CLI::IsMember(motions));
     command->add_option("--illumination", scenes.scene.illumination,
                         "amplitude of the changing light, 0 to 1");
     command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");
@@ -146,26 +146,15 @@ int Main(int argc, char** argv) {
   scenes.AddTo(app);
   machine.AddTo(app);
   try {
-    app.parse(argc, argv);
+    cacheinf::ParseCommandLine(app, argc, argv);
     return 0;
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "cacheinf-profile: " << error.what() << "\n";
-    return kInputError;
-  } catch (const cacheinf::InputError& error) {
-    std::cerr << "cacheinf-profile: " << error.what() << "\n";
-    return kInputError;
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cacheinf-profile: internal error: %s\n", error.what());
-    return kInternalError;
-  }
+  return cacheinf::RunProgram("cacheinf-profile", [&] { return Main(argc, argv); });
 }

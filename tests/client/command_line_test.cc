@@ -78,6 +78,20 @@ TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   EXPECT_EQ(again.out, printed.out);
 }
 
+TEST(RobotCommandTest, AnUnknownCommandIsNamedBesideTheKnownOnes) {
+  const CommandResult result = RunCommand({kRobot, "runn"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, "cacheinf-robot: unknown command \"runn\"; commands: run\n");
+}
+
+TEST(RobotCommandTest, SaysThatStandardOutputIsFull) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
+  const CommandResult result =
+      RunCommand({"/bin/sh", "-c", "'" + kRobot + "' run --print-config >/dev/full"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, "cacheinf-robot: standard output cannot be written\n");
+}
+
 TEST(RobotCommandTest, PrintsTheSchemaThatIsShipped) {
   EXPECT_EQ(Robot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
 }

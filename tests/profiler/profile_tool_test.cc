@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -75,6 +76,33 @@ TEST_F(ProfileToolTest, PacksAModelWithItsEnds) {
   EXPECT_EQ(graph.picture.width, 4);
   EXPECT_EQ(graph.picture.channels, PictureSpec::Channels::kBgr);
   EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kInt64);
+}
+
+// What is there and no file, like a device, is not replaced by one.
+TEST_F(ProfileToolTest, DoesNotPackOverWhatIsNoFile) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Result result = Run("pack tiny.cinf -o pipe");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.text, "cacheinf-profile: cannot write 'pipe': it is there and is not a file\n");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(ProfileToolTest, SaysThatStandardOutputIsFull) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
+  // Stderr goes where stdout did before.
+  const Result result = Run("inspect tiny.cinf 3>&1 >/dev/full 2>&3 3>&- #");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.text, "cacheinf-profile: standard output cannot be written\n");
+}
+
+TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
+  EXPECT_NE(Run("scenes --help").text.find("{handheld,still,travel}"), std::string::npos);
+  EXPECT_NE(Run("scenes --out x --camera flying").text.find("{handheld,still,travel}"),
+            std::string::npos);
+  EXPECT_EQ(Run("frobnicate").text,
+            "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, pack, scenes, "
+            "machine\n");
 }
 
 // Every mistake gives one line and exit code 2.

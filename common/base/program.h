@@ -1,0 +1,16 @@
+#ifndef CACHEINF_COMMON_BASE_PROGRAM_H_
+#define CACHEINF_COMMON_BASE_PROGRAM_H_
+
+#include <functional>
+#include <string_view>
+
+namespace cacheinf {
+
+// What `main` returns after `run`, which returns the exit code. What it throws becomes one line on
+// stderr that begins with the program's name: exit code 2 for an InputError, 1 for anything else.
+// So does a standard output that did not take all that was written, exit code 2.
+int RunProgram(std::string_view name, const std::function<int()>& run);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_PROGRAM_H_
