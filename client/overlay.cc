@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
+#include <system_error>
 #include <utility>
 
 #include "common/base/error.h"
@@ -94,6 +96,18 @@ cv::Mat MatOf(const Picture& picture) {
                  static_cast<size_t>(picture.row_stride));
 }
 
+bool HasReadableFrame(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  try {
+    cv::VideoCapture video(path, cv::CAP_FFMPEG);
+    cv::Mat frame;
+    return video.isOpened() && video.read(frame) && !frame.empty();
+  } catch (const cv::Exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::array<uint8_t, 3> ClassColour(int index) {
@@ -151,6 +165,14 @@ void OverlayVideo::Write(const Picture& drawn) {
   cv::Mat resized;
   cv::resize(image, resized, state_->size);
   state_->writer.write(resized);
+}
+
+void OverlayVideo::Close() {
+  if (!state_->writer.isOpened()) return;
+  state_->writer.release();
+  if (!HasReadableFrame(state_->path)) {
+    throw InputError(fmt::format("overlay {}: could not be written whole", state_->path));
+  }
 }
 
 }  // namespace cacheinf

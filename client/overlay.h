@@ -29,6 +29,10 @@ class OverlayVideo {
   // Throws InputError if the file cannot be written.
   void Write(const Picture& drawn);
 
+  // After the last frame. The codec's library does not tell of a full disk: throws InputError if
+  // the file that it leaves cannot be read as a video.
+  void Close();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "common/base/error.h"
 #include "common/base/log.h"
 
 namespace cacheinf {
@@ -50,27 +49,36 @@ Answer Robot::Process(const Frame& frame) {
 
 void Robot::SetInput(const Frame& frame) {
   if (!frame.picture.empty()) {
+    FitPicture(frame);
     SetPicture(frame.picture);
     return;
   }
   if (frame.tensor.shape() != InputShape(executor_)) {
-    throw InputError(fmt::format("{}: shape {} does not fit the model's input, {}", frame.name,
+    throw UnfitFrame(fmt::format("{}: shape {} does not fit the model's input, {}", frame.name,
                                  ToString(frame.tensor.shape()), ToString(InputShape(executor_))));
   }
   fit_.reset();
   executor_.SetInput(0, frame.tensor.view());
 }
 
-void Robot::SetPicture(const Picture& picture) {
+void Robot::FitPicture(const Frame& frame) {
   const PictureSpec& spec = executor_.graph().picture;
+  const Picture& picture = frame.picture;
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
   const bool has_new_size = !fit_ || fit_->columns().frame_size != picture.width ||
                             fit_->rows().frame_size != picture.height;
-  if (has_new_size) {
-    fit_.emplace(spec, picture.width, picture.height);
-    LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", picture.width,
-                        picture.height, spec.width, spec.height));
+  if (!has_new_size) return;
+  try {
+    fit_ = PictureFit(spec, picture.width, picture.height);
+  } catch (const InputError& error) {
+    throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
+  LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", picture.width,
+                      picture.height, spec.width, spec.height));
+}
+
+void Robot::SetPicture(const Picture& picture) {
+  const PictureSpec& spec = executor_.graph().picture;
   const int channels = fit_->channels();
   const int64_t row_length = int64_t{spec.width} * channels;
   const int64_t count = row_length * spec.height;

@@ -8,11 +8,18 @@
 
 #include "client/answers.h"
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
+
+// A frame of a size that the graph cannot take; frames after it may fit.
+class UnfitFrame : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 // Answers frames, one after the other.
 class Robot {
@@ -23,7 +30,8 @@ class Robot {
   Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
         const DecoderConfig& decoder, const Clock& clock);
 
-  // Throws InputError if the frame is not what the graph takes.
+  // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
+  // called; InputError if the graph takes no such frames at all.
   Answer Process(const Frame& frame);
 
   const Executor& executor() const { return executor_; }
@@ -34,6 +42,7 @@ class Robot {
 
  private:
   void SetInput(const Frame& frame);
+  void FitPicture(const Frame& frame);
   void SetPicture(const Picture& picture);
 
   Executor executor_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/comparison.h"
+#include "client/output_paths.h"
 #include "client/outputs.h"
 #include "client/overlay.h"
 #include "client/progress.h"
@@ -115,6 +116,7 @@ class Publisher {
 
   // After the last frame.
   void Finish() {
+    if (overlay_) overlay_->Close();
     if (!last_) return;
     WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader());
   }
@@ -131,6 +133,27 @@ class Publisher {
   };
   std::string picture_;
   std::optional<Published> last_;
+};
+
+// Frames that the model cannot take: logged, skipped and counted, like those that cannot be read.
+class UnfitFrames {
+ public:
+  std::optional<Answer> ProcessOrSkip(Robot& robot, const Frame& frame) {
+    try {
+      return robot.Process(frame);
+    } catch (const UnfitFrame& error) {
+      LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
+      if (count_++ == 0) first_reason_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  int64_t count() const { return count_; }
+  const std::string& first_reason() const { return first_reason_; }
+
+ private:
+  int64_t count_ = 0;
+  std::string first_reason_;
 };
 
 // Compares with the truth where both know the class of a pixel.
@@ -152,6 +175,7 @@ void Score(const Frame& frame, const Answer& answer, const PictureFit* fit,
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
+  CheckOutputPaths(config);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
   auto graph = std::make_shared<const Graph>(LoadGraph(config, source->has_tensors()));
   Robot robot(std::move(graph), MakeBackend(config), config.model_config.decoder, clock);
@@ -159,22 +183,25 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
 
   Summary summary;
   summary.memory = robot.executor().memory();
+  UnfitFrames unfit;
   const auto start = clock.Now();
   {
     Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
     while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
       const std::optional<Frame> frame = source->Next();
       if (!frame) break;
-      const Answer answer = robot.Process(*frame);
-      summary.Add(answer);
-      Score(*frame, answer, robot.fit(), summary.score);
-      publisher.Publish(*frame, answer);
+      const std::optional<Answer> answer = unfit.ProcessOrSkip(robot, *frame);
+      if (!answer) continue;
+      summary.Add(*answer);
+      Score(*frame, *answer, robot.fit(), summary.score);
+      publisher.Publish(*frame, *answer);
       progress.Update(summary.frames, summary.latency);
     }
   }
   summary.elapsed = clock.Now() - start;
+  if (summary.frames == 0 && unfit.count() > 0 && !stop) throw InputError(unfit.first_reason());
   publisher.Finish();
-  summary.skipped = source->skipped();
+  summary.skipped = source->skipped() + unfit.count();
   summary.interrupted = stop;
   if (!config.output.summary.empty()) {
     LineFile(config.output.summary).Write(ToJsonText(summary, config, robot.reader()));

@@ -155,6 +155,55 @@ TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
   for (size_t c = 1; c < iou.size(); ++c) EXPECT_LE(iou[c], 0.0);
 }
 
+// A frame of another shape is one more that cannot be used: the run goes on to the next.
+TEST_F(RunTest, SkipsAndCountsFramesThatDoNotFit) {
+  const Shape shape = {1, 2, 1, 3};
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/0.npy"), Shape{1, 2, 3, 1}, std::vector<float>(6));
+  WriteNpy(Path("in/1.npy"), shape, std::vector<float>(6));
+  WriteNpy(Path("in/2.npy"), Shape{6}, std::vector<float>(6));
+  WriteNpy(Path("in/3.npy"), shape, std::vector<float>(6));
+  RobotConfig config = Config(WriteModel(shape), Path("in"));
+  config.output.answers = Path("answers.jsonl");
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.frames, 2);
+  EXPECT_EQ(summary.skipped, 2);
+  const std::vector<Json> answers = Lines(Path("answers.jsonl"));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0]["frame"], 1);
+  EXPECT_EQ(answers[1]["frame"], 3);
+}
+
+// The codec's library swallows what a full disk answers.
+TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
+  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
+  WritePack(graph, Path("model.cacheinf"));
+  RobotConfig config = Config(Path("model.cacheinf"), "generated:frames=3,width=64,height=48");
+  config.output.overlay = "/proc/x.png";
+  const std::string refusal = Refusal(config);
+  EXPECT_NE(refusal.find("overlay /proc/x.png: "), std::string::npos) << refusal;
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
+  fs::create_symlink("/dev/full", Path("full.mp4"));
+  config.output.overlay = Path("full.mp4");
+  EXPECT_NE(Refusal(config), "");
+  fs::create_symlink("/dev/full", Path("full.png"));
+  config.output.overlay.clear();
+  config.output.picture = Path("full.png");
+  EXPECT_EQ(Refusal(config), "picture " + Path("full.png") + ": cannot be written as a PNG file");
+}
+
+TEST_F(RunTest, RefusesToOverwriteItsSource) {
+  cv::imwrite(Path("in.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));
+  const std::string bytes = ReadFile(Path("in.png"));
+  RobotConfig config = Config("unread.onnx", Path("in.png"));
+  config.output.picture = Path("in.png");
+  EXPECT_EQ(Refusal(config),
+            "--picture " + Path("in.png") + " would overwrite what --source reads");
+  EXPECT_EQ(ReadFile(Path("in.png")), bytes);
+}
+
 TEST_F(RunTest, EndsCleanlyWhenToldTo) {
   stop_ = true;
   fs::create_directories(Path("in"));

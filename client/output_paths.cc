@@ -1,0 +1,80 @@
+#include "client/output_paths.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NamedPath {
+  std::string option;
+  fs::path path;
+};
+
+// Whatever is neither a file nor a folder, like /dev/null, may be written to twice.
+bool IsDevice(const fs::path& path) {
+  std::error_code error;
+  return fs::is_other(path, error);
+}
+
+bool AreSame(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(a), error);
+  return !error && canonical == fs::weakly_canonical(fs::absolute(b), error) && !error;
+}
+
+// Whether `output` is `input`, or a file that is there in the folder `input`.
+bool Overwrites(const fs::path& output, const fs::path& input) {
+  std::error_code error;
+  if (!fs::exists(input, error) || IsDevice(input)) return false;
+  if (AreSame(output, input)) return true;
+  return fs::is_directory(input, error) && fs::is_regular_file(output, error) &&
+         AreSame(fs::absolute(output).parent_path(), input);
+}
+
+std::vector<NamedPath> WithoutEmpty(const std::vector<NamedPath>& paths) {
+  std::vector<NamedPath> given;
+  for (const NamedPath& path : paths) {
+    if (!path.path.empty()) given.push_back(path);
+  }
+  return given;
+}
+
+}  // namespace
+
+void CheckOutputPaths(const RobotConfig& config) {
+  const OutputConfig& output = config.output;
+  const std::vector<NamedPath> inputs =
+      WithoutEmpty({{"--source", config.source},
+                    {"--model", config.model},
+                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}});
+  const std::vector<NamedPath> outputs = WithoutEmpty({{"--answers", output.answers},
+                                                       {"--dump-outputs", output.dump_outputs},
+                                                       {"--overlay", output.overlay},
+                                                       {"--picture", output.picture},
+                                                       {"--summary", output.summary}});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const NamedPath& written = outputs[i];
+    for (const NamedPath& input : inputs) {
+      if (!Overwrites(written.path, input.path)) continue;
+      throw InputError(fmt::format("{} {} would overwrite what {} reads", written.option,
+                                   written.path.string(), input.option));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (IsDevice(written.path) || !AreSame(written.path, outputs[j].path)) continue;
+      throw InputError(fmt::format("{} and {} name the same file, {}", outputs[j].option,
+                                   written.option, written.path.string()));
+    }
+  }
+}
+
+}  // namespace cacheinf
