@@ -25,6 +25,7 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 constexpr int64_t kOldestOpset = 9;
+constexpr int64_t kNewestOpset = 18;
 constexpr int64_t kFreeBytes = int64_t{256} << 20;
 constexpr size_t kLongestFile = INT32_MAX;
 
@@ -33,9 +34,10 @@ int64_t OperatorSet(const ModelProto& model) {
   for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
   }
-  if (opset < kOldestOpset) {
-    throw InputError("its operator set " + std::to_string(opset) + " is older than " +
-                     std::to_string(kOldestOpset) + ", the oldest that is supported");
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    throw InputError("its operator set " + std::to_string(opset) + " is not one of " +
+                     std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset) +
+                     ", which are supported");
   }
   return opset;
 }

@@ -234,13 +234,12 @@ void ConvertGroupNormalization(OnnxNode& node) {
     node.Fail(std::to_string(norm.groups) + " groups for " + std::to_string(channels) +
               " channels");
   }
-  // Before operator set 21, scale and bias have one number a group.
-  const int64_t given = node.opset() < 21 ? norm.groups : channels;
+  // Scale and bias have one number a group.
   std::vector<float> affine[2];
   for (int i = 0; i < 2; ++i) {
     node.budget().Take(channels, sizeof(float));
-    for (float value : ChannelConstant(node, i + 1, given)) {
-      affine[i].insert(affine[i].end(), static_cast<size_t>(channels / given), value);
+    for (float value : ChannelConstant(node, i + 1, norm.groups)) {
+      affine[i].insert(affine[i].end(), static_cast<size_t>(channels / norm.groups), value);
     }
   }
   AddGroupNorm(node, norm, std::move(affine[0]), std::move(affine[1]));

@@ -188,7 +188,7 @@ TEST(OnnxMovesTest, PadInEveryForm) {
   EXPECT_EQ(Kinds(negative.Import()), "slice pad");
   EXPECT_EQ(OutputShape(negative.Import()), (Shape{1, 1, 3, 6}));
 
-  OnnxModel wrap = OneInput({1, 1, 4, 4}, 19);
+  OnnxModel wrap = OneInput({1, 1, 4, 4}, 18);
   wrap.Ints("pads", {0, 0, 1, 0, 0, 0, 0, 2});
   wrap.Node("Pad", {"x", "pads"}, {"y"}).String("mode", "wrap");
   EXPECT_THAT(wrap.Refusal(), HasSubstr("mode 'wrap' is not supported"));
