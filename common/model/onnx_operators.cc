@@ -64,23 +64,34 @@ void ConvertSoftsign(OnnxNode& node) {
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, divisor}));
 }
 
+// Whether a PRelu has one slope for all, or one a channel: all other dimensions of the slope are 1.
+bool HasChannelSlopes(const HostTensor& slope, const Shape& in) {
+  if (slope.count() == 1) return true;
+  return in.size() >= 2 && slope.count() == in[1] &&
+         slope.rank() + 1 >= static_cast<int>(in.size()) &&
+         slope.shape()[slope.shape().size() + 1 - in.size()] == in[1];
+}
+
 void ConvertPRelu(OnnxNode& node) {
-  const HostTensor& slope = node.FloatConstant(1);
   const Shape in = node.InputShape(0);
-  if (BroadcastShapes(slope.shape(), in) != in) {
-    node.Fail("a slope of shape " + ToString(slope.shape()) + " for an input of " + ToString(in));
+  const Shape slope_shape = node.InputShape(1);
+  if (BroadcastShapes(slope_shape, in) != in) {
+    node.Fail("a slope of shape " + ToString(slope_shape) + " for an input of " + ToString(in));
   }
-  // One slope for all, or one a channel: all other dimensions of the slope are 1.
-  const bool is_channelwise = in.size() >= 2 && slope.count() == in[1] &&
-                              slope.rank() + 1 >= static_cast<int>(in.size()) &&
-                              slope.shape()[slope.shape().size() + 1 - in.size()] == in[1];
-  if (slope.count() != 1 && !is_channelwise) {
-    node.Fail("a slope of shape " + ToString(slope.shape()) + " that is not one a channel");
+  if (node.IsConstant(1) && HasChannelSlopes(node.FloatConstant(1), in)) {
+    const HostTensor& slope = node.FloatConstant(1);
+    const ValueId slopes = node.AddConstant("slope", slope.Reshaped({slope.count()}));
+    op::Activation activation;
+    activation.function.kind = Kind::kPRelu;
+    return node.SetOutput(0, node.Add(activation, {node.Input(0), slopes}));
   }
-  const ValueId slopes = node.AddConstant("slope", slope.Reshaped({slope.count()}));
-  op::Activation activation;
-  activation.function.kind = Kind::kPRelu;
-  node.SetOutput(0, node.Add(activation, {node.Input(0), slopes}));
+  // max(x, 0) + slope * min(x, 0)
+  const ValueId x = node.Input(0);
+  const ValueId zero = node.AddConstant("zero", {}, {0.0f});
+  const ValueId negative = node.Add(op::Binary{BinaryKind::kMinimum, {}}, {x, zero});
+  const ValueId sloped = node.Add(op::Binary{BinaryKind::kMultiply, {}}, {negative, node.Input(1)});
+  const ValueId positive = Apply(node, Kind::kRelu, x);
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kAdd, {}}, {positive, sloped}));
 }
 
 // A bound of a Clip: an attribute in old operator sets, an input in new ones.
@@ -121,6 +132,29 @@ template <BinaryKind kind>
 void ConvertBinary(OnnxNode& node) {
   if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
   node.SetOutput(0, AddBinaries(node, kind));
+}
+
+// A constant exponent may be of whole numbers; the result is of the base's type all the same.
+ValueId Exponent(OnnxNode& node) {
+  constexpr int64_t kLargestExact = 1 << 24;
+  if (!node.IsConstant(1) || node.Constant(1).type() != HostTensor::Type::kInteger) {
+    return node.Input(1);
+  }
+  const HostTensor& exponent = node.Constant(1);
+  std::vector<float> values;
+  for (int64_t value : exponent.integers()) {
+    if (value < -kLargestExact || value > kLargestExact) {
+      node.Fail("an exponent of " + std::to_string(value));
+    }
+    values.push_back(static_cast<float>(value));
+  }
+  return node.AddConstant("exponent", exponent.shape(), std::move(values));
+}
+
+void ConvertPow(OnnxNode& node) {
+  if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
+  const ValueId base = node.Input(0);
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kPower, {}}, {base, Exponent(node)}));
 }
 
 template <BinaryKind kind>
@@ -249,7 +283,7 @@ const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
       {"Sub", {ConvertBinary<BinaryKind::kSubtract>}},
       {"Mul", {ConvertBinary<BinaryKind::kMultiply>}},
       {"Div", {ConvertBinary<BinaryKind::kDivide>}},
-      {"Pow", {ConvertBinary<BinaryKind::kPower>}},
+      {"Pow", {ConvertPow}},
       {"Min", {ConvertVariadic<BinaryKind::kMinimum>}},
       {"Max", {ConvertVariadic<BinaryKind::kMaximum>}},
       {"Sum", {ConvertVariadic<BinaryKind::kAdd>}},
