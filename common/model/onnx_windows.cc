@@ -215,6 +215,21 @@ ResizeSpec::Rounding ReadRounding(OnnxNode& node) {
   node.Fail("nearest_mode '" + mode + "' is not supported");
 }
 
+// tf_half_pixel_for_nn is half_pixel without the last - 0.5, which two of the roundings make up for
+// to the last bit.
+void SetTfHalfPixel(OnnxNode& node, ResizeSpec& spec) {
+  using Rounding = ResizeSpec::Rounding;
+  const Rounding rounding = ReadRounding(node);
+  const bool rounds_down = rounding == Rounding::kFloor || rounding == Rounding::kRoundPreferFloor;
+  if (spec.kind != ResizeSpec::Kind::kNearest || !rounds_down) {
+    node.Fail(
+        "coordinate_transformation_mode 'tf_half_pixel_for_nn' is only supported with mode "
+        "'nearest' and nearest_mode 'floor' or 'round_prefer_floor'");
+  }
+  spec.coordinates = ResizeSpec::Coordinates::kHalfPixel;
+  spec.rounding = rounding == Rounding::kFloor ? Rounding::kRoundPreferCeil : Rounding::kCeil;
+}
+
 // One number a dimension of the input: those given, spread over the axes that the node names.
 template <typename T>
 std::vector<T> SpreadOverAxes(OnnxNode& node, const std::vector<T>& given,
@@ -246,10 +261,10 @@ Shape ScaledShape(OnnxNode& node, const Shape& in, const std::vector<float>& sca
   return out;
 }
 
+// `spec` with the sizes and scales of a resize to `out`.
 // `scales`: empty, or one a dimension of the node's input.
-void AddResize(OnnxNode& node, ResizeSpec spec, const Shape& out,
-               const std::vector<float>& scales) {
-  const PictureNode picture(node);
+ResizeSpec Sized(OnnxNode& node, const PictureNode& picture, ResizeSpec spec, const Shape& out,
+                 const std::vector<float>& scales) {
   const Shape& in = picture.shape();
   if (out[0] != in[0] || out[1] != in[1]) {
     node.Fail("shape " + ToString(in) + " resized to " + ToString(out) +
@@ -261,22 +276,68 @@ void AddResize(OnnxNode& node, ResizeSpec spec, const Shape& out,
     spec.scale_rows = picture.is_signal() ? 1.0f : scales[2];
     spec.scale_columns = scales.back();
   }
-  picture.SetOutput(node.Add(op::Resize{spec}, {picture.input()}));
+  return spec;
+}
+
+void AddResize(OnnxNode& node, const ResizeSpec& spec, const Shape& out,
+               const std::vector<float>& scales) {
+  const PictureNode picture(node);
+  picture.SetOutput(
+      node.Add(op::Resize{Sized(node, picture, spec, out, scales)}, {picture.input()}));
+}
+
+// Resizes by the scale that makes the picture fit the given sizes (`fits`), or fill them; one for
+// all the dimensions that have a size.
+void AddUndistortedResize(OnnxNode& node, const ResizeSpec& spec, const std::vector<int64_t>& given,
+                          const std::vector<int64_t>& axes, bool fits) {
+  const Shape in = node.InputShape(0);
+  for (int64_t size : given) CheckedInt(size, 1, 1 << 24, "size");
+  const Shape sizes = SpreadOverAxes(node, given, axes, Shape(in.size(), 0));
+  std::vector<float> own_scales;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (sizes[i] > 0) {
+      own_scales.push_back(static_cast<float>(sizes[i]) / static_cast<float>(in[i]));
+    }
+  }
+  if (own_scales.empty()) node.Fail("no sizes");
+  const auto [least, most] = std::minmax_element(own_scales.begin(), own_scales.end());
+  const float scale = fits ? *least : *most;
+  Shape out = in;
+  std::vector<float> scales(in.size(), 1.0f);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (sizes[i] == 0) continue;
+    scales[i] = scale;
+    out[i] = static_cast<int64_t>(std::round(scale * static_cast<float>(in[i])));
+  }
+  AddResize(node, spec, out, scales);
 }
 
 // The rules before operator set 11: asymmetric coordinates, and nearest rounds towards the
-// smaller side when it enlarges, towards the larger when it shrinks.
-void AddOldResize(OnnxNode& node, const std::vector<float>& scales) {
+// smaller side along an axis that it enlarges, towards the larger along one that it shrinks.
+void AddOldResize(OnnxNode& node, const std::vector<float>& given) {
+  using Rounding = ResizeSpec::Rounding;
+  const PictureNode picture(node);
+  const Shape in = node.InputShape(0);
+  const std::vector<float> scales = SpreadOverAxes(node, given, {}, std::vector<float>(in.size()));
   ResizeSpec spec;
   spec.kind = ReadResizeKind(node);
   spec.coordinates = ResizeSpec::Coordinates::kAsymmetric;
-  const Shape in = node.InputShape(0);
-  const std::vector<float> all = SpreadOverAxes(node, scales, {}, std::vector<float>(in.size()));
-  const bool shrinks = std::any_of(all.begin(), all.end(), [](float s) { return s < 1.0f; });
-  const bool grows = std::any_of(all.begin(), all.end(), [](float s) { return s > 1.0f; });
-  if (shrinks && grows) node.Fail("scales above and below 1 are not supported together");
-  spec.rounding = shrinks ? ResizeSpec::Rounding::kCeil : ResizeSpec::Rounding::kFloor;
-  AddResize(node, spec, ScaledShape(node, in, all), all);
+  spec = Sized(node, picture, spec, ScaledShape(node, in, scales), scales);
+
+  const bool shrinks = spec.scale_rows < 1.0f || spec.scale_columns < 1.0f;
+  const bool grows = spec.scale_rows > 1.0f || spec.scale_columns > 1.0f;
+  spec.rounding = shrinks ? Rounding::kCeil : Rounding::kFloor;
+  ValueId x = picture.input();
+  if (spec.kind == ResizeSpec::Kind::kNearest && shrinks && grows) {
+    ResizeSpec rows = spec;
+    rows.rounding = spec.scale_rows < 1.0f ? Rounding::kCeil : Rounding::kFloor;
+    rows.out_width = CheckedInt(picture.width(), 1, 1 << 24, "width");
+    rows.scale_columns = 1.0f;
+    x = node.Add(op::Resize{rows}, {x});
+    spec.rounding = spec.scale_columns < 1.0f ? Rounding::kCeil : Rounding::kFloor;
+    spec.scale_rows = 1.0f;
+  }
+  picture.SetOutput(node.Add(op::Resize{spec}, {x}));
 }
 
 }  // namespace
@@ -364,8 +425,12 @@ void ConvertResize(OnnxNode& node) {
 
   ResizeSpec spec;
   spec.kind = ReadResizeKind(node);
-  spec.coordinates = ReadCoordinates(node);
-  spec.rounding = ReadRounding(node);
+  if (node.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
+    SetTfHalfPixel(node, spec);
+  } else {
+    spec.coordinates = ReadCoordinates(node);
+    spec.rounding = ReadRounding(node);
+  }
   spec.cubic_a = node.Float("cubic_coeff_a", -0.75f);
   node.Ignore("extrapolation_value");  // only for tf_crop_and_resize
   if (node.Flag("antialias", false)) node.Fail("attribute 'antialias' is not supported");
@@ -373,7 +438,8 @@ void ConvertResize(OnnxNode& node) {
     node.Fail("attribute 'exclude_outside' is not supported");
   }
   const std::string policy = node.String("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") {
+  const bool is_undistorted = policy == "not_larger" || policy == "not_smaller";
+  if (policy != "stretch" && !is_undistorted) {
     node.Fail("keep_aspect_ratio_policy '" + policy + "' is not supported");
   }
   const std::vector<int64_t> axes = node.Ints("axes");
@@ -383,6 +449,8 @@ void ConvertResize(OnnxNode& node) {
     const std::vector<float> scales = SpreadOverAxes(node, node.FloatConstant(2).floats(), axes,
                                                      std::vector<float>(in.size(), 1.0f));
     AddResize(node, spec, ScaledShape(node, in, scales), scales);
+  } else if (is_undistorted) {
+    AddUndistortedResize(node, spec, node.IntegerConstant(3), axes, policy == "not_larger");
   } else {
     AddResize(node, spec, SpreadOverAxes(node, node.IntegerConstant(3), axes, in), {});
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sparse_ops/resize_taps.h"
 #include "tests/model/onnx_builder.h"
 
 // Converters of convolutions, pools, resizes and block shuffles.
@@ -217,13 +218,65 @@ TEST(OnnxWindowsTest, EveryCoordinateModeIsRead) {
       {"asymmetric", ResizeSpec::Coordinates::kAsymmetric},
       {"half_pixel_symmetric", ResizeSpec::Coordinates::kHalfPixelSymmetric}};
   for (const auto& [name, expected] : modes) {
-    OnnxModel model = OneInput({1, 2, 5, 6}, 19);
+    OnnxModel model = OneInput({1, 2, 5, 6}, 18);
     model.Floats("scales", {4}, {1, 1, 2, 2});
     model.Node("Resize", {"x", "", "scales"}, {"y"})
         .String("mode", "linear")
         .String("coordinate_transformation_mode", name);
     EXPECT_EQ(Only<op::Resize>(model.Import()).spec.coordinates, expected) << name;
   }
+}
+
+// Indices of the input that a nearest resize of 5 columns to 8, in one row, takes.
+std::vector<int> NearestOfTf(const std::string& rounding) {
+  OnnxModel model = OneInput({1, 1, 1, 5}, 11);
+  model.Floats("roi", {0}, {}).Floats("scales", {4}, {1, 1, 1, 1.6f});
+  model.Node("Resize", {"x", "roi", "scales"}, {"y"})
+      .String("coordinate_transformation_mode", "tf_half_pixel_for_nn")
+      .String("nearest_mode", rounding);
+  const Graph graph = model.Import();
+  const ResizeSpec& spec = Only<op::Resize>(graph).spec;
+  std::vector<int> indices;
+  for (int out = 0; out < 8; ++out) {
+    indices.push_back(TapsOf(spec, /*is_rows=*/false, 5, 8, out).index[0]);
+  }
+  return indices;
+}
+
+TEST(OnnxWindowsTest, TfHalfPixelRoundsTheMiddleOfThePixel) {
+  // (out + 0.5) / 1.6: 0.31, 0.94, 1.56, 2.19, 2.81, 3.44, 4.06, 4.69
+  EXPECT_EQ(NearestOfTf("floor"), (std::vector<int>{0, 0, 1, 2, 2, 3, 4, 4}));
+  EXPECT_EQ(NearestOfTf("round_prefer_floor"), (std::vector<int>{0, 1, 2, 2, 3, 3, 4, 4}));
+  OnnxModel ceil = OneInput({1, 1, 1, 5}, 13);
+  ceil.Floats("scales", {4}, {1, 1, 1, 1.6f});
+  ceil.Node("Resize", {"x", "", "scales"}, {"y"})
+      .String("coordinate_transformation_mode", "tf_half_pixel_for_nn")
+      .String("nearest_mode", "ceil");
+  EXPECT_THAT(ceil.Refusal(), HasSubstr("'tf_half_pixel_for_nn' is only supported with"));
+}
+
+TEST(OnnxWindowsTest, UndistortedResizesTakeOneScale) {
+  const auto resized = [](const std::string& policy, const Shape& sizes) {
+    OnnxModel model = OneInput({1, 3, 5, 7}, 18);
+    model.Ints("sizes", sizes);
+    model.Node("Resize", {"x", "", "", "sizes"}, {"y"})
+        .Ints("axes", {2, 3})
+        .String("keep_aspect_ratio_policy", policy);
+    return model.Import();
+  };
+  const Graph fits = resized("not_larger", {9, 20});
+  EXPECT_EQ(OutputShape(fits), (Shape{1, 3, 9, 13}));  // 7 · 9 / 5 = 12.6
+  EXPECT_EQ(Only<op::Resize>(fits).spec.scale_columns, 9.0f / 5.0f);
+  const Graph fills = resized("not_smaller", {9, 20});
+  EXPECT_EQ(OutputShape(fills), (Shape{1, 3, 14, 20}));  // 5 · 20 / 7 = 14.3
+  EXPECT_EQ(Only<op::Resize>(fills).spec.scale_rows, 20.0f / 7.0f);
+  EXPECT_EQ(OutputShape(resized("stretch", {9, 20})), (Shape{1, 3, 9, 20}));
+  OnnxModel none = OneInput({1, 3, 5, 7}, 18);
+  none.Ints("sizes", {0, 20});
+  none.Node("Resize", {"x", "", "", "sizes"}, {"y"})
+      .Ints("axes", {2, 3})
+      .String("keep_aspect_ratio_policy", "not_larger");
+  EXPECT_THAT(none.Refusal(), HasSubstr("a size of 0"));
 }
 
 TEST(OnnxWindowsTest, ResizeRefusals) {
@@ -236,7 +289,7 @@ TEST(OnnxWindowsTest, ResizeRefusals) {
   EXPECT_THAT(refusal("coordinate_transformation_mode", "tf_crop_and_resize"),
               HasSubstr("coordinate_transformation_mode 'tf_crop_and_resize' is not supported"));
   EXPECT_THAT(refusal("mode", "lanczos"), HasSubstr("mode 'lanczos' is not supported"));
-  EXPECT_THAT(refusal("keep_aspect_ratio_policy", "not_larger"), HasSubstr("'not_larger'"));
+  EXPECT_THAT(refusal("keep_aspect_ratio_policy", "squeeze"), HasSubstr("'squeeze'"));
   OnnxModel antialias = OneInput({1, 2, 5, 6}, 18);
   antialias.Floats("scales", {4}, {1, 1, 2, 2});
   antialias.Node("Resize", {"x", "", "scales"}, {"y"}).Int("antialias", 1);
@@ -264,6 +317,37 @@ TEST(OnnxWindowsTest, OldUpsamplesAreAsymmetric) {
     EXPECT_EQ(spec.rounding, ResizeSpec::Rounding::kFloor);
     EXPECT_EQ(OutputShape(graph), (Shape{1, 2, 10, 18}));
   }
+}
+
+TEST(OnnxWindowsTest, OldNearestRoundsEachAxisByItsOwnScale) {
+  OnnxModel model = OneInput({1, 2, 5, 6}, 10);
+  model.Floats("scales", {4}, {1, 1, 0.6f, 2}).Node("Resize", {"x", "scales"}, {"y"});
+  const Graph graph = model.Import();
+  EXPECT_EQ(Kinds(graph), "resize_nearest resize_nearest");
+  const ResizeSpec& rows = graph.operators[0].As<op::Resize>()->spec;
+  EXPECT_EQ(rows.rounding, ResizeSpec::Rounding::kCeil);
+  EXPECT_EQ(rows.scale_rows, 0.6f);
+  EXPECT_EQ(rows.scale_columns, 1.0f);
+  const ResizeSpec& columns = graph.operators[1].As<op::Resize>()->spec;
+  EXPECT_EQ(columns.rounding, ResizeSpec::Rounding::kFloor);
+  EXPECT_EQ(columns.scale_rows, 1.0f);
+  EXPECT_EQ(columns.scale_columns, 2.0f);
+  EXPECT_EQ(OutputShape(graph), (Shape{1, 2, 3, 12}));
+
+  OnnxModel linear = OneInput({1, 2, 5, 6}, 10);
+  linear.Floats("scales", {4}, {1, 1, 0.6f, 2});
+  linear.Node("Resize", {"x", "scales"}, {"y"}).String("mode", "linear");
+  EXPECT_EQ(Kinds(linear.Import()), "resize_linear");
+}
+
+TEST(OnnxWindowsTest, AWindowThatWouldStartInTheEndPaddingDoesNotCount) {
+  OnnxModel model = OneInput({1, 1, 9, 11});
+  model.Node("MaxPool", {"x"}, {"y"})
+      .Ints("kernel_shape", {2, 2})
+      .Ints("pads", {1, 1, 1, 1})
+      .Ints("strides", {3, 3})
+      .Int("ceil_mode", 1);
+  EXPECT_EQ(OutputShape(model.Import()), (Shape{1, 1, 4, 4}));
 }
 
 TEST(OnnxWindowsTest, BlockShuffles) {

@@ -276,8 +276,9 @@ def resize(graph, name):
     graph.require(len(shape) == 4)
     scales = [1.0, 1.0] + [float(graph.pick(0.5, 1.0, 1.5, 2.0, 2.7)) for _ in range(2)]
     if graph.opset < 11:
-        scales = [1.0, 1.0] + [float(graph.pick(1.0, 2.0, 3.0)) for _ in range(2)]
         kind = "Upsample" if graph.opset == 9 else "Resize"
+        if kind == "Upsample":
+            scales = [1.0, 1.0] + [float(graph.pick(1.0, 2.0, 3.0)) for _ in range(2)]
         return graph.add(kind, [name, graph.constant(scales, np.float32)],
                          mode=graph.pick("nearest", "linear"))
     attributes = {
@@ -288,6 +289,9 @@ def resize(graph, name):
     if attributes["mode"] == "nearest":
         attributes["nearest_mode"] = graph.pick("round_prefer_floor", "round_prefer_ceil", "floor",
                                                 "ceil")
+    if graph.opset < 13 and attributes["mode"] == "nearest" and graph.whole(0, 3) == 0:
+        attributes["coordinate_transformation_mode"] = "tf_half_pixel_for_nn"
+        attributes["nearest_mode"] = graph.pick("round_prefer_floor", "floor")
     if attributes["mode"] == "cubic" and graph.whole(0, 1):
         attributes["cubic_coeff_a"] = -0.5
     roi = "" if graph.opset >= 13 else graph.constant([], np.float32)
@@ -297,6 +301,7 @@ def resize(graph, name):
     if graph.opset >= 18 and graph.whole(0, 1):
         attributes["axes"] = [2, 3]
         sizes = sizes[2:]
+        attributes["keep_aspect_ratio_policy"] = graph.pick("stretch", "not_larger", "not_smaller")
     empty = "" if graph.opset >= 13 else graph.constant([], np.float32)
     return graph.add("Resize", [name, roi, empty, graph.constant(sizes)], **attributes)
 
@@ -447,7 +452,7 @@ def clip(graph, name):
 def parametric_relu(graph, name):
     shape = graph.shape(name)
     graph.require(len(shape) >= 2)
-    slope = graph.pick([shape[1]] + [1] * (len(shape) - 2), [1])
+    slope = graph.pick([shape[1]] + [1] * (len(shape) - 2), [1], shape[1:], shape[-1:])
     return graph.add("PRelu", [name, graph.floats(slope)])
 
 
@@ -507,7 +512,10 @@ def with_constant(graph, name):
 def power(graph, name):
     base = graph.add("Abs", [name])
     base = graph.add("Add", [base, graph.constant([0.1], np.float32)])
-    return graph.add("Pow", [base, graph.constant(graph.pick(2.0, 0.5, 3.0, 1.3), np.float32)])
+    exponents = [graph.constant(graph.pick(2.0, 0.5, 3.0, 1.3), np.float32)]
+    if graph.opset >= 12:
+        exponents.append(graph.constant(graph.pick(2, 3, -1)))
+    return graph.add("Pow", [base, graph.pick(*exponents)])
 
 
 @step
