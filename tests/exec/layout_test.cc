@@ -81,7 +81,8 @@ TEST(LayoutTest, PersistentReshapesAreCopied) {
   const ValueId input = graph.AddInput("input", {6, 2});
   const ValueId middle = graph.AddOne("middle", op::Reshape{{3, 4}}, {input});
   graph.outputs = {graph.AddOne("end", op::Reshape{{12}}, {middle})};
-  EXPECT_EQ(PlanLayout(graph, {}, Keep::kListed).is_done_by_placement, (std::vector<bool>{true, false}));
+  EXPECT_EQ(PlanLayout(graph, {}, Keep::kListed).is_done_by_placement,
+            (std::vector<bool>{true, false}));
   EXPECT_EQ(PlanLayout(graph, {middle}, Keep::kListed).is_done_by_placement,
             (std::vector<bool>{false, false}));
 }
