@@ -87,7 +87,7 @@ bool Importer::RunListWrite(const Node& node, const std::vector<Slot>& arguments
                                        [](const Slot& slot) { return slot.is_concrete(); });
   if (is_concrete) return false;
 
-  if (!elements && arguments[0].concrete.toGenericDict().size() != 0) {
+  if (!elements && !arguments[0].concrete.toGenericDict().empty()) {
     Refuse(node, "adds what is computed to a dictionary of constants");
   }
   Slot changed = Slot::Collection(elements.value_or(std::vector<Slot>()));
@@ -116,7 +116,7 @@ bool Importer::RunListWrite(const Node& node, const std::vector<Slot>& arguments
   } else {
     Refuse(node, "has a key that depends on what the picture shows");
   }
-  const Slot old = arguments[0];
+  const Slot& old = arguments[0];
   for (auto& [value, slot] : slots_) ReplaceObject(slot, old, changed);
   if (node.outputs().size() == 1) slots_[node.output()] = changed;
   return true;

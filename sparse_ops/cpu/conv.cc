@@ -554,6 +554,7 @@ const float** Conv::FillTap(const ConstImageView& input, const Tap& tap, const L
                                                                   tap.column * input.pixel_stride);
   const float** const inputs = list.inputs + index * kListPixels;
   for (int p = 0; p < kListPixels; ++p) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an anchor may lie outside the picture
     inputs[p] = reinterpret_cast<const float*>(list.anchors[p] + offset);
   }
   std::fill(inputs + list.count, inputs + kListPixels, zeros_.data());

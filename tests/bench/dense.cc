@@ -83,7 +83,8 @@ std::vector<std::string> WorkerCommand(std::string_view engine, const Network& n
       throw std::runtime_error("scripts/bench says where the peers are; it was not used");
     }
     if (network.onnx.empty()) throw std::runtime_error("there is no ONNX file of it");
-    command = {options.peers_python.string(), CACHEINF_SOURCE_DIR "/tests/bench/peers/peers.py",
+    command = {options.peers_python.string(),
+               (fs::path(CACHEINF_SOURCE_DIR) / "tests/bench/peers/peers.py").string(),
                std::string(engine), "--model", network.onnx.string()};
     if (!network.torchscript.empty()) {
       command.insert(command.end(), {"--torchscript", network.torchscript.string()});
