@@ -8,10 +8,14 @@
 #include "tests/bench/engines/engines.h"
 
 // A program of its own, so that its memory is that of an engine and of nothing else.
-int main(int argc, char** argv) {
+
+namespace cacheinf {
+namespace {
+
+int Run(int argc, char** argv) {
   CLI::App app{"One engine that cacheinf-bench measures; it starts and asks it.",
                "cacheinf-bench-engine"};
-  cacheinf::WorkerOptions options;
+  WorkerOptions options;
   std::vector<std::string> shapes;
   app.add_option("ENGINE", options.engine, "cacheinf, libtorch or onednn-layer")->required();
   app.add_option("--model", options.model);
@@ -19,14 +23,24 @@ int main(int argc, char** argv) {
   app.add_option("--input", options.input_file);
   app.add_option("--threads", options.threads);
   CLI11_PARSE(app, argc, argv);
+  for (const std::string& shape : shapes) {
+    options.input_shapes.push_back(ParseShape(shape, "--shape"));
+  }
+  ServeEngine(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
   try {
-    for (const std::string& shape : shapes) {
-      options.input_shapes.push_back(cacheinf::ParseShape(shape, "--shape"));
-    }
+    return cacheinf::Run(argc, argv);
   } catch (const cacheinf::InputError& error) {
     std::cerr << "cacheinf-bench-engine: " << error.what() << "\n";
     return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "cacheinf-bench-engine: " << error.what() << "\n";
+    return 1;
   }
-  cacheinf::ServeEngine(options);
-  return 0;
 }
