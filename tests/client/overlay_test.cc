@@ -130,7 +130,7 @@ TEST_F(ComparisonTest, ShowsFrameAnswerAndTruthSideBySide) {
   ASSERT_EQ(sheet.cols, 3 * kWidth + 2 * kGap);
   ASSERT_EQ(sheet.rows, kHeight);
   const auto middle = [&](int picture) {
-    const auto pixel = sheet.at<cv::Vec3b>(kHeight / 2, picture * (kWidth + kGap) + kWidth / 2);
+    const auto& pixel = sheet.at<cv::Vec3b>(kHeight / 2, picture * (kWidth + kGap) + kWidth / 2);
     return Colour{pixel[0], pixel[1], pixel[2]};
   };
   EXPECT_EQ(middle(0), kUntouched);

@@ -187,7 +187,7 @@ TEST(OnnxRobustnessTest, DamagedBytesAreReadOrRefusedInOneSentence) {
                                            std::string("\0\0\0\0", 4),
                                            "x",
                                            "y",
-                                           "\x0a\x00",
+                                           std::string("\x0a\0", 2),
                                            "\x2a\x04\x08\x01\x10\x01"};
   Mutator mutator(OnnxSeeds(), tokens, kSeed);
   const int64_t before = PeakMebibytes();
