@@ -65,7 +65,7 @@ std::string BenchReport::Table() const {
   for (const std::string& note : notes_) text << note << "\n";
   if (IsTooNoisy(noise_)) {
     text << "The machine was too noisy: a fixed piece of arithmetic took "
-         << static_cast<int>((noise_ - 1.0) * 100.0 + 0.5)
+         << std::lround((noise_ - 1.0) * 100.0)
          << " % longer than its median in a tenth of the rounds.\n";
   }
   return text.str();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -57,8 +58,14 @@ std::vector<Range> RandomCuts(int rows, std::mt19937& random) {
   return cuts;
 }
 
+uint32_t BitsOf(float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits;
+}
+
 bool SameBits(float a, float b) {
-  return std::memcmp(&a, &b, sizeof(a)) == 0 || (std::isnan(a) && std::isnan(b));
+  return BitsOf(a) == BitsOf(b) || (std::isnan(a) && std::isnan(b));
 }
 
 // What a dense run of `dense` wrote to the active pixels of `before`, and the rest of `before`.
