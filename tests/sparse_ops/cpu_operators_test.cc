@@ -71,7 +71,7 @@ testing::AssertionResult SameBits(const TestTensor& actual, const TestTensor& ex
     const float a = actual.memory()[i];
     const float b = expected.memory()[i];
     if (std::isnan(a) && std::isnan(b)) continue;
-    if (std::memcmp(&a, &b, sizeof(float)) != 0) {
+    if (a != b || std::signbit(a) != std::signbit(b)) {
       return testing::AssertionFailure() << "at " << i << ": " << a << ", expected " << b;
     }
   }
