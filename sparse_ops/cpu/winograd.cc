@@ -76,7 +76,6 @@ struct Winograd::Frame {
   ConstImageView input;
   ConstImageView residual;
   ImageView output;
-  const PixelTest* test;  // or null
 };
 
 bool Winograd::CanRun(const ConvSpec& spec) {
@@ -90,38 +89,45 @@ Range Winograd::WholeTiles(Range rows) {
 
 Winograd::Winograd(const ConvArgs& args)
     : kernels_(ChooseWinogradKernels()),
+      groups_(args.spec.groups),
       pad_rows_(args.spec.rows.pad_begin),
       pad_columns_(args.spec.columns.pad_begin),
       zeros_(static_cast<size_t>(args.input.channels)) {
-  shape_.groups = args.spec.groups;
-  shape_.inputs = args.input.channels / shape_.groups;
-  shape_.outputs = args.output.channels / shape_.groups;
+  shape_.inputs = args.input.channels / groups_;
+  shape_.outputs = args.output.channels / groups_;
   shape_.input_vectors = DivideUp(shape_.inputs, kernels_.lanes);
   shape_.output_vectors = DivideUp(shape_.outputs, kernels_.lanes);
   PackWeights(args);
   PackEpilogue(args);
 }
 
+// Of one group.
+size_t Winograd::WeightFloats() const {
+  return kFrequencies * static_cast<size_t>(shape_.inputs) * OutputFloats();
+}
+
+size_t Winograd::OutputFloats() const {
+  return static_cast<size_t>(shape_.output_vectors) * static_cast<size_t>(kernels_.lanes);
+}
+
 void Winograd::PackWeights(const ConvArgs& args) {
   const size_t lanes = static_cast<size_t>(kernels_.lanes);
-  const size_t group_floats =
-      static_cast<size_t>(shape_.output_vectors) * lanes * static_cast<size_t>(shape_.inputs);
-  const size_t frequency_floats = group_floats * static_cast<size_t>(shape_.groups);
-  weights_ = AlignedFloats(frequency_floats * kFrequencies);
+  const size_t inputs = static_cast<size_t>(shape_.inputs);
+  weights_ = AlignedFloats(static_cast<size_t>(groups_) * WeightFloats());
   const float* taps = args.weights;
   for (int output = 0; output < args.output.channels; ++output) {
     const int group = output / shape_.outputs;
     const int vector = output % shape_.outputs / kernels_.lanes;
     const int block = vector / kernels_.block_vectors * kernels_.block_vectors;
     const int vectors = std::min(kernels_.block_vectors, shape_.output_vectors - block);
-    float* to = weights_.data() + static_cast<size_t>(group) * group_floats +
-                static_cast<size_t>(block) * lanes * static_cast<size_t>(shape_.inputs) +
+    float* to = weights_.data() + static_cast<size_t>(group) * WeightFloats() +
+                static_cast<size_t>(block) * lanes * inputs +
                 static_cast<size_t>(vector - block) * lanes +
                 static_cast<size_t>(output % shape_.outputs % kernels_.lanes);
     for (int input = 0; input < shape_.inputs; ++input) {
       const auto frequencies = TransformWeights(taps);
       for (size_t f = 0; f < kFrequencies; ++f) {
-        to[f * frequency_floats] = static_cast<float>(frequencies[f]);
+        to[f * inputs * OutputFloats()] = static_cast<float>(frequencies[f]);
       }
       taps += 9;
       to += static_cast<size_t>(vectors) * lanes;
@@ -131,11 +137,10 @@ void Winograd::PackWeights(const ConvArgs& args) {
 
 void Winograd::PackEpilogue(const ConvArgs& args) {
   const auto pack = [&](const float* from, bool one) {
-    AlignedFloats packed(static_cast<size_t>(shape_.output_vectors_of_all()) *
-                         static_cast<size_t>(kernels_.lanes));
+    AlignedFloats packed(static_cast<size_t>(groups_) * OutputFloats());
     for (int output = 0; output < args.output.channels; ++output) {
-      const int group = output / shape_.outputs;
-      packed.data()[group * shape_.output_vectors * kernels_.lanes + output % shape_.outputs] =
+      const size_t group = static_cast<size_t>(output / shape_.outputs);
+      packed.data()[group * OutputFloats() + static_cast<size_t>(output % shape_.outputs)] =
           from[one ? 0 : output];
     }
     return packed;
@@ -143,11 +148,9 @@ void Winograd::PackEpilogue(const ConvArgs& args) {
   const ChannelFunction& activation = args.activation;
   if (args.bias != nullptr) bias_ = pack(args.bias, false);
   if (activation.slopes != nullptr) slopes_ = pack(activation.slopes, activation.one_slope);
-  epilogue_ = {
-      bias_.data(),
-      slopes_.data(),
-      {activation.function, ChooseFunction(activation.function.kind),
-       activation.slopes == nullptr ? nullptr : ChoosePRelu(), args.activation_before_residual}};
+  epilogue_ = {activation.function, ChooseFunction(activation.function.kind),
+               activation.slopes == nullptr ? nullptr : ChoosePRelu(),
+               args.activation_before_residual};
 }
 
 // Of one vector of channels of a tile.
@@ -155,17 +158,15 @@ size_t Winograd::FrequencyFloats() const {
   return static_cast<size_t>(kernels_.lanes) * kFrequencies;
 }
 
-// What one thread needs for a batch of so many tiles.
+// What one thread needs for a batch of so many tiles, of one group.
 size_t Winograd::BatchFloats(int tiles) const {
-  const size_t vectors =
-      static_cast<size_t>(shape_.input_vectors_of_all() + shape_.output_vectors_of_all());
+  const size_t vectors = static_cast<size_t>(shape_.input_vectors + shape_.output_vectors);
   return static_cast<size_t>(RoundUp(tiles, kernels_.panel_tiles)) * vectors * FrequencyFloats();
 }
 
-// What one thread needs to look at a tile before it is stored.
+// Of one tile, all groups.
 size_t Winograd::StageFloats() const {
-  return kTilePixels *
-         InLines(static_cast<size_t>(shape_.groups) * static_cast<size_t>(shape_.outputs));
+  return kTilePixels * InLines(static_cast<size_t>(groups_) * static_cast<size_t>(shape_.outputs));
 }
 
 int Winograd::LargestBatch() const {
@@ -186,7 +187,8 @@ size_t Winograd::ScratchFloats(const ImageView& output, int threads) const {
   const int64_t tiles = int64_t{output.batch} * DivideUp(output.height, kTileSize) *
                         DivideUp(output.width, kTileSize);
   const size_t list = InLines(static_cast<size_t>(tiles) * sizeof(Tile) / sizeof(float));
-  const size_t of_thread = BatchFloats(LargestBatch()) + StageFloats();
+  const size_t stage = static_cast<size_t>(LargestBatch()) * StageFloats();
+  const size_t of_thread = BatchFloats(LargestBatch()) + stage;
   return kLineFloats + list + of_thread * static_cast<size_t>(threads);
 }
 
@@ -240,75 +242,85 @@ void Winograd::Run(const ConstImageView& input, const ConstImageView& residual,
   Tile* const tiles = reinterpret_cast<Tile*>(scratch);
   const int count = ListTiles(ActiveRuns(pixels, output.batch, output.width), output, tiles);
   if (count == 0) return;
-  float* const batches =
+  float* const memory =
       scratch + InLines(static_cast<size_t>(count) * sizeof(Tile) / sizeof(float));
   const int batch_tiles = BatchTiles(count, pool.threads());
-  const size_t floats_of_thread = BatchFloats(batch_tiles) + StageFloats();
-  const auto run = [&](const PixelTest* pixel_test) {
-    const Frame frame = {input, residual, output, pixel_test};
-    pool.ParallelFor(DivideUp(count, batch_tiles), [&](int index, int thread) {
-      const int first = index * batch_tiles;
-      RunBatch(frame, tiles + first, std::min(batch_tiles, count - first),
-               batches + static_cast<size_t>(thread) * floats_of_thread);
-    });
-  };
-  if (test == nullptr) return run(nullptr);
-  const PixelTest pixel_test(*test, output.channels);
-  run(&pixel_test);
+  const size_t stage_floats =
+      test == nullptr ? 0 : static_cast<size_t>(batch_tiles) * StageFloats();
+  const size_t floats_of_thread = BatchFloats(batch_tiles) + stage_floats;
+  const Frame frame = {input, residual, output};
+  pool.ParallelFor(DivideUp(count, batch_tiles), [&](int index, int thread) {
+    const Tile* const first = tiles + index * batch_tiles;
+    const int tiles_of_batch = std::min(batch_tiles, count - index * batch_tiles);
+    float* const own = memory + static_cast<size_t>(thread) * floats_of_thread;
+    if (test == nullptr) return RunBatch(frame, first, tiles_of_batch, own, nullptr);
+    float* const stage = own + BatchFloats(batch_tiles);
+    RunBatch(frame, first, tiles_of_batch, own, stage);
+    const PixelTest pixel_test(*test, output.channels);
+    for (int i = 0; i < tiles_of_batch; ++i) {
+      StoreIfChanged(pixel_test, output, first[i], stage + static_cast<size_t>(i) * StageFloats());
+    }
+  });
 }
 
-void Winograd::RunBatch(const Frame& frame, const Tile* tiles, int count, float* scratch) const {
-  float* const stage = scratch;
+void Winograd::RunBatch(const Frame& frame, const Tile* tiles, int count, float* memory,
+                        float* stage) const {
   WinogradBatch batch;
   batch.tiles = count;
-  batch.transformed = stage + StageFloats();
-  batch.products = batch.transformed + static_cast<size_t>(RoundUp(count, kernels_.panel_tiles)) *
-                                           static_cast<size_t>(shape_.input_vectors_of_all()) *
-                                           FrequencyFloats();
-  for (int i = 0; i < count; ++i) {
-    const float* patch[kPatchPixels];
-    GatherPatch(frame.input, tiles[i], patch);
-    kernels_.transform_input(shape_, patch, i, batch);
-  }
-  kernels_.multiply(shape_, weights_.data(), batch);
-  for (int i = 0; i < count; ++i) {
-    const Tile& tile = tiles[i];
-    float* const first_pixel = frame.output.Pixel(tile.image, tile.row, tile.column);
-    WinogradOutput output;
-    output.output = first_pixel;
-    output.row_stride = frame.output.row_stride;
-    output.pixel_stride = frame.output.pixel_stride;
-    if (frame.residual.data != nullptr) {
-      output.residual = frame.residual.Pixel(tile.image, tile.row, tile.column);
-      output.residual_row_stride = frame.residual.row_stride;
-      output.residual_pixel_stride = frame.residual.pixel_stride;
+  batch.transformed = memory;
+  batch.products = memory + static_cast<size_t>(RoundUp(count, kernels_.panel_tiles)) *
+                                static_cast<size_t>(shape_.input_vectors) * FrequencyFloats();
+  for (int group = 0; group < groups_; ++group) {
+    for (int i = 0; i < count; ++i) {
+      const float* patch[kPatchPixels];
+      GatherPatch(frame.input, tiles[i], group * shape_.inputs, patch);
+      kernels_.transform_input(shape_, patch, i, batch);
     }
-    output.active = tile.active;
-    if (frame.test != nullptr) {
-      output.output = stage;
-      output.pixel_stride = static_cast<int64_t>(StageFloats() / kTilePixels);
-      output.row_stride = kTileSize * output.pixel_stride;
+    const size_t packed = static_cast<size_t>(group) * OutputFloats();
+    const WinogradEpilogue epilogue = {bias_.empty() ? nullptr : bias_.data() + packed,
+                                       slopes_.empty() ? nullptr : slopes_.data() + packed,
+                                       epilogue_};
+    kernels_.multiply(shape_, weights_.data() + static_cast<size_t>(group) * WeightFloats(), batch);
+    for (int i = 0; i < count; ++i) {
+      WinogradOutput output = OutputOf(frame, tiles[i], group * shape_.outputs);
+      if (stage != nullptr) {
+        output.output = stage + static_cast<size_t>(i) * StageFloats() + group * shape_.outputs;
+        output.pixel_stride = static_cast<int64_t>(StageFloats() / kTilePixels);
+        output.row_stride = kTileSize * output.pixel_stride;
+      }
+      kernels_.transform_output(shape_, batch, i, epilogue, output);
     }
-    kernels_.transform_output(shape_, batch, i, epilogue_, output);
-    if (frame.test != nullptr) StoreIfChanged(frame, tile, stage);
   }
 }
 
-void Winograd::StoreIfChanged(const Frame& frame, const Tile& tile, const float* stage) const {
+WinogradOutput Winograd::OutputOf(const Frame& frame, const Tile& tile, int first_channel) {
+  WinogradOutput output;
+  output.output = frame.output.Pixel(tile.image, tile.row, tile.column) + first_channel;
+  output.row_stride = frame.output.row_stride;
+  output.pixel_stride = frame.output.pixel_stride;
+  output.active = tile.active;
+  if (frame.residual.data == nullptr) return output;
+  output.residual = frame.residual.Pixel(tile.image, tile.row, tile.column) + first_channel;
+  output.residual_row_stride = frame.residual.row_stride;
+  output.residual_pixel_stride = frame.residual.pixel_stride;
+  return output;
+}
+
+void Winograd::StoreIfChanged(const PixelTest& test, const ImageView& output, const Tile& tile,
+                              const float* stage) const {
   const size_t stride = StageFloats() / kTilePixels;
   for (int y = 0; y < kTileSize; ++y) {
     int number = tile.numbers[y];
     for (int x = 0; x < kTileSize; ++x) {
       const int pixel = y * kTileSize + x;
       if ((tile.active >> pixel & 1) == 0) continue;
-      frame.test->StoreIfChanged(stage + static_cast<size_t>(pixel) * stride,
-                                 frame.output.Pixel(tile.image, tile.row + y, tile.column + x),
-                                 number++);
+      test.StoreIfChanged(stage + static_cast<size_t>(pixel) * stride,
+                          output.Pixel(tile.image, tile.row + y, tile.column + x), number++);
     }
   }
 }
 
-void Winograd::GatherPatch(const ConstImageView& input, const Tile& tile,
+void Winograd::GatherPatch(const ConstImageView& input, const Tile& tile, int first_channel,
                            const float** patch) const {
   const int first_row = tile.row - pad_rows_;
   const int first_column = tile.column - pad_columns_;
@@ -317,7 +329,7 @@ void Winograd::GatherPatch(const ConstImageView& input, const Tile& tile,
       const int row = first_row + y;
       const int column = first_column + x;
       const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
-      *patch++ = is_inside ? input.Pixel(tile.image, row, column) : zeros_.data();
+      *patch++ = is_inside ? input.Pixel(tile.image, row, column) + first_channel : zeros_.data();
     }
   }
 }

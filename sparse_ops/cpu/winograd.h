@@ -15,6 +15,8 @@
 namespace cacheinf {
 namespace cpu {
 
+class PixelTest;
+
 // A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): what ConvArgs says but for rounding, in
 // a quarter of the multiplications. The output is cut into tiles of 4x4 pixels from row 0 and
 // column 0 on, and those with an active pixel are computed.
@@ -35,7 +37,7 @@ class Winograd {
   // REQUIRES: CanRun(args.spec)
   explicit Winograd(const ConvArgs& args);
 
-  // `output` needs no data.
+  // With a change test or without. `output` needs no data.
   size_t ScratchFloats(const ImageView& output, int threads) const;
 
   // The active pixels of the output, those that change if there is a test (it may be null).
@@ -53,25 +55,33 @@ class Winograd {
   void PackEpilogue(const ConvArgs& args);
   int LargestBatch() const;
   int BatchTiles(int tiles, int threads) const;
+  size_t WeightFloats() const;
+  size_t OutputFloats() const;
   size_t FrequencyFloats() const;
   size_t BatchFloats(int tiles) const;
   size_t StageFloats() const;
   // Writes the tiles that hold an active pixel, and returns how many there are.
   static int ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles);
   static void AddRun(const PixelRun& run, int number, Tile* row_of_tiles);
-  void RunBatch(const Frame& frame, const Tile* tiles, int count, float* scratch) const;
-  void StoreIfChanged(const Frame& frame, const Tile& tile, const float* stage) const;
-  void GatherPatch(const ConstImageView& input, const Tile& tile, const float** patch) const;
+  // To the output, or to a stage if there is one, tile by tile.
+  void RunBatch(const Frame& frame, const Tile* tiles, int count, float* memory,
+                float* stage) const;
+  static WinogradOutput OutputOf(const Frame& frame, const Tile& tile, int first_channel);
+  void StoreIfChanged(const PixelTest& test, const ImageView& output, const Tile& tile,
+                      const float* stage) const;
+  void GatherPatch(const ConstImageView& input, const Tile& tile, int first_channel,
+                   const float** patch) const;
 
   const WinogradKernels& kernels_;
   WinogradShape shape_;
+  int groups_;
   int pad_rows_;
   int pad_columns_;
   AlignedFloats weights_;
   AlignedFloats bias_;        // empty: none
   AlignedFloats slopes_;      // likewise
   std::vector<float> zeros_;  // a pixel outside the picture
-  WinogradEpilogue epilogue_;
+  PixelEpilogue epilogue_;
 };
 
 }  // namespace cpu

@@ -94,15 +94,22 @@ HWY_INLINE void TransformPatch(const float* const* patch, int channel, int count
 void TransformInput(const WinogradShape& shape, const float* const* patch, int tile,
                     const WinogradBatch& batch) {
   const int panel = tile / kPanelTiles;
-  float* out = batch.transformed + int64_t{panel} * shape.input_vectors_of_all() * kVectorFloats +
+  float* out = batch.transformed + int64_t{panel} * shape.input_vectors * kVectorFloats +
                tile % kPanelTiles * kLanes;
-  for (int group = 0; group < shape.groups; ++group) {
-    for (int c = 0; c < shape.inputs; c += kLanes) {
-      TransformPatch(patch, group * shape.inputs + c, HWY_MIN(kLanes, shape.inputs - c), out);
-      out += kVectorFloats;
-    }
+  for (int c = 0; c < shape.inputs; c += kLanes) {
+    TransformPatch(patch, c, HWY_MIN(kLanes, shape.inputs - c), out);
+    out += kVectorFloats;
   }
 }
+
+// While some channels are multiplied, so many lines of the weights that come next are fetched.
+struct Ahead {
+  const float* weights;
+  int lines;
+};
+
+constexpr int kStep = HWY_MIN(4, kLanes);  // so many channels
+constexpr int kLineFloats = 16;
 
 // Adds kCount channels of all tiles to the sums.
 template <int kTiles, int kVectors, int kCount>
@@ -130,14 +137,18 @@ struct ProductStrides {
 
 template <int kTiles, int kVectors>
 HWY_NOINLINE void Product(const float* HWY_RESTRICT tiles, const float* HWY_RESTRICT weights,
-                          int inputs, const ProductStrides& strides, float* HWY_RESTRICT out) {
-  constexpr int kStep = HWY_MIN(4, kLanes);
+                          int inputs, const ProductStrides& strides, Ahead ahead,
+                          float* HWY_RESTRICT out) {
   Floats sums[kTiles][kVectors];
   CACHEINF_UNROLL for (int t = 0; t < kTiles; ++t) {
     CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) sums[t][v] = hn::Zero(FloatTag());
   }
   for (; inputs >= kLanes; inputs -= kLanes) {
     for (int c = 0; c < kLanes; c += kStep) {
+      for (int line = 0; line < ahead.lines; ++line) {
+        __builtin_prefetch(ahead.weights, 0, 2);  // to the second-level cache
+        ahead.weights += kLineFloats;
+      }
       AddChannels<kTiles, kVectors, kStep>(tiles + c, weights, sums);
       weights += kStep * kVectors * kLanes;
     }
@@ -155,7 +166,7 @@ HWY_NOINLINE void Product(const float* HWY_RESTRICT tiles, const float* HWY_REST
 }
 
 using ProductKernel = void (*)(const float* tiles, const float* weights, int inputs,
-                               const ProductStrides& strides, float* out);
+                               const ProductStrides& strides, Ahead ahead, float* out);
 
 // The smallest that holds so many tiles; what it computes beyond them is not looked at.
 template <int kVectors>
@@ -180,27 +191,34 @@ ProductKernel ProductFor(int tiles, int vectors) {
   }
 }
 
-void Multiply(const WinogradShape& shape, const float* weights, const WinogradBatch& batch) {
-  const ProductStrides strides = {int64_t{shape.output_vectors_of_all()} * kFrequencies * kLanes,
+// All tiles of one frequency by one block of weights.
+void MultiplyBlock(const WinogradShape& shape, const float* weights, const float* next_weights,
+                   int vectors, const WinogradBatch& batch, const float* tiles, float* out) {
+  const ProductStrides strides = {int64_t{shape.output_vectors} * kFrequencies * kLanes,
                                   kFrequencies * kLanes};
+  const int panels = (batch.tiles + kPanelTiles - 1) / kPanelTiles;
+  const int64_t ahead_floats = int64_t{vectors} * kLanes * shape.inputs / panels;
+  const int lines = (kStep * vectors * kLanes + kLineFloats * panels - 1) / (kLineFloats * panels);
+  for (int panel = 0; panel < panels; ++panel) {
+    const int count = HWY_MIN(kPanelTiles, batch.tiles - panel * kPanelTiles);
+    const ProductKernel product = ProductFor(count, vectors);
+    product(tiles + int64_t{panel} * shape.input_vectors * kVectorFloats, weights, shape.inputs,
+            strides, {next_weights + panel * ahead_floats, lines},
+            out + int64_t{panel} * kPanelTiles * strides.tile);
+  }
+}
+
+void Multiply(const WinogradShape& shape, const float* weights, const WinogradBatch& batch) {
   for (int frequency = 0; frequency < kFrequencies; ++frequency) {
-    for (int group = 0; group < shape.groups; ++group) {
-      for (int vector = 0; vector < shape.output_vectors; vector += kBlockVectors) {
-        const int vectors = HWY_MIN(kBlockVectors, shape.output_vectors - vector);
-        const float* tiles = batch.transformed + frequency * kFrequencyFloats +
-                             int64_t{group} * shape.input_vectors * kVectorFloats;
-        float* out =
-            batch.products +
-            (int64_t{group * shape.output_vectors + vector} * kFrequencies + frequency) * kLanes;
-        for (int tile = 0; tile < batch.tiles; tile += kPanelTiles) {
-          const ProductKernel product =
-              ProductFor(HWY_MIN(kPanelTiles, batch.tiles - tile), vectors);
-          product(tiles, weights, shape.inputs, strides, out);
-          tiles += int64_t{shape.input_vectors_of_all()} * kVectorFloats;
-          out += kPanelTiles * strides.tile;
-        }
-        weights += int64_t{vectors} * kLanes * shape.inputs;
-      }
+    for (int vector = 0; vector < shape.output_vectors; vector += kBlockVectors) {
+      const int vectors = HWY_MIN(kBlockVectors, shape.output_vectors - vector);
+      const bool is_last =
+          frequency == kFrequencies - 1 && vector + vectors == shape.output_vectors;
+      const float* const next = weights + int64_t{vectors} * kLanes * shape.inputs;
+      MultiplyBlock(shape, weights, is_last ? weights : next, vectors, batch,
+                    batch.transformed + frequency * kFrequencyFloats,
+                    batch.products + (int64_t{vector} * kFrequencies + frequency) * kLanes);
+      weights = next;
     }
   }
 }
@@ -270,8 +288,8 @@ HWY_INLINE void Finish(const FinishArgs& args, Floats (&sums)[kTilePixels]) {
 void TransformOutput(const WinogradShape& shape, const WinogradBatch& batch, int tile,
                      const WinogradEpilogue& epilogue, const WinogradOutput& output) {
   const float* products =
-      batch.products + int64_t{tile} * shape.output_vectors_of_all() * kFrequencies * kLanes;
-  for (int vector = 0; vector < shape.output_vectors_of_all(); ++vector) {
+      batch.products + int64_t{tile} * shape.output_vectors * kFrequencies * kLanes;
+  for (int vector = 0; vector < shape.output_vectors; ++vector) {
     Floats rows[kTileSize][kPatchSize];
     for (int x = 0; x < kPatchSize; ++x) {
       Floats column[kPatchSize];
@@ -288,11 +306,10 @@ void TransformOutput(const WinogradShape& shape, const WinogradBatch& batch, int
       TransformBack(rows[y], transformed);
       CACHEINF_UNROLL for (int x = 0; x < kTileSize; ++x) sums[y * kTileSize + x] = transformed[x];
     }
-    const int first_of_group = vector % shape.output_vectors * kLanes;
-    Finish({epilogue.bias == nullptr ? nullptr : epilogue.bias + vector * kLanes,
-            epilogue.slopes == nullptr ? nullptr : epilogue.slopes + vector * kLanes,
-            &epilogue.rest, &output, vector / shape.output_vectors * shape.outputs + first_of_group,
-            HWY_MIN(kLanes, shape.outputs - first_of_group)},
+    const int channel = vector * kLanes;
+    Finish({epilogue.bias == nullptr ? nullptr : epilogue.bias + channel,
+            epilogue.slopes == nullptr ? nullptr : epilogue.slopes + channel, &epilogue.rest,
+            &output, channel, HWY_MIN(kLanes, shape.outputs - channel)},
            sums);
     products += kFrequencies * kLanes;
   }

@@ -23,15 +23,12 @@ inline constexpr int kFrequencies = 36;  // a patch transformed
 // inputs and outputs are exact.
 inline constexpr double kWinogradPoints[2] = {11.0 / 16, 23.0 / 16};
 
+// Of one group.
 struct WinogradShape {
-  int groups = 1;
-  int inputs = 0;          // channels of one group
+  int inputs = 0;          // channels
   int input_vectors = 0;   // that hold them
-  int outputs = 0;         // channels of one group
+  int outputs = 0;         // channels
   int output_vectors = 0;  // that hold them
-
-  int input_vectors_of_all() const { return groups * input_vectors; }
-  int output_vectors_of_all() const { return groups * output_vectors; }
 };
 
 // Some tiles on their way from input to output. Tiles lie in panels of
@@ -62,7 +59,7 @@ struct WinogradEpilogue {
 struct WinogradKernels {
   int lanes = 0;
   int panel_tiles = 0;
-  int block_vectors = 0;  // weights are [frequency][group][block of so many or fewer vectors of
+  int block_vectors = 0;  // weights are [frequency][block of so many or fewer vectors of
                           // outputs][input][vector of block][lane]
 
   // `patch` has kPatchPixels readable pixels.
