@@ -65,6 +65,70 @@ struct VectorOps {
   }
 };
 
+// Numbers of function_core.inc: several vectors, which go through a function side by side. One
+// alone would wait for each of its steps.
+template <int kCount>
+struct VectorGroupOps {
+  struct F {
+    VectorOps::F v[kCount];
+  };
+  struct I {
+    VectorOps::I v[kCount];
+  };
+  struct M {
+    VectorOps::M v[kCount];
+  };
+
+  // fn(i) for every vector.
+  template <typename Result, typename Fn>
+  HWY_INLINE static Result Each(const Fn& fn) {
+    Result result;
+    _Pragma("GCC unroll 8") for (int i = 0; i < kCount; ++i) result.v[i] = fn(i);
+    return result;
+  }
+
+#define CACHEINF_EACH(Result, ...) \
+  return Each<Result>([&]([[maybe_unused]] int i) { return kOne.__VA_ARGS__; })
+  HWY_INLINE F Set(float x) const { CACHEINF_EACH(F, Set(x)); }
+  HWY_INLINE F Add(F a, F b) const { CACHEINF_EACH(F, Add(a.v[i], b.v[i])); }
+  HWY_INLINE F Sub(F a, F b) const { CACHEINF_EACH(F, Sub(a.v[i], b.v[i])); }
+  HWY_INLINE F Mul(F a, F b) const { CACHEINF_EACH(F, Mul(a.v[i], b.v[i])); }
+  HWY_INLINE F Div(F a, F b) const { CACHEINF_EACH(F, Div(a.v[i], b.v[i])); }
+  HWY_INLINE F Sqrt(F a) const { CACHEINF_EACH(F, Sqrt(a.v[i])); }
+  HWY_INLINE F MulAdd(F x, F y, F z) const { CACHEINF_EACH(F, MulAdd(x.v[i], y.v[i], z.v[i])); }
+  HWY_INLINE F Abs(F a) const { CACHEINF_EACH(F, Abs(a.v[i])); }
+  HWY_INLINE F Neg(F a) const { CACHEINF_EACH(F, Neg(a.v[i])); }
+  HWY_INLINE F Floor(F a) const { CACHEINF_EACH(F, Floor(a.v[i])); }
+  HWY_INLINE F Ceil(F a) const { CACHEINF_EACH(F, Ceil(a.v[i])); }
+  HWY_INLINE F Round(F a) const { CACHEINF_EACH(F, Round(a.v[i])); }
+  HWY_INLINE M Lt(F a, F b) const { CACHEINF_EACH(M, Lt(a.v[i], b.v[i])); }
+  HWY_INLINE M Eq(F a, F b) const { CACHEINF_EACH(M, Eq(a.v[i], b.v[i])); }
+  HWY_INLINE M IsNaN(F a) const { CACHEINF_EACH(M, IsNaN(a.v[i])); }
+  HWY_INLINE F Select(M m, F yes, F no) const {
+    CACHEINF_EACH(F, Select(m.v[i], yes.v[i], no.v[i]));
+  }
+  HWY_INLINE I Bits(F a) const { CACHEINF_EACH(I, Bits(a.v[i])); }
+  HWY_INLINE F FromBits(I bits) const { CACHEINF_EACH(F, FromBits(bits.v[i])); }
+  HWY_INLINE I SetInt(int32_t a) const { CACHEINF_EACH(I, SetInt(a)); }
+  HWY_INLINE F ToFloat(I a) const { CACHEINF_EACH(F, ToFloat(a.v[i])); }
+  HWY_INLINE I AddInt(I a, I b) const { CACHEINF_EACH(I, AddInt(a.v[i], b.v[i])); }
+  HWY_INLINE I SubInt(I a, I b) const { CACHEINF_EACH(I, SubInt(a.v[i], b.v[i])); }
+  HWY_INLINE I AndInt(I a, I b) const { CACHEINF_EACH(I, AndInt(a.v[i], b.v[i])); }
+  HWY_INLINE I XorInt(I a, I b) const { CACHEINF_EACH(I, XorInt(a.v[i], b.v[i])); }
+  template <int n>
+  HWY_INLINE I ShiftLeft(I a) const {
+    CACHEINF_EACH(I, template ShiftLeft<n>(a.v[i]));
+  }
+  template <int n>
+  HWY_INLINE I ShiftRight(I a) const {
+    CACHEINF_EACH(I, template ShiftRight<n>(a.v[i]));
+  }
+#undef CACHEINF_EACH
+
+ private:
+  static constexpr VectorOps kOne{};
+};
+
 #include "sparse_ops/function_core.inc"
 
 }  // namespace HWY_NAMESPACE
