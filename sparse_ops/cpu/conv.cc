@@ -22,6 +22,10 @@ constexpr int kPixelsOfLargeWeights = 10 * kListPixels;
 constexpr int64_t kParallelWork = 100'000;
 constexpr int kItemsPerThread = 4;
 
+// Pixels of a convolution with at most so many multiply-adds for each are not put on lists where as
+// many as on a list lie side by side.
+constexpr size_t kLittleWork = 8192;
+
 // For so few input channels, the taps of a row are taken together where their pixels lie end to
 // end.
 constexpr int kFewChannels = 8;
@@ -108,6 +112,19 @@ struct Conv::Span {
   int64_t output_step;  // from one of the output's columns to the next
 };
 
+// Weights of the block that comes next, fetched in as many equal parts as there are lists.
+struct Conv::NextWeights {
+  const float* next = nullptr;
+  const float* end = nullptr;
+  int64_t floats_of_list = 0;
+
+  FetchAhead Next() {
+    const FetchAhead part = {next, next + std::min<int64_t>(floats_of_list, end - next)};
+    next = part.end;
+    return part;
+  }
+};
+
 // Output pixels on their way to the kernels.
 struct Conv::List {
   const float** inputs;  // [tap][kListPixels]
@@ -119,6 +136,7 @@ struct Conv::List {
   const float* residuals[kListPixels];
   int border_count = 0;
   BorderPixel border[kListPixels];
+  NextWeights ahead;
 };
 
 Conv::Conv(const ConvArgs& args)
@@ -126,7 +144,6 @@ Conv::Conv(const ConvArgs& args)
       in_channels_(args.input.channels),
       out_channels_(args.output.channels),
       is_depthwise_(args.spec.groups == in_channels_ && args.spec.groups == out_channels_),
-      is_transposed_(args.spec.transposed),
       row_dilation_(args.spec.rows.dilation),
       column_dilation_(args.spec.columns.dilation),
       zeros_(static_cast<size_t>(in_channels_)),
@@ -171,6 +188,11 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
   } else {
     PackBlocks(args, kernel_taps, phase);
   }
+  phase.takes_rows =
+      !spec.transposed &&
+      (is_depthwise_ || phase.taps.size() * static_cast<size_t>(in_channels_ / spec.groups) *
+                                static_cast<size_t>(out_channels_) <=
+                            kLittleWork);
   if (CanTakeRowsOfTaps(spec)) {
     // The taps of a row, one after the other, are one tap of more channels.
     phase.row_blocks = phase.blocks;
@@ -409,6 +431,13 @@ int Conv::PixelsAtOnce(const WorkItem& item) const {
   return input_anew < weights_anew ? item.pixels.size() : pixels;
 }
 
+Conv::NextWeights Conv::WeightsOf(const Phase& phase, int block, int pixels) const {
+  const ConvBlock& next = phase.blocks[static_cast<size_t>(block)];
+  const int64_t floats =
+      static_cast<int64_t>(phase.taps.size()) * next.inputs * next.vectors * kernels_.lanes;
+  return {next.weights, next.weights + floats, floats / DivideUp(pixels, kListPixels) + 1};
+}
+
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                    const float** taps) const {
   List list;
@@ -419,6 +448,10 @@ void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
   for (int first = item.pixels.begin; first < item.pixels.end; first += pixels_at_once) {
     const Range pixels = {first, std::min(item.pixels.end, first + pixels_at_once)};
     for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
+      if (!item.phase->weights_stay_cached) {
+        const bool is_last = block + 1 == item.blocks.end;
+        list.ahead = WeightsOf(*item.phase, is_last ? item.blocks.begin : block + 1, pixels.size());
+      }
       const WorkItem part = {item.phase, pixels, {block, block + blocks_at_once}};
       frame.runs.ForEachIn(pixels, [&](int image, const PixelRun& run, int number) {
         AddRun(frame, part, place, image, run, number, list);
@@ -446,18 +479,24 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
       PrefetchPixel(frame.output.Pixel(image, run.row, x), out_channels_);
     }
   }
-  if (!is_depthwise_ || is_transposed_) return AddSpan(frame, item, span, list);
   const Range whole = span.columns;
-  const Range inside = InsideColumns(frame.input, phase);
-  const Range middle = {std::clamp(inside.begin, whole.begin, whole.end),
-                        std::clamp(inside.end, whole.begin, whole.end)};
+  const Range middle = ColumnsOfRow(frame.input, phase, whole);
   if (middle.empty()) return AddSpan(frame, item, span, list);
   span.columns = {whole.begin, middle.begin};
   AddSpan(frame, item, span, list);
   span.columns = middle;
-  RunDepthwiseRow(frame, phase, span);
+  RunRow(frame, item, span);
   span.columns = {middle.end, whole.end};
   AddSpan(frame, item, span, list);
+}
+
+Range Conv::ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range columns) const {
+  if (!phase.takes_rows) return {columns.begin, columns.begin};
+  const Range inside = InsideColumns(input, phase);
+  const int begin = std::clamp(inside.begin, columns.begin, columns.end);
+  int count = std::max(std::min(inside.end, columns.end) - begin, 0);
+  if (!is_depthwise_) count -= count % kListPixels;
+  return {begin, begin + count};
 }
 
 Range Conv::InsideColumns(const ConstImageView& input, const Phase& phase) const {
@@ -494,23 +533,24 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
   }
 }
 
-void Conv::RunDepthwiseRow(const Frame& frame, const Phase& phase, const Span& span) const {
+void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) const {
+  const Phase& phase = *item.phase;
   const ConstImageView& input = frame.input;
+  const bool by_rows = TakesRowsOfTaps(input, phase);
   const int tap_rows = static_cast<int>(phase.taps.size()) / phase.tap_columns;
-  const int anchor_row = span.row * in_step_rows_;
+  const auto row_of_tap = [&](int y) {
+    return span.row * in_step_rows_ + phase.taps[static_cast<size_t>(y * phase.tap_columns)].row;
+  };
+  Range inside = {0, tap_rows};
+  while (!inside.empty() && row_of_tap(inside.begin) < 0) ++inside.begin;
+  while (!inside.empty() && row_of_tap(inside.end - 1) >= input.height) --inside.end;
   PixelRow row;
   row.count = span.columns.size();
   row.tap_rows = tap_rows;
-  row.tap_columns = phase.tap_columns;
-  const auto tap_row = [&](int y) {
-    return anchor_row + phase.taps[static_cast<size_t>(y * phase.tap_columns)].row;
-  };
-  row.rows_inside = {0, tap_rows};
-  while (!row.rows_inside.empty() && tap_row(row.rows_inside.begin) < 0) ++row.rows_inside.begin;
-  while (!row.rows_inside.empty() && tap_row(row.rows_inside.end - 1) >= input.height)
-    --row.rows_inside.end;
-  if (!row.rows_inside.empty()) {
-    row.first = input.Pixel(span.image, tap_row(row.rows_inside.begin),
+  row.tap_columns = by_rows ? 1 : phase.tap_columns;
+  row.rows_inside = inside;
+  if (!inside.empty()) {
+    row.first = input.Pixel(span.image, row_of_tap(inside.begin),
                             span.columns.begin * in_step_columns_ + phase.taps[0].column);
   }
   row.row_step = row_dilation_ * input.row_stride;
@@ -523,22 +563,33 @@ void Conv::RunDepthwiseRow(const Frame& frame, const Phase& phase, const Span& s
     row.residual = frame.residual.Pixel(span.image, span.row, span.columns.begin);
     row.residual_step = frame.residual.pixel_stride;
   }
-  kernels_.depthwise_row(phase.depthwise, row);
+  if (is_depthwise_) return kernels_.depthwise_row(phase.depthwise, row);
+  const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
+  for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
+    kernels_.conv_row(blocks[static_cast<size_t>(b)], row);
+  }
+}
+
+bool Conv::TakesRowsOfTaps(const ConstImageView& input, const Phase& phase) const {
+  return !phase.row_blocks.empty() && input.pixel_stride == in_channels_;
 }
 
 void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   if (list.count == 0) return;
   const Phase& phase = *item.phase;
-  const bool by_rows = !phase.row_blocks.empty() && frame.input.pixel_stride == in_channels_;
+  const bool by_rows = TakesRowsOfTaps(frame.input, phase);
   if (by_rows) {
     FillRowsOfTaps(frame.input, phase, list);
   } else {
     FillTaps(frame.input, phase, list);
   }
   const int taps = static_cast<int>(phase.taps.size());
-  const PixelList pixels = {list.count, by_rows ? taps / phase.tap_columns : taps, list.inputs,
+  const PixelList pixels = {list.count,
+                            by_rows ? taps / phase.tap_columns : taps,
+                            list.inputs,
                             list.outputs,
-                            frame.residual.data == nullptr ? nullptr : list.residuals};
+                            frame.residual.data == nullptr ? nullptr : list.residuals,
+                            list.ahead.Next()};
   list.count = 0;
   list.border_count = 0;
   if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);

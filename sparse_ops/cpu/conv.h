@@ -51,6 +51,7 @@ class Conv {
     Tap largest = {0, 0};
     AlignedFloats weights;
     bool weights_stay_cached = true;
+    bool takes_rows = false;  // not lists, where pixels lie side by side
     std::vector<ConvBlock> blocks;
     std::vector<ConvBlock> row_blocks;  // for whole rows of taps; empty if they cannot be taken
     DepthwiseBlock depthwise;
@@ -65,6 +66,7 @@ class Conv {
   struct Place;     // where new values are written
   struct WorkItem;  // some pixels of a phase by some of its blocks
   struct Span;
+  struct NextWeights;
   struct List;
   struct Shares {
     int pixels;
@@ -92,6 +94,8 @@ class Conv {
                     const Place& place) const;
   // How many of the item's pixels to take through its blocks before the next.
   int PixelsAtOnce(const WorkItem& item) const;
+  // For a list's `ahead`, while so many pixels are computed.
+  NextWeights WeightsOf(const Phase& phase, int block, int pixels) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                const float** taps) const;
   // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
@@ -99,9 +103,12 @@ class Conv {
               const PixelRun& run, int number, List& list) const;
   // The columns of a phase's grid all of whose taps lie within the input's columns.
   Range InsideColumns(const ConstImageView& input, const Phase& phase) const;
+  // Those of these columns that RunRow takes.
+  Range ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range columns) const;
   void AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const;
-  // REQUIRES: columns within InsideColumns
-  void RunDepthwiseRow(const Frame& frame, const Phase& phase, const Span& span) const;
+  void RunRow(const Frame& frame, const WorkItem& item, const Span& span) const;
+  // Whether row_blocks can be used.
+  bool TakesRowsOfTaps(const ConstImageView& input, const Phase& phase) const;
   // Hands what the list holds to the kernels, and empties it.
   void RunList(const Frame& frame, const WorkItem& item, List& list) const;
   // The input pixel under one tap of each pixel, as if none lay outside the picture.
@@ -114,7 +121,6 @@ class Conv {
   int in_channels_;
   int out_channels_;
   bool is_depthwise_;
-  bool is_transposed_;
   int row_dilation_;
   int column_dilation_;
   int in_step_rows_ = 1;

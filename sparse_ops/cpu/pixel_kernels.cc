@@ -6,7 +6,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "sparse_ops/cpu/simd-inl.h"
+#include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
@@ -19,19 +19,21 @@ namespace {
 #define CACHEINF_UNROLL _Pragma("GCC unroll 32")
 
 // Tiles: this many pixels by so many vectors of output channels are summed in registers. Those of
-// rows need a register for a pointer to each pixel as well. Constants of all targets stand here and
-// nowhere else.
+// rows need a register for a pointer to each pixel as well; those that slide, for each weight of a
+// row of taps. Constants of all targets stand here and nowhere else.
 #if HWY_TARGET == HWY_AVX2
 // 16 registers.
 constexpr int kMaxVectors = 2;
 constexpr int TilePixels(int vectors) { return vectors == 1 ? 8 : 6; }
 constexpr int kRowPixels = 6;
 constexpr int kRowVectors = 2;
+constexpr int kSlidingPixels = 8;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kMaxVectors = 4;
 constexpr int TilePixels(int) { return 2; }
 constexpr int kRowPixels = 2;
 constexpr int kRowVectors = 2;
+constexpr int kSlidingPixels = 2;
 #else
 // AVX-512 and NEON: 32 registers.
 constexpr int kMaxVectors = 4;
@@ -40,8 +42,13 @@ constexpr int TilePixels(int vectors) {
 }
 constexpr int kRowPixels = 8;
 constexpr int kRowVectors = 3;
+constexpr int kSlidingPixels = 12;
 #endif
 constexpr int kDepthwisePixels = 6;
+
+// Input channels from one look ahead to the next, and the size of a cache line.
+constexpr int kStepChannels = 16;
+constexpr int kLineFloats = 16;
 
 // bias + activation + residual on sums that lie in memory, [pixels][width], and on to the outputs.
 // `width` is a multiple of lanes, `channels` <= width of them exist.
@@ -68,23 +75,55 @@ void AddResidual(const FinishArgs& args, float* sums) {
   }
 }
 
-void Activate(const FinishArgs& args, float* sums) {
+// All of it in one pass, for functions that cost little.
+template <Function::Kind kind>
+__attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums) {
+  constexpr VectorOps ops;
   const PixelEpilogue& epilogue = *args.epilogue;
-  if (epilogue.prelu == nullptr) {
-    const int64_t count = static_cast<int64_t>(args.pixels) * args.width;
-    epilogue.apply(epilogue.activation, sums, sums, count);
-    return;
-  }
+  const bool has_residual = args.list->residuals != nullptr;
+  const Floats beta = ops.Set(epilogue.activation.beta);
   for (int p = 0; p < args.pixels; ++p) {
-    float* sum = sums + p * args.width;
-    epilogue.prelu(args.slopes, sum, sum, args.width);
+    float* output = args.list->outputs[args.first_pixel + p] + args.first_channel;
+    const float* residual =
+        has_residual ? args.list->residuals[args.first_pixel + p] + args.first_channel : nullptr;
+    for (int c = 0; c < args.channels; c += kLanes) {
+      const int count = args.channels - c;
+      const Floats alpha = kind == Function::Kind::kPRelu ? hn::LoadU(FloatTag(), args.slopes + c)
+                                                          : ops.Set(epilogue.activation.alpha);
+      Floats x = hn::LoadU(FloatTag(), sums + p * args.width + c);
+      if (has_residual && !epilogue.activation_before_residual) {
+        x = hn::Add(x, LoadFirst(residual + c, count));
+      }
+      x = Evaluate<kind>(ops, x, alpha, beta);
+      if (has_residual && epilogue.activation_before_residual) {
+        x = hn::Add(x, LoadFirst(residual + c, count));
+      }
+      StoreFirst(x, output + c, count);
+    }
   }
 }
 
 HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
+  switch (args.epilogue->activation.kind) {
+    case Function::Kind::kIdentity:
+      return FinishAs<Function::Kind::kIdentity>(args, sums);
+    case Function::Kind::kRelu:
+      return FinishAs<Function::Kind::kRelu>(args, sums);
+    case Function::Kind::kLeakyRelu:
+      return FinishAs<Function::Kind::kLeakyRelu>(args, sums);
+    case Function::Kind::kPRelu:
+      return FinishAs<Function::Kind::kPRelu>(args, sums);
+    case Function::Kind::kClip:
+      return FinishAs<Function::Kind::kClip>(args, sums);
+    case Function::Kind::kHardSwish:
+      return FinishAs<Function::Kind::kHardSwish>(args, sums);
+    default:
+      break;
+  }
   const bool has_residual = args.list->residuals != nullptr;
   if (has_residual && !args.epilogue->activation_before_residual) AddResidual(args, sums);
-  Activate(args, sums);
+  args.epilogue->apply(args.epilogue->activation, sums, sums,
+                       static_cast<int64_t>(args.pixels) * args.width);
   if (has_residual && args.epilogue->activation_before_residual) AddResidual(args, sums);
   for (int p = 0; p < args.pixels; ++p) {
     float* output = args.list->outputs[args.first_pixel + p] + args.first_channel;
@@ -169,24 +208,36 @@ struct Tile {
   Floats sums[kPixels][kVectors];
 };
 
-// Pixels [first_pixel, first_pixel + pixels) of the list, pixels <= kPixels.
-template <int kPixels, int kVectors>
-HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int first_pixel,
-                           int pixels) {
-  for (int p = 0; p < pixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) {
-      hwy::Prefetch(list.outputs[first_pixel + p] + block.first_output + v * kLanes);
+// What a tile fetches ahead, a few lines at each step of some channels.
+struct AheadOfTile {
+  const float* next;
+  const float* end;
+  int lines;
+
+  // The share of pixels [first, last) of `count`, in so many steps; in none, nothing.
+  AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
+    const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
+    next = ahead.begin + all * first / count * kLineFloats;
+    end = ahead.begin + all * last / count * kLineFloats;
+    lines = steps == 0 ? 0 : static_cast<int>(((end - next) / kLineFloats + steps - 1) / steps);
+  }
+
+  HWY_INLINE void Fetch() {
+    for (int line = 0; line < lines && next < end; ++line) {
+      __builtin_prefetch(next, 0, 2);  // to the second-level cache
+      next += kLineFloats;
     }
   }
-  Tile<kPixels, kVectors> tile;
-  tile.Clear();
-  const float* HWY_RESTRICT weights = block.weights;
-  const int inputs = block.inputs;
-  for (int t = 0; t < list.taps; ++t) {
-    const float* const* tap = list.inputs + t * kListPixels + first_pixel;
-    const float* input[kPixels];
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) input[p] = tap[p] + block.first_input;
-    for (int c = 0; c < inputs; ++c) {
+};
+
+// Adds one tap of all pixels to their sums; returns the weights of the next.
+template <int kPixels, int kVectors>
+HWY_INLINE const float* AddTap(const float* const (&input)[kPixels], int inputs,
+                               const float* HWY_RESTRICT weights, AheadOfTile& ahead,
+                               Tile<kPixels, kVectors>& tile) {
+  for (int c = 0; c < inputs;) {
+    ahead.Fetch();
+    for (const int end = HWY_MIN(c + kStepChannels, inputs); c < end; ++c) {
       Floats weight[kVectors];
       CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
         weight[v] = hn::Load(FloatTag(), weights + v * kLanes);
@@ -199,6 +250,29 @@ HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int fi
         }
       }
     }
+  }
+  return weights;
+}
+
+// Pixels [first_pixel, first_pixel + pixels) of the list, pixels <= kPixels.
+template <int kPixels, int kVectors>
+HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int first_pixel,
+                           int pixels) {
+  for (int p = 0; p < pixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) {
+      hwy::Prefetch(list.outputs[first_pixel + p] + block.first_output + v * kLanes);
+    }
+  }
+  Tile<kPixels, kVectors> tile;
+  tile.Clear();
+  const int steps = list.taps * ((block.inputs + kStepChannels - 1) / kStepChannels);
+  AheadOfTile ahead(list.ahead, first_pixel, first_pixel + pixels, list.count, steps);
+  const float* weights = block.weights;
+  for (int t = 0; t < list.taps; ++t) {
+    const float* const* tap = list.inputs + t * kListPixels + first_pixel;
+    const float* input[kPixels];
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) input[p] = tap[p] + block.first_input;
+    weights = AddTap(input, block.inputs, weights, ahead, tile);
   }
   tile.Finish({block.bias, block.slopes, &block.epilogue, &list, first_pixel, pixels,
                block.first_output, block.outputs, kVectors * kLanes});
@@ -258,7 +332,88 @@ HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& li
                &list, first_pixel, pixels, first_channel, channels, kVectors * kLanes});
 }
 
-// Some pixels of a row by kVectors vectors of channels, of which `channels` exist: all of them, or
+// Where the taps of some pixels of a row lie, in one row of taps.
+struct TapRow {
+  const float* first;  // under the first tap of the first pixel
+  int64_t pixel_step;
+  int64_t column_step;
+
+  TapRow(const PixelRow& row, int y, int first_pixel, int first_channel) {
+    const bool is_inside = y >= row.rows_inside.begin && y < row.rows_inside.end;
+    pixel_step = is_inside ? row.pixel_step : 0;
+    column_step = is_inside ? row.column_step : 0;
+    first = is_inside ? row.first + (y - row.rows_inside.begin) * row.row_step : row.zeros;
+    first += first_pixel * pixel_step + first_channel;
+  }
+};
+
+// Some pixels of a row as a list without taps.
+template <int kPixels>
+struct RowOutputs {
+  float* outputs[kPixels];
+  const float* residuals[kPixels];
+  PixelList list;
+
+  HWY_INLINE RowOutputs(const PixelRow& row, int first_pixel, int pixels) {
+    for (int p = 0; p < pixels; ++p) {
+      outputs[p] = row.output + (first_pixel + p) * row.output_step;
+      if (row.residual == nullptr) continue;
+      residuals[p] = row.residual + (first_pixel + p) * row.residual_step;
+    }
+    list = {pixels,      0, nullptr, outputs, row.residual == nullptr ? nullptr : residuals,
+            FetchAhead()};
+  }
+};
+
+template <int kPixels, int kVectors>
+HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int first_pixel) {
+  const RowOutputs<kPixels> to(row, first_pixel, kPixels);
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) {
+      hwy::Prefetch(to.outputs[p] + block.first_output + v * kLanes);
+    }
+  }
+  Tile<kPixels, kVectors> tile;
+  tile.Clear();
+  AheadOfTile nothing(FetchAhead(), 0, 1, 1, 1);
+  const float* weights = block.weights;
+  for (int y = 0; y < row.tap_rows; ++y) {
+    const TapRow taps(row, y, first_pixel, block.first_input);
+    for (int x = 0; x < row.tap_columns; ++x) {
+      const float* input[kPixels];
+      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+        input[p] = taps.first + p * taps.pixel_step + x * taps.column_step;
+      }
+      weights = AddTap(input, block.inputs, weights, nothing, tile);
+    }
+  }
+  tile.Finish({block.bias, block.slopes, &block.epilogue, &to.list, 0, kPixels, block.first_output,
+               block.outputs, kVectors * kLanes});
+}
+
+template <int kVectors>
+void ConvRowTiles(const ConvBlock& block, const PixelRow& row) {
+  constexpr int kPixels = TilePixels(kVectors);
+  static_assert(kListPixels % kPixels == 0, "the rows that are given are whole lists");
+  for (int pixel = 0; pixel < row.count; pixel += kPixels) {
+    ConvRowTile<kPixels, kVectors>(block, row, pixel);
+  }
+}
+
+void ConvRow(const ConvBlock& block, const PixelRow& row) {
+  switch (block.vectors) {
+    case 1:
+      return ConvRowTiles<1>(block, row);
+    case 2:
+      return ConvRowTiles<2>(block, row);
+    case 3:
+      return ConvRowTiles<HWY_MIN(3, kMaxVectors)>(block, row);
+    default:
+      return ConvRowTiles<kMaxVectors>(block, row);
+  }
+}
+
+// Some pixels of a row by some vectors of channels, of which `channels` exist: all of them, or
 // those of the last vector in part.
 struct RowTile {
   const PixelRow* row;
@@ -268,6 +423,16 @@ struct RowTile {
   int channels;
 };
 
+template <int kPixels, int kVectors>
+HWY_INLINE void FinishRowTile(const DepthwiseBlock& block, const RowTile& at,
+                              Tile<kPixels, kVectors>& tile) {
+  const RowOutputs<kPixels> to(*at.row, at.first_pixel, at.pixels);
+  tile.Finish({block.bias == nullptr ? nullptr : block.bias + at.first_channel,
+               block.slopes == nullptr ? nullptr : block.slopes + at.first_channel, &block.epilogue,
+               &to.list, 0, at.pixels, at.first_channel, at.channels, kVectors * kLanes});
+}
+
+// Any kernel.
 template <int kPixels, int kVectors, bool kWhole>
 HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
   const PixelRow& row = *at.row;
@@ -276,21 +441,16 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
   tile.Clear();
   const float* HWY_RESTRICT weights = block.weights + at.first_channel;
   for (int y = 0; y < row.tap_rows; ++y) {
-    const bool is_inside = y >= row.rows_inside.begin && y < row.rows_inside.end;
-    const float* const first =
-        is_inside ? row.first + (y - row.rows_inside.begin) * row.row_step : row.zeros;
-    const int64_t pixel_step = is_inside ? row.pixel_step : 0;
-    const int64_t column_step = is_inside ? row.column_step : 0;
+    const TapRow taps(row, y, at.first_pixel, at.first_channel);
     const float* input[kPixels];
     CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      const int pixel = at.first_pixel + HWY_MIN(p, at.pixels - 1);
-      input[p] = first + pixel * pixel_step + at.first_channel;
+      input[p] = taps.first + HWY_MIN(p, at.pixels - 1) * taps.pixel_step;
     }
     for (int x = 0; x < row.tap_columns; ++x) {
       CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
         const Floats weight = hn::Load(FloatTag(), weights + v * kLanes);
         CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-          const float* const from = input[p] + x * column_step + v * kLanes;
+          const float* const from = input[p] + x * taps.column_step + v * kLanes;
           const Floats number = kWhole || v < kVectors - 1 ? hn::LoadU(FloatTag(), from)
                                                            : hn::MaskedLoad(last, FloatTag(), from);
           tile.sums[p][v] = Fma(number, weight, tile.sums[p][v]);
@@ -299,18 +459,7 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
       weights += block.padded_channels;
     }
   }
-  float* outputs[kPixels];
-  const float* residuals[kPixels];
-  for (int p = 0; p < at.pixels; ++p) {
-    outputs[p] = row.output + (at.first_pixel + p) * row.output_step;
-    if (row.residual == nullptr) continue;
-    residuals[p] = row.residual + (at.first_pixel + p) * row.residual_step;
-  }
-  const PixelList list = {at.pixels, 0, nullptr, outputs,
-                          row.residual == nullptr ? nullptr : residuals};
-  tile.Finish({block.bias == nullptr ? nullptr : block.bias + at.first_channel,
-               block.slopes == nullptr ? nullptr : block.slopes + at.first_channel, &block.epilogue,
-               &list, 0, at.pixels, at.first_channel, at.channels, kVectors * kLanes});
+  FinishRowTile(block, at, tile);
 }
 
 template <int kVectors>
@@ -326,7 +475,7 @@ void DepthwiseRowTiles(const DepthwiseBlock& block, const RowTile& at) {
   }
 }
 
-void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
+void DepthwiseRowOfAnyKernel(const DepthwiseBlock& block, const PixelRow& row) {
   const int vectors = block.padded_channels / kLanes;
   const int parts = (vectors + kRowVectors - 1) / kRowVectors;
   for (int part = 0; part < parts; ++part) {
@@ -350,6 +499,92 @@ void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
   }
 }
 
+// One vector of channels, every input number being read once for all pixels that it belongs to.
+template <int kPixels, int kKernel, int kStride, bool kWhole>
+HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
+  constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
+  const PixelRow& row = *at.row;
+  const FloatMask existing = FirstLanes(at.channels);
+  const int last_column = (at.pixels - 1) * kStride + kKernel - 1;
+  for (int p = 0; p < at.pixels; ++p) {
+    hwy::Prefetch(row.output + (at.first_pixel + p) * row.output_step + at.first_channel);
+  }
+  Tile<kPixels, 1> tile;
+  tile.Clear();
+  const float* HWY_RESTRICT weights = block.weights + at.first_channel;
+  for (int y = 0; y < row.tap_rows; ++y) {
+    const TapRow taps(row, y, at.first_pixel, at.first_channel);
+    Floats weight[kKernel];
+    CACHEINF_UNROLL for (int x = 0; x < kKernel; ++x) {
+      weight[x] = hn::Load(FloatTag(), weights);
+      weights += block.padded_channels;
+    }
+    CACHEINF_UNROLL for (int column = 0; column < kColumns; ++column) {
+      const float* const from = taps.first + HWY_MIN(column, last_column) * taps.column_step;
+      const Floats number =
+          kWhole ? hn::LoadU(FloatTag(), from) : hn::MaskedLoad(existing, FloatTag(), from);
+      CACHEINF_UNROLL for (int x = 0; x < kKernel; ++x) {
+        if (column < x || (column - x) % kStride != 0 || (column - x) / kStride >= kPixels)
+          continue;
+        Floats& sum = tile.sums[(column - x) / kStride][0];
+        sum = Fma(number, weight[x], sum);
+      }
+    }
+  }
+  FinishRowTile(block, at, tile);
+}
+
+template <int kKernel, int kStride>
+void SlidingRow(const DepthwiseBlock& block, const PixelRow& row) {
+  constexpr int kPixels = kStride == 1 ? kSlidingPixels : HWY_MIN(8, kSlidingPixels);
+  constexpr int kHalf = kPixels / 2;
+  constexpr int kTilesTogether = 4;  // that one vector's weights are read for
+  for (int part = 0; part < row.count; part += kTilesTogether * kPixels) {
+    const int end = HWY_MIN(row.count, part + kTilesTogether * kPixels);
+    for (int channel = 0; channel < block.channels; channel += kLanes) {
+      const int channels = HWY_MIN(kLanes, block.channels - channel);
+      for (int pixel = part; pixel < end; pixel += kPixels) {
+        const RowTile at = {&row, pixel, HWY_MIN(kPixels, end - pixel), channel, channels};
+        if (channels < kLanes) {
+          SlidingTile<kPixels, kKernel, kStride, false>(block, at);
+        } else if (at.pixels > kHalf) {
+          SlidingTile<kPixels, kKernel, kStride, true>(block, at);
+        } else {
+          SlidingTile<kHalf, kKernel, kStride, true>(block, at);
+        }
+      }
+    }
+  }
+}
+
+template <int kKernel>
+void SlidingRow(const DepthwiseBlock& block, const PixelRow& row, int stride) {
+  return stride == 1 ? SlidingRow<kKernel, 1>(block, row) : SlidingRow<kKernel, 2>(block, row);
+}
+
+// Sliding pays where it saves most loads, or where no wide tile could be filled.
+bool Slides(const DepthwiseBlock& block, const PixelRow& row, int stride) {
+  return row.pixel_step == stride * row.column_step &&
+         (row.tap_columns == 7 || block.padded_channels == kLanes);
+}
+
+void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
+  for (const int stride : {1, 2}) {
+    if (!Slides(block, row, stride)) continue;
+    switch (row.tap_columns) {
+      case 3:
+        return SlidingRow<3>(block, row, stride);
+      case 5:
+        return SlidingRow<5>(block, row, stride);
+      case 7:
+        return SlidingRow<7>(block, row, stride);
+      default:
+        break;
+    }
+  }
+  DepthwiseRowOfAnyKernel(block, row);
+}
+
 void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
   constexpr int kWide = HWY_MIN(4, kMaxVectors);
   for (int pixel = 0; pixel < list.count; pixel += kDepthwisePixels) {
@@ -368,8 +603,8 @@ void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes, kMaxVectors, ConvPixels, DepthwisePixels,
-                                            DepthwiseRow};
+  static constexpr PixelKernels kKernels = {kLanes,  kMaxVectors,     ConvPixels,
+                                            ConvRow, DepthwisePixels, DepthwiseRow};
   return kKernels;
 }
 

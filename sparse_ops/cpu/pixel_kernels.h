@@ -16,6 +16,12 @@ namespace cpu {
 
 inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
 
+// Numbers that the second-level cache is to fetch meanwhile.
+struct FetchAhead {
+  const float* begin = nullptr;
+  const float* end = nullptr;
+};
+
 struct PixelList {
   int count = 0;  // at most kListPixels
   int taps = 0;
@@ -23,6 +29,7 @@ struct PixelList {
   const float* const* inputs = nullptr;
   float* const* outputs = nullptr;          // [p]
   const float* const* residuals = nullptr;  // [p], or null
+  FetchAhead ahead;
 };
 
 // Output pixels side by side, all of whose taps lie within the input's columns.
@@ -76,6 +83,7 @@ struct PixelKernels {
   int lanes = 0;
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
+  void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // whole lists of pixels
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
   void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
 };
