@@ -324,11 +324,14 @@ size_t Conv::ScratchFloatsWithTest(int threads) const {
 }
 
 Conv::Shares Conv::SharesOf(int pixels, int threads) const {
-  const int pixels_of_phase = DivideUp(pixels, static_cast<int>(phases_.size()));
+  const int phases = static_cast<int>(phases_.size());
+  const int pixels_of_phase = DivideUp(pixels, phases);
   const int blocks = BlockCount();
   const int64_t work = int64_t{pixels_of_phase} * static_cast<int64_t>(phases_[0].taps.size()) *
                        out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
-  const int wanted = threads == 1 || work < kParallelWork ? 1 : threads * kItemsPerThread;
+  // Every phase is cut: fewer parts of each will do.
+  const int parts = std::max(threads, DivideUp(threads * kItemsPerThread, phases));
+  const int wanted = threads == 1 || work < kParallelWork ? 1 : parts;
   const int lists = DivideUp(pixels_of_phase, kListPixels);
   if (!phases_[0].weights_stay_cached) {
     const int block_parts = std::min(blocks, wanted);

@@ -140,13 +140,17 @@ void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool
   const ImageView& output = args.output;
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
   const size_t pixel_bytes = static_cast<size_t>(output.channels) * sizeof(float);
-  const auto resize = [&](Range stretch) {
-    const ActiveRuns runs(pixels, output.batch, stretch.size());
-    runs.ForEachPart(pool, output.channels, [&](Range numbers) {
-      ColumnTaps column_taps(args);
+  const ActiveRuns runs(pixels, output.batch, output.width);
+  runs.ForEachPart(pool, output.channels, [&](Range numbers) {
+    ColumnTaps column_taps(args);
+    // In stretches of columns, whose taps are kept from row to row.
+    for (int first = 0; first < output.width; first += ColumnTaps::kSlots) {
       runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
+        const int begin = std::max(run.begin, first);
+        const int end = std::min(run.end, first + ColumnTaps::kSlots);
+        if (begin >= end) return;
         const ResizeTaps rows = TapsOf(args.spec, true, input.height, output.height, run.row);
-        for (int x = stretch.begin + run.begin; x < stretch.begin + run.end; ++x) {
+        for (int x = begin; x < end; ++x) {
           const ResizeTaps& columns = column_taps.At(x);
           float* pixel = output.Pixel(n, run.row, x);
           if (is_copy) {
@@ -157,13 +161,8 @@ void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool
           }
         }
       });
-    });
-  };
-  if (pixels.is_sparse) return resize({0, output.width});
-  // Whole rows in stretches, whose taps are kept from row to row.
-  for (int begin = 0; begin < output.width; begin += ColumnTaps::kSlots) {
-    resize({begin, std::min(begin + ColumnTaps::kSlots, output.width)});
-  }
+    }
+  });
 }
 
 }  // namespace cpu
