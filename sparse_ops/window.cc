@@ -13,7 +13,8 @@ int64_t PaddedReads(const AxisWindow& axis, int64_t out) {
   return PaddedIndex(mode, out - axis.window.pad_begin, axis.in_size);
 }
 
-// Calls visit(in) for every input index that output `out` reads, in no particular order.
+// Calls visit(in) for every input index that output `out` reads, in no particular order, for some
+// more than once.
 template <typename Visit>
 void ForEachRead(const AxisWindow& axis, int out, const Visit& visit) {
   const WindowAxis& window = axis.window;
@@ -22,8 +23,11 @@ void ForEachRead(const AxisWindow& axis, int out, const Visit& visit) {
   };
   switch (axis.kind) {
     case AxisWindow::Kind::kSliding: {
-      const int64_t first = static_cast<int64_t>(out) * window.stride - window.pad_begin;
-      for (int64_t k = 0; k < window.kernel; ++k) visit_inside(first + k * window.dilation);
+      const int64_t of_tile = out / axis.tile * axis.tile;
+      for (int64_t o = of_tile; o < of_tile + axis.tile; ++o) {
+        const int64_t first = o * window.stride - window.pad_begin;
+        for (int64_t k = 0; k < window.kernel; ++k) visit_inside(first + k * window.dilation);
+      }
       return;
     }
     case AxisWindow::Kind::kTransposed: {
@@ -77,8 +81,13 @@ bool AxisWindow::Reads(int out, int in) const {
   };
   const int64_t stride = window.stride;
   switch (kind) {
-    case Kind::kSliding:
-      return is_tap(in - (out * stride - window.pad_begin));
+    case Kind::kSliding: {
+      const int64_t of_tile = out / tile * tile;
+      for (int64_t o = of_tile; o < of_tile + tile; ++o) {
+        if (is_tap(in - (o * stride - window.pad_begin))) return true;
+      }
+      return false;
+    }
     case Kind::kTransposed:
       return is_tap(out - (in * stride - window.pad_begin));
     case Kind::kResize: {

@@ -24,7 +24,10 @@ struct AxisWindow {
   Kind kind = Kind::kSliding;
   int in_size = 1;
   int out_size = 1;
-  WindowAxis window;    // kSliding, kTransposed; pad_begin also of kReflect and kEdge
+  WindowAxis window;  // kSliding, kTransposed; pad_begin also of kReflect and kEdge
+  // kSliding: outputs come in tiles of so many, from 0 on, and each reads whatever one of its tile
+  // would read, be that one beyond the last output.
+  int tile = 1;
   ResizeSpec resize;    // kResize
   bool is_rows = true;  // kResize: which of the two axes
 

@@ -28,7 +28,7 @@ bool OnlyMoves(const Operator& op) {
 bool IsSamePixel(const AxisWindow& axis) {
   const WindowAxis& window = axis.window;
   return axis.kind == AxisWindow::Kind::kSliding && axis.in_size == axis.out_size &&
-         window.kernel == 1 && window.stride == 1 && window.pad_begin == 0;
+         window.kernel == 1 && window.stride == 1 && window.pad_begin == 0 && axis.tile == 1;
 }
 
 // A map that a local operator reads.

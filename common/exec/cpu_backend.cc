@@ -34,8 +34,13 @@ TensorView ShapeOf(const Value& value) {
 // Called with the operators that pack weights or need scratch memory, on views without memory.
 struct CpuBackend::PreparingKernels {
   void Conv(const ConvArgs& args, const ActivePixels&) {
-    const auto& conv = own.packed.emplace<cpu::Conv>(args);
-    own.scratch_floats = conv.ScratchFloatsWithTest(threads);
+    if (own.call.op->As<op::Conv>()->scheme == Scheme::kWinograd) {
+      const auto& winograd = own.packed.emplace<cpu::Winograd>(args);
+      own.scratch_floats = winograd.ScratchFloats(args.output, threads);
+    } else {
+      const auto& conv = own.packed.emplace<cpu::Conv>(args);
+      own.scratch_floats = conv.ScratchFloatsWithTest(threads);
+    }
   }
   void Linear(const LinearArgs& args) {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
@@ -68,8 +73,12 @@ struct CpuBackend::PreparingKernels {
 
 struct CpuBackend::RunningKernels {
   void Conv(const ConvArgs& args, const ActivePixels& pixels) {
-    const auto& conv = std::get<cpu::Conv>(own.packed);
-    conv.Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
+    if (const auto* winograd = std::get_if<cpu::Winograd>(&own.packed)) {
+      winograd->Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
+    } else {
+      const auto& conv = std::get<cpu::Conv>(own.packed);
+      conv.Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
+    }
   }
   void Linear(const LinearArgs& args) {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
@@ -148,6 +157,11 @@ int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
 
 void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   if (!op.As<op::Conv>() && !op.As<op::Linear>() && !op.As<op::MatMul>()) return;
+  const auto* conv = op.As<op::Conv>();
+  if (conv != nullptr && conv->scheme == Scheme::kWinograd && !cpu::Winograd::CanRun(conv->spec)) {
+    throw InputError("operator '" + op.name + "' (" + KindName(op) +
+                     ") cannot be computed by Winograd");
+  }
   std::vector<ConstTensorView> inputs;
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));

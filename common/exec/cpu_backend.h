@@ -11,6 +11,7 @@
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/products.h"
 #include "sparse_ops/cpu/thread_pool.h"
+#include "sparse_ops/cpu/winograd.h"
 
 namespace cacheinf {
 
@@ -20,8 +21,8 @@ struct CpuBackendOptions {
   bool libtorch_scheme = false;
 };
 
-// Runs operators by our own vector kernels (sparse_ops/cpu), with the bits of the reference, on a
-// pool of threads; foreign operators by LibTorch.
+// Runs operators by our own vector kernels (sparse_ops/cpu), with the bits of the reference unless
+// a convolution's scheme is Winograd, on a pool of threads; foreign operators by LibTorch.
 class CpuBackend : public Backend {
  public:
   // Throws InputError if the number of threads is not in [1, kMaxThreads].
@@ -52,7 +53,7 @@ class CpuBackend : public Backend {
   // One of our own operators, with its weights packed where it has any.
   struct OwnCall {
     OperatorCall call;
-    std::variant<std::monostate, cpu::Conv, cpu::Linear> packed;
+    std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear> packed;
     size_t scratch_floats = 0;
   };
 

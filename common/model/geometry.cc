@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <variant>
 
+#include "sparse_ops/cpu/winograd_kernels.h"
+
 namespace cacheinf {
 namespace {
 
@@ -35,6 +37,9 @@ class WindowFinder {
     if (conv.spec.transposed) {
       window.rows.kind = AxisWindow::Kind::kTransposed;
       window.columns.kind = AxisWindow::Kind::kTransposed;
+    }
+    if (conv.scheme == Scheme::kWinograd) {
+      window.rows.tile = window.columns.tile = cpu::kTileSize;
     }
     return window;
   }

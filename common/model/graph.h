@@ -54,6 +54,14 @@ class Tensor {
   std::shared_ptr<const float> data_;
 };
 
+// How a convolution is computed. Not the model's business: it is set for a run (exec/schemes.h) and
+// stored with no model. It stands here because it decides what a pixel's bits depend on, which
+// geometry.h must know. LibTorch and the reference compute as they do whatever it says.
+enum class Scheme : uint8_t {
+  kDirect,    // as ops.h defines it, to the bit
+  kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
+};
+
 // The operator set. Each struct holds an operator's attributes; the comment lists its inputs.
 // "Constant" inputs are values with a constant tensor.
 namespace op {
@@ -67,6 +75,7 @@ struct Conv {
   Function activation;
   bool activation_before_residual = false;
   bool has_slope = false;  // kPRelu: a last constant input, one slope a channel or one for all
+  Scheme scheme = Scheme::kDirect;
 };
 
 // x, weights: out × in (constant), [bias: out (constant)]. Over the last dimension.

@@ -74,6 +74,7 @@ AxisMap::Stencil AxisMap::StencilOf(const AxisWindow& window, Direction directio
   switch (window.kind) {
     case AxisWindow::Kind::kSliding:
     case AxisWindow::Kind::kTransposed: {
+      if (window.tile > 1) break;  // a few groups, each of a tile's outputs
       // Backward, a sliding window is a transposed one.
       const bool slides = (window.kind == AxisWindow::Kind::kSliding) == is_forward;
       if (slides) return {1, taps.stride, -int64_t{taps.pad_begin}, taps.kernel, taps.dilation};

@@ -18,9 +18,10 @@ std::string Describe(const AxisWindow& axis) {
   std::ostringstream text;
   text << "{kind " << static_cast<int>(axis.kind) << ", " << axis.in_size << " to " << axis.out_size
        << ", kernel " << axis.window.kernel << ", stride " << axis.window.stride << ", dilation "
-       << axis.window.dilation << ", pad " << axis.window.pad_begin << ", resize "
-       << static_cast<int>(axis.resize.kind) << static_cast<int>(axis.resize.coordinates)
-       << static_cast<int>(axis.resize.rounding) << "} ";
+       << axis.window.dilation << ", pad " << axis.window.pad_begin << ", tile " << axis.tile
+       << ", resize " << static_cast<int>(axis.resize.kind)
+       << static_cast<int>(axis.resize.coordinates) << static_cast<int>(axis.resize.rounding)
+       << "} ";
   return text.str();
 }
 
@@ -55,6 +56,7 @@ class MaskPropagationTest : public testing::Test {
       axis.resize.scale_rows = axis.resize.scale_columns = scale;
     }
     axis.is_rows = is_rows;
+    if (random_.Between(0, 3) == 0) axis.tile = random_.Between(2, 5);
     return axis;
   }
 

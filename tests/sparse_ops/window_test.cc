@@ -44,6 +44,7 @@ AxisWindow RandomWindow(Kind kind, RandomNumbers& random) {
     axis.resize.scale_rows = axis.resize.scale_columns = scale;
   }
   axis.is_rows = random.Between(0, 1) == 1;
+  if (random.Between(0, 2) == 0) axis.tile = random.Between(2, 5);
   return axis;
 }
 
@@ -100,6 +101,20 @@ TEST(WindowTest, ReadsOfASlidingWindowAreItsTapsInsideThePicture) {
   EXPECT_EQ(axis.Needed({0, 1}), (Range{0, 2}));
   EXPECT_EQ(axis.Needed({1, 3}), (Range{1, 6}));
   EXPECT_EQ(axis.Touched({1, 2}), (Range{0, 2}));
+}
+
+TEST(WindowTest, AnOutputOfATileReadsWhatAllOfTheTileDo) {
+  AxisWindow axis = AxisWindow::Sliding(10, 10, WindowAxis{3, 1, 1, 1, 1});
+  axis.tile = 4;
+  EXPECT_EQ(axis.Needed({1, 2}), (Range{0, 5}));
+  EXPECT_EQ(axis.Needed({4, 5}), (Range{3, 9}));
+  EXPECT_EQ(axis.Needed({9, 10}), (Range{7, 10}));
+  EXPECT_EQ(axis.Touched({4, 5}), (Range{0, 8}));
+  EXPECT_EQ(axis.Touched({9, 10}), (Range{8, 10}));
+  // Two outputs without padding at the end: their tile's other two read two inputs more.
+  axis = AxisWindow::Sliding(6, 2, WindowAxis{3, 1, 0, -2, 1});
+  axis.tile = 4;
+  EXPECT_EQ(axis.Needed({0, 1}), (Range{0, 6}));
 }
 
 TEST(WindowTest, ReadsOfATransposedWindowAreTheInputsThatAddToTheOutput) {

@@ -132,6 +132,13 @@ class Generator {
     return window;
   }
 
+  // With that window's padding, if it leaves an output.
+  static WindowAxis PlainThree(int64_t size, const WindowAxis& window) {
+    WindowAxis three = {3, 1, window.pad_begin, window.pad_end, 1};
+    while (size + three.pad_begin + three.pad_end < 3) ++three.pad_end;
+    return three;
+  }
+
   void AddConv() {
     const ValueId input = AnyMap();
     const Shape in = ShapeOf(input);
@@ -139,7 +146,10 @@ class Generator {
     conv.spec.rows = AnyWindow(in[2], 3);
     conv.spec.columns = AnyWindow(in[3], 3);
     int64_t out_channels = Chance(10) ? Draw(30, 80) : Draw(1, 20);
-    if (Chance(25)) {  // depthwise, with a multiplier now and then
+    if (options_.mostly_plain_threes && Chance(75)) {
+      conv.spec.rows = PlainThree(in[2], conv.spec.rows);
+      conv.spec.columns = PlainThree(in[3], conv.spec.columns);
+    } else if (Chance(25)) {  // depthwise, with a multiplier now and then
       conv.spec.groups = static_cast<int>(in[1]);
       out_channels = in[1] * (Chance(20) ? 2 : 1);
     } else if (in[1] % 2 == 0 && Chance(25)) {

@@ -16,6 +16,8 @@ struct RandomGraphOptions {
   int64_t largest_value = 6000;  // elements
   // Only what a network does to its feature maps: no reductions over space, matrices, reshapes, ….
   bool only_local = false;
+  // Convolutions are mostly 3x3, of stride 1, not dilated or grouped, with any padding.
+  bool mostly_plain_threes = false;
 };
 
 // A directed acyclic graph over the operator set (all kinds but op::Foreign and the decoding of

@@ -107,6 +107,13 @@ std::vector<std::vector<float>> Outputs(const Executor& executor) {
 
 std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
                                                  const std::vector<Tensor>& inputs) {
+  ReferenceBackend backend;
+  return EvaluateDirectly(graph, inputs, backend);
+}
+
+std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
+                                                 const std::vector<Tensor>& inputs,
+                                                 Backend& backend) {
   std::vector<std::vector<float>> storage(graph.values.size());
   std::vector<TensorView> views(graph.values.size());
   for (size_t id = 0; id < graph.values.size(); ++id) {
@@ -115,7 +122,6 @@ std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
   }
   for (size_t i = 0; i < inputs.size(); ++i) FillFrom(inputs[i], views[graph.inputs[i]]);
 
-  ReferenceBackend backend;
   for (const Operator& op : graph.operators) {
     std::vector<ConstTensorView> op_inputs;
     for (size_t i = 0; i < op.inputs.size(); ++i) {

@@ -35,8 +35,13 @@ void SetInputs(Executor& executor, const std::vector<Tensor>& inputs);
 // One a graph output, in logical order.
 std::vector<std::vector<float>> Outputs(const Executor& executor);
 
-// Runs the graph on the reference backend, every value in a buffer of its own, and returns all
-// values (empty for constants).
+// Runs the graph operator by operator on a backend of its own, every value in a buffer of its own,
+// and returns all values (empty for constants).
+std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
+                                                 const std::vector<Tensor>& inputs,
+                                                 Backend& backend);
+
+// The same on the reference backend.
 std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
                                                  const std::vector<Tensor>& inputs);
 
