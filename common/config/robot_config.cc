@@ -48,8 +48,11 @@ FieldTable RobotConfig::Fields() {
       Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
             "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
           .Flag("--backend"),
-      Field{"scheme", MakeChoice(scheme, {"direct", "libtorch"}),
-            "Who computes convolutions on the cpu backend: our direct kernels, or LibTorch."}
+      Field{"scheme", MakeChoice(scheme, {"direct", "winograd", "analytic", "auto", "libtorch"}),
+            "How the cpu backend computes convolutions: directly, with the exact bits of the "
+            "definition; by Winograd wherever it applies; by that of the two that takes less "
+            "arithmetic, or (auto) that is measured to be faster, layer by layer, once for each "
+            "machine and model; or by LibTorch."}
           .Flag("--scheme"),
       Field{"log_level",
             MakeChoice(log_level, {"trace", "debug", "info", "warning", "error", "off"}),

@@ -9,6 +9,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/reference_backend.h"
+#include "common/exec/schemes.h"
 #include "common/exec/shadow.h"
 #include "common/model/geometry.h"
 #include "tests/sparse_ops/active_set.h"
@@ -61,6 +62,7 @@ using MakeBackend = std::unique_ptr<Backend> (*)();
 struct BackendChoice {
   const char* name;
   MakeBackend make;
+  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
 };
 void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
@@ -73,7 +75,8 @@ class ActivePixelsTest : public testing::TestWithParam<BackendChoice> {
   template <typename Check>
   void ForEachLocalOperator(const Check& check) {
     int count = 0;
-    for (const Graph& graph : OneOperatorGraphs(kSeed, 150)) {
+    for (Graph& graph : OneOperatorGraphs(kSeed, 150)) {
+      if (GetParam().scheme == Scheme::kWinograd) SetSchemes(graph, WinogradWhereItApplies(graph));
       const Operator& op = graph.operators[0];
       if (!IsLocal(graph, op)) continue;
       SCOPED_TRACE(KindName(op));
@@ -150,12 +153,15 @@ std::unique_ptr<Backend> MakeLibTorchBackend() {
 
 std::unique_ptr<Backend> MakeReferenceBackend() { return std::make_unique<ReferenceBackend>(); }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ActivePixelsTest,
-                         testing::Values(BackendChoice{"reference", MakeReferenceBackend},
-                                         BackendChoice{"cpu_1_thread", MakeCpuBackend<1>},
-                                         BackendChoice{"cpu_3_threads", MakeCpuBackend<3>},
-                                         BackendChoice{"libtorch", MakeLibTorchBackend}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Backends, ActivePixelsTest,
+    testing::Values(BackendChoice{"reference", MakeReferenceBackend},
+                    BackendChoice{"cpu_1_thread", MakeCpuBackend<1>},
+                    BackendChoice{"cpu_3_threads", MakeCpuBackend<3>},
+                    BackendChoice{"winograd_1_thread", MakeCpuBackend<1>, Scheme::kWinograd},
+                    BackendChoice{"winograd_3_threads", MakeCpuBackend<3>, Scheme::kWinograd},
+                    BackendChoice{"libtorch", MakeLibTorchBackend}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace cacheinf

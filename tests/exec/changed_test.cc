@@ -10,6 +10,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/executor.h"
+#include "common/exec/schemes.h"
 #include "common/exec/spreads.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
@@ -23,7 +24,8 @@ constexpr uint32_t kGraphs = 60;
 
 struct BackendChoice {
   std::string name;
-  int cpu_threads;  // 0: the reference
+  int cpu_threads;                  // 0: the reference
+  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
 };
 
 // The pixels of every graph input that differ between two frames.
@@ -94,8 +96,13 @@ class ChangedTest : public testing::TestWithParam<BackendChoice> {
     for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
       random_.seed(seed_);
-      graph_ = RandomGraph(seed_, Varied(seed_));
+      RandomGraphOptions options = Varied(seed_);
+      options.mostly_plain_threes = GetParam().scheme == Scheme::kWinograd;
+      graph_ = RandomGraph(seed_, options);
       inputs_ = RandomInputs(graph_, seed_);
+      if (GetParam().scheme == Scheme::kWinograd) {
+        SetSchemes(graph_, WinogradWhereItApplies(graph_));
+      }
       check();
     }
   }
@@ -116,6 +123,14 @@ class ChangedTest : public testing::TestWithParam<BackendChoice> {
     return executor.RunChanged(changed.views(), policy);
   }
 
+  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
+  // not its own, by one thread of the cpu backend.
+  std::vector<std::vector<float>> Expected() const {
+    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
+    CpuBackend backend;
+    return EvaluateDirectly(graph_, inputs_, backend);
+  }
+
   uint32_t seed_ = 0;
   std::mt19937 random_;
   Graph graph_;
@@ -124,7 +139,9 @@ class ChangedTest : public testing::TestWithParam<BackendChoice> {
 
 INSTANTIATE_TEST_SUITE_P(On, ChangedTest,
                          testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
-                                         BackendChoice{"cpu_3_threads", 3}),
+                                         BackendChoice{"cpu_3_threads", 3},
+                                         BackendChoice{"winograd", 1, Scheme::kWinograd},
+                                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
@@ -135,7 +152,7 @@ TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
       executor->Run();
       for (int frame = 0; frame < 4; ++frame) {
         Step(*executor, {});
-        const auto expected = EvaluateDirectly(graph_, inputs_);
+        const auto expected = Expected();
         for (const Operator& op : graph_.operators) {
           for (const ValueId output : op.outputs) {
             ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
@@ -178,7 +195,7 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
       }
       for (const Mask& mask : masks) views.emplace_back(mask.view());
       executor->RunChanged(views, {.kind = kind});
-      const auto expected = EvaluateDirectly(graph_, inputs_);
+      const auto expected = Expected();
       const auto outputs = Outputs(*executor);
       for (size_t i = 0; i < outputs.size(); ++i) {
         if (graph_.value(graph_.outputs[i]).is_constant()) continue;

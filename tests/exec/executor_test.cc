@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
+#include "common/exec/schemes.h"
 #include "common/model/geometry.h"
 #include "sparse_ops/view_transforms.h"
 #include "tests/testing/random_graph.h"
@@ -52,12 +53,13 @@ void Poison(Executor& executor, float number) {
 // The reference, or our own kernels on some threads.
 struct BackendChoice {
   const char* name;
-  int cpu_threads;  // 0: the reference
+  int cpu_threads;                  // 0: the reference
+  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
 };
 void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
-// What every backend must do with every graph. All are held against direct evaluation by the
-// reference, so they give the same bits on any number of threads.
+// What every backend must do with every graph. All are held against one evaluation, operator by
+// operator, so they give the same bits on any number of threads.
 class BackendTest : public testing::TestWithParam<BackendChoice> {
  protected:
   // Calls `check` with graph_ and inputs_ set, until one fails.
@@ -65,8 +67,13 @@ class BackendTest : public testing::TestWithParam<BackendChoice> {
   void ForEachGraph(Check check) {
     for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
-      graph_ = RandomGraph(seed_, Varied(seed_));
+      RandomGraphOptions options = Varied(seed_);
+      options.mostly_plain_threes = GetParam().scheme == Scheme::kWinograd;
+      graph_ = RandomGraph(seed_, options);
       inputs_ = RandomInputs(graph_, seed_);
+      if (GetParam().scheme == Scheme::kWinograd) {
+        SetSchemes(graph_, WinogradWhereItApplies(graph_));
+      }
       check();
     }
   }
@@ -78,6 +85,14 @@ class BackendTest : public testing::TestWithParam<BackendChoice> {
         graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), options);
   }
 
+  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
+  // not its own, by one thread of the cpu backend.
+  std::vector<std::vector<float>> Expected() const {
+    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
+    CpuBackend backend;
+    return EvaluateDirectly(graph_, inputs_, backend);
+  }
+
   uint32_t seed_ = 0;
   Graph graph_;
   std::vector<Tensor> inputs_;
@@ -85,12 +100,14 @@ class BackendTest : public testing::TestWithParam<BackendChoice> {
 
 INSTANTIATE_TEST_SUITE_P(On, BackendTest,
                          testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
-                                         BackendChoice{"cpu_3_threads", 3}),
+                                         BackendChoice{"cpu_3_threads", 3},
+                                         BackendChoice{"winograd", 1, Scheme::kWinograd},
+                                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {
-    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto expected = Expected();
     for (const Keep keep : {Keep::kListed, Keep::kAll, Keep::kAllApart}) {
       const auto executor = MakeExecutor({{}, keep});
       Poison(*executor, kNaN);
@@ -109,7 +126,7 @@ TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
 
 TEST_P(BackendTest, OutputsHaveTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {
-    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto expected = Expected();
     const auto executor = MakeExecutor();
     SetInputs(*executor, inputs_);
     executor->Run();
@@ -133,7 +150,7 @@ TEST_P(BackendTest, PersistentValuesKeepTheirNumbers) {
     for (const Operator& op : graph_.operators) {
       if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
     }
-    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto expected = Expected();
     const auto executor = MakeExecutor(options);
     SetInputs(*executor, inputs_);
     executor->Run();
@@ -146,7 +163,7 @@ TEST_P(BackendTest, PersistentValuesKeepTheirNumbers) {
 TEST_P(BackendTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
   ForEachGraph([&] {
     std::mt19937 random(seed_);
-    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto expected = Expected();
     const auto executor = MakeExecutor();
     Poison(*executor, kNaN);
     SetInputs(*executor, inputs_);
@@ -166,7 +183,7 @@ TEST_P(BackendTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
 TEST_P(BackendTest, NeededRowsAreEnough) {
   ForEachGraph([&] {
     std::mt19937 random(seed_);
-    const auto expected = EvaluateDirectly(graph_, inputs_);
+    const auto expected = Expected();
     for (ValueId output : graph_.outputs) {
       const Value& value = graph_.value(output);
       if (value.producer == kNone) continue;

@@ -1,0 +1,113 @@
+#include "common/exec/scheme_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr uint64_t kLargestFile = 1 << 20;
+constexpr double kLongestMs = 1e9;
+
+json ToJson(const SchemeKey& key) {
+  return {{"machine", key.machine},
+          {"build", key.build},
+          {"model", key.model},
+          {"threads", key.threads}};
+}
+
+double TimeOf(const json& layer, const char* scheme) {
+  const double time_ms = layer.at(scheme).get<double>();
+  if (!(time_ms >= 0.0 && time_ms <= kLongestMs)) {
+    throw InputError(fmt::format("a time of {} ms", time_ms));
+  }
+  return time_ms;
+}
+
+// Throws InputError or json::exception.
+SchemeTimes Parse(const std::string& text, const SchemeKey& key) {
+  const json file = json::parse(text);
+  if (file.at("format") != kFormat) throw InputError("another format");
+  if (file.at("key") != ToJson(key)) throw InputError("measured of something else");
+  SchemeTimes times;
+  for (const json& layer : file.at("layers")) {
+    times.push_back({layer.at("layer").get<std::string>(), TimeOf(layer, "direct_ms"),
+                     TimeOf(layer, "winograd_ms")});
+  }
+  return times;
+}
+
+std::string Write(const SchemeKey& key, const SchemeTimes& times) {
+  json layers = json::array();
+  for (const LayerTimes& layer : times) {
+    layers.push_back({{"layer", layer.layer},
+                      {"direct_ms", layer.direct_ms},
+                      {"winograd_ms", layer.winograd_ms}});
+  }
+  return json({{"format", kFormat}, {"key", ToJson(key)}, {"layers", layers}}).dump(2) + "\n";
+}
+
+const char* NonEmpty(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+}  // namespace
+
+std::optional<fs::path> SchemeFolder() {
+  if (const char* cache = NonEmpty("XDG_CACHE_HOME")) return fs::path(cache) / "cacheinf/schemes";
+  if (const char* home = NonEmpty("HOME")) return fs::path(home) / ".cache/cacheinf/schemes";
+  return std::nullopt;
+}
+
+fs::path SchemeFile(const fs::path& folder, const SchemeKey& key) {
+  const std::string_view build = std::string_view(key.build).substr(0, 12);
+  return folder / fmt::format("{}-{}-{}-{}.json", key.model, key.machine, build, key.threads);
+}
+
+std::optional<SchemeTimes> ReadSchemeFile(const fs::path& path, const SchemeKey& key) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  std::string why;
+  try {
+    return Parse(ReadFile(path, kLargestFile), key);
+  } catch (const InputError& refusal) {
+    why = refusal.what();
+  } catch (const json::exception&) {
+    why = "damaged";
+  }
+  LogWarning(fmt::format("{} is not used: {}", path.string(), why));
+  return std::nullopt;
+}
+
+void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const SchemeTimes& times) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  // Two robots may start at once.
+  const fs::path unfinished = path.string() + fmt::format(".{}", getpid());
+  std::ofstream file(unfinished, std::ios::binary);
+  file << Write(key, times) << std::flush;
+  if (file) fs::rename(unfinished, path, error);
+  if (file && !error) return;
+  fs::remove(unfinished, error);
+  LogWarning(fmt::format("{} cannot be written: schemes are measured at the next start as well",
+                         path.string()));
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,248 @@
+#include "common/exec/schemes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "sparse_ops/cpu/winograd.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kFewestRounds = 3;
+constexpr int kMostRounds = 15;
+constexpr std::chrono::milliseconds kEnoughTime{60};  // for a layer, after kFewestRounds
+
+std::string FunctionText(const Function& function) {
+  return KindName(
+      {.name = "", .attributes = op::Activation{function}, .inputs = {}, .outputs = {}});
+}
+
+// Of an operator where Winograd applies.
+AnalyticCost CostOfLayer(const Graph& graph, const Operator& op) {
+  const Shape& input = graph.value(op.inputs[0]).shape;
+  const Shape& output = graph.value(op.outputs[0]).shape;
+  AnalyticCost cost;
+  cost.in_channels = static_cast<int>(input[1]);
+  cost.out_channels = static_cast<int>(output[1]);
+  cost.height = static_cast<int>(output[2]);
+  cost.width = static_cast<int>(output[3]);
+  return cost;
+}
+
+Scheme AnalyticScheme(const Graph& graph, const Operator& op) {
+  const AnalyticCost cost = CostOfLayer(graph, op);
+  // Equation 3.
+  return cost.OfTiles(cpu::kTileSize) < cost.OfTiles(1) ? Scheme::kWinograd : Scheme::kDirect;
+}
+
+// choose(op) where Winograd applies.
+template <typename Choose>
+SchemePlan PlanWhereWinogradApplies(const Graph& graph, const Choose& choose) {
+  SchemePlan plan;
+  for (const Operator& op : graph.operators) {
+    plan.push_back(WinogradApplies(op) ? choose(op) : Scheme::kDirect);
+  }
+  return plan;
+}
+
+// One operator of each distinct layer where Winograd applies, the most costly first.
+std::vector<const Operator*> DistinctLayers(const Graph& graph) {
+  std::vector<const Operator*> layers;
+  std::set<std::string> seen;
+  for (const Operator& op : graph.operators) {
+    if (WinogradApplies(op) && seen.insert(LayerText(graph, op)).second) layers.push_back(&op);
+  }
+  const auto cost = [&](const Operator* op) { return CostOfLayer(graph, *op).OfTiles(1); };
+  std::stable_sort(layers.begin(), layers.end(),
+                   [&](const Operator* a, const Operator* b) { return cost(a) > cost(b); });
+  return layers;
+}
+
+// Numbers between -1 and 1 whose order no kernel could guess.
+Tensor SyntheticTensor(const Shape& shape) {
+  std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+  uint32_t state = 1;
+  for (float& number : numbers) {
+    state = state * 1664525u + 1013904223u;
+    number = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+  }
+  return {shape, std::move(numbers)};
+}
+
+// The same convolution twice, directly and by Winograd, on the same input.
+class LayerUnderTest {
+ public:
+  LayerUnderTest(const Graph& graph, const Operator& op, int threads, const Clock& clock)
+      : clock_(clock),
+        executor_(std::make_shared<const Graph>(BothSchemes(graph, op)),
+                  std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})) {
+    const Graph& both = executor_.graph();
+    for (size_t i = 0; i < both.inputs.size(); ++i) {
+      executor_.SetInput(i, SyntheticTensor(both.value(both.inputs[i]).shape).view());
+    }
+    rows_ = {0, static_cast<int>(both.value(both.outputs[0]).shape[2])};
+  }
+
+  // Milliseconds.
+  double TimeDirect() { return Time(0); }
+  double TimeWinograd() { return Time(1); }
+
+ private:
+  static Graph BothSchemes(const Graph& graph, const Operator& op) {
+    Graph both;
+    std::vector<ValueId> inputs;
+    for (const ValueId input : op.inputs) {
+      const Value& value = graph.value(input);
+      inputs.push_back(value.is_constant() ? both.AddConstant(value.name, value.constant)
+                                           : both.AddInput(value.name, value.shape));
+    }
+    for (const Scheme scheme : {Scheme::kDirect, Scheme::kWinograd}) {
+      op::Conv conv = *op.As<op::Conv>();
+      conv.scheme = scheme;
+      both.outputs.push_back(both.AddOne(op.name, conv, inputs));
+    }
+    return both;
+  }
+
+  double Time(OpId op) {
+    const auto start = clock_.Now();
+    executor_.RunOperator(op, rows_);
+    return Milliseconds(clock_.Now() - start);
+  }
+
+  const Clock& clock_;
+  Executor executor_;
+  Range rows_;
+};
+
+double Median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+}  // namespace
+
+bool WinogradApplies(const Operator& op) {
+  const auto* conv = op.As<op::Conv>();
+  return conv != nullptr && conv->spec.groups == 1 && cpu::Winograd::CanRun(conv->spec);
+}
+
+SchemePlan WinogradWhereItApplies(const Graph& graph) {
+  return PlanWhereWinogradApplies(graph, [](const Operator&) { return Scheme::kWinograd; });
+}
+
+// MNN's equation 2, with k the kernel and i_c and o_c the channels:
+//   C(n) = 2 i_c (n+k-1)^3 + i_c o_c (n+k-1)^2 + o_c n (n+k-1) (2n+k-1)
+// the transform of a tile's input, the products, the transform of its output. Two things differ
+// from the paper's print: its last term lacks o_c, though every output channel is transformed, and
+// it compares C(n) of tiles of different sizes, by which the smallest would always win; what is
+// to be compared is C(n) times the tiles that it takes. A tile of one pixel needs no transform.
+double AnalyticCost::OfTiles(int n) const {
+  const double patch = n + kernel - 1;
+  const double products = 1.0 * in_channels * out_channels * patch * patch;
+  const double transforms =
+      2.0 * in_channels * patch * patch * patch + 1.0 * out_channels * n * patch * (n + patch);
+  const double tiles = 1.0 * ((height + n - 1) / n) * ((width + n - 1) / n);
+  return tiles * (n == 1 ? products : products + transforms);
+}
+
+SchemePlan AnalyticSchemes(const Graph& graph) {
+  return PlanWhereWinogradApplies(graph,
+                                  [&](const Operator& op) { return AnalyticScheme(graph, op); });
+}
+
+void SetSchemes(Graph& graph, const SchemePlan& plan) {
+  if (plan.size() != graph.operators.size()) {
+    throw InputError(
+        fmt::format("a plan of {} schemes for {} operators", plan.size(), graph.operators.size()));
+  }
+  for (size_t i = 0; i < plan.size(); ++i) {
+    Operator& op = graph.operators[i];
+    if (plan[i] == Scheme::kWinograd && !WinogradApplies(op)) {
+      throw InputError(
+          fmt::format("operator '{}' ({}) cannot be computed by Winograd", op.name, KindName(op)));
+    }
+    if (auto* conv = op.As<op::Conv>()) conv->scheme = plan[i];
+  }
+}
+
+std::string LayerText(const Graph& graph, const Operator& op) {
+  const op::Conv& conv = *op.As<op::Conv>();
+  const ConvSpec& spec = conv.spec;
+  const Shape& input = graph.value(op.inputs[0]).shape;
+  const Shape& output = graph.value(op.outputs[0]).shape;
+  std::string text = fmt::format("{}x{} {}->{} {}x{}x{} pad {},{}", spec.rows.kernel,
+                                 spec.columns.kernel, input[1], output[1], output[0], output[2],
+                                 output[3], spec.rows.pad_begin, spec.columns.pad_begin);
+  if (conv.has_residual) text += " residual";
+  if (conv.activation.kind != Function::Kind::kIdentity) {
+    text += ' ' + FunctionText(conv.activation);
+  }
+  return text;
+}
+
+std::string ModelDigest(const Graph& graph) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  const auto add = [&hash](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    hash = (hash ^ '\n') * 0x100000001b3u;
+  };
+  for (const Operator& op : graph.operators) {
+    add(WinogradApplies(op) ? LayerText(graph, op) : KindName(op));
+    for (const ValueId output : op.outputs) add(ToString(graph.value(output).shape));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+int LayersToMeasure(const Graph& graph) { return static_cast<int>(DistinctLayers(graph).size()); }
+
+SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock) {
+  const auto end = clock.Now() + measuring.budget;
+  const std::vector<const Operator*> layers = DistinctLayers(graph);
+  SchemeTimes times;
+  for (const Operator* op : layers) {
+    if (clock.Now() >= end) break;
+    LayerUnderTest layer(graph, *op, measuring.threads, clock);
+    layer.TimeDirect();  // the first time finds memory and caches cold
+    layer.TimeWinograd();
+    std::vector<double> direct_ms;
+    std::vector<double> winograd_ms;
+    const auto enough = clock.Now() + kEnoughTime;
+    while (clock.Now() < end && direct_ms.size() < kMostRounds &&
+           (direct_ms.size() < kFewestRounds || clock.Now() < enough)) {
+      direct_ms.push_back(layer.TimeDirect());
+      winograd_ms.push_back(layer.TimeWinograd());
+    }
+    if (direct_ms.size() < kFewestRounds) break;
+    times.push_back({LayerText(graph, *op), Median(direct_ms), Median(winograd_ms)});
+    const bool goes_on =
+        !measuring.on_progress ||
+        measuring.on_progress(static_cast<int>(times.size()), static_cast<int>(layers.size()));
+    if (!goes_on) break;
+  }
+  return times;
+}
+
+SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times) {
+  std::map<std::string_view, const LayerTimes*> known;
+  for (const LayerTimes& layer : times) known.emplace(layer.layer, &layer);
+  return PlanWhereWinogradApplies(graph, [&](const Operator& op) {
+    const auto found = known.find(LayerText(graph, op));
+    if (found == known.end()) return AnalyticScheme(graph, op);
+    return found->second->winograd_ms < found->second->direct_ms ? Scheme::kWinograd
+                                                                 : Scheme::kDirect;
+  });
+}
+
+}  // namespace cacheinf

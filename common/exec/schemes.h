@@ -1,0 +1,84 @@
+#ifndef CACHEINF_COMMON_EXEC_SCHEMES_H_
+#define CACHEINF_COMMON_EXEC_SCHEMES_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/model/graph.h"
+
+// Which scheme computes each convolution. Schemes round differently, so the choice is made for a
+// layer once, before its first frame, and never changes from frame to frame.
+//
+// The choice is of algorithms on one backend, MNN's C_algorithm (its equations 2 and 3). Its
+// equations 4 and 5, which sum operators up over a CPU and a GPU by their FLOPS, would have nothing
+// to choose from: there is one device, and all its schemes count the same FLOPS.
+
+namespace cacheinf {
+
+// One an operator; kDirect for what is no convolution.
+using SchemePlan = std::vector<Scheme>;
+
+// 3x3, stride 1, not dilated, transposed or grouped.
+bool WinogradApplies(const Operator& op);
+
+SchemePlan WinogradWhereItApplies(const Graph& graph);
+
+// What tiles of n x n output pixels cost a whole convolution of kernel k x k, in multiplications;
+// n = 1 is the direct one.
+struct AnalyticCost {
+  int kernel = 3;
+  int in_channels = 1;
+  int out_channels = 1;
+  int height = 1;  // of the output
+  int width = 1;
+
+  double OfTiles(int n) const;
+};
+
+// The cheaper of the schemes by AnalyticCost; kDirect where nothing else applies.
+SchemePlan AnalyticSchemes(const Graph& graph);
+
+// Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd
+// only where it applies.
+void SetSchemes(Graph& graph, const SchemePlan& plan);
+
+// What a convolution's time depends on, and nothing else: "3x3 64->64 1x56x56 pad 1,1 relu".
+std::string LayerText(const Graph& graph, const Operator& op);
+
+// 16 hexadecimal digits that differ where operators, their shapes or their order do: what times
+// depend on, which weights are not.
+std::string ModelDigest(const Graph& graph);
+
+struct LayerTimes {
+  std::string layer;  // LayerText
+  double direct_ms = 0.0;
+  double winograd_ms = 0.0;
+};
+using SchemeTimes = std::vector<LayerTimes>;
+
+struct Measuring {
+  // Leaves room for the layer in hand, so that all ends within 20 seconds.
+  static constexpr std::chrono::milliseconds kBudget{18000};
+
+  int threads = 1;
+  std::chrono::nanoseconds budget = kBudget;
+  // After each layer; measuring ends if it returns false. May be empty.
+  std::function<bool(int done, int of)> on_progress;
+};
+
+// Times every distinct layer where Winograd applies by both schemes, turn by turn on synthetic
+// numbers, all pixels active: medians. Layers that the budget leaves no time for are missing.
+SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock);
+
+// The faster scheme of every layer that was measured, the analytic one of the others.
+SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
+
+// How many distinct layers MeasureSchemes would time.
+int LayersToMeasure(const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_SCHEMES_H_

@@ -1,0 +1,262 @@
+#include "common/exec/schemes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Which scheme a convolution gets, and what a network's answers are by it.
+
+namespace cacheinf {
+namespace {
+
+struct Layer {
+  int kernel = 3;
+  int stride = 1;
+  int dilation = 1;
+  int groups = 1;
+  int pad = 1;
+  int in_channels = 8;
+  int out_channels = 8;
+  Function activation = {};
+  bool has_residual = false;
+};
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(int channels, int height, int width) {
+    map_ = graph_.AddInput("in", {1, channels, height, width});
+  }
+
+  NetworkBuilder& Add(const Layer& layer) {
+    const std::string number = std::to_string(graph_.operators.size());
+    const Shape shape = {layer.out_channels, layer.in_channels / layer.groups, layer.kernel,
+                         layer.kernel};
+    const float spread = std::sqrt(3.0f / static_cast<float>(shape[1] * shape[2] * shape[3]));
+    op::Conv conv;
+    conv.spec.rows =
+        conv.spec.columns = {layer.kernel, layer.stride, layer.pad, layer.pad, layer.dilation};
+    conv.spec.groups = layer.groups;
+    conv.activation = layer.activation;
+    conv.has_residual = layer.has_residual;
+    std::vector<ValueId> inputs = {
+        map_,
+        graph_.AddConstant("weights" + number, RandomTensor(shape, random_, -spread, spread))};
+    if (layer.has_residual) inputs.push_back(map_);
+    map_ = graph_.AddOne("conv" + number, conv, inputs);
+    return *this;
+  }
+
+  Graph Finish() {
+    graph_.outputs = {map_};
+    graph_.Validate();
+    return graph_;
+  }
+
+ private:
+  std::mt19937 random_{7};
+  Graph graph_;
+  ValueId map_;
+};
+
+Graph OneLayer(const Layer& layer, int height, int width) {
+  return NetworkBuilder(layer.in_channels, height, width).Add(layer).Finish();
+}
+
+Layer Channels(int in_channels, int out_channels) {
+  Layer layer;
+  layer.in_channels = in_channels;
+  layer.out_channels = out_channels;
+  return layer;
+}
+
+// Three distinct layers where Winograd applies, one of them twice, and two where it does not.
+Graph SmallNetwork() {
+  Layer first = Channels(3, 16);
+  first.activation.kind = Function::Kind::kSilu;
+  Layer same = Channels(16, 16);
+  same.activation.kind = Function::Kind::kSilu;
+  Layer with_residual = same;
+  with_residual.has_residual = true;
+  Layer strided = Channels(16, 32);
+  strided.stride = 2;
+  Layer pointwise = Channels(32, 8);
+  pointwise.kernel = 1;
+  pointwise.pad = 0;
+  return NetworkBuilder(3, 30, 41)
+      .Add(first)
+      .Add(same)
+      .Add(same)
+      .Add(with_residual)
+      .Add(strided)
+      .Add(pointwise)
+      .Finish();
+}
+
+TEST(AnalyticCostTest, IsMnnsEquationTwoTimesTheTiles) {
+  const AnalyticCost cost = {3, 2, 5, 8, 12};
+  // One tile: 2·2·6³ + 2·5·6² + 5·4·6·(8+2), the paper's last term for each output channel.
+  EXPECT_EQ(cost.OfTiles(4), (864 + 360 + 1200) * 6);
+  EXPECT_EQ(cost.OfTiles(1), 2 * 5 * 9 * 96);
+  // Tiles that reach beyond the picture cost as much as others.
+  EXPECT_EQ((AnalyticCost{3, 2, 5, 5, 9}).OfTiles(4), cost.OfTiles(4));
+}
+
+// The layers of the paper's Table 1 and others whose better scheme is known.
+TEST(AnalyticSchemesTest, KnownLayersGetTheirBetterScheme) {
+  const auto scheme = [](const Layer& layer, int height, int width) {
+    return AnalyticSchemes(OneLayer(layer, height, width))[0];
+  };
+  EXPECT_EQ(scheme(Channels(64, 64), 112, 112), Scheme::kWinograd);
+  EXPECT_EQ(scheme(Channels(512, 512), 14, 14), Scheme::kWinograd);
+  // Few channels: the transforms cost more than the products save.
+  EXPECT_EQ(scheme(Channels(1, 1), 224, 224), Scheme::kDirect);
+  EXPECT_EQ(scheme(Channels(3, 4), 224, 224), Scheme::kDirect);
+  // A map of two pixels a side: three quarters of the only tile are wasted.
+  EXPECT_EQ(scheme(Channels(512, 512), 2, 2), Scheme::kDirect);
+}
+
+TEST(AnalyticSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
+  Layer strided = Channels(64, 64);
+  strided.stride = 2;
+  Layer dilated = Channels(64, 64);
+  dilated.dilation = 2;
+  Layer grouped = Channels(64, 64);
+  grouped.groups = 2;
+  Layer pointwise = Channels(64, 64);
+  pointwise.kernel = 1;
+  Layer large = Channels(64, 64);
+  large.kernel = 5;
+  for (const Layer& layer : {strided, dilated, grouped, pointwise, large}) {
+    Graph graph = OneLayer(layer, 56, 56);
+    EXPECT_EQ(AnalyticSchemes(graph), SchemePlan{Scheme::kDirect});
+    EXPECT_EQ(WinogradWhereItApplies(graph), SchemePlan{Scheme::kDirect});
+    EXPECT_THROW(SetSchemes(graph, {Scheme::kWinograd}), InputError);
+  }
+}
+
+TEST(SetSchemesTest, TakesAPlanOfThisGraphOnly) {
+  Graph graph = SmallNetwork();
+  EXPECT_THROW(SetSchemes(graph, {Scheme::kDirect}), InputError);
+  const SchemePlan plan = WinogradWhereItApplies(graph);
+  SetSchemes(graph, plan);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    EXPECT_EQ(graph.operators[i].As<op::Conv>()->scheme, plan[i]) << i;
+  }
+  EXPECT_EQ(std::count(plan.begin(), plan.end(), Scheme::kWinograd), 4);
+}
+
+TEST(ModelDigestTest, DiffersWhereTimesDo) {
+  const Graph graph = SmallNetwork();
+  EXPECT_EQ(ModelDigest(graph), ModelDigest(SmallNetwork()));
+  Graph by_winograd = graph;
+  SetSchemes(by_winograd, WinogradWhereItApplies(graph));
+  EXPECT_EQ(ModelDigest(graph), ModelDigest(by_winograd));
+  Layer layer = Channels(8, 8);
+  const std::string digest = ModelDigest(OneLayer(layer, 20, 20));
+  EXPECT_NE(digest, ModelDigest(OneLayer(layer, 20, 21)));
+  layer.has_residual = true;
+  EXPECT_NE(digest, ModelDigest(OneLayer(layer, 20, 20)));
+  layer.has_residual = false;
+  layer.activation.kind = Function::Kind::kRelu;
+  EXPECT_NE(digest, ModelDigest(OneLayer(layer, 20, 20)));
+}
+
+TEST(MeasureSchemesTest, TimesEveryDistinctLayerOnce) {
+  const Graph graph = SmallNetwork();
+  ASSERT_EQ(LayersToMeasure(graph), 3);
+  std::vector<int> progress;
+  Measuring measuring;
+  measuring.threads = 2;
+  measuring.on_progress = [&](int done, int of) {
+    EXPECT_EQ(of, 3);
+    progress.push_back(done);
+    return true;
+  };
+  const SchemeTimes times = MeasureSchemes(graph, measuring, SteadyClock());
+  EXPECT_EQ(progress, (std::vector<int>{1, 2, 3}));
+  ASSERT_EQ(times.size(), 3u);
+  for (const LayerTimes& layer : times) {
+    EXPECT_GT(layer.direct_ms, 0.0) << layer.layer;
+    EXPECT_GT(layer.winograd_ms, 0.0) << layer.layer;
+  }
+  EXPECT_EQ(times.back().layer, "3x3 3->16 1x30x41 pad 1,1 silu");
+}
+
+TEST(MeasureSchemesTest, EndsWithItsBudgetOrWhenAsked) {
+  const Graph graph = SmallNetwork();
+  Measuring measuring;
+  measuring.on_progress = [](int, int) { return false; };
+  EXPECT_EQ(MeasureSchemes(graph, measuring, SteadyClock()).size(), 1u);
+
+  // A clock that jumps: the budget is gone in the middle of the second layer.
+  class JumpingClock : public Clock {
+   public:
+    std::chrono::nanoseconds Now() const override { return std::chrono::milliseconds(++calls_); }
+
+   private:
+    mutable int calls_ = 0;
+  };
+  measuring.on_progress = nullptr;
+  measuring.budget = std::chrono::milliseconds(80);
+  EXPECT_EQ(MeasureSchemes(graph, measuring, JumpingClock()).size(), 1u);
+  measuring.budget = std::chrono::nanoseconds(0);
+  EXPECT_TRUE(MeasureSchemes(graph, measuring, SteadyClock()).empty());
+}
+
+TEST(FasterSchemesTest, MeasuredLayersTakeTheFasterSchemeOthersTheAnalyticOne) {
+  const Graph graph = SmallNetwork();
+  const SchemePlan analytic = AnalyticSchemes(graph);
+  EXPECT_EQ(FasterSchemes(graph, {}), analytic);
+  for (const bool winograd_is_faster : {true, false}) {
+    const SchemeTimes times = {
+        {LayerText(graph, graph.operators[1]), 2.0, winograd_is_faster ? 1.0 : 3.0},
+        {"a layer of another model", 1.0, 1.0}};
+    const Scheme faster = winograd_is_faster ? Scheme::kWinograd : Scheme::kDirect;
+    SchemePlan expected = analytic;
+    expected[1] = expected[2] = faster;
+    EXPECT_EQ(FasterSchemes(graph, times), expected);
+  }
+}
+
+// Each layer's weights keep the spread of its input, so that errors of all layers count alike.
+TEST(WinogradNetworkTest, AgreesWithTheReferenceWithinFiveMillionthsOfTheRange) {
+  Graph graph = SmallNetwork();
+  const std::vector<Tensor> inputs = RandomInputs(graph, 3);
+  const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
+  SetSchemes(graph, WinogradWhereItApplies(graph));
+  const auto executor = MakeExecutor(graph, std::make_unique<CpuBackend>());
+  SetInputs(*executor, inputs);
+  executor->Run();
+  const auto actual = Outputs(*executor)[0];
+  ASSERT_EQ(actual.size(), expected.size());
+  float range = 0.0f;
+  float error = 0.0f;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    range = std::max(range, std::abs(expected[i]));
+    error = std::max(error, std::abs(actual[i] - expected[i]));
+  }
+  EXPECT_LT(error, 5e-6f * range);
+  EXPECT_GT(error, 0.0f) << "Winograd was not run";
+}
+
+TEST(WinogradNetworkTest, ABackendRefusesWinogradWhereItCannotBe) {
+  Layer strided = Channels(8, 8);
+  strided.stride = 2;
+  Graph graph = OneLayer(strided, 20, 20);
+  graph.operators[0].As<op::Conv>()->scheme = Scheme::kWinograd;
+  EXPECT_THROW(MakeExecutor(graph, std::make_unique<CpuBackend>()), InputError);
+}
+
+}  // namespace
+}  // namespace cacheinf
