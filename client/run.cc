@@ -16,6 +16,7 @@
 #include "client/overlay.h"
 #include "client/progress.h"
 #include "client/robot.h"
+#include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
@@ -81,12 +82,15 @@ int CoresToUse(const Machine& machine) {
   return cores;
 }
 
-std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
+// Sets in the graph what the backend is to do.
+std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, const Clock& clock,
+                                     const std::atomic<bool>& stop, Graph& graph) {
   if (config.backend == RobotConfig::Backend::kReference) {
     return std::make_unique<ReferenceBackend>();
   }
   CpuBackendOptions options;
   options.threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
+  ChooseSchemes(config.scheme, options.threads, clock, stop, graph);
   options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
   return std::make_unique<CpuBackend>(options);
 }
@@ -177,8 +181,10 @@ void Score(const Frame& frame, const Answer& answer, const PictureFit* fit,
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
-  auto graph = std::make_shared<const Graph>(LoadGraph(config, source->has_tensors()));
-  Robot robot(std::move(graph), MakeBackend(config), config.model_config.decoder, clock);
+  Graph graph = LoadGraph(config, source->has_tensors());
+  std::unique_ptr<Backend> backend = MakeBackend(config, clock, stop, graph);
+  Robot robot(std::make_shared<const Graph>(std::move(graph)), std::move(backend),
+              config.model_config.decoder, clock);
   Publisher publisher(config.output, robot, *source);
 
   Summary summary;

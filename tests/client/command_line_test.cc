@@ -29,10 +29,10 @@ CommandResult Robot(std::vector<std::string> arguments) {
 TEST(RobotCommandTest, HelpNamesTheOptions) {
   const CommandResult result = Robot({"--help"});
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* option :
-       {"--model", "--source", "--mode", "--shape", "--config", "--threads", "--frames",
-        "--answers", "--dump-outputs", "--overlay", "--summary", "--backend", "--scheme",
-        "--log-level", "--print-config", "cpu|reference"}) {
+  for (const char* option : {"--model", "--source", "--mode", "--shape", "--config", "--threads",
+                             "--frames", "--answers", "--dump-outputs", "--overlay", "--summary",
+                             "--backend", "--scheme", "--log-level", "--print-config",
+                             "cpu|reference", "direct|winograd|analytic|auto|libtorch"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

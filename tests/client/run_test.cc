@@ -1,12 +1,14 @@
 #include "client/run.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,9 @@ using Json = nlohmann::json;
 
 class RunTest : public FolderTest {
  protected:
+  RunTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
+  ~RunTest() override { unsetenv("XDG_CACHE_HOME"); }
+
   // Twice the input, and the class of the largest channel, under names that no file can have.
   std::string WriteModel(const Shape& shape) const {
     Graph graph;
@@ -105,6 +110,44 @@ TEST_F(RunTest, DumpsEveryOutputOfEveryFrameInLogicalOrder) {
   EXPECT_GT(json["latency_ms"]["p50"], 0.0);
   EXPECT_TRUE(json["machine"].contains("cpu"));
   EXPECT_EQ(json["configuration"]["threads"], 1);
+}
+
+TEST_F(RunTest, SchemesAgreeButForRounding) {
+  std::mt19937 random(9);
+  const auto numbers = [&random](const Shape& shape) {
+    std::vector<float> drawn(static_cast<size_t>(ElementCount(shape)));
+    for (float& number : drawn) number = std::uniform_real_distribution<float>(-1, 1)(random);
+    return drawn;
+  };
+  Graph graph;
+  const Shape shape = {1, 16, 20, 20};
+  const ValueId input = graph.AddInput("x", shape);
+  const ValueId weights = graph.AddConstant("weights", {{16, 16, 3, 3}, numbers({16, 16, 3, 3})});
+  op::Conv conv;
+  conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+  graph.outputs = {graph.AddOne("conv", conv, {input, weights})};
+  graph.values[static_cast<size_t>(graph.outputs[0])].name = "out";
+  WritePack(graph, Path("model.cacheinf"));
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/0.npy"), shape, numbers(shape));
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  const auto answer = [&](RobotConfig::Scheme scheme) {
+    config.scheme = scheme;
+    config.output.dump_outputs = Path("out");
+    Run(config);
+    return std::get<std::vector<float>>(ReadNpy(Path("out/000000.out.npy")).values);
+  };
+  using Choice = RobotConfig::Scheme;
+  const std::vector<float> direct = answer(Choice::kDirect);
+  for (const Choice scheme :
+       {Choice::kWinograd, Choice::kAnalytic, Choice::kAuto, Choice::kLibTorch}) {
+    const std::vector<float> other = answer(scheme);
+    ASSERT_EQ(other.size(), direct.size());
+    for (size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(other[i], direct[i], 1e-4f);
+    if (scheme == Choice::kWinograd) {
+      EXPECT_NE(other, direct) << "Winograd was not run";
+    }
+  }
 }
 
 TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {

@@ -1,0 +1,106 @@
+#include "client/scheme_choice.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "common/base/build_id.h"
+#include "common/base/log.h"
+#include "common/exec/scheme_file.h"
+#include "common/exec/schemes.h"
+#include "profiler/machine.h"
+
+namespace cacheinf {
+namespace {
+
+// A line that changes in place on a terminal.
+class LayerLine {
+ public:
+  void Show(int done, int of) {
+    if (!on_terminal_) return;
+    fmt::print(stderr, "\rmeasured layer {}/{}\x1b[K", done, of);
+    std::fflush(stderr);
+    has_line_ = true;
+  }
+  ~LayerLine() {
+    if (has_line_) std::fputs("\n", stderr);
+  }
+
+ private:
+  bool on_terminal_ = isatty(STDERR_FILENO) != 0;
+  bool has_line_ = false;
+};
+
+SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
+                    const std::atomic<bool>& stop) {
+  const int layers = LayersToMeasure(graph);
+  LogInfo(fmt::format("measuring the schemes of {} layers before the first frame, for at most 20 s",
+                      layers));
+  const auto start = clock.Now();
+  LayerLine line;
+  Measuring measuring;
+  measuring.threads = threads;
+  measuring.on_progress = [&](int done, int of) {
+    line.Show(done, of);
+    return !stop;
+  };
+  const SchemeTimes times = MeasureSchemes(graph, measuring, clock);
+  const int unmeasured = layers - static_cast<int>(times.size());
+  LogInfo(fmt::format("measured {} layers in {:.1f} s{}", times.size(),
+                      Milliseconds(clock.Now() - start) / 1e3,
+                      unmeasured == 0 ? ""
+                                      : fmt::format("; the other {} keep the scheme of least "
+                                                    "arithmetic",
+                                                    unmeasured)));
+  return times;
+}
+
+SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
+                        const std::atomic<bool>& stop) {
+  if (LayersToMeasure(graph) == 0) return AnalyticSchemes(graph);
+  const std::optional<std::filesystem::path> folder = SchemeFolder();
+  if (!folder) return FasterSchemes(graph, Measure(graph, threads, clock, stop));
+  const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(), ModelDigest(graph), threads};
+  const std::filesystem::path file = SchemeFile(*folder, key);
+  std::optional<SchemeTimes> times = ReadSchemeFile(file, key);
+  if (times) {
+    LogInfo(fmt::format("the schemes of {} layers are those measured before, in {}", times->size(),
+                        file.string()));
+  } else {
+    times = Measure(graph, threads, clock, stop);
+    if (!stop) WriteSchemeFile(file, key, *times);
+  }
+  return FasterSchemes(graph, *times);
+}
+
+}  // namespace
+
+void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
+                   const std::atomic<bool>& stop, Graph& graph) {
+  switch (choice) {
+    case RobotConfig::Scheme::kDirect:
+    case RobotConfig::Scheme::kLibTorch:
+      return;
+    case RobotConfig::Scheme::kWinograd:
+      SetSchemes(graph, WinogradWhereItApplies(graph));
+      break;
+    case RobotConfig::Scheme::kAnalytic:
+      SetSchemes(graph, AnalyticSchemes(graph));
+      break;
+    case RobotConfig::Scheme::kAuto:
+      SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
+      break;
+  }
+  const auto by_winograd =
+      std::count_if(graph.operators.begin(), graph.operators.end(), [](const Operator& op) {
+        const auto* conv = op.As<op::Conv>();
+        return conv != nullptr && conv->scheme == Scheme::kWinograd;
+      });
+  LogInfo(fmt::format("{} convolutions are computed by Winograd", by_winograd));
+}
+
+}  // namespace cacheinf

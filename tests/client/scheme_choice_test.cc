@@ -1,0 +1,117 @@
+#include "client/scheme_choice.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/base/file.h"
+#include "tests/testing/folder_test.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Choice = RobotConfig::Scheme;
+using Json = nlohmann::json;
+
+// With a cache folder of its own.
+class SchemeChoiceTest : public FolderTest {
+ protected:
+  SchemeChoiceTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
+  ~SchemeChoiceTest() override { unsetenv("XDG_CACHE_HOME"); }
+
+  // One layer that is better by Winograd, by arithmetic, and one that is not.
+  static Graph Network() {
+    Graph graph;
+    const auto add_conv = [&](ValueId map, int in_channels, int out_channels) {
+      op::Conv conv;
+      conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+      const Shape shape = {out_channels, in_channels, 3, 3};
+      std::vector<float> weights(static_cast<size_t>(ElementCount(shape)), 0.01f);
+      const std::string number = std::to_string(graph.operators.size());
+      const ValueId constant = graph.AddConstant("weights" + number, {shape, std::move(weights)});
+      return graph.AddOne("conv" + number, conv, {map, constant});
+    };
+    const ValueId input = graph.AddInput("x", {1, 1, 32, 32});
+    graph.outputs = {add_conv(add_conv(input, 1, 1), 1, 1)};
+    const ValueId wide = graph.AddInput("y", {1, 32, 32, 32});
+    graph.outputs.push_back(add_conv(wide, 32, 32));
+    return graph;
+  }
+
+  std::vector<Scheme> Chosen(Choice choice) const {
+    Graph graph = Network();
+    ChooseSchemes(choice, 1, SteadyClock(), stop_, graph);
+    std::vector<Scheme> schemes;
+    for (const Operator& op : graph.operators) schemes.push_back(op.As<op::Conv>()->scheme);
+    return schemes;
+  }
+
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    if (fs::exists(Path("cacheinf/schemes"))) {
+      for (const auto& entry : fs::directory_iterator(Path("cacheinf/schemes"))) {
+        files.push_back(entry.path());
+      }
+    }
+    return files;
+  }
+
+  std::atomic<bool> stop_ = false;
+};
+
+constexpr Scheme kD = Scheme::kDirect;
+constexpr Scheme kW = Scheme::kWinograd;
+
+TEST_F(SchemeChoiceTest, IsAsTheConfigurationSays) {
+  EXPECT_EQ(Chosen(Choice::kDirect), (std::vector{kD, kD, kD}));
+  EXPECT_EQ(Chosen(Choice::kLibTorch), (std::vector{kD, kD, kD}));
+  EXPECT_EQ(Chosen(Choice::kWinograd), (std::vector{kW, kW, kW}));
+  EXPECT_EQ(Chosen(Choice::kAnalytic), (std::vector{kD, kD, kW}));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SchemeChoiceTest, AutoMeasuresOnceAndKeepsToItFromThen) {
+  const auto measured = Chosen(Choice::kAuto);
+  ASSERT_EQ(Files().size(), 1u);
+  const std::string text = ReadFile(Files()[0]);
+  EXPECT_EQ(Json::parse(text)["layers"].size(), 2u);
+  EXPECT_EQ(Chosen(Choice::kAuto), measured);
+  EXPECT_EQ(ReadFile(Files()[0]), text) << "measured again";
+
+  // What the file says is done, not what would be measured.
+  for (const bool by_winograd : {false, true}) {
+    Json file = Json::parse(text);
+    for (Json& layer : file["layers"]) {
+      layer["direct_ms"] = 2.0;
+      layer["winograd_ms"] = by_winograd ? 1.0 : 3.0;
+    }
+    std::ofstream(Files()[0]) << file;
+    EXPECT_EQ(Chosen(Choice::kAuto), std::vector(3, by_winograd ? kW : kD));
+  }
+}
+
+TEST_F(SchemeChoiceTest, AutoMeasuresAgainWhereTheFileIsBroken) {
+  Chosen(Choice::kAuto);
+  ASSERT_EQ(Files().size(), 1u);
+  std::ofstream(Files()[0]) << "broken";
+  Chosen(Choice::kAuto);
+  ASSERT_EQ(Files().size(), 1u);
+  EXPECT_EQ(Json::parse(ReadFile(Files()[0]))["layers"].size(), 2u);
+}
+
+TEST_F(SchemeChoiceTest, MeasuringThatWasStoppedIsNotKept) {
+  stop_ = true;
+  Chosen(Choice::kAuto);
+  EXPECT_TRUE(Files().empty());
+}
+
+}  // namespace
+}  // namespace cacheinf
