@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kEngines = {"cacheinf", "libtorch", "onnxruntime",
-                                                      "openvino", "ncnn",     "mnn"};
+constexpr std::array<std::string_view, 7> kEngines = {
+    "cacheinf", "cacheinf-auto", "libtorch", "onnxruntime", "openvino", "ncnn", "mnn"};
 
 // One network for one shape of its inputs, in the forms in which engines read it.
 struct Network {
@@ -71,8 +71,8 @@ std::vector<std::string> WorkerCommand(std::string_view engine, const Network& n
                                        const fs::path& input, int threads,
                                        const BenchOptions& options) {
   std::vector<std::string> command;
-  if (engine == "cacheinf" || engine == "libtorch") {
-    const bool ours = engine == "cacheinf";
+  const bool ours = engine == "cacheinf" || engine == "cacheinf-auto";
+  if (ours || engine == "libtorch") {
     if (!ours && network.torchscript.empty()) {
       throw std::runtime_error("there is no TorchScript file of it");
     }
@@ -318,6 +318,8 @@ void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_j
                          row.at("shape").get<std::string>() + " " + row.at("threads").dump()];
     if (engine == "cacheinf") {
       times.ours = median_ms;
+    } else if (engine == "cacheinf-auto" && rival == "any") {
+      continue;
     } else if ((rival == "any" && (times.rival == 0.0 || median_ms < times.rival)) ||
                rival == engine) {
       times.rival = median_ms;

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/executor.h"
+#include "common/exec/schemes.h"
 #include "common/exec/torch_call.h"
 #include "common/exec/torch_module.h"
 #include "common/model/load.h"
@@ -27,9 +28,15 @@ struct Engine {
   std::function<std::vector<Tensor>()> outputs;  // of the last run, or of another like it
 };
 
+// cacheinf-auto measures which scheme is faster, layer by layer, at every start.
 Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inputs) {
-  auto graph = std::make_shared<const Graph>(
-      LoadModel(options.model, LoadOptions{.input_shapes = options.input_shapes}));
+  Graph loaded = LoadModel(options.model, LoadOptions{.input_shapes = options.input_shapes});
+  if (options.engine == "cacheinf-auto") {
+    Measuring measuring;
+    measuring.threads = options.threads;
+    SetSchemes(loaded, FasterSchemes(loaded, MeasureSchemes(loaded, measuring, SteadyClock())));
+  }
+  auto graph = std::make_shared<const Graph>(std::move(loaded));
   auto executor = std::make_shared<Executor>(
       graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = options.threads}));
   auto answers = std::make_shared<std::vector<Tensor>>();
@@ -118,8 +125,8 @@ void Serve(const WorkerOptions& options) {
     const std::vector<Tensor> inputs = ReadInputs(options);
     ReadThrough(options.model);
     const double milliseconds = TimeOnce([&] {
-      engine = options.engine == "cacheinf" ? LoadCacheInf(options, inputs)
-                                            : LoadLibTorch(options, inputs);
+      engine = options.engine == "libtorch" ? LoadLibTorch(options, inputs)
+                                            : LoadCacheInf(options, inputs);
       engine.run();
     });
     Reply({{"first_answer_ms", milliseconds}, {"peak_mb", PeakMegabytes()}});

@@ -13,7 +13,7 @@ namespace cacheinf {
 
 // What a worker process is told to be.
 struct WorkerOptions {
-  std::string engine;  // "cacheinf", "libtorch", "onednn-layer"
+  std::string engine;  // "cacheinf", "cacheinf-auto", "libtorch", "onednn-layer"
   std::filesystem::path model;
   std::vector<Shape> input_shapes;
   std::filesystem::path input_file;  // the numbers of all inputs
