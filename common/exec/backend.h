@@ -16,8 +16,9 @@ namespace cacheinf {
 // What runs operators on one device. The executor owns one, asks it to prepare every operator
 // before the first frame, and then only calls Run.
 //
-// The promise of every backend in exact mode: an output pixel's bits depend on nothing but its
-// inputs, so any pixels may be computed in any order, in any number of calls, by any thread.
+// The promise of every backend in exact mode: an output pixel's bits depend on nothing but the
+// inputs that geometry.h says it reads, so any pixels may be computed in any order, in any number of
+// calls, by any thread.
 class Backend {
  public:
   virtual ~Backend() = default;
