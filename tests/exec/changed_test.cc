@@ -12,6 +12,7 @@
 #include "common/exec/executor.h"
 #include "common/exec/schemes.h"
 #include "common/exec/spreads.h"
+#include "tests/exec/on_backends.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -21,12 +22,6 @@ namespace cacheinf {
 namespace {
 
 constexpr uint32_t kGraphs = 60;
-
-struct BackendChoice {
-  std::string name;
-  int cpu_threads;                  // 0: the reference
-  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
-};
 
 // The pixels of every graph input that differ between two frames.
 class ChangedMasks {
@@ -89,29 +84,14 @@ RandomGraphOptions Varied(uint32_t seed) {
   return options;
 }
 
-class ChangedTest : public testing::TestWithParam<BackendChoice> {
+class ChangedTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed_);
+    OnBackends::ForEachGraph(kGraphs, Varied, [&] {
       random_.seed(seed_);
-      RandomGraphOptions options = Varied(seed_);
-      options.mostly_plain_threes = GetParam().scheme == Scheme::kWinograd;
-      graph_ = RandomGraph(seed_, options);
-      inputs_ = RandomInputs(graph_, seed_);
-      if (GetParam().scheme == Scheme::kWinograd) {
-        SetSchemes(graph_, WinogradWhereItApplies(graph_));
-      }
       check();
-    }
-  }
-
-  std::unique_ptr<Executor> MakeExecutor(Keep keep = Keep::kAll) const {
-    const int threads = GetParam().cpu_threads;
-    if (threads == 0) return MakeReferenceExecutor(graph_, {{}, keep});
-    return cacheinf::MakeExecutor(
-        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), {{}, keep});
+    });
   }
 
   // Gives the executor the next frame and runs what changed.
@@ -123,31 +103,15 @@ class ChangedTest : public testing::TestWithParam<BackendChoice> {
     return executor.RunChanged(changed.views(), policy);
   }
 
-  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
-  // not its own, by one thread of the cpu backend.
-  std::vector<std::vector<float>> Expected() const {
-    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
-    CpuBackend backend;
-    return EvaluateDirectly(graph_, inputs_, backend);
-  }
-
-  uint32_t seed_ = 0;
   std::mt19937 random_;
-  Graph graph_;
-  std::vector<Tensor> inputs_;
 };
 
-INSTANTIATE_TEST_SUITE_P(On, ChangedTest,
-                         testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
-                                         BackendChoice{"cpu_3_threads", 3},
-                                         BackendChoice{"winograd", 1, Scheme::kWinograd},
-                                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, ChangedTest, EveryBackend(), NameOf);
 
 TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
-      const auto executor = MakeExecutor(keep);
+      const auto executor = MakeExecutor({{}, keep});
       SetInputs(*executor, inputs_);
       executor->Run();
       for (int frame = 0; frame < 4; ++frame) {
@@ -166,7 +130,7 @@ TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
 
 TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor();
+    const auto executor = MakeExecutor({{}, Keep::kAll});
     SetInputs(*executor, inputs_);
     executor->Run();
     const ChangedMasks none(inputs_, inputs_);
@@ -178,7 +142,7 @@ TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
 
 TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor();
+    const auto executor = MakeExecutor({{}, Keep::kAll});
     SetInputs(*executor, inputs_);
     executor->Run();
     for (const auto kind :

@@ -15,6 +15,7 @@
 #include "common/exec/schemes.h"
 #include "common/model/geometry.h"
 #include "sparse_ops/view_transforms.h"
+#include "tests/exec/on_backends.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -50,60 +51,15 @@ void Poison(Executor& executor, float number) {
   }
 }
 
-// The reference, or our own kernels on some threads.
-struct BackendChoice {
-  const char* name;
-  int cpu_threads;                  // 0: the reference
-  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
-};
-void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
-
-// What every backend must do with every graph. All are held against one evaluation, operator by
-// operator, so they give the same bits on any number of threads.
-class BackendTest : public testing::TestWithParam<BackendChoice> {
+class BackendTest : public OnBackends {
  protected:
-  // Calls `check` with graph_ and inputs_ set, until one fails.
   template <typename Check>
   void ForEachGraph(Check check) {
-    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed_);
-      RandomGraphOptions options = Varied(seed_);
-      options.mostly_plain_threes = GetParam().scheme == Scheme::kWinograd;
-      graph_ = RandomGraph(seed_, options);
-      inputs_ = RandomInputs(graph_, seed_);
-      if (GetParam().scheme == Scheme::kWinograd) {
-        SetSchemes(graph_, WinogradWhereItApplies(graph_));
-      }
-      check();
-    }
+    OnBackends::ForEachGraph(kGraphs, Varied, check);
   }
-
-  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
-    const int threads = GetParam().cpu_threads;
-    if (threads == 0) return MakeReferenceExecutor(graph_, options);
-    return cacheinf::MakeExecutor(
-        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), options);
-  }
-
-  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
-  // not its own, by one thread of the cpu backend.
-  std::vector<std::vector<float>> Expected() const {
-    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
-    CpuBackend backend;
-    return EvaluateDirectly(graph_, inputs_, backend);
-  }
-
-  uint32_t seed_ = 0;
-  Graph graph_;
-  std::vector<Tensor> inputs_;
 };
 
-INSTANTIATE_TEST_SUITE_P(On, BackendTest,
-                         testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
-                                         BackendChoice{"cpu_3_threads", 3},
-                                         BackendChoice{"winograd", 1, Scheme::kWinograd},
-                                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, BackendTest, EveryBackend(), NameOf);
 
 TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {

@@ -1,0 +1,81 @@
+#ifndef CACHEINF_TESTS_EXEC_ON_BACKENDS_H_
+#define CACHEINF_TESTS_EXEC_ON_BACKENDS_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "common/exec/schemes.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Tests that hold on every backend, over random graphs.
+
+namespace cacheinf {
+
+// The reference, or our own kernels on some threads.
+struct BackendChoice {
+  const char* name;
+  int cpu_threads;                  // 0: the reference
+  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
+};
+inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
+
+inline auto EveryBackend() {
+  return testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
+                         BackendChoice{"cpu_3_threads", 3},
+                         BackendChoice{"winograd", 1, Scheme::kWinograd},
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
+}
+
+inline std::string NameOf(const testing::TestParamInfo<BackendChoice>& info) {
+  return info.param.name;
+}
+
+class OnBackends : public testing::TestWithParam<BackendChoice> {
+ protected:
+  // Calls `check` with seed_, graph_ and inputs_ set, until one fails. `options_of` says what the
+  // graph of a seed is made of.
+  template <typename OptionsOf, typename Check>
+  void ForEachGraph(uint32_t graphs, OptionsOf options_of, Check check) {
+    const bool winograd = GetParam().scheme == Scheme::kWinograd;
+    for (seed_ = 0; seed_ < graphs && !HasFailure(); ++seed_) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed_);
+      RandomGraphOptions options = options_of(seed_);
+      options.mostly_plain_threes = winograd;
+      graph_ = RandomGraph(seed_, options);
+      inputs_ = RandomInputs(graph_, seed_);
+      if (winograd) SetSchemes(graph_, WinogradWhereItApplies(graph_));
+      check();
+    }
+  }
+
+  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
+    const int threads = GetParam().cpu_threads;
+    if (threads == 0) return MakeReferenceExecutor(graph_, options);
+    return cacheinf::MakeExecutor(
+        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), options);
+  }
+
+  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
+  // not its own, by one thread of the cpu backend. So every number of threads gives the same bits.
+  std::vector<std::vector<float>> Expected() const {
+    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
+    CpuBackend backend;
+    return EvaluateDirectly(graph_, inputs_, backend);
+  }
+
+  uint32_t seed_ = 0;
+  Graph graph_;
+  std::vector<Tensor> inputs_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_EXEC_ON_BACKENDS_H_
