@@ -36,6 +36,7 @@ AnalyticCost CostOfLayer(const Graph& graph, const Operator& op) {
   cost.out_channels = static_cast<int>(output[1]);
   cost.height = static_cast<int>(output[2]);
   cost.width = static_cast<int>(output[3]);
+  cost.groups = op.As<op::Conv>()->spec.groups;
   return cost;
 }
 
@@ -50,7 +51,7 @@ template <typename Choose>
 SchemePlan PlanWhereWinogradApplies(const Graph& graph, const Choose& choose) {
   SchemePlan plan;
   for (const Operator& op : graph.operators) {
-    plan.push_back(WinogradApplies(op) ? choose(op) : Scheme::kDirect);
+    plan.push_back(WinogradApplies(graph, op) ? choose(op) : Scheme::kDirect);
   }
   return plan;
 }
@@ -60,7 +61,8 @@ std::vector<const Operator*> DistinctLayers(const Graph& graph) {
   std::vector<const Operator*> layers;
   std::set<std::string> seen;
   for (const Operator& op : graph.operators) {
-    if (WinogradApplies(op) && seen.insert(LayerText(graph, op)).second) layers.push_back(&op);
+    if (WinogradApplies(graph, op) && seen.insert(LayerText(graph, op)).second)
+      layers.push_back(&op);
   }
   const auto cost = [&](const Operator* op) { return CostOfLayer(graph, *op).OfTiles(1); };
   std::stable_sort(layers.begin(), layers.end(),
@@ -133,9 +135,11 @@ double Median(std::vector<double> numbers) {
 
 }  // namespace
 
-bool WinogradApplies(const Operator& op) {
+bool WinogradApplies(const Graph& graph, const Operator& op) {
   const auto* conv = op.As<op::Conv>();
-  return conv != nullptr && conv->spec.groups == 1 && cpu::Winograd::CanRun(conv->spec);
+  if (conv == nullptr || !cpu::Winograd::CanRun(conv->spec)) return false;
+  const int groups = conv->spec.groups;
+  return groups == 1 || graph.value(op.inputs[0]).shape[1] > groups;
 }
 
 SchemePlan WinogradWhereItApplies(const Graph& graph) {
@@ -147,10 +151,11 @@ SchemePlan WinogradWhereItApplies(const Graph& graph) {
 // the transform of a tile's input, the products, the transform of its output. Two things differ
 // from the paper's print: its last term lacks o_c, though every output channel is transformed, and
 // it compares C(n) of tiles of different sizes, by which the smallest would always win; what is
-// to be compared is C(n) times the tiles that it takes. A tile of one pixel needs no transform.
+// to be compared is C(n) times the tiles that it takes. A tile of one pixel needs no transform, and
+// of several groups each output channel takes the products of its own group alone.
 double AnalyticCost::OfTiles(int n) const {
   const double patch = n + kernel - 1;
-  const double products = 1.0 * in_channels * out_channels * patch * patch;
+  const double products = 1.0 * in_channels * out_channels / groups * patch * patch;
   const double transforms =
       2.0 * in_channels * patch * patch * patch + 1.0 * out_channels * n * patch * (n + patch);
   const double tiles = 1.0 * ((height + n - 1) / n) * ((width + n - 1) / n);
@@ -169,7 +174,7 @@ void SetSchemes(Graph& graph, const SchemePlan& plan) {
   }
   for (size_t i = 0; i < plan.size(); ++i) {
     Operator& op = graph.operators[i];
-    if (plan[i] == Scheme::kWinograd && !WinogradApplies(op)) {
+    if (plan[i] == Scheme::kWinograd && !WinogradApplies(graph, op)) {
       throw InputError(
           fmt::format("operator '{}' ({}) cannot be computed by Winograd", op.name, KindName(op)));
     }
@@ -185,6 +190,7 @@ std::string LayerText(const Graph& graph, const Operator& op) {
   std::string text = fmt::format("{}x{} {}->{} {}x{}x{} pad {},{}", spec.rows.kernel,
                                  spec.columns.kernel, input[1], output[1], output[0], output[2],
                                  output[3], spec.rows.pad_begin, spec.columns.pad_begin);
+  if (spec.groups != 1) text += fmt::format(" groups {}", spec.groups);
   if (conv.has_residual) text += " residual";
   if (conv.activation.kind != Function::Kind::kIdentity) {
     text += ' ' + FunctionText(conv.activation);
@@ -199,7 +205,7 @@ std::string ModelDigest(const Graph& graph) {
     hash = (hash ^ '\n') * 0x100000001b3u;
   };
   for (const Operator& op : graph.operators) {
-    add(WinogradApplies(op) ? LayerText(graph, op) : KindName(op));
+    add(WinogradApplies(graph, op) ? LayerText(graph, op) : KindName(op));
     for (const ValueId output : op.outputs) add(ToString(graph.value(output).shape));
   }
   return fmt::format("{:016x}", hash);

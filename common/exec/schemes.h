@@ -21,8 +21,8 @@ namespace cacheinf {
 // One an operator; kDirect for what is no convolution.
 using SchemePlan = std::vector<Scheme>;
 
-// 3x3, stride 1, not dilated, transposed or grouped.
-bool WinogradApplies(const Operator& op);
+// 3x3, stride 1, not dilated, transposed or depthwise.
+bool WinogradApplies(const Graph& graph, const Operator& op);
 
 SchemePlan WinogradWhereItApplies(const Graph& graph);
 
@@ -34,6 +34,7 @@ struct AnalyticCost {
   int out_channels = 1;
   int height = 1;  // of the output
   int width = 1;
+  int groups = 1;
 
   double OfTiles(int n) const;
 };

@@ -110,6 +110,10 @@ TEST(AnalyticCostTest, IsMnnsEquationTwoTimesTheTiles) {
   EXPECT_EQ(cost.OfTiles(1), 2 * 5 * 9 * 96);
   // Tiles that reach beyond the picture cost as much as others.
   EXPECT_EQ((AnalyticCost{3, 2, 5, 5, 9}).OfTiles(4), cost.OfTiles(4));
+  // Of two groups each output channel takes half the products; the transforms stay.
+  const AnalyticCost grouped = {3, 4, 6, 4, 4, 2};
+  EXPECT_EQ(grouped.OfTiles(1), 4 * 6 / 2 * 9 * 16);
+  EXPECT_EQ(grouped.OfTiles(4), 2 * 4 * 216 + 4 * 6 / 2 * 36 + 6 * 4 * 6 * (8 + 2));
 }
 
 // The layers of the paper's Table 1 and others whose better scheme is known.
@@ -122,6 +126,11 @@ TEST(AnalyticSchemesTest, KnownLayersGetTheirBetterScheme) {
   // Few channels: the transforms cost more than the products save.
   EXPECT_EQ(scheme(Channels(1, 1), 224, 224), Scheme::kDirect);
   EXPECT_EQ(scheme(Channels(3, 4), 224, 224), Scheme::kDirect);
+  Layer grouped = Channels(128, 128);
+  grouped.groups = 2;
+  EXPECT_EQ(scheme(grouped, 56, 56), Scheme::kWinograd);
+  grouped.groups = 64;
+  EXPECT_EQ(scheme(grouped, 56, 56), Scheme::kDirect);
   // A map of two pixels a side: three quarters of the only tile are wasted.
   EXPECT_EQ(scheme(Channels(512, 512), 2, 2), Scheme::kDirect);
 }
@@ -131,13 +140,13 @@ TEST(AnalyticSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
   strided.stride = 2;
   Layer dilated = Channels(64, 64);
   dilated.dilation = 2;
-  Layer grouped = Channels(64, 64);
-  grouped.groups = 2;
+  Layer depthwise = Channels(64, 64);
+  depthwise.groups = 64;
   Layer pointwise = Channels(64, 64);
   pointwise.kernel = 1;
   Layer large = Channels(64, 64);
   large.kernel = 5;
-  for (const Layer& layer : {strided, dilated, grouped, pointwise, large}) {
+  for (const Layer& layer : {strided, dilated, depthwise, pointwise, large}) {
     Graph graph = OneLayer(layer, 56, 56);
     EXPECT_EQ(AnalyticSchemes(graph), SchemePlan{Scheme::kDirect});
     EXPECT_EQ(WinogradWhereItApplies(graph), SchemePlan{Scheme::kDirect});
