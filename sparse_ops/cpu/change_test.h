@@ -7,43 +7,41 @@
 
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/active_runs.h"
-#include "sparse_ops/cpu/row_kernels.h"
+#include "sparse_ops/cpu/change_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 
 namespace cacheinf {
 namespace cpu {
 
 // Write-if-changed for pixels of a map of `channels` channels, by the definition of ChangeTest. The
-// memory of a pixel's old and new values must not overlap.
+// memory of old and new values must not overlap.
 class PixelTest {
  public:
   PixelTest(const ChangeTest& test, int channels)
-      : test_(test), channels_(channels), kernels_(ChooseRowKernels()) {}
+      : test_(test), channels_(channels), kernels_(ChooseChangeKernels()) {}
 
-  // Stores the new value over the old one if it is a change of it.
-  void StoreIfChanged(const float* fresh, float* stored, int number) const {
-    const bool is_change = IsChange(fresh, stored);
-    if (is_change) CopyPixel(fresh, stored);
-    test_.changed[number] = is_change ? 1 : 0;
+  // Stores those new values over the old ones that are changes of them. `number` is that of the
+  // first of these active pixels.
+  void StoreIfChanged(const PixelLine<const float>& fresh, const PixelLine<float>& stored,
+                      int pixels, int number) const {
+    uint8_t* const changed = test_.changed + number;
+    kernels_.find(test_, fresh, {stored.first, stored.step}, pixels, channels_, changed);
+    kernels_.copy(changed, 1, fresh, stored, pixels, channels_);
   }
 
-  // `stored` is new and `old` what it was: puts that back unless the new value is a change of it.
-  void RestoreUnlessChanged(const float* old, float* stored, int number) const {
-    const bool is_change = IsChange(stored, old);
-    if (!is_change && test_.threshold != 0.0f) CopyPixel(old, stored);
-    test_.changed[number] = is_change ? 1 : 0;
+  // `stored` is new and `old` what it was: puts that back where the new value is no change of it.
+  void RestoreUnlessChanged(const PixelLine<const float>& old, const PixelLine<float>& stored,
+                            int pixels, int number) const {
+    uint8_t* const changed = test_.changed + number;
+    kernels_.find(test_, {stored.first, stored.step}, old, pixels, channels_, changed);
+    if (test_.threshold == 0.0f) return;  // it has the same bits
+    kernels_.copy(changed, 0, old, stored, pixels, channels_);
   }
 
  private:
-  bool IsChange(const float* fresh, const float* stored) const;
-
-  void CopyPixel(const float* from, float* to) const {
-    std::memcpy(to, from, static_cast<size_t>(channels_) * sizeof(float));
-  }
-
   const ChangeTest& test_;
   int channels_;
-  const RowKernels& kernels_;
+  const ChangeKernels& kernels_;
 };
 
 // For an output map of this size.
@@ -94,6 +92,18 @@ class TestParts {
   int pixels_of_part_;
 };
 
+// Lays pixels end to end.
+inline void CopyRun(const PixelLine<float>& from, int pixels, int channels, float* to) {
+  const size_t bytes = static_cast<size_t>(channels) * sizeof(float);
+  if (from.step == channels) {
+    std::memcpy(to, from.first, bytes * static_cast<size_t>(pixels));
+    return;
+  }
+  for (int p = 0; p < pixels; ++p) {
+    std::memcpy(to + static_cast<size_t>(p) * channels, from.first + p * from.step, bytes);
+  }
+}
+
 template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
                  ThreadPool& pool, float* scratch, const Run& run) {
@@ -108,14 +118,19 @@ void RunWithTest(const ImageView& output, const ActivePixels& pixels, const Chan
     const Range all = {0, runs.count()};
     const PixelTest pixel_test(test, channels);
     const int first = part.pixels_before[0] - pixels.pixels_before[0];
-    runs.ForEachPixelIn(all, [&](int, int y, int x, int number) {
-      std::memcpy(old + static_cast<size_t>(number) * channels, output.Pixel(0, y, x),
-                  static_cast<size_t>(channels) * sizeof(float));
+    const auto line_of_run = [&](const PixelRun& run_of_part) {
+      return PixelLine<float>{output.Pixel(0, run_of_part.row, run_of_part.begin),
+                              output.pixel_stride};
+    };
+    runs.ForEachIn(all, [&](int, const PixelRun& run_of_part, int number) {
+      CopyRun(line_of_run(run_of_part), run_of_part.end - run_of_part.begin, channels,
+              old + static_cast<size_t>(number) * channels);
     });
     run(part);
-    runs.ForEachPixelIn(all, [&](int, int y, int x, int number) {
-      pixel_test.RestoreUnlessChanged(old + static_cast<size_t>(number) * channels,
-                                      output.Pixel(0, y, x), first + number);
+    runs.ForEachIn(all, [&](int, const PixelRun& run_of_part, int number) {
+      pixel_test.RestoreUnlessChanged({old + static_cast<size_t>(number) * channels, channels},
+                                      line_of_run(run_of_part), run_of_part.end - run_of_part.begin,
+                                      first + number);
     });
   });
 }

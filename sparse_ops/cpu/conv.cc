@@ -93,7 +93,8 @@ struct Conv::Frame {
 // In the output; or on a stage, where pixels stand by their numbers.
 struct Conv::Place {
   float* stage = nullptr;
-  int first_number = 0;
+  int first_number = 0;        // on the stage
+  uint8_t* changed = nullptr;  // [number], or null: becomes 1 if any bit of the output changes
 };
 
 struct Conv::WorkItem {
@@ -110,6 +111,7 @@ struct Conv::Span {
   int64_t first = 0;  // the output's column that is written to `output`
   float* output;
   int64_t output_step;  // from one of the output's columns to the next
+  uint8_t* changed;     // of column `first`; or null
 };
 
 // Weights of the block that comes next, fetched in as many equal parts as there are lists.
@@ -134,6 +136,8 @@ struct Conv::List {
   uintptr_t anchors[kListPixels] = {};
   float* outputs[kListPixels];
   const float* residuals[kListPixels];
+  uint8_t* changed[kListPixels];
+  bool marks_changes = false;
   int border_count = 0;
   BorderPixel border[kListPixels];
   NextWeights ahead;
@@ -147,8 +151,9 @@ Conv::Conv(const ConvArgs& args)
       row_dilation_(args.spec.rows.dilation),
       column_dilation_(args.spec.columns.dilation),
       zeros_(static_cast<size_t>(in_channels_)),
-      epilogue_{args.activation.function, ChooseFunction(args.activation.function.kind),
-                args.activation.slopes == nullptr ? nullptr : ChoosePRelu(),
+      epilogue_{args.activation.function,
+                ChooseFunctionKernels().function(args.activation.function.kind),
+                args.activation.slopes == nullptr ? nullptr : ChooseFunctionKernels().prelu,
                 args.activation_before_residual} {
   if (args.spec.transposed) {
     step_rows_ = args.spec.rows.stride;
@@ -371,8 +376,15 @@ void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, Threa
 
 void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                      float* stage) const {
-  const PixelTest pixel_test(test, out_channels_);
   const Range all = {0, frame.runs.count()};
+  if (test.threshold == 0.0f) {
+    // A pixel keeps its value or changes, whoever writes it: so it may be written at once.
+    std::fill_n(test.changed, all.size(), uint8_t{0});
+    Place place;
+    place.changed = test.changed;
+    return RunShared(frame, all, place, pool, taps);
+  }
+  const PixelTest pixel_test(test, out_channels_);
   const Shares shares = SharesOf(all.size(), pool.threads());
   if (shares.blocks == 1 && phases_[0].weights_stay_cached) {
     // Every thread has a stage of its own.
@@ -384,7 +396,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
       Range left = Part(all.size(), PixelsOnStage(), part, shares.pixels);
       for (; !left.empty(); left.begin += PixelsOnStage()) {
         const Range pixels = {left.begin, std::min(left.end, left.begin + PixelsOnStage())};
-        const Place place = {own_stage, pixels.begin};
+        const Place place = {own_stage, pixels.begin, nullptr};
         for (const Phase& phase : phases_) {
           RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, own_taps);
         }
@@ -397,7 +409,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
   const int pixels_on_stage = PixelsOnStage() * pool.threads();
   for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
     const Range pixels = {left.begin, std::min(left.end, left.begin + pixels_on_stage)};
-    const Place place = {stage, pixels.begin};
+    const Place place = {stage, pixels.begin, nullptr};
     RunShared(frame, pixels, place, pool, taps);
     pool.ParallelFor(pool.threads(), [&](int part, int) {
       const Range own = Part(pixels.size(), 1, part, pool.threads());
@@ -408,9 +420,11 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
 
 void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
                         const Place& place) const {
-  frame.runs.ForEachPixelIn(pixels, [&](int image, int y, int x, int number) {
-    const auto on_stage = static_cast<size_t>(number - place.first_number) * FloatsOnStage();
-    test.StoreIfChanged(place.stage + on_stage, frame.output.Pixel(image, y, x), number);
+  const auto step = static_cast<int64_t>(FloatsOnStage());
+  frame.runs.ForEachIn(pixels, [&](int image, const PixelRun& run, int number) {
+    test.StoreIfChanged({place.stage + (number - place.first_number) * step, step},
+                        {frame.output.Pixel(image, run.row, run.begin), frame.output.pixel_stride},
+                        run.end - run.begin, number);
   });
 }
 
@@ -444,6 +458,7 @@ Conv::NextWeights Conv::WeightsOf(const Phase& phase, int block, int pixels) con
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                    const float** taps) const {
   List list;
+  list.marks_changes = place.changed != nullptr;
   list.inputs = taps;
   list.patches = reinterpret_cast<float*>(taps + item.phase->taps.size() * kListPixels);
   const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
@@ -474,7 +489,8 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
                 StepsBelow(run.end, phase.first_column, step_columns_)},
                run.begin,
                frame.output.Pixel(image, run.row, run.begin),
-               frame.output.pixel_stride};
+               frame.output.pixel_stride,
+               place.changed == nullptr ? nullptr : place.changed + number};
   if (place.stage != nullptr) {
     span.output_step = static_cast<int64_t>(FloatsOnStage());
     span.output = place.stage + (number - place.first_number) * span.output_step;
@@ -528,6 +544,9 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
       if (frame.residual.data != nullptr) {
         list.residuals[list.count] = frame.residual.Pixel(span.image, span.row, column);
       }
+      if (span.changed != nullptr) {
+        list.changed[list.count] = span.changed + (column - span.first);
+      }
       if (i < inside.begin || i >= inside.end) {
         list.border[list.border_count++] = {list.count, span.image, anchor_row, anchor_column};
       }
@@ -566,6 +585,7 @@ void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) co
     row.residual = frame.residual.Pixel(span.image, span.row, span.columns.begin);
     row.residual_step = frame.residual.pixel_stride;
   }
+  if (span.changed != nullptr) row.changed = span.changed + (span.columns.begin - span.first);
   if (is_depthwise_) return kernels_.depthwise_row(phase.depthwise, row);
   const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
@@ -592,6 +612,7 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
                             list.inputs,
                             list.outputs,
                             frame.residual.data == nullptr ? nullptr : list.residuals,
+                            list.marks_changes ? list.changed : nullptr,
                             list.ahead.Next()};
   list.count = 0;
   list.border_count = 0;

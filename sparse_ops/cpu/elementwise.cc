@@ -61,8 +61,8 @@ void ReorderChannels(const int* order, int channels, const float* in, int64_t pi
 // A map with few channels, whose pixels lie end to end.
 // REQUIRES: args.channel_order is null or the output is not the input.
 void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
-  const ScaleShiftKernel scale_shift = ChooseScaleShift();
-  const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
+  const ScaleShiftKernel scale_shift = ChooseFunctionKernels().scale_shift;
+  const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.function.kind);
   const ConstImageView input = AsImage(args.input);
   const ImageView output = AsImage(args.output);
   const int channels = output.channels;
@@ -107,13 +107,13 @@ void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPo
 
   Function function = args.activation.function;
   if (by_channel && runs.inner_stride(2) == 1) {
-    const PReluKernel prelu = ChoosePRelu();
+    const PReluKernel prelu = ChooseFunctionKernels().prelu;
     runs.ForEach(pool, [&](const auto& at, int64_t count) {
       prelu(args.activation.slopes + at[2], args.input.data + at[1], out.data + at[0], count);
     });
     return;
   }
-  const FunctionKernel apply = ChooseFunction(function.kind);
+  const FunctionKernel apply = ChooseFunctionKernels().function(function.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     Function run_function = function;
     if (args.activation.slopes != nullptr) run_function.alpha = args.activation.slopes[at[2]];
@@ -131,8 +131,8 @@ void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPo
                          runs.inner_stride(0) == 1 && runs.inner_stride(1) == 1 &&
                          runs.inner_stride(2) == 1;
   if (!is_simple) return reference::OnPixels(reference::ScaleShift, args, pixels);
-  const ScaleShiftKernel scale_shift = ChooseScaleShift();
-  const FunctionKernel activate = ChooseFunction(args.activation.function.kind);
+  const ScaleShiftKernel scale_shift = ChooseFunctionKernels().scale_shift;
+  const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.function.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     float* to = out.data + at[0];
     scale_shift(args.scale + at[2], args.shift + at[2], args.input.data + at[1], to, count);
@@ -146,14 +146,14 @@ void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool
   const ConstTensorView b = BroadcastTo(args.b, out);
   const Runs<3> runs(pixels, out.rank, out.dims,
                      {out.strides.data(), a.strides.data(), b.strides.data()});
-  const BinaryKernels kernels = ChooseBinary(args.kind);
+  const BinaryKernels kernels = ChooseFunctionKernels().binary(args.kind);
   BinaryKernel combine = nullptr;
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 1) combine = kernels.both;
   if (runs.inner_stride(1) == 0 && runs.inner_stride(2) == 1) combine = kernels.one_a;
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 0) combine = kernels.one_b;
   if (runs.inner_stride(0) != 1 || combine == nullptr)
     return reference::OnPixels(reference::Binary, args, pixels);
-  const FunctionKernel activate = ChooseFunction(args.activation.kind);
+  const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     float* to = out.data + at[0];
     combine(a.data + at[1], b.data + at[2], to, count);

@@ -73,14 +73,12 @@ CACHEINF_FLATTEN void MapBinary(const float* a, const float* b, float* out, int6
 }
 
 template <BinaryKind kind>
-constexpr BinaryKernels KernelsOf() {
+constexpr BinaryKernels BinaryKernelsOf() {
   return {MapBinary<kind, false, false>, MapBinary<kind, true, false>,
           MapBinary<kind, false, true>};
 }
 
-}  // namespace
-
-FunctionKernel TargetFunction(Function::Kind kind) {
+FunctionKernel KernelOf(Function::Kind kind) {
   using Kind = Function::Kind;
   switch (kind) {
 #define CACHEINF_CASE(name) \
@@ -118,28 +116,31 @@ FunctionKernel TargetFunction(Function::Kind kind) {
   return nullptr;
 }
 
-PReluKernel TargetPRelu() { return MapPRelu; }
-
-ScaleShiftKernel TargetScaleShift() { return MapScaleShift; }
-
-BinaryKernels TargetBinary(BinaryKind kind) {
+BinaryKernels BinaryKernelsOf(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::kAdd:
-      return KernelsOf<BinaryKind::kAdd>();
+      return BinaryKernelsOf<BinaryKind::kAdd>();
     case BinaryKind::kSubtract:
-      return KernelsOf<BinaryKind::kSubtract>();
+      return BinaryKernelsOf<BinaryKind::kSubtract>();
     case BinaryKind::kMultiply:
-      return KernelsOf<BinaryKind::kMultiply>();
+      return BinaryKernelsOf<BinaryKind::kMultiply>();
     case BinaryKind::kDivide:
-      return KernelsOf<BinaryKind::kDivide>();
+      return BinaryKernelsOf<BinaryKind::kDivide>();
     case BinaryKind::kPower:
-      return KernelsOf<BinaryKind::kPower>();
+      return BinaryKernelsOf<BinaryKind::kPower>();
     case BinaryKind::kMinimum:
-      return KernelsOf<BinaryKind::kMinimum>();
+      return BinaryKernelsOf<BinaryKind::kMinimum>();
     case BinaryKind::kMaximum:
-      return KernelsOf<BinaryKind::kMaximum>();
+      return BinaryKernelsOf<BinaryKind::kMaximum>();
   }
   return {};
+}
+
+}  // namespace
+
+const FunctionKernels& TargetFunctionKernels() {
+  static constexpr FunctionKernels kKernels = {KernelOf, MapPRelu, BinaryKernelsOf, MapScaleShift};
+  return kKernels;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -148,24 +149,5 @@ BinaryKernels TargetBinary(BinaryKind kind) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cacheinf {
-namespace cpu {
-
-HWY_EXPORT(TargetFunction);
-HWY_EXPORT(TargetPRelu);
-HWY_EXPORT(TargetScaleShift);
-HWY_EXPORT(TargetBinary);
-
-FunctionKernel ChooseFunction(Function::Kind kind) {
-  return HWY_DYNAMIC_DISPATCH(TargetFunction)(kind);
-}
-
-PReluKernel ChoosePRelu() { return HWY_DYNAMIC_DISPATCH(TargetPRelu)(); }
-
-ScaleShiftKernel ChooseScaleShift() { return HWY_DYNAMIC_DISPATCH(TargetScaleShift)(); }
-
-BinaryKernels ChooseBinary(BinaryKind kind) { return HWY_DYNAMIC_DISPATCH(TargetBinary)(kind); }
-
-}  // namespace cpu
-}  // namespace cacheinf
-#endif  // HWY_ONCE
+CACHEINF_DISPATCH(FunctionKernels)
+#endif

@@ -30,11 +30,15 @@ struct BinaryKernels {
 using ScaleShiftKernel = void (*)(const float* scale, const float* shift, const float* in,
                                   float* out, int64_t count);
 
-// Those for the best target that this machine has. For kPRelu, `alpha` is the slope.
-FunctionKernel ChooseFunction(Function::Kind kind);
-PReluKernel ChoosePRelu();
-BinaryKernels ChooseBinary(BinaryKind kind);
-ScaleShiftKernel ChooseScaleShift();
+struct FunctionKernels {
+  FunctionKernel (*function)(Function::Kind kind) = nullptr;  // for kPRelu, `alpha` is the slope
+  PReluKernel prelu = nullptr;
+  BinaryKernels (*binary)(BinaryKind kind) = nullptr;
+  ScaleShiftKernel scale_shift = nullptr;
+};
+
+// Those for the best target that this machine has.
+const FunctionKernels& ChooseFunctionKernels();
 
 }  // namespace cpu
 }  // namespace cacheinf

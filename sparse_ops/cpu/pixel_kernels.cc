@@ -14,10 +14,6 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Whole, or the sums of a tile do not stay in registers.
-#undef CACHEINF_UNROLL
-#define CACHEINF_UNROLL _Pragma("GCC unroll 32")
-
 // Tiles: this many pixels by so many vectors of output channels are summed in registers. Those of
 // rows need a register for a pointer to each pixel as well; those that slide, for each weight of a
 // row of taps. Constants of all targets stand here and nowhere else.
@@ -75,6 +71,41 @@ void AddResidual(const FinishArgs& args, float* sums) {
   }
 }
 
+// Where the values of one pixel go.
+class PixelStore {
+ public:
+  HWY_INLINE PixelStore(const FinishArgs& args, int pixel)
+      : output_(args.list->outputs[args.first_pixel + pixel] + args.first_channel),
+        channels_(args.channels),
+        changed_(args.list->changed == nullptr ? nullptr
+                                               : args.list->changed[args.first_pixel + pixel]) {}
+
+  // Of channel c and those after it, as many as exist.
+  HWY_INLINE void Store(Floats values, int c) {
+    if (changed_ != nullptr) {
+      const Floats old = LoadFirst(output_ + c, channels_ - c);
+      const Floats fresh = hn::IfThenElseZero(FirstLanes(channels_ - c), values);
+      difference_ = hn::Or(difference_, hn::Xor(fresh, old));
+    }
+    StoreFirst(values, output_ + c, channels_ - c);
+  }
+
+  // After the last. Other threads may compute other channels of the same pixel.
+  HWY_INLINE void Mark() const {
+    using BitsTag = hn::RebindToUnsigned<FloatTag>;
+    if (changed_ == nullptr) return;
+    const auto bits = hn::BitCast(BitsTag(), difference_);
+    if (hn::AllTrue(BitsTag(), hn::Eq(bits, hn::Zero(BitsTag())))) return;
+    __atomic_store_n(changed_, 1, __ATOMIC_RELAXED);
+  }
+
+ private:
+  float* output_;
+  int channels_;
+  uint8_t* changed_;
+  Floats difference_ = hn::Zero(FloatTag());
+};
+
 // All of it in one pass, for functions that cost little.
 template <Function::Kind kind>
 __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums) {
@@ -83,7 +114,7 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums
   const bool has_residual = args.list->residuals != nullptr;
   const Floats beta = ops.Set(epilogue.activation.beta);
   for (int p = 0; p < args.pixels; ++p) {
-    float* output = args.list->outputs[args.first_pixel + p] + args.first_channel;
+    PixelStore store(args, p);
     const float* residual =
         has_residual ? args.list->residuals[args.first_pixel + p] + args.first_channel : nullptr;
     for (int c = 0; c < args.channels; c += kLanes) {
@@ -98,8 +129,9 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums
       if (has_residual && epilogue.activation_before_residual) {
         x = hn::Add(x, LoadFirst(residual + c, count));
       }
-      StoreFirst(x, output + c, count);
+      store.Store(x, c);
     }
+    store.Mark();
   }
 }
 
@@ -126,10 +158,11 @@ HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
                        static_cast<int64_t>(args.pixels) * args.width);
   if (has_residual && args.epilogue->activation_before_residual) AddResidual(args, sums);
   for (int p = 0; p < args.pixels; ++p) {
-    float* output = args.list->outputs[args.first_pixel + p] + args.first_channel;
+    PixelStore store(args, p);
     for (int c = 0; c < args.channels; c += kLanes) {
-      StoreFirst(hn::LoadU(FloatTag(), sums + p * args.width + c), output + c, args.channels - c);
+      store.Store(hn::LoadU(FloatTag(), sums + p * args.width + c), c);
     }
+    store.Mark();
   }
 }
 
@@ -139,10 +172,12 @@ HWY_INLINE Floats AtLeastZero(Floats x) {
   return hn::IfThenElse(hn::Lt(x, zero), zero, x);
 }
 
-// Whether the epilogue is a bias at most and one of the functions that cost next to nothing.
+// Whether the epilogue is a bias at most and one of the functions that cost next to nothing, and
+// nobody asks what changed.
 bool IsPlain(const PixelEpilogue& epilogue, const PixelList& list) {
-  return list.residuals == nullptr && (epilogue.activation.kind == Function::Kind::kIdentity ||
-                                       epilogue.activation.kind == Function::Kind::kRelu);
+  return list.residuals == nullptr && list.changed == nullptr &&
+         (epilogue.activation.kind == Function::Kind::kIdentity ||
+          epilogue.activation.kind == Function::Kind::kRelu);
 }
 
 // Registers of a tile: kPixels × kVectors sums.
@@ -352,15 +387,23 @@ template <int kPixels>
 struct RowOutputs {
   float* outputs[kPixels];
   const float* residuals[kPixels];
+  uint8_t* changed[kPixels];
   PixelList list;
 
   HWY_INLINE RowOutputs(const PixelRow& row, int first_pixel, int pixels) {
     for (int p = 0; p < pixels; ++p) {
       outputs[p] = row.output + (first_pixel + p) * row.output_step;
-      if (row.residual == nullptr) continue;
-      residuals[p] = row.residual + (first_pixel + p) * row.residual_step;
+      if (row.residual != nullptr) {
+        residuals[p] = row.residual + (first_pixel + p) * row.residual_step;
+      }
+      if (row.changed != nullptr) changed[p] = row.changed + first_pixel + p;
     }
-    list = {pixels,      0, nullptr, outputs, row.residual == nullptr ? nullptr : residuals,
+    list = {pixels,
+            0,
+            nullptr,
+            outputs,
+            row.residual == nullptr ? nullptr : residuals,
+            row.changed == nullptr ? nullptr : changed,
             FetchAhead()};
   }
 };

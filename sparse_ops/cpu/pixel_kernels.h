@@ -29,6 +29,7 @@ struct PixelList {
   const float* const* inputs = nullptr;
   float* const* outputs = nullptr;          // [p]
   const float* const* residuals = nullptr;  // [p], or null
+  uint8_t* const* changed = nullptr;        // [p], or null: where a 1 is written if any bit changes
   FetchAhead ahead;
 };
 
@@ -47,6 +48,7 @@ struct PixelRow {
   int64_t output_step = 0;
   const float* residual = nullptr;  // or null
   int64_t residual_step = 0;
+  uint8_t* changed = nullptr;  // [p], or null: becomes 1 if any bit changes
 };
 
 struct PixelEpilogue {

@@ -75,16 +75,6 @@ float Minimum(const float* in, int64_t count) {
   return ReduceBy<BinaryKind::kMinimum>(in, count, HUGE_VALF);
 }
 
-float SumOfSquaredChanges(const float* fresh, const float* stored, const float* scale,
-                          int64_t count) {
-  return Reduce(
-      [&](int64_t i, int64_t left) {
-        const Floats change = hn::Sub(LoadFirst(fresh + i, left), LoadFirst(stored + i, left));
-        return hn::Mul(change, LoadFirst(scale + i, left));
-      },
-      count, 0.0f, [](Floats lane, Floats change) { return Fma(change, change, lane); }, Add);
-}
-
 void LayerNorm(const float* in, int64_t count, float epsilon, const float* scale,
                const float* shift, float* out) {
   const auto total = static_cast<float>(count);
@@ -163,9 +153,8 @@ int64_t ArgMax(const float* in, int64_t count) {
 }  // namespace
 
 const RowKernels& TargetRowKernels() {
-  static constexpr RowKernels kKernels = {Sum,       Maximum,   Minimum, SumOfSquaredChanges,
-                                          LayerNorm, Normalise, Softmax, LogSoftmax,
-                                          ArgMax};
+  static constexpr RowKernels kKernels = {Sum,       Maximum, Minimum,    LayerNorm,
+                                          Normalise, Softmax, LogSoftmax, ArgMax};
   return kKernels;
 }
 

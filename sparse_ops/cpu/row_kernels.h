@@ -13,9 +13,6 @@ struct RowKernels {
   float (*sum)(const float* in, int64_t count) = nullptr;
   float (*maximum)(const float* in, int64_t count) = nullptr;
   float (*minimum)(const float* in, int64_t count) = nullptr;
-  // Of (fresh - stored) scale.
-  float (*sum_of_squared_changes)(const float* fresh, const float* stored, const float* scale,
-                                  int64_t count) = nullptr;
 
   // As LayerNormArgs says; scale and shift may be null.
   void (*layer_norm)(const float* in, int64_t count, float epsilon, const float* scale,

@@ -11,6 +11,10 @@
 
 #include "hwy/highway.h"
 
+// Before loops over arrays of vectors: whole, or these do not stay in registers.
+#undef CACHEINF_UNROLL
+#define CACHEINF_UNROLL _Pragma("GCC unroll 32")
+
 HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
 namespace cpu {

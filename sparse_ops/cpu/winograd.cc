@@ -148,8 +148,8 @@ void Winograd::PackEpilogue(const ConvArgs& args) {
   const ChannelFunction& activation = args.activation;
   if (args.bias != nullptr) bias_ = pack(args.bias, false);
   if (activation.slopes != nullptr) slopes_ = pack(activation.slopes, activation.one_slope);
-  epilogue_ = {activation.function, ChooseFunction(activation.function.kind),
-               activation.slopes == nullptr ? nullptr : ChoosePRelu(),
+  epilogue_ = {activation.function, ChooseFunctionKernels().function(activation.function.kind),
+               activation.slopes == nullptr ? nullptr : ChooseFunctionKernels().prelu,
                args.activation_before_residual};
 }
 
@@ -308,14 +308,21 @@ WinogradOutput Winograd::OutputOf(const Frame& frame, const Tile& tile, int firs
 
 void Winograd::StoreIfChanged(const PixelTest& test, const ImageView& output, const Tile& tile,
                               const float* stage) const {
-  const size_t stride = StageFloats() / kTilePixels;
+  const int64_t step = static_cast<int64_t>(StageFloats()) / kTilePixels;
   for (int y = 0; y < kTileSize; ++y) {
+    const uint32_t row = tile.active >> y * kTileSize & 0xfu;
     int number = tile.numbers[y];
-    for (int x = 0; x < kTileSize; ++x) {
-      const int pixel = y * kTileSize + x;
-      if ((tile.active >> pixel & 1) == 0) continue;
-      test.StoreIfChanged(stage + static_cast<size_t>(pixel) * stride,
-                          output.Pixel(tile.image, tile.row + y, tile.column + x), number++);
+    for (int x = 0; x < kTileSize;) {
+      int end = x;
+      while (end < kTileSize && (row >> end & 1) != 0) ++end;
+      if (end > x) {
+        test.StoreIfChanged(
+            {stage + (y * kTileSize + x) * step, step},
+            {output.Pixel(tile.image, tile.row + y, tile.column + x), output.pixel_stride}, end - x,
+            number);
+      }
+      number += end - x;
+      x = end + 1;
     }
   }
 }

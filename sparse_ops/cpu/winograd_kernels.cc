@@ -13,10 +13,6 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Whole, or the sums of a product do not stay in registers.
-#undef CACHEINF_UNROLL
-#define CACHEINF_UNROLL _Pragma("GCC unroll 32")
-
 // Products: this many tiles by so many vectors of output channels are summed in registers.
 // Constants of all targets stand here and nowhere else.
 #if HWY_TARGET == HWY_AVX2
@@ -329,15 +325,5 @@ const WinogradKernels& TargetWinogradKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cacheinf {
-namespace cpu {
-
-HWY_EXPORT(TargetWinogradKernels);
-
-const WinogradKernels& ChooseWinogradKernels() {
-  return HWY_DYNAMIC_DISPATCH(TargetWinogradKernels)();
-}
-
-}  // namespace cpu
-}  // namespace cacheinf
-#endif  // HWY_ONCE
+CACHEINF_DISPATCH(WinogradKernels)
+#endif

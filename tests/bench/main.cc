@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/program.h"
 #include "common/config/model_config.h"
 #include "tests/bench/bench.h"
 
@@ -86,13 +87,5 @@ int Run(int argc, char** argv) {
 }  // namespace cacheinf
 
 int main(int argc, char** argv) {
-  try {
-    return cacheinf::Run(argc, argv);
-  } catch (const cacheinf::InputError& error) {
-    std::cerr << "cacheinf-bench: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "cacheinf-bench: " << error.what() << "\n";
-    return 1;
-  }
+  return cacheinf::RunProgram("cacheinf-bench", [&] { return cacheinf::Run(argc, argv); });
 }

@@ -1,9 +1,8 @@
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
+#include "common/base/program.h"
 #include "common/config/model_config.h"
 #include "tests/bench/engines/engines.h"
 
@@ -34,13 +33,5 @@ int Run(int argc, char** argv) {
 }  // namespace cacheinf
 
 int main(int argc, char** argv) {
-  try {
-    return cacheinf::Run(argc, argv);
-  } catch (const cacheinf::InputError& error) {
-    std::cerr << "cacheinf-bench-engine: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "cacheinf-bench-engine: " << error.what() << "\n";
-    return 1;
-  }
+  return cacheinf::RunProgram("cacheinf-bench-engine", [&] { return cacheinf::Run(argc, argv); });
 }

@@ -1,0 +1,123 @@
+#include "sparse_ops/cpu/change_kernels.h"
+
+#include "sparse_ops/cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sparse_ops/cpu/change_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "sparse_ops/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf {
+namespace cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// The 16 lanes of ops.h, in as many vectors as they need.
+constexpr int kSumLanes = 16;
+constexpr int kVectors = kSumLanes / kLanes;
+
+constexpr int kPixelsTogether = 16;
+
+using BitsTag = hn::RebindToUnsigned<FloatTag>;
+
+bool DiffersInABit(const float* fresh, const float* stored, int channels) {
+  auto difference = hn::Zero(BitsTag());
+  for (int c = 0; c < channels; c += kLanes) {
+    const int count = channels - c;
+    const auto a = hn::BitCast(BitsTag(), LoadFirst(fresh + c, count));
+    const auto b = hn::BitCast(BitsTag(), LoadFirst(stored + c, count));
+    difference = hn::Or(difference, hn::Xor(a, b));
+  }
+  return !hn::AllTrue(BitsTag(), hn::Eq(difference, hn::Zero(BitsTag())));
+}
+
+void FindDifferentBits(const PixelLine<const float>& fresh, const PixelLine<const float>& stored,
+                       int pixels, int channels, uint8_t* changed) {
+  for (int p = 0; p < pixels; ++p) {
+    const bool differs =
+        DiffersInABit(fresh.first + p * fresh.step, stored.first + p * stored.step, channels);
+    changed[p] = differs ? 1 : 0;
+  }
+}
+
+// The sum of all lanes, halves added to halves.
+template <typename D>
+HWY_INLINE float SumHalves(D, hn::Vec<D> lanes) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(lanes);
+  } else {
+    const hn::Half<D> half;  // targets of one lane have no UpperHalf: it is found through `half`
+    return SumHalves(half, hn::Add(hn::LowerHalf(half, lanes), UpperHalf(half, lanes)));
+  }
+}
+
+float SumOfSquaredChanges(const float* fresh, const float* stored, const float* scale,
+                          int channels) {
+  Floats lanes[kVectors];
+  for (Floats& lane : lanes) lane = hn::Zero(FloatTag());
+  for (int first = 0; first < channels; first += kSumLanes) {
+    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+      const int c = first + v * kLanes;
+      // Numbers that are not there are squares of zero, which leave a sum as it is.
+      if (c >= channels) break;
+      const Floats difference =
+          hn::Sub(LoadFirst(fresh + c, channels - c), LoadFirst(stored + c, channels - c));
+      const Floats change = hn::Mul(difference, LoadFirst(scale + c, channels - c));
+      lanes[v] = Fma(change, change, lanes[v]);
+    }
+  }
+  CACHEINF_UNROLL for (int half = kVectors / 2; half >= 1; half /= 2) {
+    CACHEINF_UNROLL for (int v = 0; v < half; ++v) lanes[v] = hn::Add(lanes[v], lanes[v + half]);
+  }
+  return SumHalves(FloatTag(), lanes[0]);
+}
+
+void FindChanges(const ChangeTest& test, const PixelLine<const float>& fresh,
+                 const PixelLine<const float>& stored, int pixels, int channels, uint8_t* changed) {
+  if (test.threshold == 0.0f) return FindDifferentBits(fresh, stored, pixels, channels, changed);
+  const Floats count = hn::Set(FloatTag(), static_cast<float>(channels));
+  for (int first = 0; first < pixels; first += kPixelsTogether) {
+    const int together = HWY_MIN(kPixelsTogether, pixels - first);
+    HWY_ALIGN float numbers[kPixelsTogether] = {};
+    for (int i = 0; i < together; ++i) {
+      numbers[i] = SumOfSquaredChanges(fresh.first + (first + i) * fresh.step,
+                                       stored.first + (first + i) * stored.step,
+                                       test.inverse_spread, channels);
+    }
+    for (int i = 0; i < kPixelsTogether; i += kLanes) {
+      const Floats sums = hn::Load(FloatTag(), numbers + i);
+      hn::Store(hn::Sqrt(hn::Div(sums, count)), FloatTag(), numbers + i);
+    }
+    // A NaN is a change.
+    for (int i = 0; i < together; ++i) changed[first + i] = numbers[i] <= test.threshold ? 0 : 1;
+  }
+}
+
+void CopyPixels(const uint8_t* changed, uint8_t wanted, const PixelLine<const float>& from,
+                const PixelLine<float>& to, int pixels, int channels) {
+  for (int p = 0; p < pixels; ++p) {
+    if (changed[p] != wanted) continue;
+    const float* const in = from.first + p * from.step;
+    float* const out = to.first + p * to.step;
+    for (int c = 0; c < channels; c += kLanes) {
+      StoreFirst(LoadFirst(in + c, channels - c), out + c, channels - c);
+    }
+  }
+}
+
+}  // namespace
+
+const ChangeKernels& TargetChangeKernels() {
+  static constexpr ChangeKernels kKernels = {FindChanges, CopyPixels};
+  return kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cpu
+}  // namespace cacheinf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+CACHEINF_DISPATCH(ChangeKernels)
+#endif

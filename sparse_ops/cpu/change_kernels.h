@@ -1,0 +1,36 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_CHANGE_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CPU_CHANGE_KERNELS_H_
+
+#include <cstdint>
+
+#include "sparse_ops/active_pixels.h"
+
+// The change test for pixels at equal distances, several of which are judged together.
+
+namespace cacheinf {
+namespace cpu {
+
+// Where pixels lie, `step` floats apart.
+template <typename T>
+struct PixelLine {
+  T* first = nullptr;
+  int64_t step = 0;
+};
+
+struct ChangeKernels {
+  // changed[i] becomes 1 if pixel i of `fresh` is a change of pixel i of `stored`, else 0.
+  void (*find)(const ChangeTest& test, const PixelLine<const float>& fresh,
+               const PixelLine<const float>& stored, int pixels, int channels,
+               uint8_t* changed) = nullptr;
+  // Copies the pixels whose changed[i] is `wanted`.
+  void (*copy)(const uint8_t* changed, uint8_t wanted, const PixelLine<const float>& from,
+               const PixelLine<float>& to, int pixels, int channels) = nullptr;
+};
+
+// Those for the best target that this machine has.
+const ChangeKernels& ChooseChangeKernels();
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_CHANGE_KERNELS_H_
