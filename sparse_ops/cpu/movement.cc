@@ -40,29 +40,159 @@ void MoveRowOfBlock(const BlockArgs& args, int row_in_block, Range columns_in_bl
   }
 }
 
+// One axis of a copy: its size, and the steps along it in both operands.
+struct CopyAxis {
+  int64_t size;
+  int64_t to_step;
+  int64_t from_step;
+};
+
+// A copy whose numbers lie end to end along one axis in the output and along another in the input,
+// as between channels-first and channels-last maps.
+class Transposition {
+ public:
+  // Of all elements of these rows, which are rows only of maps.
+  Transposition(const ConstTensorView& in, const TensorView& out, Range rows)
+      : from_(in.data), to_(out.data) {
+    for (int axis = 0; axis < out.rank; ++axis) {
+      const bool is_rows = out.rank == 4 && axis == 2;
+      const int64_t size = is_rows ? rows.size() : out.dims[axis];
+      if (is_rows) {
+        from_ += rows.begin * in.strides[axis];
+        to_ += rows.begin * out.strides[axis];
+      }
+      if (size != 1) Add({size, out.strides[axis], in.strides[axis]});
+    }
+    for (int i = 0; i < count_; ++i) {
+      if (axes_[i].to_step == 1) inner_ = i;
+      if (axes_[i].from_step == 1) outer_ = i;
+    }
+  }
+
+  bool is_one() const { return inner_ >= 0 && outer_ >= 0 && inner_ != outer_; }
+
+  void Run(ThreadPool& pool) const {
+    const CopyAxis& inner = axes_[inner_];
+    const CopyAxis& outer = axes_[outer_];
+    int64_t planes = 1;
+    for (int i = 0; i < count_; ++i) planes *= IsOfPlane(i) ? 1 : axes_[i].size;
+    if (planes == 0 || inner.size == 0 || outer.size == 0) return;
+    const int64_t inner_chunks = (inner.size + kChunk - 1) / kChunk;
+    const int64_t chunks = inner_chunks * ((outer.size + kChunk - 1) / kChunk);
+    pool.ParallelFor(static_cast<int>(planes * chunks), [&](int index, int) {
+      int64_t plane = index / chunks;
+      const int64_t first_inner = index % chunks % inner_chunks * kChunk;
+      const int64_t first_outer = index % chunks / inner_chunks * kChunk;
+      const float* from = from_ + first_outer + first_inner * inner.from_step;
+      float* to = to_ + first_outer * outer.to_step + first_inner;
+      for (int i = 0; i < count_; ++i) {
+        if (IsOfPlane(i)) continue;
+        from += plane % axes_[i].size * axes_[i].from_step;
+        to += plane % axes_[i].size * axes_[i].to_step;
+        plane /= axes_[i].size;
+      }
+      CopyChunk(from, to, std::min(kChunk, inner.size - first_inner),
+                std::min(kChunk, outer.size - first_outer));
+    });
+  }
+
+ private:
+  static constexpr int64_t kTile = 16;
+  static constexpr int64_t kChunk = 512;
+
+  bool IsOfPlane(int axis) const { return axis == inner_ || axis == outer_; }
+
+  // Merged with the axis before, where both are one in both operands.
+  void Add(const CopyAxis& axis) {
+    if (count_ > 0) {
+      CopyAxis& before = axes_[count_ - 1];
+      if (before.to_step == axis.to_step * axis.size &&
+          before.from_step == axis.from_step * axis.size) {
+        before = {before.size * axis.size, axis.to_step, axis.from_step};
+        return;
+      }
+    }
+    axes_[count_++] = axis;
+  }
+
+  // So many indices along both axes, tile by tile along the inner one.
+  void CopyChunk(const float* from, float* to, int64_t inner, int64_t outer) const {
+    const int64_t from_step = axes_[inner_].from_step;
+    const int64_t to_step = axes_[outer_].to_step;
+    for (int64_t first = 0; first < inner; first += kTile) {
+      const int64_t width = std::min(kTile, inner - first);
+      const float* const tile = from + first * from_step;
+      if (width == kTile) {
+        CopyTile<kTile>(tile, from_step, to + first, to_step, width, outer);
+      } else if (width == 3) {
+        CopyTile<3>(tile, from_step, to + first, to_step, width, outer);
+      } else {
+        CopyTile<0>(tile, from_step, to + first, to_step, width, outer);
+      }
+    }
+  }
+
+  // kWidth: `width` where it is known, else 0.
+  template <int64_t kWidth>
+  static void CopyTile(const float* from, int64_t from_step, float* to, int64_t to_step,
+                       int64_t width, int64_t size) {
+    if (kWidth != 0) width = kWidth;
+    for (int64_t i = 0; i < size; ++i) {
+      for (int64_t j = 0; j < width; ++j) to[i * to_step + j] = from[i + j * from_step];
+    }
+  }
+
+  const float* from_;
+  float* to_;
+  CopyAxis axes_[TensorView::kMaxRank] = {};
+  int count_ = 0;
+  int inner_ = -1;  // along which the output's numbers lie end to end
+  int outer_ = -1;  // the input's
+};
+
+template <typename T>
+bool LiesInLogicalOrder(const BasicTensorView<T>& view) {
+  int64_t expected = 1;
+  for (int axis = view.rank - 1; axis >= 0; --axis) {
+    if (view.dims[axis] != 1 && view.strides[axis] != expected) return false;
+    expected *= view.dims[axis];
+  }
+  return true;
+}
+
+// The same numbers in logical order under the dims of `shape`.
+template <typename T, typename U>
+BasicTensorView<T> WithDims(const BasicTensorView<T>& view, const BasicTensorView<U>& shape) {
+  BasicTensorView<T> result;
+  result.data = view.data;
+  result.rank = shape.rank;
+  result.dims = shape.dims;
+  int64_t stride = 1;
+  for (int axis = shape.rank - 1; axis >= 0; --axis) {
+    result.strides[axis] = stride;
+    stride *= shape.dims[axis];
+  }
+  return result;
+}
+
+void CopyAll(const ConstTensorView& in, const TensorView& out, ThreadPool& pool) {
+  Copy({/*in_logical_order=*/false, in, out}, AllPixels(out), pool);
+}
+
 }  // namespace
 
 void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;
   if (args.in_logical_order) {
-    // Dims differ: only where both lie in logical order is it a plain copy.
-    const auto is_contiguous = [](const auto& view) {
-      int64_t expected = 1;
-      for (int axis = view.rank - 1; axis >= 0; --axis) {
-        if (view.dims[axis] != 1 && view.strides[axis] != expected) return false;
-        expected *= view.dims[axis];
-      }
-      return true;
-    };
-    if (!is_contiguous(in) || !is_contiguous(out)) return reference::Copy(args);
-    const int64_t count = out.Count();
-    const int64_t stride = 1;
-    const Runs<2> run(Range{0, 1}, 1, {count}, {&stride, &stride});
-    run.ForEach(pool, [&](const auto& at, int64_t length) {
-      CopyNumbers(in.data + at[1], 1, out.data + at[0], 1, length);
-    });
-    return;
+    // Numbers that lie in logical order may have any dims of the same count.
+    if (LiesInLogicalOrder(out)) return CopyAll(in, WithDims(out, in), pool);
+    if (LiesInLogicalOrder(in)) return CopyAll(WithDims(in, out), out, pool);
+    return reference::Copy(args);
+  }
+  if (out.rank != 4 || !pixels.is_sparse) {
+    const Transposition transposition(in, out, pixels.rows);
+    if (transposition.is_one()) return transposition.Run(pool);
   }
   const Runs<2> runs(pixels, out.rank, out.dims, {out.strides.data(), in.strides.data()});
   const int64_t to_step = runs.inner_stride(0);
