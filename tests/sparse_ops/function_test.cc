@@ -78,7 +78,7 @@ std::vector<Claim> Claims() {
       {"exp", f(Kind::kExp), [](long double x) { return std::exp(x); }, -200, 200, 1.1},
       {"log", f(Kind::kLog), [](long double x) { return std::log(x); }, 0, kInfinity, 1},
       {"tanh", f(Kind::kTanh), [](long double x) { return std::tanh(x); }, -100, 100, 2.6},
-      {"sigmoid", f(Kind::kSigmoid), SigmoidTruth, -200, 200, 2.5},
+      {"sigmoid", f(Kind::kSigmoid), SigmoidTruth, -200, 200, 2.5, 2e-38},
       {"erf", f(Kind::kErf), [](long double x) { return std::erf(x); }, -100, 100, 1.5},
       {"softplus", f(Kind::kSoftplus), SoftplusTruth, -200, 1e30f, 2},
       {"sin", f(Kind::kSin), [](long double x) { return std::sin(x); }, -0x1p20f, 0x1p20f, 1.6},
