@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/change_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "sparse_ops/cpu/change_ops-inl.h"
 #include "sparse_ops/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,10 +13,6 @@ namespace cacheinf {
 namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
-
-// The 16 lanes of ops.h, in as many vectors as they need.
-constexpr int kSumLanes = 16;
-constexpr int kVectors = kSumLanes / kLanes;
 
 constexpr int kPixelsTogether = 16;
 
@@ -41,56 +38,18 @@ void FindDifferentBits(const PixelLine<const float>& fresh, const PixelLine<cons
   }
 }
 
-// The sum of all lanes, halves added to halves.
-template <typename D>
-HWY_INLINE float SumHalves(D, hn::Vec<D> lanes) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::GetLane(lanes);
-  } else {
-    const hn::Half<D> half;  // targets of one lane have no UpperHalf: it is found through `half`
-    return SumHalves(half, hn::Add(hn::LowerHalf(half, lanes), UpperHalf(half, lanes)));
-  }
-}
-
-float SumOfSquaredChanges(const float* fresh, const float* stored, const float* scale,
-                          int channels) {
-  Floats lanes[kVectors];
-  for (Floats& lane : lanes) lane = hn::Zero(FloatTag());
-  for (int first = 0; first < channels; first += kSumLanes) {
-    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-      const int c = first + v * kLanes;
-      // Numbers that are not there are squares of zero, which leave a sum as it is.
-      if (c >= channels) break;
-      const Floats difference =
-          hn::Sub(LoadFirst(fresh + c, channels - c), LoadFirst(stored + c, channels - c));
-      const Floats change = hn::Mul(difference, LoadFirst(scale + c, channels - c));
-      lanes[v] = Fma(change, change, lanes[v]);
-    }
-  }
-  CACHEINF_UNROLL for (int half = kVectors / 2; half >= 1; half /= 2) {
-    CACHEINF_UNROLL for (int v = 0; v < half; ++v) lanes[v] = hn::Add(lanes[v], lanes[v + half]);
-  }
-  return SumHalves(FloatTag(), lanes[0]);
-}
-
 void FindChanges(const ChangeTest& test, const PixelLine<const float>& fresh,
                  const PixelLine<const float>& stored, int pixels, int channels, uint8_t* changed) {
   if (test.threshold == 0.0f) return FindDifferentBits(fresh, stored, pixels, channels, changed);
-  const Floats count = hn::Set(FloatTag(), static_cast<float>(channels));
   for (int first = 0; first < pixels; first += kPixelsTogether) {
     const int together = HWY_MIN(kPixelsTogether, pixels - first);
-    HWY_ALIGN float numbers[kPixelsTogether] = {};
+    HWY_ALIGN float sums[kPixelsTogether] = {};  // of squares
     for (int i = 0; i < together; ++i) {
-      numbers[i] = SumOfSquaredChanges(fresh.first + (first + i) * fresh.step,
-                                       stored.first + (first + i) * stored.step,
-                                       test.inverse_spread, channels);
+      sums[i] = SumOfSquaredChanges(fresh.first + (first + i) * fresh.step,
+                                    stored.first + (first + i) * stored.step, test.inverse_spread,
+                                    channels);
     }
-    for (int i = 0; i < kPixelsTogether; i += kLanes) {
-      const Floats sums = hn::Load(FloatTag(), numbers + i);
-      hn::Store(hn::Sqrt(hn::Div(sums, count)), FloatTag(), numbers + i);
-    }
-    // A NaN is a change.
-    for (int i = 0; i < together; ++i) changed[first + i] = numbers[i] <= test.threshold ? 0 : 1;
+    JudgeChanges(sums, channels, test.threshold, together, changed + first);
   }
 }
 

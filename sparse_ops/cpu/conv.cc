@@ -1,6 +1,7 @@
 #include "sparse_ops/cpu/conv.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/change_test.h"
@@ -25,6 +26,11 @@ constexpr int kItemsPerThread = 4;
 // Pixels of a convolution with at most so many multiply-adds for each are not put on lists where as
 // many as on a list lie side by side.
 constexpr size_t kLittleWork = 8192;
+
+// Pixels with so many multiply-adds a tap are worth sorting by the taps that lie inside the
+// picture.
+constexpr size_t kMuchWorkOfTap = 1024;
+constexpr size_t kMostTapsSorted = 64;
 
 // For so few input channels, the taps of a row are taken together where their pixels lie end to
 // end.
@@ -95,6 +101,7 @@ struct Conv::Place {
   float* stage = nullptr;
   int first_number = 0;        // on the stage
   uint8_t* changed = nullptr;  // [number], or null: becomes 1 if any bit of the output changes
+  const ChangeTest* test = nullptr;  // or null: this is asked instead, by the kernels
 };
 
 struct Conv::WorkItem {
@@ -112,6 +119,7 @@ struct Conv::Span {
   float* output;
   int64_t output_step;  // from one of the output's columns to the next
   uint8_t* changed;     // of column `first`; or null
+  const ChangeTest* test;
 };
 
 // Weights of the block that comes next, fetched in as many equal parts as there are lists.
@@ -129,8 +137,10 @@ struct Conv::NextWeights {
 
 // Output pixels on their way to the kernels.
 struct Conv::List {
-  const float** inputs;  // [tap][kListPixels]
-  float* patches;        // [row of taps][kListPixels][numbers under it], for border pixels
+  const float** inputs;      // [tap][kListPixels]
+  int* weight_taps;          // [tap]: which of the phase's it is
+  uint64_t taps_inside = 0;  // of all its pixels, if the phase groups by them
+  float* patches;            // [row of taps][kListPixels][numbers under it], for border pixels
   int count = 0;
   // Addresses, not pointers: those of a border pixel may lie outside the picture.
   uintptr_t anchors[kListPixels] = {};
@@ -138,6 +148,7 @@ struct Conv::List {
   const float* residuals[kListPixels];
   uint8_t* changed[kListPixels];
   bool marks_changes = false;
+  const ChangeTest* test = nullptr;
   int border_count = 0;
   BorderPixel border[kListPixels];
   NextWeights ahead;
@@ -198,6 +209,7 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
       (is_depthwise_ || phase.taps.size() * static_cast<size_t>(in_channels_ / spec.groups) *
                                 static_cast<size_t>(out_channels_) <=
                             kLittleWork);
+  ChooseTapsToSkip(args, phase);
   if (CanTakeRowsOfTaps(spec)) {
     // The taps of a row, one after the other, are one tap of more channels.
     phase.row_blocks = phase.blocks;
@@ -205,6 +217,22 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
     zeros_.resize(static_cast<size_t>(phase.tap_columns) * in_channels_);
   }
   phases_.push_back(std::move(phase));
+}
+
+// Outside the picture x is +0: there a finite weight turns a sum at most from -0 to +0, and of that
+// a bias other than -0 leaves nothing.
+void Conv::ChooseTapsToSkip(const ConvArgs& args, Phase& phase) const {
+  const ConvSpec& spec = args.spec;
+  if (is_depthwise_ || args.bias == nullptr) return;
+  const size_t weights_of_tap = static_cast<size_t>(out_channels_) * (in_channels_ / spec.groups);
+  const size_t weights = weights_of_tap * spec.rows.kernel * spec.columns.kernel;
+  phase.skips_taps = std::all_of(args.weights, args.weights + weights,
+                                 [](float weight) { return std::isfinite(weight); }) &&
+                     std::none_of(args.bias, args.bias + out_channels_,
+                                  [](float bias) { return bias == 0.0f && std::signbit(bias); });
+  const bool is_dilated = row_dilation_ > 1 || column_dilation_ > 1;
+  phase.groups_by_taps = phase.skips_taps && is_dilated && phase.taps.size() <= kMostTapsSorted &&
+                         weights_of_tap >= kMuchWorkOfTap;
 }
 
 bool Conv::CanTakeRowsOfTaps(const ConvSpec& spec) const {
@@ -310,7 +338,7 @@ size_t Conv::FloatsOnStage() const {
   return (static_cast<size_t>(out_channels_) + kStageGrain - 1) / kStageGrain * kStageGrain;
 }
 
-size_t Conv::TapFloats() const {
+size_t Conv::PointerFloats() const {
   size_t floats_of_pixel = 0;
   for (const Phase& phase : phases_) {
     const size_t pointers = phase.taps.size() * sizeof(float*) / sizeof(float);
@@ -319,6 +347,13 @@ size_t Conv::TapFloats() const {
     floats_of_pixel = std::max(floats_of_pixel, pointers + patch);
   }
   return floats_of_pixel * kListPixels;
+}
+
+size_t Conv::TapFloats() const {
+  size_t most_taps = 0;
+  for (const Phase& phase : phases_) most_taps = std::max(most_taps, phase.taps.size());
+  // Those of all threads are aligned.
+  return (PointerFloats() + most_taps + kStageGrain - 1) / kStageGrain * kStageGrain;
 }
 
 size_t Conv::ScratchFloats(int threads) const { return TapFloats() * static_cast<size_t>(threads); }
@@ -377,11 +412,13 @@ void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, Threa
 void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                      float* stage) const {
   const Range all = {0, frame.runs.count()};
-  if (test.threshold == 0.0f) {
-    // A pixel keeps its value or changes, whoever writes it: so it may be written at once.
+  const bool any_bit_counts = test.threshold == 0.0f;
+  if (any_bit_counts || (!is_depthwise_ && BlockCount() == 1)) {
+    // The kernels see what a pixel had and what it gets: bit by bit, or all channels at once.
     std::fill_n(test.changed, all.size(), uint8_t{0});
     Place place;
     place.changed = test.changed;
+    if (!any_bit_counts) place.test = &test;
     return RunShared(frame, all, place, pool, taps);
   }
   const PixelTest pixel_test(test, out_channels_);
@@ -396,7 +433,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
       Range left = Part(all.size(), PixelsOnStage(), part, shares.pixels);
       for (; !left.empty(); left.begin += PixelsOnStage()) {
         const Range pixels = {left.begin, std::min(left.end, left.begin + PixelsOnStage())};
-        const Place place = {own_stage, pixels.begin, nullptr};
+        const Place place = {own_stage, pixels.begin, nullptr, nullptr};
         for (const Phase& phase : phases_) {
           RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, own_taps);
         }
@@ -409,7 +446,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
   const int pixels_on_stage = PixelsOnStage() * pool.threads();
   for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
     const Range pixels = {left.begin, std::min(left.end, left.begin + pixels_on_stage)};
-    const Place place = {stage, pixels.begin, nullptr};
+    const Place place = {stage, pixels.begin, nullptr, nullptr};
     RunShared(frame, pixels, place, pool, taps);
     pool.ParallelFor(pool.threads(), [&](int part, int) {
       const Range own = Part(pixels.size(), 1, part, pool.threads());
@@ -459,8 +496,10 @@ void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                    const float** taps) const {
   List list;
   list.marks_changes = place.changed != nullptr;
+  list.test = place.test;
   list.inputs = taps;
   list.patches = reinterpret_cast<float*>(taps + item.phase->taps.size() * kListPixels);
+  list.weight_taps = reinterpret_cast<int*>(reinterpret_cast<float*>(taps) + PointerFloats());
   const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
   const int pixels_at_once = PixelsAtOnce(item);
   for (int first = item.pixels.begin; first < item.pixels.end; first += pixels_at_once) {
@@ -490,7 +529,8 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
                run.begin,
                frame.output.Pixel(image, run.row, run.begin),
                frame.output.pixel_stride,
-               place.changed == nullptr ? nullptr : place.changed + number};
+               place.changed == nullptr ? nullptr : place.changed + number,
+               place.test};
   if (place.stage != nullptr) {
     span.output_step = static_cast<int64_t>(FloatsOnStage());
     span.output = place.stage + (number - place.first_number) * span.output_step;
@@ -537,6 +577,11 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
     for (; i < end; ++i, ++list.count) {
       const int column = phase.first_column + i * step_columns_;
       const int anchor_column = i * in_step_columns_;
+      if (phase.groups_by_taps) {
+        const uint64_t inside_taps = TapsInside(input, phase, {anchor_row, anchor_column});
+        if (list.count != 0 && list.taps_inside != inside_taps) break;
+        list.taps_inside = inside_taps;
+      }
       list.anchors[list.count] =
           reinterpret_cast<uintptr_t>(input.data) +
           sizeof(float) * static_cast<uintptr_t>(row_offset + anchor_column * input.pixel_stride);
@@ -551,8 +596,20 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
         list.border[list.border_count++] = {list.count, span.image, anchor_row, anchor_column};
       }
     }
-    if (list.count == kListPixels) RunList(frame, item, list);
+    // Full, or the next pixel has other taps.
+    if (list.count == kListPixels || i < end) RunList(frame, item, list);
   }
+}
+
+uint64_t Conv::TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor) {
+  uint64_t inside = 0;
+  for (size_t t = 0; t < phase.taps.size(); ++t) {
+    const int row = anchor.row + phase.taps[t].row;
+    const int column = anchor.column + phase.taps[t].column;
+    const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
+    inside |= uint64_t{is_inside} << t;
+  }
+  return inside;
 }
 
 void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) const {
@@ -586,6 +643,7 @@ void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) co
     row.residual_step = frame.residual.pixel_stride;
   }
   if (span.changed != nullptr) row.changed = span.changed + (span.columns.begin - span.first);
+  row.test = span.test;
   if (is_depthwise_) return kernels_.depthwise_row(phase.depthwise, row);
   const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
@@ -601,18 +659,20 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   if (list.count == 0) return;
   const Phase& phase = *item.phase;
   const bool by_rows = TakesRowsOfTaps(frame.input, phase);
+  int taps = static_cast<int>(phase.taps.size()) / phase.tap_columns;
   if (by_rows) {
     FillRowsOfTaps(frame.input, phase, list);
   } else {
-    FillTaps(frame.input, phase, list);
+    taps = FillTaps(frame.input, phase, list);
   }
-  const int taps = static_cast<int>(phase.taps.size());
   const PixelList pixels = {list.count,
-                            by_rows ? taps / phase.tap_columns : taps,
+                            taps,
                             list.inputs,
+                            by_rows ? nullptr : list.weight_taps,
                             list.outputs,
                             frame.residual.data == nullptr ? nullptr : list.residuals,
                             list.marks_changes ? list.changed : nullptr,
+                            list.test,
                             list.ahead.Next()};
   list.count = 0;
   list.border_count = 0;
@@ -636,18 +696,25 @@ const float** Conv::FillTap(const ConstImageView& input, const Tap& tap, const L
   return inputs;
 }
 
-void Conv::FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const {
+int Conv::FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const {
+  int taps = 0;
   for (size_t t = 0; t < phase.taps.size(); ++t) {
     const Tap& tap = phase.taps[t];
-    const float** const inputs = FillTap(input, tap, list, t);
+    const float** const inputs = FillTap(input, tap, list, static_cast<size_t>(taps));
+    int outside = 0;
     for (int b = 0; b < list.border_count; ++b) {
       const BorderPixel& pixel = list.border[b];
       const int row = pixel.row + tap.row;
       const int column = pixel.column + tap.column;
       const bool is_inside = row >= 0 && row < input.height && column >= 0 && column < input.width;
-      if (!is_inside) inputs[pixel.index] = zeros_.data();
+      if (is_inside) continue;
+      inputs[pixel.index] = zeros_.data();
+      ++outside;
     }
+    if (phase.skips_taps && outside == list.count) continue;
+    list.weight_taps[taps++] = static_cast<int>(t);
   }
+  return taps;
 }
 
 void Conv::FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const {

@@ -51,7 +51,9 @@ class Conv {
     Tap largest = {0, 0};
     AlignedFloats weights;
     bool weights_stay_cached = true;
-    bool takes_rows = false;  // not lists, where pixels lie side by side
+    bool takes_rows = false;      // not lists, where pixels lie side by side
+    bool skips_taps = false;      // that lie outside for all pixels of a list
+    bool groups_by_taps = false;  // puts only pixels with the same taps inside on one list
     std::vector<ConvBlock> blocks;
     std::vector<ConvBlock> row_blocks;  // for whole rows of taps; empty if they cannot be taken
     DepthwiseBlock depthwise;
@@ -74,6 +76,7 @@ class Conv {
   };
 
   void AddPhase(const ConvArgs& args, int row_phase, int column_phase);
+  void ChooseTapsToSkip(const ConvArgs& args, Phase& phase) const;
   bool CanTakeRowsOfTaps(const ConvSpec& spec) const;
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
@@ -82,7 +85,8 @@ class Conv {
   int BlockCount() const;
   int PixelsOnStage() const;     // of one thread
   size_t FloatsOnStage() const;  // of one pixel
-  size_t TapFloats() const;      // of one thread: scratch memory for the pointers of a list
+  size_t PointerFloats() const;  // of one thread: scratch memory for the pointers of a list
+  size_t TapFloats() const;      // likewise, and for the numbers of its taps
 
   // All threads together, pixels with these numbers.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
@@ -114,7 +118,10 @@ class Conv {
   // The input pixel under one tap of each pixel, as if none lay outside the picture.
   const float** FillTap(const ConstImageView& input, const Tap& tap, const List& list,
                         size_t index) const;
-  void FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
+  // Returns how many taps are left.
+  int FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
+  // One bit a tap of the pixel whose taps lie around this one.
+  static uint64_t TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor);
   void FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
 
   const PixelKernels& kernels_;

@@ -6,6 +6,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "sparse_ops/cpu/change_ops-inl.h"
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -135,7 +136,10 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums
   }
 }
 
+void FinishTested(const FinishArgs& args, float* sums);
+
 HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
+  if (args.list->test != nullptr) return FinishTested(args, sums);
   switch (args.epilogue->activation.kind) {
     case Function::Kind::kIdentity:
       return FinishAs<Function::Kind::kIdentity>(args, sums);
@@ -163,6 +167,37 @@ HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
       store.Store(hn::LoadU(FloatTag(), sums + p * args.width + c), c);
     }
     store.Mark();
+  }
+}
+
+// The new values are made in place, and those that are changes brought to the outputs.
+void FinishTested(const FinishArgs& args, float* sums) {
+  const PixelList& list = *args.list;
+  const ChangeTest& test = *list.test;
+  float* fresh[kListPixels];
+  for (int p = 0; p < args.pixels; ++p) fresh[p] = sums + p * args.width;
+  PixelList in_place;
+  in_place.outputs = fresh;
+  if (list.residuals != nullptr) in_place.residuals = list.residuals + args.first_pixel;
+  FinishArgs untested = args;
+  untested.list = &in_place;
+  untested.first_pixel = 0;
+  FinishInMemory(untested, sums);
+
+  HWY_ALIGN float squares[kListPixels + kLanes] = {};
+  for (int p = 0; p < args.pixels; ++p) {
+    squares[p] = SumOfSquaredChanges(fresh[p], list.outputs[args.first_pixel + p],
+                                     test.inverse_spread, args.channels);
+  }
+  uint8_t changed[kListPixels];
+  JudgeChanges(squares, args.channels, test.threshold, args.pixels, changed);
+  for (int p = 0; p < args.pixels; ++p) {
+    *list.changed[args.first_pixel + p] = changed[p];
+    if (changed[p] == 0) continue;
+    float* const output = list.outputs[args.first_pixel + p];
+    for (int c = 0; c < args.channels; c += kLanes) {
+      StoreFirst(hn::LoadU(FloatTag(), fresh[p] + c), output + c, args.channels - c);
+    }
   }
 }
 
@@ -303,7 +338,9 @@ HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int fi
   const int steps = list.taps * ((block.inputs + kStepChannels - 1) / kStepChannels);
   AheadOfTile ahead(list.ahead, first_pixel, first_pixel + pixels, list.count, steps);
   const float* weights = block.weights;
+  const int64_t tap_weights = int64_t{block.inputs} * (kVectors * kLanes);
   for (int t = 0; t < list.taps; ++t) {
+    if (list.weight_taps != nullptr) weights = block.weights + list.weight_taps[t] * tap_weights;
     const float* const* tap = list.inputs + t * kListPixels + first_pixel;
     const float* input[kPixels];
     CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) input[p] = tap[p] + block.first_input;
@@ -401,9 +438,11 @@ struct RowOutputs {
     list = {pixels,
             0,
             nullptr,
+            nullptr,
             outputs,
             row.residual == nullptr ? nullptr : residuals,
             row.changed == nullptr ? nullptr : changed,
+            row.test,
             FetchAhead()};
   }
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
@@ -27,9 +28,13 @@ struct PixelList {
   int taps = 0;
   // Tap t of pixel p is at [t * kListPixels + p]; all kListPixels entries are readable pixels.
   const float* const* inputs = nullptr;
+  const int* weight_taps = nullptr;         // [tap]: that of the block's weights; or null: the same
   float* const* outputs = nullptr;          // [p]
   const float* const* residuals = nullptr;  // [p], or null
   uint8_t* const* changed = nullptr;        // [p], or null: where a 1 is written if any bit changes
+  // Or null. Then blocks have all channels, only a pixel that is a change by this test is written,
+  // and *changed[p] becomes 1 or 0.
+  const ChangeTest* test = nullptr;
   FetchAhead ahead;
 };
 
@@ -48,7 +53,8 @@ struct PixelRow {
   int64_t output_step = 0;
   const float* residual = nullptr;  // or null
   int64_t residual_step = 0;
-  uint8_t* changed = nullptr;  // [p], or null: becomes 1 if any bit changes
+  uint8_t* changed = nullptr;        // [p], or null: as in a list
+  const ChangeTest* test = nullptr;  // likewise
 };
 
 struct PixelEpilogue {

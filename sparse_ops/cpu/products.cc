@@ -130,7 +130,7 @@ class Product {
       inputs[p] = a_.data + row * a_.row_step;
       outputs[p] = out_.data + row * out_.row_step;
     }
-    kernels_.conv(conv, {count, 1, inputs, outputs, nullptr, nullptr, {}});
+    kernels_.conv(conv, {count, 1, inputs, nullptr, outputs, nullptr, nullptr, nullptr, {}});
   }
 
   const PixelKernels& kernels_;

@@ -89,6 +89,8 @@ void AddConvShapes(Table& table) {
   AddConv(table, Plain("1x1_stride_2", 33, 20, Square(1, 2, 0)));
   AddConv(table, Plain("7x7_stride_2", 3, 24, Square(7, 2, 3)));
   AddConv(table, Plain("3x3_dilation_3", 8, 19, Square(3, 1, 3, 3)));
+  AddConv(table, Plain("3x3_dilation_4_of_many_channels", 40, 33, Square(3, 1, 4, 4)));
+  AddConv(table, Plain("3x3_dilation_12_mostly_outside", 40, 33, Square(3, 1, 12, 12)));
   AddConv(table, Plain("2x2_without_padding", 8, 16, Square(2)));
   AddConv(table, Plain("6x6_padding_wider_than_picture", 2, 8, Square(6, 2, 12)));
   AddConv(table, Plain("groups_of_4", 16, 24, Square(3, 1, 1, 1, 4)));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <random>
@@ -71,7 +72,7 @@ WindowAxis RandomAxis(bool transposed, std::mt19937& random) {
   WindowAxis axis;
   axis.kernel = Between(1, 4, random);
   axis.stride = Between(1, 3, random);
-  axis.dilation = Between(1, 2, random);
+  axis.dilation = Between(0, 5, random) == 0 ? Between(3, 9, random) : Between(1, 2, random);
   const int reach = (axis.kernel - 1) * axis.dilation;
   axis.pad_begin = Between(transposed ? 0 : -1, reach, random);
   axis.pad_end = Between(transposed ? 0 : -1, reach, random);
@@ -127,6 +128,7 @@ struct RandomConv {
     weights = RandomNumbers(static_cast<size_t>(in_channels * out_channels / spec.groups) * kernel,
                             random);
     bias = RandomNumbers(static_cast<size_t>(out_channels), random);
+    if (Between(0, 5, random) == 0) bias[0] = -0.0f;
     slopes = RandomNumbers(static_cast<size_t>(out_channels), random);
 
     args.spec = spec;
@@ -231,6 +233,31 @@ TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
       }
     });
     if (HasFatalFailure()) return;
+  }
+}
+
+// Zeros outside the picture times infinity are NaN, as far as they may lie outside.
+TEST(CpuConvTest, TapsOutsideThePictureCountWhereWeightsAreInfinite) {
+  const PaddedMap input(1, 6, 6, 40, 0);
+  std::vector<float> weights(size_t{33} * 40 * 9, 0.0f);
+  weights[0] = HUGE_VALF;
+  const std::vector<float> bias(33, 1.0f);
+  ConvArgs args;
+  args.spec.rows = args.spec.columns = {3, 1, 12, 12, 12};
+  args.input = input.view();
+  args.weights = weights.data();
+  args.bias = bias.data();
+  const PaddedMap output(1, 6, 6, 33, 0);
+  args.output = output.view();
+  ThreadPool pool(1);
+  const cpu::Conv conv(args);
+  std::vector<float> scratch(conv.ScratchFloats(1));
+  conv.Run(args.input, {}, args.output, Range{0, 6}, nullptr, pool, scratch.data());
+  for (int y = 0; y < 6; ++y) {
+    for (int x = 0; x < 6; ++x) {
+      EXPECT_TRUE(std::isnan(output.view().Pixel(0, y, x)[0])) << y << " " << x;
+      EXPECT_EQ(output.view().Pixel(0, y, x)[1], 1.0f) << y << " " << x;
+    }
   }
 }
 
