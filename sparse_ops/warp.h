@@ -1,0 +1,57 @@
+#ifndef CACHEINF_SPARSE_OPS_WARP_H_
+#define CACHEINF_SPARSE_OPS_WARP_H_
+
+#include <cstdint>
+
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
+
+// Old values for a map of the new frame when the camera has moved: fetched from the map of the
+// frame before, through a homography. HaloFetch brings what an operator needs beside its active
+// pixels, before it runs; WarpAndMerge brings all the rest, in idle time. reference/warp.h is the
+// definition as code; cpu/warp.h gives the same bits.
+
+namespace cacheinf {
+
+enum class Interpolation : uint8_t { kNearest, kBilinear };
+
+// Positions are counted in so many parts of a pixel.
+constexpr int kPositionParts = 1024;
+
+// What pixel (x, y) of `to` gets from `from`, a map of the same batch, height, width and channels.
+// With (m, all in doubles, every operation rounded on its own, so that no vectors, rows or threads
+// matter)
+//
+//   X = m00 x + (m01 y + m02)      U = 1024 (X / W) + 512.5
+//   Y = m10 x + (m11 y + m12)      V = 1024 (Y / W) + 512.5
+//   W = m20 x + (m21 y + m22)
+//
+// the pixel is in view if 0 < W < infinity, 0 <= U < 1024 width and 0 <= V < 1024 height: if its
+// source lies on a pixel of `from`. Any m will do: with NaN, infinite or huge numbers a pixel is
+// out of view. Then u = floor(U) and v = floor(V) are its source in 1024ths of a pixel, counted
+// from the border of the first one, and
+//
+// kNearest: the value is from(u / 1024, v / 1024), rounded down.
+// kBilinear: with u' = u - 512 bounded to [0, 1024 (width - 1)], column x0 = u' / 1024 rounded down
+//   and weight wx = (u' % 1024) / 1024; rows likewise:
+//     row(y) = mix(from(x0, y), from(x0 + 1, y), wx);   value = mix(row(y0), row(y0 + 1), wy)
+//     mix(a, b, w) = w == 0 ? a : fma(b, w, a (1 - w))   in single precision
+//   A pixel of weight 0 is not read. So a shift by whole pixels copies bits.
+//
+// With a `missing` mask, a pixel that would read any of its pixels is out of view as well.
+//
+// The identity, compared exactly, means that `to` already holds what is wanted, as a cache does
+// while the camera is still: nothing is read, written or out of view.
+// REQUIRES: height and width below 2^20; maps that do not overlap, unless the identity.
+struct WarpArgs {
+  Interpolation interpolation = Interpolation::kBilinear;
+  Homography from_of_to;  // of these maps (OfMap): to a pixel of `to`, its place in `from`
+  ConstImageView from;
+  ConstMaskView missing;  // pixels of `from` that hold nothing to be used; none if words is null
+  ImageView to;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_WARP_H_
