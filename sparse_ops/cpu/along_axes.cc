@@ -17,12 +17,14 @@ bool IsContiguousAlong(const ConstTensorView& view, int axis) {
 }
 
 // Calls fn(in, out) with the addresses of index 0 along `axis`, for every index of the others that
-// is active.
+// is active. What goes along a map's rows is not local: it takes all of them at once.
 template <typename Fn>
 void ForEachAcross(const ConstTensorView& input, const TensorView& output, int axis,
                    const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
   const auto dims = SliceAxis(input, axis, 0, 1).dims;
-  const Runs<2> runs(pixels, input.rank, dims, {output.strides.data(), input.strides.data()});
+  const bool is_along_rows = input.rank == 4 && axis == 2;
+  const Runs<2> runs(is_along_rows ? ActivePixels(Range{0, 1}) : pixels, input.rank, dims,
+                     {output.strides.data(), input.strides.data()});
   const int64_t out_step = runs.inner_stride(0);
   const int64_t in_step = runs.inner_stride(1);
   runs.ForEach(

@@ -66,6 +66,9 @@ void BenchKernels(const BenchOptions& options, BenchReport* report);
 // of the share of multiply-adds that are done.
 void BenchChanges(const BenchOptions& options, BenchReport* report);
 
+// One operator at a time, by every backend, on some of its pixels and on all.
+void BenchOperators(const BenchOptions& options, BenchReport* report);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_BENCH_BENCH_H_

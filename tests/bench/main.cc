@@ -19,6 +19,7 @@ constexpr std::array kBenches = {
           BenchKernels},
     Bench{"changes", "whole networks of which a part of the picture changed, beside the ideal",
           BenchChanges},
+    Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
 };
 
 const Bench& FindBench(const std::string& name) {

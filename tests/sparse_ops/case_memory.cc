@@ -7,9 +7,14 @@
 namespace cacheinf {
 namespace {
 
-constexpr int64_t kPixelGap = 3;
-constexpr int64_t kRowGap = 5;
-constexpr int64_t kImageGap = 7;
+// In floats.
+struct Gaps {
+  int64_t pixel = 3;
+  int64_t row = 5;
+  int64_t image = 7;
+};
+
+Gaps GapsOf(const CaseOptions& options) { return options.is_packed ? Gaps{0, 0, 0} : Gaps{}; }
 
 TensorView WithDims(std::initializer_list<int64_t> dims) {
   TensorView view;
@@ -19,20 +24,20 @@ TensorView WithDims(std::initializer_list<int64_t> dims) {
 }
 
 // Returns the number of floats from the first to past the last.
-int64_t LayOutAsMap(TensorView& view) {
+int64_t LayOutAsMap(TensorView& view, const Gaps& gaps) {
   const int64_t channels = view.dims[1];
   view.strides[1] = 1;
-  view.strides[3] = channels + kPixelGap;
-  view.strides[2] = view.dims[3] * view.strides[3] + kRowGap;
-  view.strides[0] = view.dims[2] * view.strides[2] + kImageGap;
+  view.strides[3] = channels + gaps.pixel;
+  view.strides[2] = view.dims[3] * view.strides[3] + gaps.row;
+  view.strides[0] = view.dims[2] * view.strides[2] + gaps.image;
   return view.dims[0] * view.strides[0];
 }
 
-int64_t LayOutAsTensor(TensorView& view) {
+int64_t LayOutAsTensor(TensorView& view, const Gaps& gaps) {
   int64_t stride = 1;
   for (int i = view.rank - 1; i >= 0; --i) {
     view.strides[i] = stride;
-    stride = stride * view.dims[i] + (i == view.rank - 1 ? kPixelGap : 0);
+    stride = stride * view.dims[i] + (i == view.rank - 1 ? gaps.pixel : 0);
   }
   return stride;
 }
@@ -74,7 +79,7 @@ const DetectionHead* CaseMemory::Heads(std::vector<DetectionHead> heads) {
 
 TensorView CaseMemory::Map(std::initializer_list<int64_t> dims) {
   TensorView view = WithDims(dims);
-  const int64_t count = LayOutAsMap(view);
+  const int64_t count = LayOutAsMap(view, GapsOf(options_));
   view.data = Floats(count);
   if (options_.is_perturbed) {
     constexpr int kChanged = 5;
@@ -85,20 +90,20 @@ TensorView CaseMemory::Map(std::initializer_list<int64_t> dims) {
 
 TensorView CaseMemory::Tensor(std::initializer_list<int64_t> dims) {
   TensorView view = WithDims(dims);
-  view.data = Floats(LayOutAsTensor(view));
+  view.data = Floats(LayOutAsTensor(view, GapsOf(options_)));
   return view;
 }
 
 TensorView CaseMemory::OutputMap(std::initializer_list<int64_t> dims) {
   TensorView view = WithDims(dims);
-  output.assign(static_cast<size_t>(LayOutAsMap(view)), kMark);
+  output.assign(static_cast<size_t>(LayOutAsMap(view, GapsOf(options_))), kMark);
   view.data = output.data();
   return view;
 }
 
 TensorView CaseMemory::OutputTensor(std::initializer_list<int64_t> dims) {
   TensorView view = WithDims(dims);
-  output.assign(static_cast<size_t>(LayOutAsTensor(view)), kMark);
+  output.assign(static_cast<size_t>(LayOutAsTensor(view, GapsOf(options_))), kMark);
   view.data = output.data();
   return view;
 }

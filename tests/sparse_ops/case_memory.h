@@ -12,8 +12,8 @@
 
 namespace cacheinf {
 
-// Owns the operands and the output of one case. Maps have gaps between pixels, rows and images, so
-// that a kernel that mistakes a size for a stride is found out.
+// Owns the operands and the output of one case. Unless they are packed, maps have gaps between
+// pixels, rows and images, so that a kernel that mistakes a size for a stride is found out.
 class CaseMemory {
  public:
   static constexpr float kMark = -12345.5f;

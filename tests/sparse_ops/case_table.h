@@ -89,6 +89,12 @@ void AddWindows(Table& table);
 void AddPointwise(Table& table);
 void AddAlongAxes(Table& table);
 
+// The same kinds for TimedCases().
+void AddTimedConvolutions(Table& table);
+void AddTimedWindows(Table& table);
+void AddTimedPointwise(Table& table);
+void AddTimedAlongAxes(Table& table);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_SPARSE_OPS_CASE_TABLE_H_

@@ -52,6 +52,7 @@ class CaseMemory;
 struct CaseOptions {
   bool has_one_image = false;  // of a map, only the first image of the batch is computed
   bool is_perturbed = false;   // some numbers of every input map are others
+  bool is_packed = false;      // no gaps between pixels, rows and images, as executors lay out
 };
 
 // A case made ready for one family: operands from the case's seed, an output full of a mark.
@@ -85,23 +86,11 @@ class OperatorCase {
   Build build_;
 };
 
+// Small, with every form and odd size.
 const std::vector<OperatorCase>& OperatorCases();
 
-// Equal bits, all NaNs being equal. Returns an empty string, or says where they differ.
-std::string Difference(const std::vector<float>& actual, const std::vector<float>& expected);
-
-// Expects of every case that the family gives the reference's bits, at once and in random cuts
-// into rows in random order, and that each cut writes nothing outside its rows.
-void ExpectReferenceBits(const OperatorFamily& family, unsigned seed);
-
-// Expects of every case with a map that random active pixels get the reference's bits and that
-// nothing else is written.
-void ExpectOnlyActivePixels(const OperatorFamily& family, unsigned seed);
-
-// Expects of every case with a map, stored values being those of other inputs or close to the new
-// ones, that a change test finds what reference::StorePixels does and stores the same, and that a
-// repeated run changes nothing.
-void ExpectChangesAsTheReference(const OperatorFamily& family, unsigned seed);
+// One a kind of operator, of a size that networks have.
+const std::vector<OperatorCase>& TimedCases();
 
 }  // namespace cacheinf
 

@@ -118,6 +118,18 @@ void AddReductions(Table& table) {
         args.output = memory.OutputMap({2, 11, 18, 3});
         return CallWhole(family.softmax, args);
       });
+      table.Add(name + "_over_rows_that_lie_together",
+                [=](const OperatorFamily& family, CaseMemory& memory) {
+                  if (special) memory.UseSpecialNumbers();
+                  constexpr int kOrder[] = {0, 1, 3, 2};
+                  const ConstTensorView input = memory.Tensor({2, 3, 5, 18});
+                  SoftmaxArgs args;
+                  args.axis = 2;
+                  args.logarithm = logarithm;
+                  args.input = PermuteAxes(input, kOrder);
+                  args.output = PermuteAxes(memory.OutputTensor({2, 3, 5, 18}), kOrder);
+                  return CallWhole(family.softmax, args);
+                });
     }
   }
   for (const bool special : {false, true}) {
@@ -216,6 +228,59 @@ void AddAlongAxes(Table& table) {
   AddNorms(table);
   AddReductions(table);
   AddDetection(table);
+}
+
+void AddTimedAlongAxes(Table& table) {
+  table.Add("linear_from_2048_to_1000", [](const OperatorFamily& family, CaseMemory& memory) {
+    LinearArgs args;
+    args.input = memory.Tensor({1, 2048});
+    args.output = memory.OutputTensor({1, 1000});
+    args.weights = memory.Floats(2048 * 1000);
+    args.bias = memory.Floats(1000);
+    return CallWhole(family.linear, args);
+  });
+  table.Add("mat_mul_of_196_tokens", [](const OperatorFamily& family, CaseMemory& memory) {
+    const MatMulArgs args = {memory.Tensor({6, 196, 64}), memory.Tensor({6, 64, 196}),
+                             memory.OutputTensor({6, 196, 196})};
+    return CallWhole(family.mat_mul, args);
+  });
+  table.Add("layer_norm_over_96_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    LayerNormArgs args;
+    args.input = memory.Map({1, 96, 56, 56});
+    args.output = memory.OutputMap({1, 96, 56, 56});
+    args.scale = memory.Floats(96);
+    args.shift = memory.Floats(96);
+    return CallOnMap(family.layer_norm, args, memory);
+  });
+  table.Add("group_norm_32", [](const OperatorFamily& family, CaseMemory& memory) {
+    GroupNormArgs args;
+    args.groups = 32;
+    args.input = memory.Map({1, 128, 40, 40});
+    args.output = memory.OutputMap({1, 128, 40, 40});
+    args.scale = memory.Floats(128);
+    args.shift = memory.Floats(128);
+    return CallWhole(family.group_norm, args);
+  });
+  table.Add("softmax_over_21_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    SoftmaxArgs args;
+    args.input = memory.Map({1, 21, 120, 160});
+    args.output = memory.OutputMap({1, 21, 120, 160});
+    return CallOnMap(family.softmax, args, memory);
+  });
+  table.Add("arg_max_over_21_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    ArgMaxArgs args;
+    args.input = memory.Map({1, 21, 120, 160});
+    args.output = memory.OutputMap({1, 1, 120, 160});
+    return CallOnMap(family.arg_max, args, memory);
+  });
+  table.Add("mean_over_the_picture", [](const OperatorFamily& family, CaseMemory& memory) {
+    ReduceArgs args;
+    args.kind = ReduceKind::kMean;
+    args.reduced = {false, false, true, true};
+    args.input = memory.Map({1, 256, 56, 56});
+    args.output = memory.OutputMap({1, 256, 1, 1});
+    return CallWhole(family.reduce, args);
+  });
 }
 
 }  // namespace cacheinf

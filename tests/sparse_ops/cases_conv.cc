@@ -153,11 +153,34 @@ void AddConvEpilogues(Table& table) {
   AddConv(table, c);
 }
 
+ConvCase OfSize(int height, int width, ConvCase c) {
+  c.height = height;
+  c.width = width;
+  c.activation = {Kind::kRelu, 0, 0};
+  return c;
+}
+
 }  // namespace
 
 void AddConvolutions(Table& table) {
   AddConvShapes(table);
   AddConvEpilogues(table);
+}
+
+void AddTimedConvolutions(Table& table) {
+  AddConv(table, OfSize(56, 56, Plain("3x3_from_64_to_64", 64, 64, Square(3, 1, 1))));
+  AddConv(table, OfSize(56, 56, Plain("3x3_from_64_to_128_stride_2", 64, 128, Square(3, 2, 1))));
+  AddConv(table, OfSize(28, 28, Plain("3x3_from_64_to_64_dilation_2", 64, 64, Square(3, 1, 2, 2))));
+  AddConv(table, OfSize(56, 56, Plain("1x1_from_128_to_64", 128, 64, Square(1))));
+  AddConv(table, OfSize(112, 112, Plain("7x7_from_3_to_64_stride_2", 3, 64, Square(7, 2, 3))));
+  AddConv(table, OfSize(112, 112, Plain("3x3_from_16_to_16", 16, 16, Square(3, 1, 1))));
+  AddConv(table, OfSize(28, 28, Plain("3x3_groups_of_64", 128, 128, Square(3, 1, 1, 1, 2))));
+  AddConv(table, OfSize(56, 56, Plain("3x3_depthwise_96", 96, 96, Square(3, 1, 1, 1, 96))));
+  AddConv(table,
+          OfSize(56, 56, Plain("5x5_depthwise_96_stride_2", 96, 96, Square(5, 2, 2, 1, 96))));
+  AddConv(
+      table,
+      OfSize(28, 28, Plain("4x4_transposed_from_64_to_32", 64, 32, Transposed(Square(4, 2, 1)))));
 }
 
 }  // namespace cacheinf

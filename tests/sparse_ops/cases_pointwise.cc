@@ -221,4 +221,54 @@ void AddPointwise(Table& table) {
   AddMovements(table);
 }
 
+void AddTimedPointwise(Table& table) {
+  const auto add_activation = [&](const std::string& name, Kind kind) {
+    table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
+      ActivationArgs args;
+      args.input = memory.Map({1, 64, 80, 80});
+      args.output = memory.OutputMap({1, 64, 80, 80});
+      args.activation.function = {kind, 0, 0};
+      return CallOnMap(family.activation, args, memory);
+    });
+  };
+  add_activation("relu", Kind::kRelu);
+  add_activation("silu", Kind::kSilu);
+  add_activation("gelu", Kind::kGelu);
+  const auto add_binary = [&](const std::string& name, BinaryKind kind, int64_t b_side) {
+    table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
+      BinaryArgs args;
+      args.kind = kind;
+      args.a = memory.Map({1, 64, 80, 80});
+      args.b = memory.Map({1, 64, b_side, b_side});
+      args.output = memory.OutputMap({1, 64, 80, 80});
+      return CallOnMap(family.binary, args, memory);
+    });
+  };
+  add_binary("add", BinaryKind::kAdd, 80);
+  add_binary("multiply_by_gate", BinaryKind::kMultiply, 1);
+  table.Add("scale_shift_reordering_3_channels",
+            [](const OperatorFamily& family, CaseMemory& memory) {
+              ScaleShiftArgs args;
+              args.input = memory.Map({1, 3, 224, 224});
+              args.output = memory.OutputMap({1, 3, 224, 224});
+              args.scale = memory.Floats(3);
+              args.shift = memory.Floats(3);
+              args.channel_order = memory.Integers({2, 1, 0});
+              return CallOnMap(family.scale_shift, args, memory);
+            });
+  table.Add("copy_into_half_the_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    CopyArgs args;
+    args.input = memory.Map({1, 64, 80, 80});
+    args.output = SliceAxis(memory.OutputMap({1, 128, 80, 80}), 1, 64, 64);
+    return CallOnMap(family.copy, args, memory);
+  });
+  table.Add("pad_by_one", [](const OperatorFamily& family, CaseMemory& memory) {
+    PadArgs args;
+    args.begins = {0, 0, 1, 1};
+    args.input = memory.Map({1, 64, 80, 80});
+    args.output = memory.OutputMap({1, 64, 82, 82});
+    return CallOnMap(family.pad, args, memory);
+  });
+}
+
 }  // namespace cacheinf

@@ -116,4 +116,47 @@ void AddWindows(Table& table) {
   AddBlocks(table);
 }
 
+void AddTimedWindows(Table& table) {
+  for (const PoolSpec::Kind kind : {PoolSpec::Kind::kMax, PoolSpec::Kind::kAverage}) {
+    table.Add(kind == PoolSpec::Kind::kMax ? "max_pool_3x3_stride_2" : "average_pool_3x3_stride_2",
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                PoolArgs args;
+                args.spec.kind = kind;
+                args.spec.rows = args.spec.columns = {3, 2, 1, 1, 1};
+                args.input = AsImage(memory.Map({1, 64, 112, 112}));
+                args.output = AsImage(memory.OutputMap({1, 64, 56, 56}));
+                return CallOnMap(family.pool, args, memory);
+              });
+  }
+  table.Add("adaptive_average_pool_7x7", [](const OperatorFamily& family, CaseMemory& memory) {
+    AdaptivePoolArgs args;
+    args.kind = PoolSpec::Kind::kAverage;
+    args.input = AsImage(memory.Map({1, 256, 30, 40}));
+    args.output = AsImage(memory.OutputMap({1, 256, 7, 7}));
+    return CallOnMap(family.adaptive_pool, args, memory);
+  });
+  for (const auto kind : {ResizeSpec::Kind::kNearest, ResizeSpec::Kind::kLinear}) {
+    table.Add(
+        kind == ResizeSpec::Kind::kNearest ? "resize_nearest_twofold" : "resize_bilinear_twofold",
+        [=](const OperatorFamily& family, CaseMemory& memory) {
+          ResizeArgs args;
+          args.spec.kind = kind;
+          args.spec.out_height = args.spec.out_width = 80;
+          args.input = AsImage(memory.Map({1, 64, 40, 40}));
+          args.output = AsImage(memory.OutputMap({1, 64, 80, 80}));
+          return CallOnMap(family.resize, args, memory);
+        });
+  }
+  table.Add("depth_to_space_2", [](const OperatorFamily& family, CaseMemory& memory) {
+    const BlockArgs args = {2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 128, 40, 40})),
+                            AsImage(memory.OutputMap({1, 32, 80, 80}))};
+    return CallOnMap(family.depth_to_space, args, memory);
+  });
+  table.Add("space_to_depth_2", [](const OperatorFamily& family, CaseMemory& memory) {
+    const BlockArgs args = {2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 32, 80, 80})),
+                            AsImage(memory.OutputMap({1, 128, 40, 40}))};
+    return CallOnMap(family.space_to_depth, args, memory);
+  });
+}
+
 }  // namespace cacheinf

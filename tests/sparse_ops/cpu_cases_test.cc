@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tests/sparse_ops/case_checks.h"
 #include "tests/sparse_ops/cases.h"
 #include "tests/sparse_ops/cpu_family.h"
 #include "tests/sparse_ops/cpu_targets.h"
@@ -23,16 +24,26 @@ void ForEachCpuFamily(const Check& check) {
 }
 
 TEST(CpuCasesTest, EveryCaseHasTheReferencesBitsInAnyRows) {
-  ForEachCpuFamily([](const OperatorFamily& family) { ExpectReferenceBits(family, 20260401); });
+  ForEachCpuFamily(
+      [](const OperatorFamily& family) { ExpectReferenceBits(OperatorCases(), family, 20260401); });
+}
+
+TEST(CpuCasesTest, EveryTimedCaseHasTheReferencesBitsToo) {
+  ThreadPool pool(2);
+  ExpectReferenceBits(TimedCases(), CpuFamily(pool), 20260406);
+  ExpectOnlyActivePixels(TimedCases(), CpuFamily(pool), 20260407);
 }
 
 TEST(CpuCasesTest, EveryMapCaseComputesTheActivePixelsAndWritesNothingElse) {
-  ForEachCpuFamily([](const OperatorFamily& family) { ExpectOnlyActivePixels(family, 20260402); });
+  ForEachCpuFamily([](const OperatorFamily& family) {
+    ExpectOnlyActivePixels(OperatorCases(), family, 20260402);
+  });
 }
 
 TEST(CpuCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) {
-  ForEachCpuFamily(
-      [](const OperatorFamily& family) { ExpectChangesAsTheReference(family, 20260403); });
+  ForEachCpuFamily([](const OperatorFamily& family) {
+    ExpectChangesAsTheReference(OperatorCases(), family, 20260403);
+  });
 }
 
 }  // namespace

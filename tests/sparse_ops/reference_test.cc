@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/sparse_ops/case_checks.h"
 #include "tests/sparse_ops/cases.h"
 
 namespace cacheinf {
@@ -75,7 +76,7 @@ Range AllRows(Numbers& output) { return {0, static_cast<int>(output.view().dims[
 using Floats = std::vector<float>;
 
 TEST(ReferenceTest, AnyCutIntoRowsGivesTheBitsOfTheWhole) {
-  ExpectReferenceBits(ReferenceFamily(), 41);
+  ExpectReferenceBits(OperatorCases(), ReferenceFamily(), 41);
 }
 
 TEST(ReferenceTest, EveryOperatorStandsInTheTableOfCases) {

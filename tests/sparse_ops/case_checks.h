@@ -1,0 +1,34 @@
+#ifndef CACHEINF_TESTS_SPARSE_OPS_CASE_CHECKS_H_
+#define CACHEINF_TESTS_SPARSE_OPS_CASE_CHECKS_H_
+
+#include <string>
+#include <vector>
+
+#include "tests/sparse_ops/cases.h"
+
+// What every family of kernels must do with the cases of a table.
+
+namespace cacheinf {
+
+// Equal bits, all NaNs being equal. Returns an empty string, or says where they differ.
+std::string Difference(const std::vector<float>& actual, const std::vector<float>& expected);
+
+// Expects of each of the cases that the family gives the reference's bits, at once and in random
+// cuts into rows in random order, and that each cut writes nothing outside its rows.
+void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
+                         unsigned seed);
+
+// Expects of each with a map that random active pixels get the reference's bits and that
+// nothing else is written.
+void ExpectOnlyActivePixels(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
+                            unsigned seed);
+
+// Expects of each with a map, stored values being those of other inputs or close to the new
+// ones, that a change test finds what reference::StorePixels does and stores the same, and that a
+// repeated run changes nothing.
+void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases,
+                                 const OperatorFamily& family, unsigned seed);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_SPARSE_OPS_CASE_CHECKS_H_
