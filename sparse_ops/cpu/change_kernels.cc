@@ -5,7 +5,6 @@
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/change_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "sparse_ops/cpu/change_ops-inl.h"
 #include "sparse_ops/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,6 +14,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 constexpr int kPixelsTogether = 16;
+constexpr int kVectors = kChangeLanes / kLanes;
+static_assert(kVectors * kLanes == kChangeLanes, "vectors of at most 16 lanes");
 
 using BitsTag = hn::RebindToUnsigned<FloatTag>;
 
@@ -38,18 +39,71 @@ void FindDifferentBits(const PixelLine<const float>& fresh, const PixelLine<cons
   }
 }
 
+// Halves added to halves.
+template <typename D>
+HWY_INLINE float SumHalves(D, hn::Vec<D> lanes) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(lanes);
+  } else {
+    const hn::Half<D> half;  // targets of one lane have no UpperHalf: it is found through `half`
+    return SumHalves(half, hn::Add(hn::LowerHalf(half, lanes), UpperHalf(half, lanes)));
+  }
+}
+
+float SumLanes(const float* squares) {
+  Floats lanes[kVectors];
+  for (int v = 0; v < kVectors; ++v) lanes[v] = hn::LoadU(FloatTag(), squares + v * kLanes);
+  CACHEINF_UNROLL for (int half = kVectors / 2; half >= 1; half /= 2) {
+    CACHEINF_UNROLL for (int v = 0; v < half; ++v) lanes[v] = hn::Add(lanes[v], lanes[v + half]);
+  }
+  return SumHalves(FloatTag(), lanes[0]);
+}
+
+void Judge(const ChangeTest& test, const float* squares, int pixels, int channels,
+           uint8_t* changed) {
+  const Floats count = hn::Set(FloatTag(), static_cast<float>(channels));
+  for (int first = 0; first < pixels; first += kPixelsTogether) {
+    const int together = HWY_MIN(kPixelsTogether, pixels - first);
+    HWY_ALIGN float sums[kPixelsTogether] = {};
+    for (int i = 0; i < together; ++i) sums[i] = SumLanes(squares + (first + i) * kChangeLanes);
+    for (int i = 0; i < kPixelsTogether; i += kLanes) {
+      const Floats mean = hn::Div(hn::Load(FloatTag(), sums + i), count);
+      hn::Store(hn::Sqrt(mean), FloatTag(), sums + i);
+    }
+    // A NaN is a change.
+    for (int i = 0; i < together; ++i) changed[first + i] = sums[i] <= test.threshold ? 0 : 1;
+  }
+}
+
+void SquareChanges(const float* fresh, const float* stored, const float* scale, int channels,
+                   float* squares) {
+  Floats lanes[kVectors];
+  for (Floats& lane : lanes) lane = hn::Zero(FloatTag());
+  for (int first = 0; first < channels; first += kChangeLanes) {
+    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+      const int c = first + v * kLanes;
+      // Numbers that are not there are squares of zero, which leave a sum as it is.
+      if (c >= channels) break;
+      lanes[v] =
+          AddSquaredChange(lanes[v], LoadFirst(fresh + c, channels - c),
+                           LoadFirst(stored + c, channels - c), LoadFirst(scale + c, channels - c));
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(lanes[v], FloatTag(), squares + v * kLanes);
+}
+
 void FindChanges(const ChangeTest& test, const PixelLine<const float>& fresh,
                  const PixelLine<const float>& stored, int pixels, int channels, uint8_t* changed) {
   if (test.threshold == 0.0f) return FindDifferentBits(fresh, stored, pixels, channels, changed);
   for (int first = 0; first < pixels; first += kPixelsTogether) {
     const int together = HWY_MIN(kPixelsTogether, pixels - first);
-    HWY_ALIGN float sums[kPixelsTogether] = {};  // of squares
+    float squares[kPixelsTogether * kChangeLanes];
     for (int i = 0; i < together; ++i) {
-      sums[i] = SumOfSquaredChanges(fresh.first + (first + i) * fresh.step,
-                                    stored.first + (first + i) * stored.step, test.inverse_spread,
-                                    channels);
+      SquareChanges(fresh.first + (first + i) * fresh.step,
+                    stored.first + (first + i) * stored.step, test.inverse_spread, channels,
+                    squares + i * kChangeLanes);
     }
-    JudgeChanges(sums, channels, test.threshold, together, changed + first);
+    Judge(test, squares, together, channels, changed + first);
   }
 }
 
@@ -68,7 +122,7 @@ void CopyPixels(const uint8_t* changed, uint8_t wanted, const PixelLine<const fl
 }  // namespace
 
 const ChangeKernels& TargetChangeKernels() {
-  static constexpr ChangeKernels kKernels = {FindChanges, CopyPixels};
+  static constexpr ChangeKernels kKernels = {FindChanges, Judge, CopyPixels};
   return kKernels;
 }
 

@@ -10,6 +10,8 @@
 namespace cacheinf {
 namespace cpu {
 
+inline constexpr int kChangeLanes = 16;  // of ops.h
+
 // Where pixels lie, `step` floats apart.
 template <typename T>
 struct PixelLine {
@@ -22,6 +24,9 @@ struct ChangeKernels {
   void (*find)(const ChangeTest& test, const PixelLine<const float>& fresh,
                const PixelLine<const float>& stored, int pixels, int channels,
                uint8_t* changed) = nullptr;
+  // The same from their sums of squares in lanes, [pixel][kChangeLanes]. REQUIRES: a threshold.
+  void (*judge)(const ChangeTest& test, const float* squares, int pixels, int channels,
+                uint8_t* changed) = nullptr;
   // Copies the pixels whose changed[i] is `wanted`.
   void (*copy)(const uint8_t* changed, uint8_t wanted, const PixelLine<const float>& from,
                const PixelLine<float>& to, int pixels, int channels) = nullptr;

@@ -96,12 +96,21 @@ struct Conv::Frame {
   ActiveRuns runs;
 };
 
-// In the output; or on a stage, where pixels stand by their numbers.
+// In the output, or on a stage. What is kept of pixels stands there by their numbers.
 struct Conv::Place {
-  float* stage = nullptr;
-  int first_number = 0;        // on the stage
+  float* stage = nullptr;  // [pixel][FloatsOnStage]; null: in the output
+  int first_number = 0;    // of the pixels that something is kept of
+
+  // How the kernels look for changes, if they do.
   uint8_t* changed = nullptr;  // [number], or null: becomes 1 if any bit of the output changes
-  const ChangeTest* test = nullptr;  // or null: this is asked instead, by the kernels
+  const float* inverse_spread = nullptr;  // or null: of ChangeTest, to compare pixels
+  float* old_values = nullptr;            // then: [pixel][FloatsOnStage]
+  float* squares = nullptr;               // then: [pixel][kChangeLanes]
+
+  ComparedPixel Compared(int number, size_t floats_of_pixel) const {
+    const auto index = static_cast<size_t>(number - first_number);
+    return {old_values + index * floats_of_pixel, squares + index * kChangeLanes};
+  }
 };
 
 struct Conv::WorkItem {
@@ -118,8 +127,8 @@ struct Conv::Span {
   int64_t first = 0;  // the output's column that is written to `output`
   float* output;
   int64_t output_step;  // from one of the output's columns to the next
-  uint8_t* changed;     // of column `first`; or null
-  const ChangeTest* test;
+  const Place* place;
+  int number;  // of column `first`
 };
 
 // Weights of the block that comes next, fetched in as many equal parts as there are lists.
@@ -147,8 +156,8 @@ struct Conv::List {
   float* outputs[kListPixels];
   const float* residuals[kListPixels];
   uint8_t* changed[kListPixels];
-  bool marks_changes = false;
-  const ChangeTest* test = nullptr;
+  ComparedPixel compared[kListPixels];
+  const Place* place;
   int border_count = 0;
   BorderPixel border[kListPixels];
   NextWeights ahead;
@@ -358,9 +367,12 @@ size_t Conv::TapFloats() const {
 
 size_t Conv::ScratchFloats(int threads) const { return TapFloats() * static_cast<size_t>(threads); }
 
+size_t Conv::StageFloats() const {
+  return static_cast<size_t>(PixelsOnStage()) * (FloatsOnStage() + kChangeLanes);
+}
+
 size_t Conv::ScratchFloatsWithTest(int threads) const {
-  const size_t stage = static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
-  return ScratchFloats(threads) + stage * static_cast<size_t>(threads);
+  return ScratchFloats(threads) + StageFloats() * static_cast<size_t>(threads);
 }
 
 Conv::Shares Conv::SharesOf(int pixels, int threads) const {
@@ -412,47 +424,65 @@ void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, Threa
 void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                      float* stage) const {
   const Range all = {0, frame.runs.count()};
-  const bool any_bit_counts = test.threshold == 0.0f;
-  if (any_bit_counts || (!is_depthwise_ && BlockCount() == 1)) {
-    // The kernels see what a pixel had and what it gets: bit by bit, or all channels at once.
+  if (test.threshold == 0.0f) {
+    // A pixel keeps its bits or changes, whoever writes which of its channels.
     std::fill_n(test.changed, all.size(), uint8_t{0});
     Place place;
     place.changed = test.changed;
-    if (!any_bit_counts) place.test = &test;
     return RunShared(frame, all, place, pool, taps);
   }
-  const PixelTest pixel_test(test, out_channels_);
   const Shares shares = SharesOf(all.size(), pool.threads());
-  if (shares.blocks == 1 && phases_[0].weights_stay_cached) {
-    // Every thread has a stage of its own.
-    const size_t stage_floats = static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
+  const bool blocks_are_whole_lanes = is_depthwise_ || phases_[0].blocks[0].inputs == in_channels_;
+  if (shares.blocks == 1 && blocks_are_whole_lanes) {
     pool.ParallelFor(shares.pixels, [&](int part, int thread) {
       const auto own_taps =
           reinterpret_cast<const float**>(taps + static_cast<size_t>(thread) * TapFloats());
-      float* const own_stage = stage + static_cast<size_t>(thread) * stage_floats;
+      float* const own_stage = stage + static_cast<size_t>(thread) * StageFloats();
       Range left = Part(all.size(), PixelsOnStage(), part, shares.pixels);
       for (; !left.empty(); left.begin += PixelsOnStage()) {
         const Range pixels = {left.begin, std::min(left.end, left.begin + PixelsOnStage())};
-        const Place place = {own_stage, pixels.begin, nullptr, nullptr};
-        for (const Phase& phase : phases_) {
-          RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, own_taps);
-        }
-        StoreChanged(frame, pixel_test, pixels, place);
+        RunCompared(frame, test, pixels, own_taps, own_stage);
       }
     });
     return;
   }
-  // All threads share one, so that they may share out the weights.
+  // All threads share one stage, so that they may share out the weights.
+  const PixelTest pixel_test(test, out_channels_);
   const int pixels_on_stage = PixelsOnStage() * pool.threads();
   for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
     const Range pixels = {left.begin, std::min(left.end, left.begin + pixels_on_stage)};
-    const Place place = {stage, pixels.begin, nullptr, nullptr};
+    Place place;
+    place.stage = stage;
+    place.first_number = pixels.begin;
     RunShared(frame, pixels, place, pool, taps);
     pool.ParallelFor(pool.threads(), [&](int part, int) {
       const Range own = Part(pixels.size(), 1, part, pool.threads());
       StoreChanged(frame, pixel_test, {pixels.begin + own.begin, pixels.begin + own.end}, place);
     });
   }
+}
+
+void Conv::RunCompared(const Frame& frame, const ChangeTest& test, Range pixels, const float** taps,
+                       float* stage) const {
+  Place place;
+  place.first_number = pixels.begin;
+  place.inverse_spread = test.inverse_spread;
+  place.old_values = stage;
+  place.squares = stage + static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
+  std::fill_n(place.squares, pixels.size() * kChangeLanes, 0.0f);
+  for (const Phase& phase : phases_) {
+    RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, taps);
+  }
+  const ChangeKernels& kernels = ChooseChangeKernels();
+  uint8_t* const changed = test.changed + pixels.begin;
+  kernels.judge(test, place.squares, pixels.size(), out_channels_, changed);
+  const auto step = static_cast<int64_t>(FloatsOnStage());
+  frame.runs.ForEachIn(pixels, [&](int image, const PixelRun& run, int number) {
+    const int first = number - pixels.begin;
+    kernels.copy(changed + first, 0, {place.old_values + first * step, step},
+                 {frame.output.Pixel(image, run.row, run.begin), frame.output.pixel_stride},
+                 run.end - run.begin, out_channels_);
+  });
 }
 
 void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
@@ -495,8 +525,7 @@ Conv::NextWeights Conv::WeightsOf(const Phase& phase, int block, int pixels) con
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                    const float** taps) const {
   List list;
-  list.marks_changes = place.changed != nullptr;
-  list.test = place.test;
+  list.place = &place;
   list.inputs = taps;
   list.patches = reinterpret_cast<float*>(taps + item.phase->taps.size() * kListPixels);
   list.weight_taps = reinterpret_cast<int*>(reinterpret_cast<float*>(taps) + PointerFloats());
@@ -529,8 +558,8 @@ void Conv::AddRun(const Frame& frame, const WorkItem& item, const Place& place, 
                run.begin,
                frame.output.Pixel(image, run.row, run.begin),
                frame.output.pixel_stride,
-               place.changed == nullptr ? nullptr : place.changed + number,
-               place.test};
+               &place,
+               number};
   if (place.stage != nullptr) {
     span.output_step = static_cast<int64_t>(FloatsOnStage());
     span.output = place.stage + (number - place.first_number) * span.output_step;
@@ -589,8 +618,12 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
       if (frame.residual.data != nullptr) {
         list.residuals[list.count] = frame.residual.Pixel(span.image, span.row, column);
       }
-      if (span.changed != nullptr) {
-        list.changed[list.count] = span.changed + (column - span.first);
+      const int number = span.number + static_cast<int>(column - span.first);
+      if (span.place->changed != nullptr) {
+        list.changed[list.count] = span.place->changed + number;
+      }
+      if (span.place->inverse_spread != nullptr) {
+        list.compared[list.count] = span.place->Compared(number, FloatsOnStage());
       }
       if (i < inside.begin || i >= inside.end) {
         list.border[list.border_count++] = {list.count, span.image, anchor_row, anchor_column};
@@ -642,8 +675,14 @@ void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) co
     row.residual = frame.residual.Pixel(span.image, span.row, span.columns.begin);
     row.residual_step = frame.residual.pixel_stride;
   }
-  if (span.changed != nullptr) row.changed = span.changed + (span.columns.begin - span.first);
-  row.test = span.test;
+  const int number = span.number + static_cast<int>(span.columns.begin - span.first);
+  const Place& place = *span.place;
+  if (place.changed != nullptr) row.changed = place.changed + number;
+  if (place.inverse_spread != nullptr) {
+    row.inverse_spread = place.inverse_spread;
+    row.compared = place.Compared(number, FloatsOnStage());
+    row.old_values_step = static_cast<int64_t>(FloatsOnStage());
+  }
   if (is_depthwise_) return kernels_.depthwise_row(phase.depthwise, row);
   const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
@@ -665,15 +704,17 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   } else {
     taps = FillTaps(frame.input, phase, list);
   }
-  const PixelList pixels = {list.count,
-                            taps,
-                            list.inputs,
-                            by_rows ? nullptr : list.weight_taps,
-                            list.outputs,
-                            frame.residual.data == nullptr ? nullptr : list.residuals,
-                            list.marks_changes ? list.changed : nullptr,
-                            list.test,
-                            list.ahead.Next()};
+  PixelList pixels;
+  pixels.count = list.count;
+  pixels.taps = taps;
+  pixels.inputs = list.inputs;
+  if (!by_rows) pixels.weight_taps = list.weight_taps;
+  pixels.outputs = list.outputs;
+  if (frame.residual.data != nullptr) pixels.residuals = list.residuals;
+  if (list.place->changed != nullptr) pixels.changed = list.changed;
+  if (list.place->inverse_spread != nullptr) pixels.compared = list.compared;
+  pixels.inverse_spread = list.place->inverse_spread;
+  pixels.ahead = list.ahead.Next();
   list.count = 0;
   list.border_count = 0;
   if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);

@@ -85,15 +85,21 @@ class Conv {
   int BlockCount() const;
   int PixelsOnStage() const;     // of one thread
   size_t FloatsOnStage() const;  // of one pixel
+  size_t StageFloats() const;    // of one thread
   size_t PointerFloats() const;  // of one thread: scratch memory for the pointers of a list
   size_t TapFloats() const;      // likewise, and for the numbers of its taps
 
   // All threads together, pixels with these numbers.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
                  float* taps) const;
-  // The same to the scratch memory at `stage` and from there, if they change, to the output.
+  // The same, but only those that change get new values. `stage` is scratch memory.
   void RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                  float* stage) const;
+  // One thread, at most PixelsOnStage pixels: gives them new values, and those that are no changes
+  // their old ones back.
+  void RunCompared(const Frame& frame, const ChangeTest& test, Range pixels, const float** taps,
+                   float* stage) const;
+  // From the stage at `place`.
   void StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
                     const Place& place) const;
   // How many of the item's pixels to take through its blocks before the next.

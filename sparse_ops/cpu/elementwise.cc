@@ -85,6 +85,46 @@ void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, Th
   });
 }
 
+// Whether both are maps whose channels lie end to end.
+bool ArePixels(const ConstTensorView& input, const TensorView& output) {
+  return output.rank == 4 &&
+         (output.dims[1] == 1 || (output.strides[1] == 1 && input.strides[1] == 1));
+}
+
+// Calls fn(map) for the active pixels in parts that stay in a cache. REQUIRES: ArePixels.
+template <typename Fn>
+void ForEachPixels(const ConstTensorView& input, const TensorView& output,
+                   const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
+  constexpr int kPartFloats = 4096;
+  const ConstImageView from = AsImage(input);
+  const ImageView to = AsImage(output);
+  const int part = std::max(1, kPartFloats / to.channels);
+  const ActiveRuns runs(pixels, to.batch, to.width);
+  runs.ForEach(pool, to.channels, [&](int n, const PixelRun& run) {
+    for (int x = run.begin; x < run.end; x += part) {
+      fn(PixelMap{from.Pixel(n, run.row, x), from.pixel_stride, to.Pixel(n, run.row, x),
+                  to.pixel_stride, std::min(part, run.end - x), to.channels});
+    }
+  });
+}
+
+// On what lies in `map.out`.
+void ActivateInPlace(const ChannelFunction& activation, const PixelMap& map) {
+  const FunctionKernels& kernels = ChooseFunctionKernels();
+  if (activation.slopes != nullptr) {
+    return kernels.prelu(activation.slopes,
+                         {map.out, map.out_step, map.out, map.out_step, map.pixels, map.channels});
+  }
+  if (IsIdentity(activation.function)) return;
+  const FunctionKernel activate = kernels.function(activation.function.kind);
+  const bool end_to_end = map.out_step == map.channels;
+  const int64_t count = end_to_end ? int64_t{map.pixels} * map.channels : map.channels;
+  for (int p = 0; p < (end_to_end ? 1 : map.pixels); ++p) {
+    float* const pixel = map.out + p * map.out_step;
+    activate(activation.function, pixel, pixel, count);
+  }
+}
+
 bool AreRowsOfFewChannels(const ScaleShiftArgs& args) {
   const TensorView& output = args.output;
   if (output.rank != 4 || output.dims[1] > kFewChannels) return false;
@@ -105,11 +145,17 @@ void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPo
   if (runs.inner_stride(0) != 1 || runs.inner_stride(1) != 1)
     return reference::OnPixels(reference::Activation, args, pixels);
 
+  if (by_channel && ArePixels(args.input, out)) {
+    const PReluKernel prelu = ChooseFunctionKernels().prelu;
+    return ForEachPixels(args.input, out, pixels, pool,
+                         [&](const PixelMap& map) { prelu(args.activation.slopes, map); });
+  }
   Function function = args.activation.function;
   if (by_channel && runs.inner_stride(2) == 1) {
     const PReluKernel prelu = ChooseFunctionKernels().prelu;
     runs.ForEach(pool, [&](const auto& at, int64_t count) {
-      prelu(args.activation.slopes + at[2], args.input.data + at[1], out.data + at[0], count);
+      prelu(args.activation.slopes + at[2],
+            {args.input.data + at[1], 0, out.data + at[0], 0, 1, static_cast<int>(count)});
     });
     return;
   }
@@ -124,6 +170,13 @@ void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPo
 void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pixels, pool);
   const TensorView& out = args.output;
+  if (ArePixels(args.input, out) && args.channel_order == nullptr && !args.activation.one_slope) {
+    const ScaleShiftPixelsKernel scale_shift = ChooseFunctionKernels().scale_shift_pixels;
+    return ForEachPixels(args.input, out, pixels, pool, [&](const PixelMap& map) {
+      scale_shift(args.scale, args.shift, map);
+      ActivateInPlace(args.activation, map);
+    });
+  }
   const auto channel_strides = ChannelStrides(false);
   const Runs<3> runs(pixels, out.rank, out.dims,
                      {out.strides.data(), args.input.strides.data(), channel_strides.data()});

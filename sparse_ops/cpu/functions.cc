@@ -43,13 +43,40 @@ CACHEINF_FLATTEN void MapFunction(const Function& function, const float* in, flo
   }
 }
 
-void MapPRelu(const float* slopes, const float* in, float* out, int64_t count) {
-  constexpr VectorOps ops;
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const Floats x = LoadFirst(in + i, count - i);
-    const Floats slope = LoadFirst(slopes + i, count - i);
-    StoreFirst(Evaluate<Function::Kind::kPRelu>(ops, x, slope, slope), out + i, count - i);
+// Calls fn(channel, count, in, out, pixels) for every vector of channels of some pixels before the
+// next vector: so many that they stay in the first-level cache.
+template <typename Fn>
+HWY_INLINE void ForEachVector(const PixelMap& map, const Fn& fn) {
+  constexpr int kPartFloats = 4096;
+  const int part = HWY_MAX(1, kPartFloats / map.channels);
+  for (int first = 0; first < map.pixels; first += part) {
+    const int end = HWY_MIN(map.pixels, first + part);
+    for (int c = 0; c < map.channels; c += kLanes) {
+      fn(c, HWY_MIN(kLanes, map.channels - c), map.in + first * map.in_step + c,
+         map.out + first * map.out_step + c, end - first);
+    }
   }
+}
+
+void MapPRelu(const float* slopes, const PixelMap& map) {
+  constexpr VectorOps ops;
+  ForEachVector(map, [&](int c, int count, const float* in, float* out, int pixels) {
+    const Floats slope = LoadFirst(slopes + c, count);
+    for (int p = 0; p < pixels; ++p, in += map.in_step, out += map.out_step) {
+      const Floats x = LoadFirst(in, count);
+      StoreFirst(Evaluate<Function::Kind::kPRelu>(ops, x, slope, slope), out, count);
+    }
+  });
+}
+
+void MapScaleShiftPixels(const float* scales, const float* shifts, const PixelMap& map) {
+  ForEachVector(map, [&](int c, int count, const float* in, float* out, int pixels) {
+    const Floats scale = LoadFirst(scales + c, count);
+    const Floats shift = LoadFirst(shifts + c, count);
+    for (int p = 0; p < pixels; ++p, in += map.in_step, out += map.out_step) {
+      StoreFirst(Fma(LoadFirst(in, count), scale, shift), out, count);
+    }
+  });
 }
 
 void MapScaleShift(const float* scale, const float* shift, const float* in, float* out,
@@ -139,7 +166,8 @@ BinaryKernels BinaryKernelsOf(BinaryKind kind) {
 }  // namespace
 
 const FunctionKernels& TargetFunctionKernels() {
-  static constexpr FunctionKernels kKernels = {KernelOf, MapPRelu, BinaryKernelsOf, MapScaleShift};
+  static constexpr FunctionKernels kKernels = {KernelOf, MapPRelu, BinaryKernelsOf, MapScaleShift,
+                                               MapScaleShiftPixels};
   return kKernels;
 }
 

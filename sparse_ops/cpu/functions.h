@@ -14,8 +14,18 @@ namespace cpu {
 using FunctionKernel = void (*)(const Function& function, const float* in, float* out,
                                 int64_t count);
 
-// out[i] = in[i] < 0 ? in[i] slopes[i] : in[i]; `out` may be `in`.
-using PReluKernel = void (*)(const float* slopes, const float* in, float* out, int64_t count);
+// Pixels at equal distances, and where their new values go; that may be where they are.
+struct PixelMap {
+  const float* in = nullptr;
+  int64_t in_step = 0;
+  float* out = nullptr;
+  int64_t out_step = 0;
+  int pixels = 0;
+  int channels = 0;
+};
+
+// Of channel c: x < 0 ? x slopes[c] : x.
+using PReluKernel = void (*)(const float* slopes, const PixelMap& map);
 
 // out[i] = a[i] op b[i]; `out` may be `a` or `b`.
 using BinaryKernel = void (*)(const float* a, const float* b, float* out, int64_t count);
@@ -30,11 +40,16 @@ struct BinaryKernels {
 using ScaleShiftKernel = void (*)(const float* scale, const float* shift, const float* in,
                                   float* out, int64_t count);
 
+// Of channel c: fma(x, scale[c], shift[c]).
+using ScaleShiftPixelsKernel = void (*)(const float* scale, const float* shift,
+                                        const PixelMap& map);
+
 struct FunctionKernels {
   FunctionKernel (*function)(Function::Kind kind) = nullptr;  // for kPRelu, `alpha` is the slope
   PReluKernel prelu = nullptr;
   BinaryKernels (*binary)(BinaryKind kind) = nullptr;
   ScaleShiftKernel scale_shift = nullptr;
+  ScaleShiftPixelsKernel scale_shift_pixels = nullptr;
 };
 
 // Those for the best target that this machine has.

@@ -6,7 +6,6 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "sparse_ops/cpu/change_ops-inl.h"
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,26 +21,26 @@ namespace {
 // 16 registers.
 constexpr int kMaxVectors = 2;
 constexpr int TilePixels(int vectors) { return vectors == 1 ? 8 : 6; }
+constexpr int DepthwiseTilePixels(int vectors) { return vectors == 1 ? 12 : 6; }
 constexpr int kRowPixels = 6;
 constexpr int kRowVectors = 2;
 constexpr int kSlidingPixels = 8;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kMaxVectors = 4;
 constexpr int TilePixels(int) { return 2; }
+constexpr int DepthwiseTilePixels(int) { return 2; }
 constexpr int kRowPixels = 2;
 constexpr int kRowVectors = 2;
 constexpr int kSlidingPixels = 2;
 #else
 // AVX-512 and NEON: 32 registers.
 constexpr int kMaxVectors = 4;
-constexpr int TilePixels(int vectors) {
-  return vectors == 1 ? 8 : vectors == 2 ? 12 : vectors == 3 ? 8 : 6;
-}
+constexpr int TilePixels(int vectors) { return vectors <= 2 ? 12 : vectors == 3 ? 8 : 6; }
+constexpr int DepthwiseTilePixels(int vectors) { return vectors <= 2 ? 12 : 6; }
 constexpr int kRowPixels = 8;
 constexpr int kRowVectors = 3;
 constexpr int kSlidingPixels = 12;
 #endif
-constexpr int kDepthwisePixels = 6;
 
 // Input channels from one look ahead to the next, and the size of a cache line.
 constexpr int kStepChannels = 16;
@@ -136,10 +135,10 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums
   }
 }
 
-void FinishTested(const FinishArgs& args, float* sums);
+void FinishCompared(const FinishArgs& args, float* sums);
 
 HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
-  if (args.list->test != nullptr) return FinishTested(args, sums);
+  if (args.list->compared != nullptr) return FinishCompared(args, sums);
   switch (args.epilogue->activation.kind) {
     case Function::Kind::kIdentity:
       return FinishAs<Function::Kind::kIdentity>(args, sums);
@@ -170,35 +169,46 @@ HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
   }
 }
 
-// The new values are made in place, and those that are changes brought to the outputs.
-void FinishTested(const FinishArgs& args, float* sums) {
-  const PixelList& list = *args.list;
-  const ChangeTest& test = *list.test;
+// The new values of pixel p, which lie at `fresh`, to its output.
+void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
+  constexpr int kVectors = kChangeLanes / kLanes;
+  const ComparedPixel& compared = args.list->compared[args.first_pixel + p];
+  float* const output = args.list->outputs[args.first_pixel + p] + args.first_channel;
+  float* const old_values = compared.old_values + args.first_channel;
+  const float* const inverse_spread = args.list->inverse_spread + args.first_channel;
+  const int first_lane = args.first_channel / kLanes;
+  Floats lanes[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    lanes[v] = hn::LoadU(FloatTag(), compared.squares + v * kLanes);
+  }
+  for (int c = 0; c < args.channels; c += kLanes) {
+    const int count = args.channels - c;
+    const Floats value = LoadFirst(fresh + c, count);
+    const Floats old_value = LoadFirst(output + c, count);
+    Floats& lane = lanes[(first_lane + c / kLanes) % kVectors];
+    lane = AddSquaredChange(lane, value, old_value, LoadFirst(inverse_spread + c, count));
+    StoreFirst(old_value, old_values + c, count);
+    StoreFirst(value, output + c, count);
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    hn::StoreU(lanes[v], FloatTag(), compared.squares + v * kLanes);
+  }
+}
+
+// The new values are made in place first.
+void FinishCompared(const FinishArgs& args, float* sums) {
   float* fresh[kListPixels];
-  for (int p = 0; p < args.pixels; ++p) fresh[p] = sums + p * args.width;
+  for (int p = 0; p < args.pixels; ++p) fresh[p] = sums + p * args.width - args.first_channel;
   PixelList in_place;
   in_place.outputs = fresh;
-  if (list.residuals != nullptr) in_place.residuals = list.residuals + args.first_pixel;
-  FinishArgs untested = args;
-  untested.list = &in_place;
-  untested.first_pixel = 0;
-  FinishInMemory(untested, sums);
-
-  HWY_ALIGN float squares[kListPixels + kLanes] = {};
-  for (int p = 0; p < args.pixels; ++p) {
-    squares[p] = SumOfSquaredChanges(fresh[p], list.outputs[args.first_pixel + p],
-                                     test.inverse_spread, args.channels);
+  if (args.list->residuals != nullptr) {
+    in_place.residuals = args.list->residuals + args.first_pixel;
   }
-  uint8_t changed[kListPixels];
-  JudgeChanges(squares, args.channels, test.threshold, args.pixels, changed);
-  for (int p = 0; p < args.pixels; ++p) {
-    *list.changed[args.first_pixel + p] = changed[p];
-    if (changed[p] == 0) continue;
-    float* const output = list.outputs[args.first_pixel + p];
-    for (int c = 0; c < args.channels; c += kLanes) {
-      StoreFirst(hn::LoadU(FloatTag(), fresh[p] + c), output + c, args.channels - c);
-    }
-  }
+  FinishArgs to_memory = args;
+  to_memory.list = &in_place;
+  to_memory.first_pixel = 0;
+  FinishInMemory(to_memory, sums);
+  for (int p = 0; p < args.pixels; ++p) StoreCompared(args, sums + p * args.width, p);
 }
 
 // kRelu of function_core.inc.
@@ -208,9 +218,9 @@ HWY_INLINE Floats AtLeastZero(Floats x) {
 }
 
 // Whether the epilogue is a bias at most and one of the functions that cost next to nothing, and
-// nobody asks what changed.
+// nobody asks what changes.
 bool IsPlain(const PixelEpilogue& epilogue, const PixelList& list) {
-  return list.residuals == nullptr && list.changed == nullptr &&
+  return list.residuals == nullptr && list.changed == nullptr && list.compared == nullptr &&
          (epilogue.activation.kind == Function::Kind::kIdentity ||
           epilogue.activation.kind == Function::Kind::kRelu);
 }
@@ -380,16 +390,16 @@ void ConvPixels(const ConvBlock& block, const PixelList& list) {
 }
 
 // kVectors vectors of channels, of which `channels` exist, from first_channel.
-template <int kVectors>
+template <int kPixels, int kVectors>
 HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& list, int first_pixel,
                                 int pixels, int first_channel, int channels) {
-  Tile<kDepthwisePixels, kVectors> tile;
+  Tile<kPixels, kVectors> tile;
   tile.Clear();
   const float* HWY_RESTRICT weights = block.weights + first_channel;
   const int last = channels - (kVectors - 1) * kLanes;
   for (int t = 0; t < list.taps; ++t) {
     const float* const* tap = list.inputs + t * kListPixels + first_pixel;
-    CACHEINF_UNROLL for (int p = 0; p < kDepthwisePixels; ++p) {
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
       const float* input = tap[p] + first_channel;
       CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
         const Floats x = v < kVectors - 1 ? hn::LoadU(FloatTag(), input + v * kLanes)
@@ -425,6 +435,7 @@ struct RowOutputs {
   float* outputs[kPixels];
   const float* residuals[kPixels];
   uint8_t* changed[kPixels];
+  ComparedPixel compared[kPixels];
   PixelList list;
 
   HWY_INLINE RowOutputs(const PixelRow& row, int first_pixel, int pixels) {
@@ -434,25 +445,26 @@ struct RowOutputs {
         residuals[p] = row.residual + (first_pixel + p) * row.residual_step;
       }
       if (row.changed != nullptr) changed[p] = row.changed + first_pixel + p;
+      if (row.inverse_spread == nullptr) continue;
+      compared[p] = {row.compared.old_values + (first_pixel + p) * row.old_values_step,
+                     row.compared.squares + (first_pixel + p) * kChangeLanes};
     }
-    list = {pixels,
-            0,
-            nullptr,
-            nullptr,
-            outputs,
-            row.residual == nullptr ? nullptr : residuals,
-            row.changed == nullptr ? nullptr : changed,
-            row.test,
-            FetchAhead()};
+    list.count = pixels;
+    list.outputs = outputs;
+    if (row.residual != nullptr) list.residuals = residuals;
+    if (row.changed != nullptr) list.changed = changed;
+    if (row.inverse_spread != nullptr) list.compared = compared;
+    list.inverse_spread = row.inverse_spread;
   }
 };
 
 template <int kPixels, int kVectors>
 HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int first_pixel) {
   const RowOutputs<kPixels> to(row, first_pixel, kPixels);
+  // Of the next tile, mostly: a tile of few taps is done before its outputs are there.
   for (int p = 0; p < kPixels; ++p) {
     for (int v = 0; v < kVectors; ++v) {
-      hwy::Prefetch(to.outputs[p] + block.first_output + v * kLanes);
+      hwy::Prefetch(to.outputs[p] + kPixels * row.output_step + block.first_output + v * kLanes);
     }
   }
   Tile<kPixels, kVectors> tile;
@@ -667,17 +679,42 @@ void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
   DepthwiseRowOfAnyKernel(block, row);
 }
 
-void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
+template <int kVectors>
+void DepthwiseTiles(const DepthwiseBlock& block, const PixelList& list, int first_channel,
+                    int channels) {
+  constexpr int kFull = DepthwiseTilePixels(kVectors);
+  int pixel = 0;
+  for (; list.count - pixel > kFull / 2; pixel += kFull) {
+    DepthwiseTile<kFull, kVectors>(block, list, pixel, HWY_MIN(kFull, list.count - pixel),
+                                   first_channel, channels);
+  }
+  if (pixel < list.count) {
+    DepthwiseTile<kFull / 2, kVectors>(block, list, pixel, list.count - pixel, first_channel,
+                                       channels);
+  }
+}
+
+void DepthwiseList(const DepthwiseBlock& block, const PixelList& list) {
   constexpr int kWide = HWY_MIN(4, kMaxVectors);
-  for (int pixel = 0; pixel < list.count; pixel += kDepthwisePixels) {
-    const int pixels = HWY_MIN(kDepthwisePixels, list.count - pixel);
-    int channel = 0;
-    for (; channel + kWide * kLanes <= block.channels; channel += kWide * kLanes) {
-      DepthwiseTile<kWide>(block, list, pixel, pixels, channel, kWide * kLanes);
-    }
-    for (; channel < block.channels; channel += kLanes) {
-      DepthwiseTile<1>(block, list, pixel, pixels, channel,
-                       HWY_MIN(kLanes, block.channels - channel));
+  const int vectors = block.padded_channels / kLanes;
+  const int parts = (vectors + kWide - 1) / kWide;
+  for (int part = 0; part < parts; ++part) {
+    const int vector = vectors * part / parts;
+    const int end = vectors * (part + 1) / parts;
+    const int channel = vector * kLanes;
+    const int channels = HWY_MIN(end * kLanes, block.channels) - channel;
+    switch (end - vector) {
+      case 1:
+        DepthwiseTiles<1>(block, list, channel, channels);
+        break;
+      case 2:
+        DepthwiseTiles<2>(block, list, channel, channels);
+        break;
+      case 3:
+        DepthwiseTiles<HWY_MIN(3, kWide)>(block, list, channel, channels);
+        break;
+      default:
+        DepthwiseTiles<kWide>(block, list, channel, channels);
     }
   }
 }
@@ -685,8 +722,8 @@ void DepthwisePixels(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes,  kMaxVectors,     ConvPixels,
-                                            ConvRow, DepthwisePixels, DepthwiseRow};
+  static constexpr PixelKernels kKernels = {kLanes,  kMaxVectors,   ConvPixels,
+                                            ConvRow, DepthwiseList, DepthwiseRow};
   return kKernels;
 }
 

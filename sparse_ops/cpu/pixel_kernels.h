@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/cpu/change_kernels.h"
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
@@ -23,6 +23,13 @@ struct FetchAhead {
   const float* end = nullptr;
 };
 
+// Where a pixel's old values are kept when new ones take their place, and the sums of the squares
+// of ChangeTest, so far, in the lanes of ops.h.
+struct ComparedPixel {
+  float* old_values = nullptr;  // of channel 0
+  float* squares = nullptr;     // [kChangeLanes]
+};
+
 struct PixelList {
   int count = 0;  // at most kListPixels
   int taps = 0;
@@ -32,9 +39,8 @@ struct PixelList {
   float* const* outputs = nullptr;          // [p]
   const float* const* residuals = nullptr;  // [p], or null
   uint8_t* const* changed = nullptr;        // [p], or null: where a 1 is written if any bit changes
-  // Or null. Then blocks have all channels, only a pixel that is a change by this test is written,
-  // and *changed[p] becomes 1 or 0.
-  const ChangeTest* test = nullptr;
+  const ComparedPixel* compared = nullptr;  // [p], or null
+  const float* inverse_spread = nullptr;    // as ChangeTest says, if they are compared
   FetchAhead ahead;
 };
 
@@ -53,8 +59,10 @@ struct PixelRow {
   int64_t output_step = 0;
   const float* residual = nullptr;  // or null
   int64_t residual_step = 0;
-  uint8_t* changed = nullptr;        // [p], or null: as in a list
-  const ChangeTest* test = nullptr;  // likewise
+  uint8_t* changed = nullptr;  // [p], or null: as in a list
+  ComparedPixel compared;      // of the first pixel; the others follow, by these steps
+  int64_t old_values_step = 0;
+  const float* inverse_spread = nullptr;  // null: nothing is compared
 };
 
 struct PixelEpilogue {

@@ -130,7 +130,12 @@ class Product {
       inputs[p] = a_.data + row * a_.row_step;
       outputs[p] = out_.data + row * out_.row_step;
     }
-    kernels_.conv(conv, {count, 1, inputs, nullptr, outputs, nullptr, nullptr, nullptr, {}});
+    PixelList list;
+    list.count = count;
+    list.taps = 1;
+    list.inputs = inputs;
+    list.outputs = outputs;
+    kernels_.conv(conv, list);
   }
 
   const PixelKernels& kernels_;

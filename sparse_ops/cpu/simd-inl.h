@@ -65,6 +65,13 @@ HWY_INLINE void StoreFirst(Floats values, float* to, int64_t count) {
   }
 }
 
+// What one vector of a pixel's channels adds to the lanes of ChangeTest's sum of squares.
+HWY_INLINE Floats AddSquaredChange(Floats lanes, Floats fresh, Floats stored,
+                                   Floats inverse_spread) {
+  const Floats change = hn::Mul(hn::Sub(fresh, stored), inverse_spread);
+  return Fma(change, change, lanes);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace cpu
 }  // namespace cacheinf

@@ -18,7 +18,8 @@ struct PoolTaps {
 };
 
 int StepsBelow(int64_t begin, int64_t end, int64_t step) {
-  return end > begin ? static_cast<int>((end - begin + step - 1) / step) : 0;
+  if (end <= begin) return 0;
+  return static_cast<int>(step == 1 ? end - begin : (end - begin + step - 1) / step);
 }
 
 PoolTaps TapsOfPool(const WindowAxis& axis, int size, int out) {
