@@ -111,6 +111,9 @@ class Conv {
   // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
   void AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
               const PixelRun& run, int number, List& list) const;
+  // Fetches what the pixels below a run read and write and the run did not. Short runs are too
+  // short for the machine to foresee the next one.
+  void FetchRowBelow(const Frame& frame, const Phase& phase, int image, const PixelRun& run) const;
   // The columns of a phase's grid all of whose taps lie within the input's columns.
   Range InsideColumns(const ConstImageView& input, const Phase& phase) const;
   // Those of these columns that RunRow takes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/parts.h"
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/reference/reference.h"
 
@@ -51,8 +52,6 @@ Matrix<T> MatrixAt(const BasicTensorView<T>& view, int64_t index) {
   return {data, static_cast<int>(view.dims[rank - 2]), static_cast<int>(view.dims[rank - 1]),
           view.strides[rank - 2], view.strides[rank - 1]};
 }
-
-int DivideUp(int a, int b) { return (a + b - 1) / b; }
 
 // One product. The right matrix is laid out anew for the kernels, the left one if its rows are not
 // contiguous.

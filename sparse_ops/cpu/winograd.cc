@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sparse_ops/cpu/change_test.h"
+#include "sparse_ops/cpu/parts.h"
 
 namespace cacheinf {
 namespace cpu {
@@ -16,9 +17,6 @@ constexpr size_t kBatchBytes = 448 * 1024;
 constexpr int kMostTiles = 96;
 
 constexpr size_t kLineFloats = 16;
-
-int DivideUp(int a, int b) { return (a + b - 1) / b; }
-int RoundUp(int a, int b) { return DivideUp(a, b) * b; }
 
 size_t InLines(size_t floats) { return (floats + kLineFloats - 1) / kLineFloats * kLineFloats; }
 
