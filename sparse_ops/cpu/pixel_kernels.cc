@@ -58,6 +58,7 @@ struct FinishArgs {
   int first_channel;
   int channels;
   int width;
+  bool in_place = false;  // the results stay where the sums were
 };
 
 void AddResidual(const FinishArgs& args, float* sums) {
@@ -74,8 +75,9 @@ void AddResidual(const FinishArgs& args, float* sums) {
 // Where the values of one pixel go.
 class PixelStore {
  public:
-  HWY_INLINE PixelStore(const FinishArgs& args, int pixel)
-      : output_(args.list->outputs[args.first_pixel + pixel] + args.first_channel),
+  HWY_INLINE PixelStore(const FinishArgs& args, float* sums, int pixel)
+      : output_(args.in_place ? sums + pixel * args.width
+                              : args.list->outputs[args.first_pixel + pixel] + args.first_channel),
         channels_(args.channels),
         changed_(args.list->changed == nullptr ? nullptr
                                                : args.list->changed[args.first_pixel + pixel]) {}
@@ -108,13 +110,13 @@ class PixelStore {
 
 // All of it in one pass, for functions that cost little.
 template <Function::Kind kind>
-__attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums) {
+__attribute__((flatten)) void FinishAs(const FinishArgs& args, float* sums) {
   constexpr VectorOps ops;
   const PixelEpilogue& epilogue = *args.epilogue;
   const bool has_residual = args.list->residuals != nullptr;
   const Floats beta = ops.Set(epilogue.activation.beta);
   for (int p = 0; p < args.pixels; ++p) {
-    PixelStore store(args, p);
+    PixelStore store(args, sums, p);
     const float* residual =
         has_residual ? args.list->residuals[args.first_pixel + p] + args.first_channel : nullptr;
     for (int c = 0; c < args.channels; c += kLanes) {
@@ -138,7 +140,7 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, const float* sums
 void FinishCompared(const FinishArgs& args, float* sums);
 
 HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
-  if (args.list->compared != nullptr) return FinishCompared(args, sums);
+  if (args.list->compared != nullptr && !args.in_place) return FinishCompared(args, sums);
   switch (args.epilogue->activation.kind) {
     case Function::Kind::kIdentity:
       return FinishAs<Function::Kind::kIdentity>(args, sums);
@@ -160,8 +162,9 @@ HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
   args.epilogue->apply(args.epilogue->activation, sums, sums,
                        static_cast<int64_t>(args.pixels) * args.width);
   if (has_residual && args.epilogue->activation_before_residual) AddResidual(args, sums);
+  if (args.in_place) return;
   for (int p = 0; p < args.pixels; ++p) {
-    PixelStore store(args, p);
+    PixelStore store(args, sums, p);
     for (int c = 0; c < args.channels; c += kLanes) {
       store.Store(hn::LoadU(FloatTag(), sums + p * args.width + c), c);
     }
@@ -181,48 +184,45 @@ void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
   for (int v = 0; v < kVectors; ++v) {
     lanes[v] = hn::LoadU(FloatTag(), compared.squares + v * kLanes);
   }
-  for (int c = 0; c < args.channels; c += kLanes) {
-    const int count = args.channels - c;
+  const auto store = [&](int c, int count) {
     const Floats value = LoadFirst(fresh + c, count);
     const Floats old_value = LoadFirst(output + c, count);
     Floats& lane = lanes[(first_lane + c / kLanes) % kVectors];
     lane = AddSquaredChange(lane, value, old_value, LoadFirst(inverse_spread + c, count));
     StoreFirst(old_value, old_values + c, count);
     StoreFirst(value, output + c, count);
-  }
+  };
+  int c = 0;
+  for (; c + kLanes <= args.channels; c += kLanes) store(c, kLanes);
+  if (c < args.channels) store(c, args.channels - c);
   for (int v = 0; v < kVectors; ++v) {
     hn::StoreU(lanes[v], FloatTag(), compared.squares + v * kLanes);
   }
 }
 
-// The new values are made in place first.
 void FinishCompared(const FinishArgs& args, float* sums) {
-  float* fresh[kListPixels];
-  for (int p = 0; p < args.pixels; ++p) fresh[p] = sums + p * args.width - args.first_channel;
-  PixelList in_place;
-  in_place.outputs = fresh;
-  if (args.list->residuals != nullptr) {
-    in_place.residuals = args.list->residuals + args.first_pixel;
-  }
-  FinishArgs to_memory = args;
-  to_memory.list = &in_place;
-  to_memory.first_pixel = 0;
-  FinishInMemory(to_memory, sums);
+  FinishArgs in_place = args;
+  in_place.in_place = true;
+  FinishInMemory(in_place, sums);
   for (int p = 0; p < args.pixels; ++p) StoreCompared(args, sums + p * args.width, p);
-}
-
-// kRelu of function_core.inc.
-HWY_INLINE Floats AtLeastZero(Floats x) {
-  const Floats zero = hn::Zero(FloatTag());
-  return hn::IfThenElse(hn::Lt(x, zero), zero, x);
 }
 
 // Whether the epilogue is a bias at most and one of the functions that cost next to nothing, and
 // nobody asks what changes.
 bool IsPlain(const PixelEpilogue& epilogue, const PixelList& list) {
-  return list.residuals == nullptr && list.changed == nullptr && list.compared == nullptr &&
-         (epilogue.activation.kind == Function::Kind::kIdentity ||
-          epilogue.activation.kind == Function::Kind::kRelu);
+  if (list.residuals != nullptr || list.changed != nullptr || list.compared != nullptr) {
+    return false;
+  }
+  switch (epilogue.activation.kind) {
+    case Function::Kind::kIdentity:
+    case Function::Kind::kRelu:
+    case Function::Kind::kLeakyRelu:
+    case Function::Kind::kClip:
+    case Function::Kind::kHardSwish:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Registers of a tile: kPixels × kVectors sums.
@@ -245,9 +245,31 @@ struct Tile {
     }
   }
 
-  HWY_INLINE void ApplyRelu() {
+  template <Function::Kind kind>
+  HWY_INLINE void ApplyAs(const Function& function) {
+    constexpr VectorOps ops;
+    const Floats alpha = ops.Set(function.alpha);
+    const Floats beta = ops.Set(function.beta);
     CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) sums[p][v] = AtLeastZero(sums[p][v]);
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        sums[p][v] = Evaluate<kind>(ops, sums[p][v], alpha, beta);
+      }
+    }
+  }
+
+  // One of those of IsPlain.
+  HWY_INLINE void Apply(const Function& function) {
+    switch (function.kind) {
+      case Function::Kind::kRelu:
+        return ApplyAs<Function::Kind::kRelu>(function);
+      case Function::Kind::kLeakyRelu:
+        return ApplyAs<Function::Kind::kLeakyRelu>(function);
+      case Function::Kind::kClip:
+        return ApplyAs<Function::Kind::kClip>(function);
+      case Function::Kind::kHardSwish:
+        return ApplyAs<Function::Kind::kHardSwish>(function);
+      default:
+        return;
     }
   }
 
@@ -276,7 +298,7 @@ struct Tile {
   HWY_INLINE void Finish(const FinishArgs& args) {
     if (args.bias != nullptr) AddBias(args.bias);
     if (IsPlain(*args.epilogue, *args.list)) {
-      if (args.epilogue->activation.kind == Function::Kind::kRelu) ApplyRelu();
+      Apply(args.epilogue->activation);
       Store(args.list->outputs + args.first_pixel, args.first_channel, args.pixels, args.channels);
       return;
     }
@@ -310,6 +332,22 @@ struct AheadOfTile {
   }
 };
 
+// Adds one channel of all pixels to their sums.
+template <int kPixels, int kVectors>
+HWY_INLINE void AddChannel(const float* const (&input)[kPixels], int channel,
+                           const float* HWY_RESTRICT weights, Tile<kPixels, kVectors>& tile) {
+  Floats weight[kVectors];
+  CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+    weight[v] = hn::Load(FloatTag(), weights + v * kLanes);
+  }
+  CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+    const Floats x = hn::Set(FloatTag(), input[p][channel]);
+    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+      tile.sums[p][v] = Fma(x, weight[v], tile.sums[p][v]);
+    }
+  }
+}
+
 // Adds one tap of all pixels to their sums; returns the weights of the next.
 template <int kPixels, int kVectors>
 HWY_INLINE const float* AddTap(const float* const (&input)[kPixels], int inputs,
@@ -318,17 +356,8 @@ HWY_INLINE const float* AddTap(const float* const (&input)[kPixels], int inputs,
   for (int c = 0; c < inputs;) {
     ahead.Fetch();
     for (const int end = HWY_MIN(c + kStepChannels, inputs); c < end; ++c) {
-      Floats weight[kVectors];
-      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-        weight[v] = hn::Load(FloatTag(), weights + v * kLanes);
-      }
+      AddChannel(input, c, weights, tile);
       weights += kVectors * kLanes;
-      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-        const Floats x = hn::Set(FloatTag(), input[p][c]);
-        CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-          tile.sums[p][v] = Fma(x, weight[v], tile.sums[p][v]);
-        }
-      }
     }
   }
   return weights;
@@ -461,15 +490,8 @@ struct RowOutputs {
 template <int kPixels, int kVectors>
 HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int first_pixel) {
   const RowOutputs<kPixels> to(row, first_pixel, kPixels);
-  // Of the next tile, mostly: a tile of few taps is done before its outputs are there.
-  for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) {
-      hwy::Prefetch(to.outputs[p] + kPixels * row.output_step + block.first_output + v * kLanes);
-    }
-  }
   Tile<kPixels, kVectors> tile;
   tile.Clear();
-  AheadOfTile nothing(FetchAhead(), 0, 1, 1, 1);
   const float* weights = block.weights;
   for (int y = 0; y < row.tap_rows; ++y) {
     const TapRow taps(row, y, first_pixel, block.first_input);
@@ -478,7 +500,11 @@ HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int f
       CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
         input[p] = taps.first + p * taps.pixel_step + x * taps.column_step;
       }
-      weights = AddTap(input, block.inputs, weights, nothing, tile);
+      // Pictures have three channels.
+      _Pragma("GCC unroll 3") for (int c = 0; c < block.inputs; ++c) {
+        AddChannel(input, c, weights, tile);
+        weights += kVectors * kLanes;
+      }
     }
   }
   tile.Finish({block.bias, block.slopes, &block.epilogue, &to.list, 0, kPixels, block.first_output,

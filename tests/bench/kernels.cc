@@ -89,7 +89,9 @@ class OwnLayer {
     args.output = output_.view();
     direct_ = std::make_unique<cpu::Conv>(args);
     size_t scratch = direct_->ScratchFloats(threads);
-    if (cpu::Winograd::CanRun(spec_)) {
+    // Each channel alone is a matrix product of one row, for which Winograd is not made.
+    const bool is_depthwise = layer.groups == layer.in;
+    if (cpu::Winograd::CanRun(spec_) && !is_depthwise) {
       winograd_ = std::make_unique<cpu::Winograd>(args);
       scratch = std::max(scratch, winograd_->ScratchFloats(output_.view(), threads));
     }
