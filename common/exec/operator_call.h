@@ -89,6 +89,7 @@ class OperatorRunner {
     args.shift = Parameter(2);
     if (!scale_shift.channel_order.empty()) args.channel_order = scale_shift.channel_order.data();
     args.activation.function = scale_shift.activation;
+    if (scale_shift.activation.kind == Function::Kind::kPRelu) SetSlopes(args.activation, 3);
     args.input = inputs_[0];
     args.output = output_;
     kernels_.ScaleShift(args, Pixels(args.output));

@@ -176,9 +176,9 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::ScaleShift& scale_shift) {
-    NeedInputs(3);
+    const bool has_slope = scale_shift.activation.kind == Function::Kind::kPRelu;
+    NeedInputs(3 + has_slope);
     CheckFunction(op_, scale_shift.activation);
-    NeedNoSlope(scale_shift.activation);
     Shape out = Input(0);
     if (out.size() < 2) Refuse("an input of shape " + ToString(out) + " has no channels");
     if (!scale_shift.channel_order.empty()) {
@@ -191,6 +191,7 @@ class Inference {
     }
     NeedShape(1, {out[1]}, /*constant=*/true);
     NeedShape(2, {out[1]}, /*constant=*/true);
+    if (has_slope) NeedSlope(3, out[1]);
     return One(std::move(out));
   }
 

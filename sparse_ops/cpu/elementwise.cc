@@ -111,17 +111,19 @@ void ForEachPixels(const ConstTensorView& input, const TensorView& output,
 // On what lies in `map.out`.
 void ActivateInPlace(const ChannelFunction& activation, const PixelMap& map) {
   const FunctionKernels& kernels = ChooseFunctionKernels();
-  if (activation.slopes != nullptr) {
+  if (activation.slopes != nullptr && !activation.one_slope) {
     return kernels.prelu(activation.slopes,
                          {map.out, map.out_step, map.out, map.out_step, map.pixels, map.channels});
   }
   if (IsIdentity(activation.function)) return;
-  const FunctionKernel activate = kernels.function(activation.function.kind);
+  Function function = activation.function;
+  if (activation.slopes != nullptr) function.alpha = activation.slopes[0];
+  const FunctionKernel activate = kernels.function(function.kind);
   const bool end_to_end = map.out_step == map.channels;
   const int64_t count = end_to_end ? int64_t{map.pixels} * map.channels : map.channels;
   for (int p = 0; p < (end_to_end ? 1 : map.pixels); ++p) {
     float* const pixel = map.out + p * map.out_step;
-    activate(activation.function, pixel, pixel, count);
+    activate(function, pixel, pixel, count);
   }
 }
 
@@ -170,7 +172,7 @@ void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPo
 void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pixels, pool);
   const TensorView& out = args.output;
-  if (ArePixels(args.input, out) && args.channel_order == nullptr && !args.activation.one_slope) {
+  if (ArePixels(args.input, out) && args.channel_order == nullptr) {
     const ScaleShiftPixelsKernel scale_shift = ChooseFunctionKernels().scale_shift_pixels;
     return ForEachPixels(args.input, out, pixels, pool, [&](const PixelMap& map) {
       scale_shift(args.scale, args.shift, map);

@@ -76,6 +76,18 @@ TEST(FuseTest, PReluBecomesTheConvolutionsSlope) {
   EXPECT_TRUE(graph.operators[0].As<op::Conv>()->has_slope);
 }
 
+// Between a concatenation and the next convolution neither can take them.
+TEST(FuseTest, PReluBecomesTheSlopeOfABatchNormThatStays) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 4, 6, 6});
+  const ValueId norm = b.BatchNorm(b.Op(op::Concat{1}, {x, b.Apply(Kind::kTanh, x)}));
+  const ValueId out = b.Op(op::Activation{{Kind::kPRelu, 0.0f, 0.0f}}, {norm, b.Random({8})});
+  const Graph graph = OptimiseAndCompare(b.Finish({out}));
+  ASSERT_EQ(Kinds(graph), (Names{"tanh", "concat", "scale_shift"}));
+  EXPECT_EQ(graph.operators[2].As<op::ScaleShift>()->activation.kind, Kind::kPRelu);
+  EXPECT_EQ(graph.operators[2].inputs.size(), 4u);
+}
+
 // A raw convolution that something else reads too, or that is an output, must stay readable.
 TEST(FuseTest, AConvolutionThatIsReadTwiceKeepsItsResult) {
   ModelBuilder b;

@@ -68,6 +68,16 @@ void AddElementWise(Table& table) {
                 return CallOnMap(family.scale_shift, args, memory);
               });
   }
+  table.Add("scale_shift_and_prelu", [](const OperatorFamily& family, CaseMemory& memory) {
+    ScaleShiftArgs args;
+    args.input = memory.Map({2, 37, 6, 4});
+    args.output = memory.OutputMap({2, 37, 6, 4});
+    args.scale = memory.Floats(37);
+    args.shift = memory.Floats(37);
+    args.activation.function = {Kind::kPRelu, 0, 0};
+    args.activation.slopes = memory.Floats(37);
+    return CallOnMap(family.scale_shift, args, memory);
+  });
   table.Add("scale_shift_of_rank_2", [](const OperatorFamily& family, CaseMemory& memory) {
     ScaleShiftArgs args;
     args.input = memory.Tensor({4, 33});

@@ -279,6 +279,12 @@ TEST_F(CpuOperatorsTest, ScaleShiftAndChannelOrder) {
     args.shift = shift.data();
     if (Chance(3)) args.channel_order = order.data();
     if (Chance(3)) args.activation.function.kind = Function::Kind::kSilu;
+    const std::vector<float> slopes = Numbers(dims[1]);
+    if (Chance(3)) {
+      args.activation.function.kind = Function::Kind::kPRelu;
+      args.activation.slopes = slopes.data();
+      args.activation.one_slope = Chance(2);
+    }
     args.input = input.view();
     Compare(
         dims,

@@ -230,7 +230,12 @@ class Generator {
       }
     }
     scale_shift.activation = MaybeFunction();
-    TryAdd(scale_shift, {input, Constant({out_channels}), Constant({out_channels})});
+    std::vector<ValueId> inputs = {input, Constant({out_channels}), Constant({out_channels})};
+    if (Chance(15)) {
+      scale_shift.activation = {Function::Kind::kPRelu, 0, 0};
+      inputs.push_back(Constant({Chance(50) ? 1 : out_channels}));
+    }
+    TryAdd(scale_shift, std::move(inputs));
   }
 
   void AddChannelNorm() {

@@ -87,7 +87,8 @@ std::optional<Affine> AsAffine(const Rewriter& rewriter, const Operator& op, int
   }
   const auto* scale_shift = op.As<op::ScaleShift>();
   if (scale_shift == nullptr || first_axis != 1 || axis_count != 1 ||
-      !scale_shift->channel_order.empty()) {
+      !scale_shift->channel_order.empty() ||
+      scale_shift->activation.kind == Function::Kind::kPRelu) {
     return std::nullopt;
   }
   return Affine{op.inputs[0], Floats(rewriter.constant(op.inputs[1])),

@@ -24,6 +24,10 @@ void FuseActivation(Rewriter& rewriter, OpId id, const op::Activation& activatio
       conv->has_slope = true;
       inputs.push_back(own_inputs[1]);
     }
+  } else if (auto* scale_shift = std::get_if<op::ScaleShift>(&fused)) {
+    if (!IsIdentity(scale_shift->activation)) return;
+    scale_shift->activation = activation.function;
+    if (is_prelu) inputs.push_back(own_inputs[1]);
   } else if (is_prelu) {
     return;
   } else if (auto* linear = std::get_if<op::Linear>(&fused)) {
@@ -32,9 +36,6 @@ void FuseActivation(Rewriter& rewriter, OpId id, const op::Activation& activatio
   } else if (auto* binary = std::get_if<op::Binary>(&fused)) {
     if (!IsIdentity(binary->activation)) return;
     binary->activation = activation.function;
-  } else if (auto* scale_shift = std::get_if<op::ScaleShift>(&fused)) {
-    if (!IsIdentity(scale_shift->activation)) return;
-    scale_shift->activation = activation.function;
   } else {
     return;
   }
