@@ -105,10 +105,23 @@ void Write(Json& json, const Detections& detections, const AnswerReader& reader)
   }
 }
 
+int ClassCount(const Graph& graph) {
+  const Value& output = graph.value(graph.outputs.front());
+  if (output.producer == kNone) return 0;
+  const Operator& last = graph.operators[static_cast<size_t>(output.producer)];
+  const auto* arg_max = last.As<op::ArgMax>();
+  if (arg_max == nullptr) return 0;
+  const Shape& scores = graph.value(last.inputs[0]).shape;
+  return static_cast<int>(scores[static_cast<size_t>(arg_max->axis)]);
+}
+
 }  // namespace
 
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
-    : kind_(KindOf(graph, config)), top_(config.top), class_names_(ReadClassNames(config)) {}
+    : kind_(KindOf(graph, config)),
+      class_count_(ClassCount(graph)),
+      top_(config.top),
+      class_names_(ReadClassNames(config)) {}
 
 AnswerReader::Kind AnswerReader::KindOf(const Graph& graph, const DecoderConfig& config) {
   const Value& output = graph.value(graph.outputs.front());

@@ -86,6 +86,9 @@ class AnswerReader {
   // `fit` says where the model's picture lies in the frame; null where the frame is a tensor.
   AnswerContent Read(const Executor& executor, const PictureFit* fit);
 
+  // How many classes the first output tells apart, where the graph says so; else 0.
+  int class_count() const { return class_count_; }
+
   // The name of a class, or its number where it has none.
   std::string ClassName(int index) const;
 
@@ -102,6 +105,7 @@ class AnswerReader {
   const std::vector<float>& Values(const Executor& executor, size_t output);
 
   Kind kind_;
+  int class_count_;
   int top_;
   std::vector<std::string> class_names_;
   std::vector<float> values_;

@@ -160,18 +160,26 @@ class UnfitFrames {
   std::string first_reason_;
 };
 
-// Compares with the truth where both know the class of a pixel.
-void Score(const Frame& frame, const Answer& answer, const PictureFit* fit,
-           SegmentationScore& score) {
+// Compares with the truth where both know the class of a pixel, and mean the same by it.
+void Score(const Frame& frame, const Answer& answer, const Robot& robot, int truth_classes,
+           Summary& summary) {
   const auto* map = std::get_if<ClassMap>(&answer.content);
+  const PictureFit* fit = robot.fit();
   if (map == nullptr || frame.truth.empty() || fit == nullptr) return;
+  const int classes = robot.reader().class_count();
+  if (classes != truth_classes) {
+    summary.why_not_scored =
+        fmt::format("the model tells {} classes apart, the source's truth {}",
+                    classes == 0 ? "an unknown number of" : std::to_string(classes), truth_classes);
+    return;
+  }
   const PictureSpec& spec = fit->spec();
   for (int y = 0; y < frame.truth.height; ++y) {
     const int model_y = fit->rows().ToModel(y);
     for (int x = 0; x < frame.truth.width && model_y >= 0; ++x) {
       const int model_x = fit->columns().ToModel(x);
       if (model_x < 0) continue;
-      score.Add(map->At(model_x, model_y, spec.width, spec.height), frame.truth.Row(y)[x]);
+      summary.score.Add(map->At(model_x, model_y, spec.width, spec.height), frame.truth.Row(y)[x]);
     }
   }
 }
@@ -199,7 +207,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
       const std::optional<Answer> answer = unfit.ProcessOrSkip(robot, *frame);
       if (!answer) continue;
       summary.Add(*answer);
-      Score(*frame, *answer, robot.fit(), summary.score);
+      Score(*frame, *answer, robot, source->truth_class_count(), summary);
       publisher.Publish(*frame, *answer);
       progress.Update(summary.frames, summary.latency);
     }

@@ -60,6 +60,9 @@ std::string ToText(const Summary& summary) {
                       static_cast<double>(summary.memory.arena_bytes) / kMegabyte,
                       static_cast<double>(summary.memory.activation_bytes) / kMegabyte);
   if (!summary.score.empty()) text += fmt::format("mIoU     {:.4f}\n", summary.score.MeanIou());
+  if (!summary.why_not_scored.empty()) {
+    text += fmt::format("mIoU     not scored: {}\n", summary.why_not_scored);
+  }
   return text;
 }
 

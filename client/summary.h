@@ -23,7 +23,9 @@ struct Summary {
   LatencyHistogram compute;
   LatencyHistogram decode;
   MemoryReport memory;
-  SegmentationScore score;  // where the source knows the truth and the model segments
+  SegmentationScore score;  // where source and model tell the same classes apart
+  std::string
+      why_not_scored;  // where the source knows the truth and the model segments, but not so
 
   void Add(const Answer& answer);
 };

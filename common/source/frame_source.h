@@ -42,6 +42,9 @@ class FrameSource {
 
   // Frames a second as the source states it; 0 where it does not.
   virtual double frame_rate() const = 0;
+
+  // How many classes the frames' truth tells apart; 0 where there is no truth.
+  virtual int truth_class_count() const { return 0; }
 };
 
 // Opens what `spec` names:

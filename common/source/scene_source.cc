@@ -87,6 +87,7 @@ class SceneSource final : public FrameSource {
   bool is_live() const override { return false; }
   bool has_tensors() const override { return false; }
   double frame_rate() const override { return options_.frame_rate; }
+  int truth_class_count() const override { return kSceneClassCount; }
 
  private:
   void CutToNextScene() {

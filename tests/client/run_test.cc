@@ -179,23 +179,45 @@ TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {
   EXPECT_EQ(count, 2);
 }
 
-TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
+// A model that calls every pixel the first of `classes` classes.
+Graph CallsAllBackground(int classes) {
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 24, 32});
-  const ValueId weights = graph.AddConstant("none", Tensor({2, 3, 1, 1}, {0, 0, 0, -1, -1, -1}));
+  std::vector<float> numbers(static_cast<size_t>(3 * classes), -1.0f);
+  std::fill_n(numbers.begin(), 3, 0.0f);
+  const ValueId weights = graph.AddConstant("none", Tensor({classes, 3, 1, 1}, std::move(numbers)));
   graph.outputs = {graph.AddOne("scores", op::Conv{}, {input, weights})};
-  WritePack(graph, Path("model.cacheinf"));
+  return graph;
+}
+
+TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
+  WritePack(CallsAllBackground(6), Path("model.cacheinf"));
   RobotConfig config =
       Config(Path("model.cacheinf"), "generated:seed=3,frames=9,width=64,height=48");
   config.frames = 4;
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
   const Summary summary = Run(config);
+  EXPECT_EQ(summary.why_not_scored, "");
   EXPECT_EQ(summary.frames, 4);
   ASSERT_FALSE(summary.score.empty());
   // Everything is called background, so the other classes have nothing in common with the truth.
   const std::vector<double> iou = summary.score.ClassIou();
   EXPECT_GT(iou[0], 0.3);
   for (size_t c = 1; c < iou.size(); ++c) EXPECT_LE(iou[c], 0.0);
+}
+
+TEST_F(RunTest, DoesNotScoreAModelOfOtherClassesThanTheScenes) {
+  for (const int classes : {2, 21}) {
+    WritePack(CallsAllBackground(classes), Path("model.cacheinf"));
+    RobotConfig config =
+        Config(Path("model.cacheinf"), "generated:seed=3,frames=9,width=64,height=48");
+    config.frames = 2;
+    config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+    const Summary summary = Run(config);
+    EXPECT_TRUE(summary.score.empty());
+    EXPECT_EQ(summary.why_not_scored, "the model tells " + std::to_string(classes) +
+                                          " classes apart, the source's truth 6");
+  }
 }
 
 // A frame of another shape is one more that cannot be used: the run goes on to the next.

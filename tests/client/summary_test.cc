@@ -64,6 +64,12 @@ TEST(SummaryTest, TellsTheScoreWhereThereIsOne) {
   EXPECT_EQ(Line(summary, "mIoU"), "mIoU     0.5833");  // 2/3 and 1/2
 }
 
+TEST(SummaryTest, SaysWhyThereIsNoScore) {
+  Summary summary;
+  summary.why_not_scored = "the classes differ";
+  EXPECT_EQ(Line(summary, "mIoU"), "mIoU     not scored: the classes differ");
+}
+
 TEST(SummaryTest, SetsTheMemoryInUseBesideTheSumOfAllActivations) {
   Summary summary;
   summary.memory.arena_bytes = 1'500'000;
