@@ -680,6 +680,19 @@ def computed_resize(graph, name):
 
 
 @step
+def resize_of_two(graph, name):
+    """Any two dimensions of a tensor of any rank."""
+    shape = list(graph.shape(name))
+    graph.require(graph.opset >= 13 and len(shape) >= 2)
+    first = graph.whole(0, len(shape) - 2)
+    for axis in (first, graph.whole(first + 1, len(shape) - 1)):
+        shape[axis] = max(1, int(shape[axis] * float(graph.pick(0.5, 1.0, 1.5, 2.0))))
+    return graph.add("Resize", [name, "", "", graph.constant(shape)], mode="nearest",
+                     coordinate_transformation_mode=graph.pick("half_pixel", "asymmetric"),
+                     nearest_mode=graph.pick("round_prefer_floor", "floor", "ceil"))
+
+
+@step
 def flatten(graph, name):
     return graph.add("Flatten", [name], axis=graph.whole(0, len(graph.shape(name))))
 
