@@ -46,13 +46,15 @@ struct TorchModule::State {
   }
 };
 
-TorchModule::TorchModule(const std::filesystem::path& path, Layout layout)
+TorchModule::TorchModule(const std::filesystem::path& path, Layout layout, Form form)
     : state_(std::make_unique<State>()) {
   state_->layout = layout;
   try {
     state_->module = torch::jit::load(path.string(), at::kCPU);
     state_->module.eval();
-    if (state_->module.hasattr("training")) state_->module = torch::jit::freeze(state_->module);
+    if (form == Form::kFrozen && state_->module.hasattr("training")) {
+      state_->module = torch::jit::freeze(state_->module);
+    }
   } catch (const std::exception& error) {
     throw InputError("'" + path.string() + "': LibTorch cannot read it: " + OneSentence(error));
   }

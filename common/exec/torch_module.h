@@ -10,15 +10,20 @@
 namespace cacheinf {
 
 // A whole TorchScript file run by LibTorch: what our own executor is compared with, for parity and
-// for speed. Frozen.
+// for speed.
 class TorchModule {
  public:
   // How feature maps enter: channels-last is faster, but a network that takes views of its input's
   // memory runs on contiguous ones only.
   enum class Layout { kContiguous, kChannelsLast };
 
+  // Frozen is faster, but LibTorch's freezing loses writes to a tensor that has another name (in a
+  // list, or behind a dropout).
+  enum class Form { kAsItIs, kFrozen };
+
   // Throws InputError with LibTorch's reason when the file cannot be read.
-  explicit TorchModule(const std::filesystem::path& path, Layout layout = Layout::kContiguous);
+  explicit TorchModule(const std::filesystem::path& path, Layout layout = Layout::kContiguous,
+                       Form form = Form::kAsItIs);
   ~TorchModule();
   TorchModule(TorchModule&&) noexcept;
   TorchModule& operator=(TorchModule&&) noexcept;

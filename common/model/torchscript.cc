@@ -1,7 +1,6 @@
 #include "common/model/torchscript.h"
 
 #include <torch/csrc/jit/passes/inliner.h>
-#include <torch/csrc/jit/passes/remove_mutation.h>
 
 #include <algorithm>
 #include <atomic>
@@ -37,6 +36,11 @@ c10::IValue ToIValue(const std::vector<Slot>& elements, const c10::TypePtr& type
 }
 
 bool IsEmpty(const at::Tensor& tensor) { return !tensor.defined() || tensor.numel() == 0; }
+
+// None, or LibTorch's tensor that stands for none.
+bool IsAbsent(const c10::IValue& value) {
+  return value.isNone() || (value.isTensor() && !value.toTensor().defined());
+}
 
 bool AllConcrete(const std::vector<Slot>& slots) {
   return std::all_of(slots.begin(), slots.end(),
@@ -114,6 +118,7 @@ Graph Importer::Run(const torch::jit::Graph& source, const torch::jit::Module& m
   std::vector<const torch::jit::Value*> inputs(source.inputs().begin(), source.inputs().end());
   if (inputs.empty()) throw InputError("its forward() has no input");
   slots_[inputs[0]] = Slot::Concrete(module._ivalue());
+  slots_[inputs[0]].concrete.getSubValues(state_);
   inputs.erase(inputs.begin());
   if (inputs.size() != input_shapes_.size()) {
     throw InputError("its forward() takes " + std::to_string(inputs.size()) +
@@ -131,12 +136,18 @@ Graph Importer::Run(const torch::jit::Graph& source, const torch::jit::Module& m
   RunBlock(*source.block());
   if (source.outputs().size() != 1) throw InputError("its forward() returns nothing");
   AddOutputs(Find(*source.outputs()[0]), "output");
+  if (graph_.outputs.empty()) throw InputError("its forward() returns nothing");
   return std::move(graph_);
 }
 
 void Importer::AddOutputs(const Slot& slot, const std::string& name) {
   switch (slot.kind) {
     case Slot::Kind::kConcrete:
+      if (IsAbsent(slot.concrete)) return;  // an output that this network does not have
+      if (slot.concrete.isTuple()) {
+        const std::optional<std::vector<Slot>> elements = ElementsOf(slot);
+        return AddOutputs(Slot::Collection(*elements), name);
+      }
       if (!slot.concrete.isTensor()) {
         throw InputError("its forward() returns something that is not a tensor");
       }
@@ -197,12 +208,15 @@ void Importer::RunBlock(const Block& block) {
 void Importer::RunNode(const Node& node) {
   if (node.kind() == c10::prim::If) return RunIf(node);
   if (node.kind() == c10::prim::Loop) return RunLoop(node);
-  if (node.kind() == c10::aten::warn) return;
+  if (node.kind() == c10::aten::warn || node.kind() == c10::prim::Print) return;
   if (node.kind() == c10::prim::RaiseException) Refuse(node, "is reached for this input shape");
 
   std::vector<Slot> arguments;
   for (const torch::jit::Value* input : node.inputs()) arguments.push_back(Find(*input));
+  RefuseToChangeState(node, arguments);
   if (RunStructural(node, arguments)) return;
+  if (RunMethod(node, arguments)) return;
+  if (RunContainerQuery(node, arguments)) return;
   if (RunListWrite(node, arguments)) return;
   if (RunQuery(node, arguments)) return;
   if (RunConcrete(node, arguments)) return;
@@ -248,6 +262,22 @@ void Importer::RunLoop(const Node& node) {
   for (size_t i = 0; i < carried.size(); ++i) slots_[node.outputs()[i]] = carried[i];
 }
 
+// A method of a module that is known by its interface only, which LibTorch does not inline.
+bool Importer::RunMethod(const Node& node, const std::vector<Slot>& arguments) {
+  if (node.kind() != c10::prim::CallMethod || !arguments[0].is_concrete()) return false;
+  const torch::jit::Function& method =
+      arguments[0].concrete.toObjectRef().type()->getMethod(node.s(c10::attr::name));
+  called_.push_back(torch::jit::toGraphFunction(method).graph()->copy());
+  const torch::jit::Graph& graph = *called_.back();
+  torch::jit::Inline(*called_.back());
+  for (size_t i = 0; i < arguments.size(); ++i) slots_[graph.inputs()[i]] = arguments[i];
+  RunBlock(*graph.block());
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    slots_[node.outputs()[i]] = Find(*graph.outputs()[i]);
+  }
+  return true;
+}
+
 // Operators of the language itself: building and taking apart of lists, tuples and dictionaries.
 bool Importer::RunStructural(const Node& node, const std::vector<Slot>& arguments) {
   using namespace c10;  // NOLINT: the symbols' own namespaces
@@ -255,12 +285,16 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
   if (kind == prim::Constant) {
     const std::optional<IValue> value = torch::jit::toIValue(node.output());
     slots_[node.output()] = Slot::Concrete(value ? *value : IValue());
+    if (value && value->isTensor()) state_.insert(*value);
     return true;
   }
   if (kind == prim::GetAttr) {
     if (!arguments[0].is_concrete() || !arguments[0].concrete.isObject()) return false;
-    const IValue& object = arguments[0].concrete;
-    slots_[node.output()] = Slot::Concrete(object.toObjectRef().getAttr(node.s(attr::name)));
+    slots_[node.output()] = ReadAttribute(node, arguments[0].concrete);
+    return true;
+  }
+  if (kind == prim::SetAttr) {
+    WriteAttribute(node, arguments);
     return true;
   }
   if (kind == prim::ListConstruct || kind == prim::TupleConstruct) {
@@ -328,9 +362,59 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
   return false;
 }
 
+// Questions about a list or dictionary in which something is computed, and parts of it.
+bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& arguments) {
+  if (arguments.empty() || arguments[0].kind != Slot::Kind::kCollection) return false;
+  const std::vector<Slot>& elements = arguments[0].elements;
+  const std::vector<std::string>& keys = arguments[0].keys;
+  const std::string name = node.kind().toQualString();
+  if (name == "aten::slice" && arguments.size() == 4 &&
+      AllConcrete({arguments.begin() + 1, arguments.end()})) {
+    const auto size = static_cast<int64_t>(elements.size());
+    const auto bound = [size](const c10::IValue& value, int64_t otherwise) {
+      if (value.isNone()) return otherwise;
+      const int64_t at = value.toInt();
+      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+    };
+    const int64_t step = arguments[3].concrete.toInt();
+    if (step < 1) Refuse(node, "goes through a list backwards");
+    std::vector<Slot> part;
+    for (int64_t i = bound(arguments[1].concrete, 0); i < bound(arguments[2].concrete, size);
+         i += step) {
+      part.push_back(elements[static_cast<size_t>(i)]);
+    }
+    slots_[node.output()] = Slot::Collection(std::move(part));
+    return true;
+  }
+  if (name == "aten::values") {
+    slots_[node.output()] = Slot::Collection(elements);
+    return true;
+  }
+  if (name == "aten::keys") {
+    slots_[node.output()] =
+        Slot::Concrete(c10::List<std::string>(c10::ArrayRef<std::string>(keys)));
+    return true;
+  }
+  if (name == "aten::items") {
+    std::vector<Slot> items;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      items.push_back(Slot::Collection({Slot::Concrete(keys[i]), elements[i]}));
+    }
+    slots_[node.output()] = Slot::Collection(std::move(items));
+    return true;
+  }
+  if (name == "aten::__contains__" && arguments[1].is_concrete() &&
+      arguments[1].concrete.isString()) {
+    slots_[node.output()] = Slot::Concrete(
+        std::count(keys.begin(), keys.end(), arguments[1].concrete.toStringRef()) > 0);
+    return true;
+  }
+  return false;
+}
+
 // Questions about a computed tensor whose answer is known without its numbers.
 bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
-  if (arguments.empty() || arguments[0].is_concrete()) return false;
+  if (AllConcrete(arguments)) return false;
   using namespace c10;  // NOLINT: the symbols' own namespaces
   const Symbol kind = node.kind();
   const auto answer = [&](IValue value) {
@@ -338,9 +422,12 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
     return true;
   };
   if (kind == aten::__is__ || kind == aten::__isnot__) {
-    // A computed tensor is not None, and the only other operand that TorchScript allows is None.
-    return answer(kind == aten::__isnot__);
+    const Slot& other = arguments[1];
+    const bool same = arguments[0].kind == other.kind && arguments[0].value == other.value &&
+                      arguments[0].identity == other.identity;
+    return answer(same == (kind == aten::__is__));
   }
+  if (arguments[0].is_concrete()) return false;
   if (!arguments[0].is_tensor()) {
     return kind == aten::len ? answer(static_cast<int64_t>(arguments[0].elements.size())) : false;
   }
@@ -375,7 +462,8 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
 // What depends on nothing computed is computed now, by LibTorch.
 bool Importer::RunConcrete(const Node& node, const std::vector<Slot>& arguments) {
   if (!AllConcrete(arguments)) return false;
-  if (node.isNondeterministic()) Refuse(node, "draws random numbers");
+  const bool drops_nothing = node.kind() == c10::aten::dropout && !arguments[2].concrete.toBool();
+  if (node.isNondeterministic() && !drops_nothing) Refuse(node, "draws random numbers");
   torch::jit::Stack stack;
   for (const Slot& argument : arguments) stack.push_back(argument.concrete);
   if (node.maybeSchema() != nullptr && node.schema().is_vararg()) {
@@ -462,8 +550,10 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   try {
     node.getOperation()(stack);
     for (size_t i = 0; i < stack.size(); ++i) {
+      const bool is_absent = IsAbsent(stack[i]);
       const bool is_empty = stack[i].isTensor() && IsEmpty(stack[i].toTensor());
-      is_kept.push_back(!is_empty || node.outputs()[i]->hasUses());
+      is_kept.push_back(!is_absent && (!is_empty || node.outputs()[i]->hasUses()));
+      if (is_absent) slots_[node.outputs()[i]] = Slot::Concrete(stack[i]);
     }
     foreign.archive = MakeForeignArchive(node, arguments, input_types, is_kept);
   } catch (const std::exception& error) {
@@ -521,10 +611,10 @@ Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& op
     at::InferenceMode no_gradients;
     torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
     module.eval();
-    if (module.hasattr("training")) module = torch::jit::freeze(module);
+    for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(false);
     const std::shared_ptr<torch::jit::Graph> source = module.get_method("forward").graph()->copy();
     torch::jit::Inline(*source);
-    torch::jit::RemoveListMutation(source);
+    torchscript::RemoveUnreadState(*source);
     torchscript::Importer importer(path.stem().string(), options.input_shapes);
     Graph graph = importer.Run(*source, module);
     graph.Validate();

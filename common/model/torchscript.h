@@ -8,8 +8,11 @@
 
 namespace cacheinf {
 
-// Reads a TorchScript archive. The module is put in evaluation mode and frozen; control flow that
-// depends on shapes alone is resolved; operators outside the operator set become op::Foreign.
+// Reads a TorchScript archive. The module is put in evaluation mode, its attributes become
+// constants; control flow that depends on shapes alone is resolved; operators outside the operator
+// set become op::Foreign. Tensors changed in place change under all their names. What forward()
+// leaves in the module for the next frame is dropped where no answer depends on it; else the module
+// is refused.
 //
 // The archive has no shapes: `options.input_shapes` must give one for each input.
 // A TorchScript archive is a trusted, local file: LibTorch parses it and runs parts of it here.

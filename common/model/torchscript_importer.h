@@ -5,12 +5,15 @@
 
 #include <torch/script.h>
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/model/graph.h"
@@ -119,6 +122,10 @@ std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
     const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept);
 
+// Takes out of an inlined graph what changes attributes of the module that no answer depends on
+// (counters, say).
+void RemoveUnreadState(torch::jit::Graph& graph);
+
 class Importer {
  public:
   Importer(std::string model_name, std::vector<Shape> input_shapes);
@@ -136,11 +143,19 @@ class Importer {
   void RunNode(const Node& node);
   void RunIf(const Node& node);
   void RunLoop(const Node& node);
+  bool RunMethod(const Node& node, const std::vector<Slot>& arguments);
   void RunAtenCall(const Node& node, std::vector<Slot> arguments);
   void RunForeign(const Node& node, const std::vector<Slot>& arguments);
   bool RunStructural(const Node& node, const std::vector<Slot>& arguments);
+  bool RunContainerQuery(const Node& node, const std::vector<Slot>& arguments);
   bool RunQuery(const Node& node, const std::vector<Slot>& arguments);
   bool RunConcrete(const Node& node, const std::vector<Slot>& arguments);
+
+  // The module's attributes (torchscript_state.cc).
+  Slot ReadAttribute(const Node& node, const c10::IValue& object);
+  void WriteAttribute(const Node& node, const std::vector<Slot>& arguments);
+  // Throws InputError for an in-place operator on what the module keeps from frame to frame.
+  void RefuseToChangeState(const Node& node, const std::vector<Slot>& arguments) const;
 
   // Writing in place (torchscript_writes.cc).
   bool RunListWrite(const Node& node, const std::vector<Slot>& arguments);
@@ -173,6 +188,12 @@ class Importer {
   std::unordered_map<ValueId, at::ScalarType>
       foreign_types_;  // of LibTorch calls' results that are not floats
   std::unordered_map<std::string, int> name_counts_;
+
+  using AttributeKey = std::pair<const c10::ivalue::Object*, std::string>;
+  std::map<AttributeKey, Slot> written_attributes_;
+  std::set<AttributeKey> read_attributes_;  // those that were read before they were written
+  c10::IValue::HashAliasedIValues state_;   // all that lies in the module's memory
+  std::vector<std::shared_ptr<torch::jit::Graph>> called_;  // methods that could not be inlined
 
   struct View {
     ValueId parent;

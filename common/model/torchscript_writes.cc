@@ -118,6 +118,7 @@ bool Importer::RunListWrite(const Node& node, const std::vector<Slot>& arguments
   }
   const Slot& old = arguments[0];
   for (auto& [value, slot] : slots_) ReplaceObject(slot, old, changed);
+  for (auto& [attribute, slot] : written_attributes_) ReplaceObject(slot, old, changed);
   if (node.outputs().size() == 1) slots_[node.output()] = changed;
   return true;
 }
@@ -196,6 +197,7 @@ void Importer::UpdateViews(const Node& node, ValueId old, ValueId fresh) {
 
 void Importer::Rename(ValueId old, ValueId fresh) {
   for (auto& [name, slot] : slots_) RenameIn(slot, old, fresh);
+  for (auto& [attribute, slot] : written_attributes_) RenameIn(slot, old, fresh);
 }
 
 // The operators that made a view of its parent, the last one first; none if they are not such that
@@ -318,9 +320,12 @@ bool Importer::LiesInOrder(ValueId value) const {
 }
 
 bool Importer::IsReadAfter(ValueId value, const Node& node) const {
-  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) {
-    return Mentions(entry.second, value) && torchscript::IsReadAfter(*entry.first, node);
-  });
+  const bool is_attribute =
+      std::any_of(written_attributes_.begin(), written_attributes_.end(),
+                  [value](const auto& entry) { return Mentions(entry.second, value); });
+  return is_attribute || std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) {
+           return Mentions(entry.second, value) && torchscript::IsReadAfter(*entry.first, node);
+         });
 }
 
 }  // namespace cacheinf::torchscript

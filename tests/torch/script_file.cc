@@ -29,7 +29,13 @@ ScriptFile::ScriptFile(const std::string& source,
           ("cacheinf_" + std::to_string(getpid()) + "_" + std::to_string(count++) + ".pt");
   torch::jit::Module module("Net");
   module.register_attribute("training", c10::BoolType::get(), false);
-  for (const auto& [name, tensor] : weights) module.register_buffer(name, tensor);
+  for (const auto& [name, tensor] : weights) {
+    if (tensor.requires_grad()) {
+      module.register_parameter(name, tensor, /*is_buffer=*/false);
+    } else {
+      module.register_buffer(name, tensor);
+    }
+  }
   module.define(source);
   module.save(path_.string());
 }

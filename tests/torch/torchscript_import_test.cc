@@ -82,6 +82,56 @@ TEST(TorchScriptImport, NamesOutputsByTheirDictionaryKeys) {
   EXPECT_EQ(graph.value(graph.outputs[1]).name, "aux");
 }
 
+TEST(TorchScriptImport, LeavesOutWhatIsNone) {
+  const ScriptFile file("def forward(self, x):\n  return x + 1.0, None, (x * 2.0, None)\n");
+  const Graph graph = ImportTorchScript(file.path(), {{{1, 2, 3, 3}}, true});
+  ASSERT_EQ(graph.outputs.size(), 2u);
+  EXPECT_EQ(graph.value(graph.outputs[0]).name, "output_0");
+  EXPECT_EQ(graph.value(graph.outputs[1]).name, "output_2_0");
+}
+
+TEST(TorchScriptImport, LeavesOutWhatAForeignOperatorDoesNotGive) {
+  const ScriptFile file(
+      "def forward(self, x):\n"
+      "  y, weights = torch._native_multi_head_attention(x, x, x, 4, 2, self.p, self.q, self.r, "
+      "self.s, None, False, True, None)\n"
+      "  pair = (y, weights)\n  return pair[0]\n",
+      {{"p", RandomWeights({12, 4}, 1)},
+       {"q", RandomWeights({12}, 2)},
+       {"r", RandomWeights({4, 4}, 3)},
+       {"s", RandomWeights({4}, 4)}});
+  const std::vector<Tensor> inputs = {RandomTensor({1, 6, 4}, 3)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_LE(RelativeError(TorchModule(file.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
+}
+
+TEST(TorchScriptImport, KnowsWhichTensorIsWhich) {
+  const ScriptFile file(
+      "def forward(self, x):\n  y = x * 2.0\n  z = y\n  a = x + 1.0 if z is y else x\n"
+      "  b = x + 2.0 if x is y else x\n  c = x + 4.0 if self.w is not x else x\n"
+      "  return a + b + c\n",
+      {{"w", at::ones({1})}});
+  const std::vector<Tensor> inputs = {RandomTensor({1, 2, 3, 3}, 3)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_LE(RelativeError(TorchModule(file.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
+}
+
+TEST(TorchScriptImport, RefusesAModuleThatGivesNothing) {
+  const ScriptFile file("def forward(self, x):\n  return None\n");
+  EXPECT_NE(Refusal(file.path(), {{1, 2, 3, 3}}).find("returns nothing"), std::string::npos);
+}
+
+// As a module's parameters, which LibTorch puts into no constants.
+TEST(TorchScriptImport, GivesForeignOperatorsWeightsThatHadGradients) {
+  const ScriptFile file(
+      "def forward(self, x):\n  return torch.tensordot(x, self.w, [1], [0]) + self.w[0, 0]\n",
+      {{"w", RandomWeights({4, 3}, 2).requires_grad_()}});
+  const std::vector<Tensor> inputs = {RandomTensor({1, 4, 6, 5}, 3)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_EQ(CountForeign(own.graph), 1);
+  EXPECT_LE(RelativeError(TorchModule(file.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
+}
+
 TEST(TorchScriptImport, AsksForTheShapesItNeeds) {
   const ScriptFile file("def forward(self, x):\n  return x\n");
   EXPECT_NE(Refusal(file.path(), {}).find("takes 1 input(s)"), std::string::npos);

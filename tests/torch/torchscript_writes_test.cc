@@ -35,12 +35,22 @@ constexpr WriteCase kCases[] = {
     {"NotToAClone", "  y = x * 2.0\n  z = y.clone()\n  z.relu_()\n  return y\n"},
     {"ToAPartOfAList",
      "  y = x * 2.0\n  l = [y, y * 2.0]\n  y.cumsum_(1)\n  return torch.cat(l, 1)\n"},
+    {"ToAPartOfAListThatFreezingLoses",
+     "  y = x * 2.0\n  l = [y, y * 2.0]\n  y.sigmoid_()\n  return torch.cat(l, 1)\n"},
+    {"BeforeAnIdleDropout",
+     "  y = x * 2.0\n  z = torch.dropout(y, 0.5, False)\n  y.sigmoid_()\n  return z\n"},
+    {"BehindAnIdleDropout",
+     "  y = x * 2.0\n  z = torch.dropout(y, 0.5, False)\n  z.sigmoid_()\n  return y\n"},
     {"ToAListThatGrows",
      "  l = [x]\n  for i in range(3):\n    l.append(l[-1] * 2.0)\n  l += [x + 1.0]\n"
      "  return torch.cat(l, 1)\n"},
     {"ToADictionary",
      "  d: Dict[str, Tensor] = {}\n  d[\"a\"] = x * 2.0\n  d[\"b\"] = d[\"a\"] + 1.0\n"
      "  return d[\"b\"] * d[\"a\"]\n"},
+    {"AndAskADictionary",
+     "  d: Dict[str, Tensor] = {}\n  d[\"a\"] = x * 2.0\n  d[\"b\"] = x + 1.0\n  s = x\n"
+     "  for k in d.keys():\n    s = s * 0.5 + d[k]\n  for v in d.values():\n    s = s * 0.5 + v\n"
+     "  for k, v in d.items():\n    s = s * 0.5 + v\n  return s if \"b\" in d else x\n"},
 };
 
 class TorchScriptWrites : public ::testing::TestWithParam<WriteCase> {};
@@ -52,6 +62,18 @@ TEST_P(TorchScriptWrites, GiveLibTorchsAnswer) {
   const std::vector<Tensor> expected = TorchModule(file.path()).Run(inputs);
   ASSERT_EQ(own.outputs.size(), expected.size());
   EXPECT_LE(RelativeError(expected[0], own.outputs[0]), 1e-6);
+}
+
+// LibTorch's own executor forgets that a part of a list holds the list's tensors.
+TEST(TorchScriptListWrites, ReachAPartOfAPartOfAList) {
+  const ScriptFile file(
+      "def forward(self, x):\n  y = x * 2.0\n  l = [x, y, y * 2.0]\n  m = l[1:]\n"
+      "  y.sigmoid_()\n  return torch.cat(m, 1)\n");
+  const ScriptFile plain(
+      "def forward(self, x):\n  y = x * 2.0\n  return torch.cat([torch.sigmoid(y), y * 2.0], 1)\n");
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 6, 8}, 5)};
+  const OwnRun own = RunOwn(file.path(), inputs);
+  EXPECT_LE(RelativeError(TorchModule(plain.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TorchScriptWrites, ::testing::ValuesIn(kCases),

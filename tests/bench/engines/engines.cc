@@ -66,7 +66,8 @@ void KeepFreedMemory() {
 Engine LoadLibTorch(const WorkerOptions& options, const std::vector<Tensor>& inputs) {
   KeepFreedMemory();
   SetTorchThreads(options.threads);
-  auto module = std::make_shared<TorchModule>(options.model, TorchModule::Layout::kChannelsLast);
+  auto module = std::make_shared<TorchModule>(options.model, TorchModule::Layout::kChannelsLast,
+                                              TorchModule::Form::kFrozen);
   return {[module, inputs] { module->Time(inputs); },
           [module, inputs] { return module->Run(inputs); }};
 }
