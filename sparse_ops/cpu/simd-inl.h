@@ -51,17 +51,41 @@ HWY_INLINE FloatMask FirstLanes(int64_t count) {
   return hn::FirstN(FloatTag(), static_cast<size_t>(count));
 }
 
+#if HWY_TARGET == HWY_NEON
+// Highway's masked accesses read the whole vector here, and write back what they read, under the
+// hands of a thread that owns it.
+HWY_INLINE Floats MaskedLoadFirst(const float* from, int64_t count) {
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(FloatTag(), lanes);
+}
+
+HWY_INLINE void MaskedStoreFirst(Floats values, float* to, int64_t count) {
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(values, FloatTag(), lanes);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+}
+#else
+HWY_INLINE Floats MaskedLoadFirst(const float* from, int64_t count) {
+  return hn::MaskedLoad(FirstLanes(count), FloatTag(), from);
+}
+
+HWY_INLINE void MaskedStoreFirst(Floats values, float* to, int64_t count) {
+  hn::BlendedStore(values, FirstLanes(count), FloatTag(), to);
+}
+#endif
+
 // The first `count` lanes, at most kLanes; the others are zero and their memory is not touched.
 HWY_INLINE Floats LoadFirst(const float* from, int64_t count) {
   if (count >= kLanes) return hn::LoadU(FloatTag(), from);
-  return hn::MaskedLoad(FirstLanes(count), FloatTag(), from);
+  return MaskedLoadFirst(from, count);
 }
 
 HWY_INLINE void StoreFirst(Floats values, float* to, int64_t count) {
   if (count >= kLanes) {
     hn::StoreU(values, FloatTag(), to);
   } else {
-    hn::BlendedStore(values, FirstLanes(count), FloatTag(), to);
+    MaskedStoreFirst(values, to, count);
   }
 }
 
