@@ -52,20 +52,20 @@ class LineFile {
 Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   if (config.model.empty()) throw InputError("no model is given");
   LoadOptions options;
-  for (const std::string& shape : config.shapes) {
-    options.input_shapes.push_back(ParseShape(shape, "shapes"));
-  }
+  options.input_shapes = config.InputShapes();
   Graph graph = LoadModel(config.model, options);
   const ModelConfig& model_config = config.model_config;
+  RobotConfig defaults;
+  const bool is_default = WriteJson(PreprocessConfig(model_config.preprocess).Fields()) ==
+                          WriteJson(defaults.model_config.preprocess.Fields());
   if (graph.picture.width != 0) {
-    LogInfo("the model brings its own picture; the configuration's preprocess is not used");
+    if (!is_default) {
+      LogInfo("the model brings its own picture; the configuration's preprocess is not used");
+    }
   } else if (!has_tensors) {
     AddPicture(graph, model_config.preprocess);
-    RobotConfig defaults;
-    if (WriteJson(PreprocessConfig(model_config.preprocess).Fields()) ==
-        WriteJson(defaults.model_config.preprocess.Fields())) {
+    if (is_default)
       LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
-    }
   }
   AddDecoder(graph, model_config.decoder);
   Optimise(graph);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "common/base/build_id.h"
 #include "common/base/log.h"
@@ -35,9 +36,10 @@ class LayerLine {
   bool has_line_ = false;
 };
 
+// Adds to `known` what is missing.
 SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
-                    const std::atomic<bool>& stop) {
-  const int layers = LayersToMeasure(graph);
+                    const std::atomic<bool>& stop, SchemeTimes known = {}) {
+  const int layers = LayersToMeasure(graph, known);
   LogInfo(fmt::format("measuring the schemes of {} layers before the first frame, for at most 20 s",
                       layers));
   const auto start = clock.Now();
@@ -48,9 +50,9 @@ SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
     line.Show(done, of);
     return !stop;
   };
-  const SchemeTimes times = MeasureSchemes(graph, measuring, clock);
-  const int unmeasured = layers - static_cast<int>(times.size());
-  LogInfo(fmt::format("measured {} layers in {:.1f} s{}", times.size(),
+  SchemeTimes times = MeasureSchemes(graph, measuring, clock, std::move(known));
+  const int unmeasured = LayersToMeasure(graph, times);
+  LogInfo(fmt::format("measured {} layers in {:.1f} s{}", layers - unmeasured,
                       Milliseconds(clock.Now() - start) / 1e3,
                       unmeasured == 0 ? ""
                                       : fmt::format("; the other {} keep the scheme of least "
@@ -66,15 +68,17 @@ SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
   if (!folder) return FasterSchemes(graph, Measure(graph, threads, clock, stop));
   const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(), ModelDigest(graph), threads};
   const std::filesystem::path file = SchemeFile(*folder, key);
-  std::optional<SchemeTimes> times = ReadSchemeFile(file, key);
-  if (times) {
-    LogInfo(fmt::format("the schemes of {} layers are those measured before, in {}", times->size(),
+  SchemeTimes times = ReadSchemeFile(file, key).value_or(SchemeTimes());
+  const int known = LayersToMeasure(graph) - LayersToMeasure(graph, times);
+  if (known > 0) {
+    LogInfo(fmt::format("the schemes of {} layers are those measured before, in {}", known,
                         file.string()));
-  } else {
-    times = Measure(graph, threads, clock, stop);
-    if (!stop) WriteSchemeFile(file, key, *times);
   }
-  return FasterSchemes(graph, *times);
+  if (LayersToMeasure(graph, times) > 0) {
+    times = Measure(graph, threads, clock, stop, std::move(times));
+    if (!stop) WriteSchemeFile(file, key, times);
+  }
+  return FasterSchemes(graph, times);
 }
 
 }  // namespace

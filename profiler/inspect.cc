@@ -167,7 +167,7 @@ nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& values
 
 std::string DotText(std::string_view text) {
   std::string escaped;
-  for (char c : text) {
+  for (const char c : OneLine(text)) {
     if (c == '"' || c == '\\') escaped += '\\';
     escaped += c;
   }

@@ -42,6 +42,11 @@ struct ModelOptions {
   }
 };
 
+// Names in a model's file may hold bytes that are not UTF-8, which JSON must be.
+std::string JsonText(const nlohmann::json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 void WriteText(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path);
   file << text << std::flush;
@@ -64,7 +69,7 @@ struct InspectOptions {
   void Run() const {
     const cacheinf::Graph graph = cacheinf::LoadModel(model.model, model.Load());
     const cacheinf::ModelReport report = cacheinf::Inspect(graph);
-    if (!json.empty()) WriteText(json, cacheinf::ToJson(report, graph).dump(2) + "\n");
+    if (!json.empty()) WriteText(json, JsonText(cacheinf::ToJson(report, graph)));
     if (!dot.empty()) WriteText(dot, cacheinf::ToDot(report, graph));
     std::cout << cacheinf::ToText(report);
   }
@@ -128,7 +133,7 @@ struct MachineOptions {
     command->callback([this] {
       const cacheinf::Machine machine = cacheinf::DescribeMachine();
       std::cout << cacheinf::ToText(machine);
-      if (!json.empty()) WriteText(json, cacheinf::ToJson(machine).dump(2) + "\n");
+      if (!json.empty()) WriteText(json, JsonText(cacheinf::ToJson(machine)));
     });
   }
 };

@@ -11,10 +11,14 @@
 namespace cacheinf {
 
 std::string RunPackCommand(const PackCommand& command) {
-  Graph graph = LoadModel(command.model, command.load);
+  LoadOptions load = command.load;
+  RobotConfig config;
+  if (!command.config.empty()) config = LoadRobotConfig(command.config);
+  if (load.input_shapes.empty()) load.input_shapes = config.InputShapes();
+  Graph graph = LoadModel(command.model, load);
   if (!command.config.empty()) {
-    AddPictureAndDecoder(graph, LoadRobotConfig(command.config).model_config);
-    if (command.load.optimise) Optimise(graph);
+    AddPictureAndDecoder(graph, config.model_config);
+    if (load.optimise) Optimise(graph);
   }
   WritePack(graph, command.out);
   const ModelReport report = Inspect(graph);

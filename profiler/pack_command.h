@@ -13,7 +13,8 @@ struct PackCommand {
   std::filesystem::path model;
   std::filesystem::path out;
   LoadOptions load;
-  // A robot's configuration: what it says about preprocessing and decoding goes into the file.
+  // A robot's configuration: what it says about preprocessing and decoding goes into the file, and
+  // its shapes hold where `load` gives none.
   // Empty: the graph's ends stay as they are.
   std::filesystem::path config;
 };

@@ -358,7 +358,10 @@ void CheckBounds(std::string_view name, const FieldTable& fields) {
   });
 }
 
-std::string WriteJson(const FieldTable& fields) { return ToJson(fields).dump(2) + "\n"; }
+std::string WriteJson(const FieldTable& fields) {
+  // Paths may hold bytes that are not UTF-8, which JSON must be.
+  return ToJson(fields).dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string WriteJsonSchema(std::string_view title, const FieldTable& fields) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};

@@ -65,6 +65,12 @@ FieldTable RobotConfig::Fields() {
   };
 }
 
+std::vector<Shape> RobotConfig::InputShapes() const {
+  std::vector<Shape> parsed;
+  for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));
+  return parsed;
+}
+
 void RobotConfig::Check(std::string_view name) const {
   RobotConfig copy = *this;
   CheckBounds(name, copy.Fields());

@@ -42,6 +42,9 @@ struct RobotConfig {
   ModelConfig model_config;
   OutputConfig output;
 
+  // What `shapes` says. REQUIRES: checked.
+  std::vector<Shape> InputShapes() const;
+
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 

@@ -70,6 +70,17 @@ std::vector<const Operator*> DistinctLayers(const Graph& graph) {
   return layers;
 }
 
+// Those of DistinctLayers whose times are not known.
+std::vector<const Operator*> UnknownLayers(const Graph& graph, const SchemeTimes& known) {
+  std::vector<const Operator*> layers = DistinctLayers(graph);
+  std::erase_if(layers, [&](const Operator* op) {
+    const std::string text = LayerText(graph, *op);
+    return std::any_of(known.begin(), known.end(),
+                       [&](const LayerTimes& times) { return times.layer == text; });
+  });
+  return layers;
+}
+
 // Numbers between -1 and 1 whose order no kernel could guess.
 Tensor SyntheticTensor(const Shape& shape) {
   std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
@@ -211,12 +222,16 @@ std::string ModelDigest(const Graph& graph) {
   return fmt::format("{:016x}", hash);
 }
 
-int LayersToMeasure(const Graph& graph) { return static_cast<int>(DistinctLayers(graph).size()); }
+int LayersToMeasure(const Graph& graph, const SchemeTimes& known) {
+  return static_cast<int>(UnknownLayers(graph, known).size());
+}
 
-SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock) {
+SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
+                           SchemeTimes known) {
   const auto end = clock.Now() + measuring.budget;
-  const std::vector<const Operator*> layers = DistinctLayers(graph);
-  SchemeTimes times;
+  const std::vector<const Operator*> layers = UnknownLayers(graph, known);
+  SchemeTimes times = std::move(known);
+  int done = 0;
   for (const Operator* op : layers) {
     if (clock.Now() >= end) break;
     LayerUnderTest layer(graph, *op, measuring.threads, clock);
@@ -232,9 +247,9 @@ SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const
     }
     if (direct_ms.size() < kFewestRounds) break;
     times.push_back({LayerText(graph, *op), Median(direct_ms), Median(winograd_ms)});
+    ++done;
     const bool goes_on =
-        !measuring.on_progress ||
-        measuring.on_progress(static_cast<int>(times.size()), static_cast<int>(layers.size()));
+        !measuring.on_progress || measuring.on_progress(done, static_cast<int>(layers.size()));
     if (!goes_on) break;
   }
   return times;

@@ -71,14 +71,16 @@ struct Measuring {
 };
 
 // Times every distinct layer where Winograd applies by both schemes, turn by turn on synthetic
-// numbers, all pixels active: medians. Layers that the budget leaves no time for are missing.
-SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock);
+// numbers, all pixels active: medians. Layers that are `known` are taken from there; those that the
+// budget leaves no time for are missing.
+SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
+                           SchemeTimes known = {});
 
 // The faster scheme of every layer that was measured, the analytic one of the others.
 SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.
-int LayersToMeasure(const Graph& graph);
+int LayersToMeasure(const Graph& graph, const SchemeTimes& known = {});
 
 }  // namespace cacheinf
 

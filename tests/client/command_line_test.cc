@@ -78,6 +78,12 @@ TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   EXPECT_EQ(again.out, printed.out);
 }
 
+TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
+  const CommandResult printed = Robot({"--model", "b\xff.onnx", "--print-config"});
+  ASSERT_EQ(printed.exit_code, 0) << printed.error;
+  EXPECT_EQ(ParseRobotConfig(printed.out, "printed").model, "b\xef\xbf\xbd.onnx");
+}
+
 TEST(RobotCommandTest, AnUnknownCommandIsNamedBesideTheKnownOnes) {
   const CommandResult result = RunCommand({kRobot, "runn"});
   EXPECT_EQ(result.exit_code, 2);

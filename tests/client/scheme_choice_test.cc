@@ -107,6 +107,19 @@ TEST_F(SchemeChoiceTest, AutoMeasuresAgainWhereTheFileIsBroken) {
   EXPECT_EQ(Json::parse(ReadFile(Files()[0]))["layers"].size(), 2u);
 }
 
+TEST_F(SchemeChoiceTest, AutoMeasuresWhatTheFileLacks) {
+  Chosen(Choice::kAuto);
+  ASSERT_EQ(Files().size(), 1u);
+  Json file = Json::parse(ReadFile(Files()[0]));
+  const Json kept = file["layers"][1];
+  file["layers"].erase(0);
+  std::ofstream(Files()[0]) << file;
+  Chosen(Choice::kAuto);
+  const Json layers = Json::parse(ReadFile(Files()[0]))["layers"];
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0], kept);
+}
+
 TEST_F(SchemeChoiceTest, MeasuringThatWasStoppedIsNotKept) {
   stop_ = true;
   Chosen(Choice::kAuto);

@@ -202,6 +202,17 @@ TEST(MeasureSchemesTest, TimesEveryDistinctLayerOnce) {
   EXPECT_EQ(times.back().layer, "3x3 3->16 1x30x41 pad 1,1 silu");
 }
 
+TEST(MeasureSchemesTest, GoesOnWhereItEnded) {
+  const Graph graph = SmallNetwork();
+  const SchemeTimes known = {{LayerText(graph, graph.operators[1]), 2.0, 7.0},
+                             {"a layer of another model", 1.0, 1.0}};
+  ASSERT_EQ(LayersToMeasure(graph, known), 2);
+  const SchemeTimes times = MeasureSchemes(graph, {}, SteadyClock(), known);
+  ASSERT_EQ(times.size(), 4u);
+  EXPECT_EQ(times[0].winograd_ms, 7.0);
+  EXPECT_EQ(LayersToMeasure(graph, times), 0);
+}
+
 TEST(MeasureSchemesTest, EndsWithItsBudgetOrWhenAsked) {
   const Graph graph = SmallNetwork();
   Measuring measuring;

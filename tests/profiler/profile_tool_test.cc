@@ -54,6 +54,15 @@ TEST_F(ProfileToolTest, SaysItsVersion) {
   EXPECT_EQ(result.text.substr(0, 17), "cacheinf-profile ");
 }
 
+TEST_F(ProfileToolTest, WritesJsonOfNamesThatAreNoUtf8) {
+  Graph graph = ReadPack(folder_ / "tiny.cinf");
+  graph.name = "\xff";
+  WritePack(graph, folder_ / "odd.cinf");
+  EXPECT_EQ(Run("inspect odd.cinf --json odd.json").exit_code, 0);
+  std::ifstream json(folder_ / "odd.json");
+  EXPECT_EQ(nlohmann::json::parse(json)["model"], "\xef\xbf\xbd");
+}
+
 TEST_F(ProfileToolTest, InspectsAModelAndWritesJsonAndDot) {
   const Result result = Run("inspect tiny.cinf --json tiny.json --dot tiny.dot");
   EXPECT_EQ(result.exit_code, 0) << result.text;
@@ -76,6 +85,16 @@ TEST_F(ProfileToolTest, PacksAModelWithItsEnds) {
   EXPECT_EQ(graph.picture.width, 4);
   EXPECT_EQ(graph.picture.channels, PictureSpec::Channels::kBgr);
   EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kInt64);
+}
+
+TEST_F(ProfileToolTest, PacksAnOpenModelWithTheShapeOfItsConfiguration) {
+  const std::string model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+  std::ofstream(folder_ / "robot.json") << R"({"shapes": ["1x3x48x64"]})";
+  ASSERT_EQ(Run("pack " + model + " -o packed.cinf --config robot.json").exit_code, 0);
+  EXPECT_EQ(ReadPack(folder_ / "packed.cinf").picture.height, 48);
+  ASSERT_EQ(
+      Run("pack " + model + " -o packed.cinf --config robot.json --shape 1x3x96x64").exit_code, 0);
+  EXPECT_EQ(ReadPack(folder_ / "packed.cinf").picture.height, 96);
 }
 
 // What is there and no file, like a device, is not replaced by one.
