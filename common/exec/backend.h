@@ -17,8 +17,8 @@ namespace cacheinf {
 // before the first frame, and then only calls Run.
 //
 // The promise of every backend in exact mode: an output pixel's bits depend on nothing but the
-// inputs that geometry.h says it reads, so any pixels may be computed in any order, in any number of
-// calls, by any thread.
+// inputs that geometry.h says it reads, so any pixels may be computed in any order, in any number
+// of calls, by any thread.
 class Backend {
  public:
   virtual ~Backend() = default;

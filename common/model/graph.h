@@ -87,9 +87,9 @@ struct Linear {
 // a, b: matrix product over the last two dimensions, the others broadcast.
 struct MatMul {};
 
-// x, scale: C (constant), shift: C (constant), [slope: as Activation]. x scale + shift over channels
-// (dimension 1): a batch norm that could not be folded, or the normalisation of the picture. Input
-// channel `channel_order[c]` feeds output channel c; empty: each its own.
+// x, scale: C (constant), shift: C (constant), [slope: as Activation]. x scale + shift over
+// channels (dimension 1): a batch norm that could not be folded, or the normalisation of the
+// picture. Input channel `channel_order[c]` feeds output channel c; empty: each its own.
 struct ScaleShift {
   Function activation;
   std::vector<int> channel_order;
