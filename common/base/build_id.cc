@@ -43,6 +43,7 @@ int FindInProgram(dl_phdr_info* program, size_t, void* found) {
     const ElfW(Phdr)& segment = program->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
     const auto* const notes =
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
         reinterpret_cast<const unsigned char*>(program->dlpi_addr + segment.p_vaddr);
     const std::string id = FindIn({notes, segment.p_memsz});
     if (!id.empty()) *static_cast<std::string*>(found) = id;

@@ -169,7 +169,9 @@ double AnalyticCost::OfTiles(int n) const {
   const double products = 1.0 * in_channels * out_channels / groups * patch * patch;
   const double transforms =
       2.0 * in_channels * patch * patch * patch + 1.0 * out_channels * n * patch * (n + patch);
-  const double tiles = 1.0 * ((height + n - 1) / n) * ((width + n - 1) / n);
+  const int tile_rows = (height + n - 1) / n;
+  const int tile_columns = (width + n - 1) / n;
+  const double tiles = 1.0 * tile_rows * tile_columns;
   return tiles * (n == 1 ? products : products + transforms);
 }
 

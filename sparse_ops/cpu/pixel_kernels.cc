@@ -556,7 +556,7 @@ HWY_INLINE void FinishRowTile(const DepthwiseBlock& block, const RowTile& at,
 template <int kPixels, int kVectors, bool kWhole>
 HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
   const PixelRow& row = *at.row;
-  const FloatMask last = FirstLanes(at.channels - (kVectors - 1) * kLanes);
+  const int last = at.channels - (kVectors - 1) * kLanes;  // channels of the last vector
   Tile<kPixels, kVectors> tile;
   tile.Clear();
   const float* HWY_RESTRICT weights = block.weights + at.first_channel;
@@ -572,7 +572,7 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
         CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
           const float* const from = input[p] + x * taps.column_step + v * kLanes;
           const Floats number = kWhole || v < kVectors - 1 ? hn::LoadU(FloatTag(), from)
-                                                           : hn::MaskedLoad(last, FloatTag(), from);
+                                                           : MaskedLoadFirst(from, last);
           tile.sums[p][v] = Fma(number, weight, tile.sums[p][v]);
         }
       }
@@ -624,7 +624,6 @@ template <int kPixels, int kKernel, int kStride, bool kWhole>
 HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
   const PixelRow& row = *at.row;
-  const FloatMask existing = FirstLanes(at.channels);
   const int last_column = (at.pixels - 1) * kStride + kKernel - 1;
   for (int p = 0; p < at.pixels; ++p) {
     hwy::Prefetch(row.output + (at.first_pixel + p) * row.output_step + at.first_channel);
@@ -642,7 +641,7 @@ HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
     CACHEINF_UNROLL for (int column = 0; column < kColumns; ++column) {
       const float* const from = taps.first + HWY_MIN(column, last_column) * taps.column_step;
       const Floats number =
-          kWhole ? hn::LoadU(FloatTag(), from) : hn::MaskedLoad(existing, FloatTag(), from);
+          kWhole ? hn::LoadU(FloatTag(), from) : MaskedLoadFirst(from, at.channels);
       CACHEINF_UNROLL for (int x = 0; x < kKernel; ++x) {
         if (column < x || (column - x) % kStride != 0 || (column - x) / kStride >= kPixels)
           continue;
