@@ -1,9 +1,9 @@
 #include "common/exec/scheme_file.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <optional>
