@@ -288,6 +288,18 @@ class WarpOnCpuTest : public testing::Test {
     });
   }
 
+  // WarpAndMerge against the reference's.
+  void CompareMerges(const RandomWarp& warp, MaskSampler& random) {
+    Compare(
+        warp, random,
+        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
+          reference::WarpAndMerge(args, warp.active, rows, out_of_view);
+        },
+        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
+          cpu::WarpAndMerge(args, warp.active, rows, out_of_view, pool);
+        });
+  }
+
   ThreadPool pools_[3] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
 };
 
@@ -311,14 +323,7 @@ TEST_F(WarpOnCpuTest, WarpAndMergeHasTheReferencesBits) {
   MaskSampler random(kSeed + 1);
   for (int i = 0; i < 400; ++i) {
     const RandomWarp warp(random, /*is_special=*/i % 4 == 0);
-    Compare(
-        warp, random,
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
-          reference::WarpAndMerge(args, warp.active, rows, out_of_view);
-        },
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
-          cpu::WarpAndMerge(args, warp.active, rows, out_of_view, pool);
-        });
+    CompareMerges(warp, random);
     if (HasFatalFailure()) FAIL() << "warp " << i;
   }
 }
@@ -427,14 +432,7 @@ TEST_F(WarpOnCpuTest, WildHomographiesHaveTheReferencesBits) {
       warp.args.from_of_to.m[random.Between(0, 2)][random.Between(0, 2)] =
           wild[random.Between(0, static_cast<int>(std::size(wild)) - 1)];
     }
-    Compare(
-        warp, random,
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
-          reference::WarpAndMerge(args, warp.active, rows, out_of_view);
-        },
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
-          cpu::WarpAndMerge(args, warp.active, rows, out_of_view, pool);
-        });
+    CompareMerges(warp, random);
     if (HasFatalFailure()) FAIL() << "warp " << i;
   }
 }
