@@ -1,0 +1,81 @@
+#ifndef CACHEINF_CLIENT_TRACKER_CHANGE_FINDER_H_
+#define CACHEINF_CLIENT_TRACKER_CHANGE_FINDER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "client/tracker/tracker.h"
+#include "common/config/tracker_config.h"
+#include "sparse_ops/mask/mask.h"
+
+// Which pixels of a new frame are not what the reference has in their place (Eq. 2 of the paper).
+
+namespace cacheinf {
+
+// Where `from` is taken for each pixel of `to`, as sparse_ops/warp.h defines it for maps: pixels
+// whose place lies outside of `from` are out of view. Bilinear, in integers: a value is the four
+// neighbours' weighted by products of 1/32nds, rounded once; a shift by whole pixels copies bytes,
+// and so does the identity. Places are exact at both ends of each 16 pixels of a row and linear
+// between them, which is off by less than 1/32 of a pixel for what a camera can do.
+// Pixels out of view repeat the edge: the picture's nearest place in view along both axes (or,
+// where there is none at all, its first pixel). `out_of_view` gets them. REQUIRES: a picture in
+// `from`, an output of the same shape that does not overlap, a mask of its size.
+void WarpPicture(const PictureView& from, const Homography& from_of_to, uint8_t* to,
+                 MaskView out_of_view);
+
+// A box of the model's picture, in pixels from its edge: enlarged on all sides by `margin` of its
+// own width and height, outwards to whole pixels, clipped to the picture.
+Rectangle WatchedBox(double left, double top, double right, double bottom, double margin, int width,
+                     int height);
+
+// Pictures of one shape.
+class ChangeFinder {
+ public:
+  // REQUIRES: a checked configuration, 1 or 3 channels.
+  ChangeFinder(const ChangeConfig& config, int width, int height, int channels);
+
+  // Writes every pixel of `active`:
+  //  - lost motion: all of them;
+  //  - cells of cell × cell pixels (those at the right and the bottom may be smaller) in which, for
+  //    any channel, the mean of |gain reference(M x) + offset - frame(x)| reaches the threshold;
+  //    where the threshold is 0, pixels of which any byte differs from the reference's, without
+  //    gain and offset (all pixels, if M is not the identity);
+  //    by the rule `blocks`, instead, what lies in none of motion.matched;
+  //  - pixels that the reference does not show;
+  //  - all that grown by the margin;
+  //  - what is watched: rectangles, which may reach outside, and a mask (of the same size, or no
+  //    words);
+  //  - all that, rounded out to blocks.
+  // REQUIRES: pictures of the shape given, a mask of the picture's size.
+  void Find(const PictureView& frame, const PictureView& reference, const Motion& motion,
+            std::span<const Rectangle> watched, ConstMaskView watched_mask, MaskView active);
+
+  void Find(const PictureView& frame, const PictureView& reference, const Motion& motion,
+            MaskView active) {
+    Find(frame, reference, motion, {}, {}, active);
+  }
+
+  const ChangeConfig& config() const { return config_; }
+
+ private:
+  void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active);
+  void FindDifferentCells(const PictureView& frame, const PictureView& reference,
+                          const Motion& motion, MaskView active);
+  void RoundOut(MaskView active);
+
+  ChangeConfig config_;
+  int width_ = 0;
+  int height_ = 0;
+  int channels_ = 0;
+  std::vector<uint8_t> aligned_;  // the reference as the frame sees it
+  std::vector<uint8_t> levels_;   // gain and offset, by level
+  std::vector<uint32_t> sums_;    // of one row of cells, a channel each
+  Mask out_of_view_;
+  Mask cells_;
+  Mask blocks_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_TRACKER_CHANGE_FINDER_H_

@@ -1,0 +1,38 @@
+#ifndef CACHEINF_CLIENT_TRACKER_SCRIPTED_TRACKER_H_
+#define CACHEINF_CLIENT_TRACKER_SCRIPTED_TRACKER_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "client/tracker/tracker.h"
+
+namespace cacheinf {
+
+// Gives the motions that it was given, one a frame; after the last one the last one again, and the
+// identity if there are none. It looks at no picture: a script of none stands for a camera that is
+// known not to move.
+class ScriptedTracker final : public Tracker {
+ public:
+  explicit ScriptedTracker(std::vector<Motion> script = {}) : script_(std::move(script)) {}
+
+  void SetReference(const PictureView&) override { ++references_; }
+  void SetReferenceToLastFrame() override { ++references_; }
+
+  Motion Track(const PictureView&) override {
+    if (script_.empty()) return {};
+    return script_[next_ + 1 < script_.size() ? next_++ : next_];
+  }
+
+  // How often the reference was set.
+  int references() const { return references_; }
+
+ private:
+  std::vector<Motion> script_;
+  size_t next_ = 0;
+  int references_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_TRACKER_SCRIPTED_TRACKER_H_
