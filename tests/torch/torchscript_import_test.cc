@@ -199,6 +199,15 @@ TEST_F(DamagedTorchScript, IsReadOrRefusedInOneSentenceWhicheverBitsAreFlipped) 
   EXPECT_LT(refused, kFlips);
 }
 
+TEST(TorchScriptImport, FollowsASubmoduleThatIsKnownByItsInterface) {
+  const std::filesystem::path path =
+      CACHEINF_SOURCE_DIR "/tests/torch/files/interface_submodule.pt";
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 5, 4}, 11)};
+  const OwnRun own = RunOwn(path, inputs);
+  EXPECT_EQ(CountForeign(own.graph), 0);
+  EXPECT_LE(RelativeError(TorchModule(path).Run(inputs)[0], own.outputs[0]), 1e-6);
+}
+
 TEST(TorchScriptImport, NamesAMissingFile) {
   EXPECT_NE(Refusal("/nowhere/net.pt", {}).find("no such file"), std::string::npos);
 }
