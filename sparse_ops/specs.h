@@ -69,6 +69,9 @@ struct ConvSpec {
   int output_padding_columns = 0;
 };
 
+// What a convolution's products are made of (ops.h).
+enum class Precision : uint8_t { kFp32, kBf16 };
+
 struct PoolSpec {
   enum class Kind : uint8_t { kMax, kAverage };
   Kind kind = Kind::kMax;

@@ -7,6 +7,7 @@
 
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/aligned_floats.h"
+#include "sparse_ops/cpu/bf16_kernels.h"
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
@@ -20,8 +21,11 @@ class PixelTest;
 // computes. Output pixels are handed to the kernels as lists, in which dense rows are one case.
 class Conv {
  public:
-  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
-  // the channels of the input and output views, whose data may be null. Refers to none of it later.
+  static bool CanRunInBf16(const ConvSpec& spec) { return spec.groups == 1; }
+
+  // Takes from `args` what does not change between frames: spec, precision, weights, bias,
+  // activation, and the channels of the input and output views, whose data may be null. Refers to
+  // none of it later. REQUIRES: CanRunInBf16(args.spec), if the precision is BF16.
   explicit Conv(const ConvArgs& args);
 
   size_t ScratchFloats(int threads) const;
@@ -86,8 +90,11 @@ class Conv {
   int PixelsOnStage() const;     // of one thread
   size_t FloatsOnStage() const;  // of one pixel
   size_t StageFloats() const;    // of one thread
+  int InputSteps() const;        // of a tap: the channels of a group, or pairs of them
+  size_t MostTaps() const;       // of a phase
   size_t PointerFloats() const;  // of one thread: scratch memory for the pointers of a list
-  size_t TapFloats() const;      // likewise, and for the numbers of its taps
+  size_t PairFloats() const;     // likewise, for its pixels in BF16
+  size_t TapFloats() const;      // likewise, for both and for the numbers of its taps
 
   // All threads together, pixels with these numbers.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
@@ -129,11 +136,15 @@ class Conv {
                         size_t index) const;
   // Returns how many taps are left.
   int FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
+  // Rounds the pixels under so many taps of the list to pairs, for list.rounded.
+  void RoundInputs(int taps, const List& list) const;
   // One bit a tap of the pixel whose taps lie around this one.
   static uint64_t TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor);
   void FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
 
   const PixelKernels& kernels_;
+  const Bf16Kernels* bf16_;  // null: in FP32
+  int groups_;
   int in_channels_;
   int out_channels_;
   bool is_depthwise_;

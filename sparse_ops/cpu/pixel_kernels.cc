@@ -1,5 +1,6 @@
 #include "sparse_ops/cpu/pixel_kernels.h"
 
+#include "sparse_ops/cpu/ahead_of_tile.h"
 #include "sparse_ops/cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/pixel_kernels.cc"
@@ -42,9 +43,8 @@ constexpr int kRowVectors = 3;
 constexpr int kSlidingPixels = 12;
 #endif
 
-// Input channels from one look ahead to the next, and the size of a cache line.
+// Input channels from one look ahead to the next.
 constexpr int kStepChannels = 16;
-constexpr int kLineFloats = 16;
 
 // bias + activation + residual on sums that lie in memory, [pixels][width], and on to the outputs.
 // `width` is a multiple of lanes, `channels` <= width of them exist.
@@ -310,28 +310,6 @@ struct Tile {
   Floats sums[kPixels][kVectors];
 };
 
-// What a tile fetches ahead, a few lines at each step of some channels.
-struct AheadOfTile {
-  const float* next;
-  const float* end;
-  int lines;
-
-  // The share of pixels [first, last) of `count`, in so many steps; in none, nothing.
-  AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
-    const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
-    next = ahead.begin + all * first / count * kLineFloats;
-    end = ahead.begin + all * last / count * kLineFloats;
-    lines = steps == 0 ? 0 : static_cast<int>(((end - next) / kLineFloats + steps - 1) / steps);
-  }
-
-  HWY_INLINE void Fetch() {
-    for (int line = 0; line < lines && next < end; ++line) {
-      __builtin_prefetch(next, 0, 2);  // to the second-level cache
-      next += kLineFloats;
-    }
-  }
-};
-
 // Adds one channel of all pixels to their sums.
 template <int kPixels, int kVectors>
 HWY_INLINE void AddChannel(const float* const (&input)[kPixels], int channel,
@@ -416,6 +394,21 @@ void ConvPixels(const ConvBlock& block, const PixelList& list) {
     default:
       return ConvTiles<kMaxVectors>(block, list);
   }
+}
+
+void FinishSums(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,
+                float* sums) {
+  const int width = block.vectors * kLanes;
+  for (int p = 0; p < pixels && block.bias != nullptr; ++p) {
+    for (int c = 0; c < width; c += kLanes) {
+      float* const sum = sums + p * width + c;
+      const Floats bias = hn::LoadU(FloatTag(), block.bias + c);
+      hn::StoreU(hn::Add(hn::LoadU(FloatTag(), sum), bias), FloatTag(), sum);
+    }
+  }
+  FinishInMemory({block.bias, block.slopes, &block.epilogue, &list, first_pixel, pixels,
+                  block.first_output, block.outputs, width},
+                 sums);
 }
 
 // kVectors vectors of channels, of which `channels` exist, from first_channel.
@@ -747,8 +740,8 @@ void DepthwiseList(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes,  kMaxVectors,   ConvPixels,
-                                            ConvRow, DepthwiseList, DepthwiseRow};
+  static constexpr PixelKernels kKernels = {kLanes,     kMaxVectors,   ConvPixels,  ConvRow,
+                                            FinishSums, DepthwiseList, DepthwiseRow};
   return kKernels;
 }
 

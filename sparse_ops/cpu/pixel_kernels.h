@@ -100,6 +100,10 @@ struct PixelKernels {
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
   void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // whole lists of pixels
+  // What follows on the sums of some pixels of a list, bias included, which lie in `sums`,
+  // [pixels][vectors * lanes], and are lost.
+  void (*finish)(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,
+                 float* sums) = nullptr;
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
   void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
 };

@@ -132,6 +132,7 @@ struct RandomConv {
     slopes = RandomNumbers(static_cast<size_t>(out_channels), random);
 
     args.spec = spec;
+    if (spec.groups == 1 && Between(0, 1, random) == 0) args.precision = Precision::kBf16;
     args.input = input.view();
     args.weights = weights.data();
     if (Between(0, 3, random) != 0) args.bias = bias.data();
@@ -153,7 +154,8 @@ struct RandomConv {
          << spec.columns.kernel << " stride " << spec.rows.stride << "x" << spec.columns.stride
          << " groups " << spec.groups << " channels " << in_channels << " to " << out_channels
          << " map " << in_height << "x" << in_width << " to " << height << "x" << width
-         << " function " << static_cast<int>(args.activation.function.kind);
+         << (args.precision == Precision::kBf16 ? " bf16" : "") << " function "
+         << static_cast<int>(args.activation.function.kind);
     description = text.str();
   }
 };
