@@ -1,6 +1,7 @@
 #include "common/exec/active_masks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -41,50 +42,60 @@ struct Source {
 struct OperatorMasks {
   std::vector<ValueId> reads;   // every value that is not constant
   std::vector<Source> sources;  // of a local operator
-  bool is_tested = false;       // whether some outputs may come out as they were
-  bool shows_picture = false;   // its pixels lie over those of the input picture
-  int resolution = kNone;       // then: its entry
+  bool is_local = false;
+  bool can_be_tested = false;  // whether some outputs may come out as they were
+  bool shows_picture = false;  // its pixels lie over those of the input picture
+  int resolution = kNone;      // then: its entry
 };
 
-// Under kFixed, the one mask of all maps of a size.
+// What all maps of a size that show the picture have in common.
 struct Resolution {
-  Resolution(int height, int width) : mask(height, width), runs(RunList::MaxRuns(height, width)) {}
+  Resolution(int height, int width)
+      : fixed(height, width), refresh(height, width), runs(RunList::MaxRuns(height, width)) {}
 
-  Mask mask;
-  RunList runs;
+  Mask fixed;  // under kFixed, what is active
+  Mask refresh;
+  RunList runs;  // of `fixed`
 };
+
+bool IsConvolution(const Operator& op) { return op.As<op::Conv>() != nullptr; }
 
 }  // namespace
 
 struct ActiveMasks::State {
-  explicit State(const Graph& graph) : graph(graph), runs(0) {
+  explicit State(const Graph& graph) : graph(graph) {
     for (const Value& value : graph.values) {
       masks.push_back(value.is_constant() ? Mask() : Mask(HeightOf(value), WidthOf(value)));
+      stale.push_back(value.producer == kNone ? Mask() : Mask(HeightOf(value), WidthOf(value)));
     }
     std::vector<bool> shows_picture(graph.values.size(), false);
     for (ValueId input : graph.inputs) shows_picture[input] = graph.value(input).is_map();
     int most_runs = 0;
     int64_t most_pixels = 0;
+    size_t most_words = 0;
     for (const Operator& op : graph.operators) {
       operators.push_back(MakeOperator(op, shows_picture));
       const Value& output = graph.value(op.outputs[0]);
       most_runs = std::max(most_runs, RunList::MaxRuns(HeightOf(output), WidthOf(output)));
       most_pixels = std::max(most_pixels, int64_t{HeightOf(output)} * WidthOf(output));
-      scratch_words = std::max(scratch_words, MaskWords(HeightOf(output), WidthOf(output)));
+      most_words = std::max(most_words, MaskWords(HeightOf(output), WidthOf(output)));
     }
-    runs = RunList(most_runs);
+    for (size_t i = 0; i < kMostParts; ++i) lists.emplace_back(most_runs);
     changed.resize(static_cast<size_t>(most_pixels));
-    scratch.resize(scratch_words);
+    scratch.resize(most_words);
+    rest_words.resize(most_words);
+    ends_stem.resize(graph.operators.size());
+    MarkAll(/*stale=*/true);
   }
 
   OperatorMasks MakeOperator(const Operator& op, std::vector<bool>& shows_picture) {
     OperatorMasks made;
-    const bool is_local = IsLocal(graph, op);
+    made.is_local = IsLocal(graph, op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const ValueId input = op.inputs[i];
       if (graph.value(input).is_constant()) continue;
       made.reads.push_back(input);
-      if (!is_local) continue;
+      if (!made.is_local) continue;
       made.shows_picture = made.shows_picture || shows_picture[input];
       const Window window = InputWindow(graph, op, static_cast<int>(i));
       Source source = {input, std::nullopt};
@@ -93,7 +104,8 @@ struct ActiveMasks::State {
       }
       made.sources.push_back(std::move(source));
     }
-    made.is_tested = is_local && !OnlyMoves(op) && graph.value(op.outputs[0]).shape[0] == 1;
+    made.can_be_tested =
+        made.is_local && !OnlyMoves(op) && graph.value(op.outputs[0]).shape[0] == 1;
     for (ValueId output : op.outputs) shows_picture[output] = made.shows_picture;
     if (made.shows_picture) made.resolution = ResolutionOf(graph.value(op.outputs[0]));
     return made;
@@ -101,95 +113,249 @@ struct ActiveMasks::State {
 
   int ResolutionOf(const Value& map) {
     for (size_t i = 0; i < resolutions.size(); ++i) {
-      const ConstMaskView mask = std::as_const(resolutions[i].mask);
+      const ConstMaskView mask = std::as_const(resolutions[i].fixed);
       if (mask.height == HeightOf(map) && mask.width == WidthOf(map)) return static_cast<int>(i);
     }
     resolutions.emplace_back(HeightOf(map), WidthOf(map));
     return static_cast<int>(resolutions.size()) - 1;
   }
 
-  // The masks of all resolutions from those of the input maps.
+  MaskView Scratch(ConstMaskView like) { return {scratch.data(), like.height, like.width}; }
+  ValueId OutputOf(OpId op) const { return graph.operators[op].outputs[0]; }
+
+  // Which operators are the stem's, and which of them decide what a change is.
+  void FindStem(int depth) {
+    if (depth == stem_depth) return;
+    stem_depth = depth;
+    stem_size = 0;
+    for (int convolutions = 0; stem_size < operators.size(); ++stem_size) {
+      const OpId op = static_cast<OpId>(stem_size);
+      if (!operators[op].is_local) break;
+      if (IsConvolution(graph.operators[op]) && convolutions++ == depth) break;
+    }
+    if (depth == 0) stem_size = 0;
+    std::fill(ends_stem.begin(), ends_stem.end(), uint8_t{0});
+    for (size_t op = stem_size; op < operators.size(); ++op) {
+      for (ValueId value : operators[op].reads) EndStemAt(value);
+    }
+  }
+
+  // Operators that only move numbers cannot decide; those before them do.
+  void EndStemAt(ValueId value) {
+    const OpId producer = graph.value(value).producer;
+    if (producer == kNone || static_cast<size_t>(producer) >= stem_size) return;
+    ends_stem[producer] = 1;
+    if (operators[producer].can_be_tested) return;
+    for (ValueId input : operators[producer].reads) EndStemAt(input);
+  }
+
+  bool IsInStem(OpId op) const { return static_cast<size_t>(op) < stem_size; }
+
+  void RescaleRefresh(ConstMaskView refresh) {
+    has_refresh = refresh.words != nullptr && !IsEmpty(refresh);
+    if (!has_refresh) return;
+    for (Resolution& resolution : resolutions) Rescale(refresh, resolution.refresh);
+  }
+
+  // Under kFixed, the masks of all resolutions: where the stem's outputs changed, or the inputs.
   void FixMasks() {
+    masks_are_fixed = true;
     for (Resolution& resolution : resolutions) {
-      const MaskView mask = resolution.mask;
-      const MaskView rescaled(scratch.data(), mask.height, mask.width);
+      const MaskView mask = resolution.fixed;
       ClearAll(mask);
-      for (ValueId input : graph.inputs) {
-        if (!graph.value(input).is_map()) continue;
-        Rescale(std::as_const(masks[input]), rescaled);
-        Unite(mask, rescaled, mask);
+      if (stem_size == 0) {
+        for (ValueId input : graph.inputs) {
+          if (graph.value(input).is_map()) AddRescaled(std::as_const(masks[input]), mask);
+        }
       }
-      Grow(mask, Reach::Of(policy.growth), rescaled);
-      Copy(rescaled, mask);
+      for (size_t op = 0; op < stem_size; ++op) {
+        if (ends_stem[op] != 0 && operators[op].shows_picture) {
+          AddRescaled(std::as_const(masks[OutputOf(static_cast<OpId>(op))]), mask);
+        }
+      }
+      const MaskView grown = Scratch(mask);
+      Grow(mask, Reach::Of(policy.growth), grown);
+      if (has_refresh) Unite(grown, std::as_const(resolution.refresh), grown);
+      Copy(grown, mask);
       resolution.runs.Assign(mask, {0, mask.height});
     }
   }
 
-  bool IsFixed(const OperatorMasks& op) const {
-    return policy.kind == ChangePolicy::Kind::kFixed && op.shows_picture;
+  void AddRescaled(ConstMaskView from, MaskView to) {
+    const MaskView rescaled = Scratch(to);
+    Rescale(from, rescaled);
+    Unite(to, rescaled, to);
   }
 
-  void GrowFromSources(OperatorMasks& op, MaskView output) {
+  // Whether the operator's mask is the one of its resolution.
+  bool IsFixed(OpId op) const {
+    return policy.kind == ChangePolicy::Kind::kFixed && operators[op].shows_picture &&
+           !IsInStem(op);
+  }
+
+  bool ReadsActive(OpId op) const {
+    const std::vector<ValueId>& reads = operators[op].reads;
+    return std::any_of(reads.begin(), reads.end(),
+                       [this](ValueId value) { return !IsEmpty(std::as_const(masks[value])); });
+  }
+
+  bool IsStale(OpId op) const { return has_stale && !IsEmpty(std::as_const(stale[OutputOf(op)])); }
+
+  void GrowFromSources(OpId op, MaskView output) {
     ClearAll(output);
-    const MaskView grown(scratch.data(), output.height, output.width);
-    for (Source& source : op.sources) {
+    for (Source& source : operators[op].sources) {
       const ConstMaskView input = std::as_const(masks[source.map]);
       if (!source.propagation) {
         Unite(output, input, output);
       } else if (!IsEmpty(input)) {
+        const MaskView grown = Scratch(output);
         source.propagation->GrowThrough(input, grown);
         Unite(output, grown, output);
       }
     }
   }
 
+  void FindActive(OpId op, MaskView output) {
+    if (IsFixed(op)) {
+      if (!masks_are_fixed) FixMasks();
+      Copy(std::as_const(resolutions[operators[op].resolution].fixed), output);
+    } else {
+      GrowFromSources(op, output);
+      if (IsRefreshed(op)) Unite(output, RefreshOf(op), output);
+    }
+    if (IsStale(op)) Unite(output, std::as_const(stale[OutputOf(op)]), output);
+  }
+
+  // None: what the operator computes is not tested.
+  std::optional<ChangeTest> TestOf(OpId op) const {
+    const bool is_fixed = policy.kind == ChangePolicy::Kind::kFixed;
+    if (!operators[op].can_be_tested || (is_fixed && !IsInStem(op))) return std::nullopt;
+    ChangeTest test;
+    const bool decides = !IsInStem(op) || ends_stem[op] != 0;
+    if (decides && policy.kind != ChangePolicy::Kind::kExact && policy.threshold > 0.0f) {
+      test.threshold = policy.threshold;
+      test.inverse_spread = (*policy.spreads)[OutputOf(op)].data();
+    }
+    return test;
+  }
+
+  // What an operator that does not run would have had to compute becomes stale.
+  void AddMissed(OpId op, ValueId output) {
+    const MaskView missed = stale[output];
+    const MaskView active = masks[output];
+    if (!operators[op].is_local) {
+      if (ReadsActive(op)) SetAll(missed);
+    } else if (!IsFixed(op) || masks_are_fixed || stem_size == 0) {
+      FindActive(op, active);
+      Unite(missed, active, missed);
+    } else {
+      GrowFromSources(op, active);
+      Unite(missed, active, missed);
+    }
+    ClearAll(active);
+  }
+
+  bool IsRefreshed(OpId op) const { return has_refresh && operators[op].shows_picture; }
+  ConstMaskView RefreshOf(OpId op) const {
+    return std::as_const(resolutions[operators[op].resolution].refresh);
+  }
+
+  void AddPart(ConstMaskView pixels, const ChangeTest* test) {
+    if (IsEmpty(pixels)) return;
+    RunList& list = lists[part_count];
+    list.Assign(pixels, {0, pixels.height});
+    ActivePart& part = parts[part_count];
+    part = {list.pixels(), nullptr};
+    if (test != nullptr) {
+      tests[part_count] = *test;
+      tests[part_count].changed = changed.data() + tested_count;
+      tested_count += static_cast<size_t>(list.pixel_count());
+      part.test = &tests[part_count];
+    }
+    ++part_count;
+  }
+
+  void ListActive(OpId op, ConstMaskView active) {
+    part_count = 0;
+    tested_count = 0;
+    if (IsFixed(op) && !IsStale(op)) {
+      if (!IsEmpty(active)) parts[part_count++] = {FixedRuns(op), nullptr};
+      return;
+    }
+    const std::optional<ChangeTest> test = TestOf(op);
+    if (!test) return AddPart(active, nullptr);
+    const MaskView rest(rest_words.data(), active.height, active.width);
+    Copy(active, rest);
+    if (IsStale(op)) {
+      const ConstMaskView stale_pixels = std::as_const(stale[OutputOf(op)]);
+      AddPart(stale_pixels, nullptr);
+      Subtract(rest, stale_pixels, rest);
+    }
+    if (IsRefreshed(op) && test->threshold > 0.0f) {
+      const MaskView refreshed = Scratch(active);
+      Intersect(rest, RefreshOf(op), refreshed);
+      AddPart(refreshed, &kAnyBit);
+      Subtract(rest, refreshed, rest);
+    }
+    AddPart(rest, &*test);
+  }
+
+  ActivePixels FixedRuns(OpId op) const {
+    return resolutions[operators[op].resolution].runs.pixels();
+  }
+
+  static constexpr ChangeTest kAnyBit = {};
+  static constexpr size_t kMostParts = 3;
+
+  void MarkAll(bool are_stale) {
+    has_stale = are_stale;
+    for (Mask& mask : stale) are_stale ? SetAll(mask) : ClearAll(mask);
+  }
+
   const Graph& graph;
   ChangePolicy policy;
   std::vector<Mask> masks;  // one a value; of one pixel for a value that is not a map
+  std::vector<Mask> stale;  // likewise, of values that operators compute
+  bool has_stale = false;
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
-  size_t scratch_words = 0;
+  bool masks_are_fixed = false;  // in this frame
+  bool has_refresh = false;
+  int stem_depth = 0;
+  size_t stem_size = 0;            // operators
+  std::vector<uint8_t> ends_stem;  // one an operator
   std::vector<uint64_t> scratch;
-  RunList runs;
-  ActivePixels active = Range{0, 0};
+  std::vector<uint64_t> rest_words;
+  // The parts of the operator in hand.
+  std::array<ActivePart, kMostParts> parts;
+  std::vector<RunList> lists;  // kMostParts
+  std::array<ChangeTest, kMostParts> tests;
+  size_t part_count = 0;
+  size_t tested_count = 0;
   std::vector<uint8_t> changed;
-  ChangeTest test;
 };
 
 ActiveMasks::ActiveMasks(const Graph& graph) : state_(std::make_unique<State>(graph)) {}
 ActiveMasks::~ActiveMasks() = default;
 
-void ActiveMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed) {
+void ActiveMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
+                        ConstMaskView refresh) {
   state_->policy = policy;
+  state_->masks_are_fixed = false;
+  state_->FindStem(policy.stem_depth);
   for (size_t i = 0; i < changed.size(); ++i) {
     Copy(changed[i], state_->masks[state_->graph.inputs[i]]);
   }
-  if (policy.kind == ChangePolicy::Kind::kFixed) state_->FixMasks();
+  state_->RescaleRefresh(refresh);
 }
 
-bool ActiveMasks::ReadsActive(OpId op) const {
-  const OperatorMasks& masks = state_->operators[op];
-  return std::any_of(masks.reads.begin(), masks.reads.end(), [this](ValueId value) {
-    return !IsEmpty(std::as_const(state_->masks[value]));
-  });
-}
+bool ActiveMasks::IsActive(OpId op) const { return state_->ReadsActive(op) || state_->IsStale(op); }
 
-const ActivePixels& ActiveMasks::Activate(OpId op) {
-  OperatorMasks& operator_masks = state_->operators[op];
-  const MaskView output = state_->masks[state_->graph.operators[op].outputs[0]];
-  if (!ReadsActive(op)) {
-    ClearAll(output);
-    state_->active = ActivePixels(Range{0, 0});
-  } else if (state_->IsFixed(operator_masks)) {
-    const Resolution& resolution = state_->resolutions[operator_masks.resolution];
-    Copy(resolution.mask, output);
-    state_->active = resolution.runs.pixels();
-  } else {
-    state_->GrowFromSources(operator_masks, output);
-    state_->runs.Assign(output, {0, output.height});
-    state_->active = state_->runs.pixels();
-  }
-  return state_->active;
+std::span<const ActivePart> ActiveMasks::Activate(OpId op) {
+  const MaskView output = state_->masks[state_->OutputOf(op)];
+  state_->FindActive(op, output);
+  state_->ListActive(op, output);
+  return {state_->parts.data(), state_->part_count};
 }
 
 void ActiveMasks::ActivateAll(OpId op) {
@@ -200,24 +366,31 @@ void ActiveMasks::Deactivate(OpId op) {
   for (ValueId output : state_->graph.operators[op].outputs) ClearAll(state_->masks[output]);
 }
 
-const ChangeTest* ActiveMasks::Test(OpId op) {
-  if (state_->policy.kind == ChangePolicy::Kind::kFixed || !state_->operators[op].is_tested) {
-    return nullptr;
+void ActiveMasks::Finish(OpId op) {
+  State& state = *state_;
+  if (state.operators[op].is_local) {
+    for (size_t i = 0; i < state.part_count; ++i) {
+      const ActivePart& part = state.parts[i];
+      if (part.test == nullptr) continue;
+      ClearUnchanged(part.pixels, part.test->changed, state.masks[state.OutputOf(op)]);
+    }
   }
-  ChangeTest& test = state_->test;
-  test = {0.0f, nullptr, state_->changed.data()};
-  if (state_->policy.kind == ChangePolicy::Kind::kChange && state_->policy.threshold > 0.0f) {
-    const ValueId output = state_->graph.operators[op].outputs[0];
-    test.threshold = state_->policy.threshold;
-    test.inverse_spread = (*state_->policy.spreads)[output].data();
-  }
-  return &test;
+  if (!state.has_stale) return;
+  for (ValueId output : state.graph.operators[op].outputs) ClearAll(state.stale[output]);
+  if (static_cast<size_t>(op) + 1 == state.operators.size()) state.has_stale = false;
 }
 
-void ActiveMasks::DropUnchanged(OpId op) {
-  ClearUnchanged(state_->active, state_->changed.data(),
-                 state_->masks[state_->graph.operators[op].outputs[0]]);
+void ActiveMasks::Abandon(OpId op) {
+  State& state = *state_;
+  const auto count = static_cast<OpId>(state.operators.size());
+  for (OpId id = op; id < count; ++id) Deactivate(id);
+  for (OpId id = op; id < count; ++id) {
+    for (ValueId output : state.graph.operators[id].outputs) state.AddMissed(id, output);
+  }
+  state.has_stale = true;
 }
+
+void ActiveMasks::MarkAll(bool stale) { state_->MarkAll(stale); }
 
 ConstMaskView ActiveMasks::mask(ValueId map) const { return std::as_const(state_->masks[map]); }
 

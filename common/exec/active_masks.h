@@ -11,10 +11,19 @@
 
 namespace cacheinf {
 
+// Some of the pixels that an operator computes in a frame.
+struct ActivePart {
+  ActivePixels pixels = Range{0, 0};
+  const ChangeTest* test = nullptr;  // null: they are stored whatever they come out as
+};
+
 // Which pixels of every value are active in one frame, found operator by operator as the executor
 // goes through the graph. Everything is made in the constructor; a frame allocates nothing.
 //
 // A value that is not a map is active as a whole or not at all.
+//
+// Stale pixels are those that do not hold what the inputs of the last frame give: all of them
+// before the first frame. They are active in the next one and stored whatever they come out as.
 class ActiveMasks {
  public:
   explicit ActiveMasks(const Graph& graph);  // outlives this
@@ -23,26 +32,34 @@ class ActiveMasks {
   ActiveMasks& operator=(const ActiveMasks&) = delete;
 
   // A new frame. `changed` has one mask a graph input, of its size; those of inputs that are not
-  // maps are of one pixel. REQUIRES: a policy with spreads where it needs them.
-  void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed);
+  // maps are of one pixel. `refresh` shows pixels of the picture, at any resolution, that every map
+  // over them computes and stores, however little they change; it may have no words.
+  // REQUIRES: a policy with spreads where it needs them.
+  void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
+             ConstMaskView refresh);
 
-  // Whether anything that the operator reads is active.
-  bool ReadsActive(OpId op) const;
+  // Whether the operator, which is not local, has anything to do.
+  bool IsActive(OpId op) const;
 
   // Finds from its inputs' masks which pixels of the operator's output are active, and returns
-  // them, valid until the next call. REQUIRES: the operator is local.
-  const ActivePixels& Activate(OpId op);
+  // them in parts that have no pixel in common, valid until the next call.
+  // REQUIRES: the operator is local.
+  std::span<const ActivePart> Activate(OpId op);
 
   // All of the operator's outputs are active, or none.
   void ActivateAll(OpId op);
   void Deactivate(OpId op);
 
-  // What Run of a backend is to be given for the operator that Activate was just called for, or
-  // null: its output is not tested.
-  const ChangeTest* Test(OpId op);
+  // The operator that was activated has run: what its test found unchanged is not active, and
+  // nothing of its outputs is stale.
+  void Finish(OpId op);
 
-  // After a run with that test: what it found unchanged is not active.
-  void DropUnchanged(OpId op);
+  // The frame ends before this operator has run, or while it runs: what it and those after it
+  // would have had to compute is stale.
+  void Abandon(OpId op);
+
+  // Nothing is stale, as after a dense run, or everything is.
+  void MarkAll(bool stale);
 
   // REQUIRES: a map, whose producer has been activated in this frame or which is a graph input.
   ConstMaskView mask(ValueId map) const;

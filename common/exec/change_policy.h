@@ -27,10 +27,15 @@ struct ChangePolicy {
   };
   Kind kind = Kind::kExact;
 
-  float threshold = 0.0f;                                   // kChange
-  std::shared_ptr<const InverseSpreads> spreads = nullptr;  // kChange, with a threshold above 0
+  float threshold = 0.0f;                                   // kChange; kFixed with a stem
+  std::shared_ptr<const InverseSpreads> spreads = nullptr;  // with a threshold above 0
 
   int growth = 1;  // kFixed
+
+  // The stem: all operators that come before the convolution of this number, counted from 0. It
+  // follows every change exactly; what a change is is decided on its outputs, by the threshold,
+  // under kFixed as well. So no later operator sees a picture with edges between old and new.
+  int stem_depth = 0;
 };
 
 }  // namespace cacheinf

@@ -109,22 +109,29 @@ struct Executor::State {
   // Returns the multiply-adds that it took.
   int64_t RunChanged(OpId op) {
     const Step& step = steps[op];
-    if (!step.is_local) {
-      if (!active->ReadsActive(op)) {
-        active->Deactivate(op);
-        return 0;
-      }
-      Run(step, step.all_rows);
-      active->ActivateAll(op);
-      return step.multiply_adds;
+    const int64_t multiply_adds = step.is_local ? RunActive(op, step) : RunIfActive(op, step);
+    active->Finish(op);
+    return multiply_adds;
+  }
+
+  int64_t RunIfActive(OpId op, const Step& step) {
+    if (!active->IsActive(op)) {
+      active->Deactivate(op);
+      return 0;
     }
-    const ActivePixels& pixels = active->Activate(op);
-    if (pixels.run_count == 0 || step.handle == kNone) return 0;
-    const ChangeTest* test = active->Test(op);
-    backend->Run(step.handle, step.inputs, step.outputs, pixels, test, scratch.get());
-    const int64_t count = pixels.pixels_before[pixels.run_count] - pixels.pixels_before[0];
-    if (test != nullptr) active->DropUnchanged(op);
-    return step.multiply_adds * count / step.pixels;
+    Run(step, step.all_rows);
+    active->ActivateAll(op);
+    return step.multiply_adds;
+  }
+
+  int64_t RunActive(OpId op, const Step& step) {
+    int64_t pixels = 0;
+    for (const ActivePart& part : active->Activate(op)) {
+      if (step.handle == kNone) break;
+      backend->Run(step.handle, step.inputs, step.outputs, part.pixels, part.test, scratch.get());
+      pixels += part.pixels.pixels_before[part.pixels.run_count] - part.pixels.pixels_before[0];
+    }
+    return step.multiply_adds * pixels / step.pixels;
   }
 
   // What is freed last is declared first: the backend must outlive the memory it gave.
@@ -154,7 +161,9 @@ void Executor::SetInput(size_t index, const ConstTensorView& host) {
 }
 
 void Executor::Run() {
+  if (state_->active) state_->active->MarkAll(/*stale=*/true);
   for (const Step& step : state_->steps) state_->Run(step, step.all_rows);
+  if (state_->active) state_->active->MarkAll(/*stale=*/false);
 }
 
 void Executor::Run(const RowPlan& rows) {
@@ -169,18 +178,24 @@ void Executor::RunOperator(OpId op, Range rows) {
   state_->Run(state_->steps.at(static_cast<size_t>(op)), rows);
 }
 
-ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed,
-                                 const ChangePolicy& policy) {
+ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+                                 ConstMaskView refresh) {
   if (!state_->active) throw std::logic_error("RunChanged needs an executor that keeps all values");
   if (changed.size() != state_->graph->inputs.size()) {
     throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
                                 std::to_string(state_->graph->inputs.size()) + " graph inputs");
   }
-  state_->active->Begin(policy, changed);
+  state_->active->Begin(policy, changed, refresh);
   ChangedWork work;
-  for (OpId op = 0; op < static_cast<OpId>(state_->steps.size()); ++op) {
-    work.done += state_->RunChanged(op);
-    work.of_all += state_->steps[op].multiply_adds;
+  OpId op = 0;
+  try {
+    for (; op < static_cast<OpId>(state_->steps.size()); ++op) {
+      work.done += state_->RunChanged(op);
+      work.of_all += state_->steps[op].multiply_adds;
+    }
+  } catch (...) {
+    state_->active->Abandon(op);
+    throw;
   }
   return work;
 }

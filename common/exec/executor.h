@@ -71,9 +71,13 @@ class Executor {
   // Brings every value to what the graph inputs are now, computing only what a change can have
   // reached. `changed` has one mask a graph input, with every pixel that is not what it was at the
   // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
-  // values then have the bits of Run. Returns what was computed.
-  // REQUIRES: an executor that keeps all values, and a Run before.
-  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy);
+  // values then have the bits of Run. `refresh` shows pixels of the picture, at any resolution,
+  // that every map over them computes and stores, however little they change; it may have no words.
+  // Returns what was computed. After an exception the next RunChanged makes up for what this one
+  // missed, given what changed since.
+  // REQUIRES: an executor that keeps all values.
+  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+                         ConstMaskView refresh = {});
 
   // The pixels of a map that the last RunChanged changed.
   ConstMaskView changed(ValueId map) const;

@@ -5,7 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
@@ -170,6 +174,80 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
   });
 }
 
+// Another backend that fails at one of its runs.
+class FailingBackend : public Backend {
+ public:
+  explicit FailingBackend(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  // -1: never.
+  void FailAfter(int runs) { runs_left_ = runs; }
+
+  std::string_view Name() const override { return backend_->Name(); }
+  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
+  int Prepare(const Graph& graph, const Operator& op) override {
+    return backend_->Prepare(graph, op);
+  }
+  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
+    // The run that fails has stored something already.
+    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
+    if (runs_left_ >= 0 && runs_left_-- == 0) throw std::runtime_error("failed on purpose");
+  }
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override {
+    backend_->CopyIn(host, device);
+  }
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
+    backend_->CopyOut(device, host);
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  int runs_left_ = -1;
+};
+
+TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
+  int abandoned = 0;
+  ForEachGraph([&] {
+    auto backend = std::make_unique<FailingBackend>(MakeBackend());
+    FailingBackend& failing = *backend;
+    const auto executor = cacheinf::MakeExecutor(graph_, std::move(backend), {{}, Keep::kAll});
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    for (int frame = 0; frame < 6; ++frame) {
+      failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
+      try {
+        Step(*executor, {});
+      } catch (const std::runtime_error&) {
+        ++abandoned;
+        continue;
+      }
+      const auto expected = Expected();
+      for (const Operator& op : graph_.operators) {
+        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(executor->view(op.outputs[0]))),
+                  "")
+            << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  });
+  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+}
+
+TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor({{}, Keep::kAll});
+    SetInputs(*executor, inputs_);
+    const ChangedMasks none(inputs_, inputs_);
+    executor->RunChanged(none.views(), {.kind = ChangePolicy::Kind::kFixed});
+    const auto expected = Expected();
+    const auto outputs = Outputs(*executor);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (graph_.value(graph_.outputs[i]).is_constant()) continue;
+      EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "");
+    }
+  });
+}
+
 // One convolution after the other, each 3×3, on a map of 40×40.
 Graph ConvChain(int length) {
   std::mt19937 random(5);
@@ -220,7 +298,8 @@ class ConvChainTest : public testing::Test {
   }
 
   // Adds `change` to one pixel of the input and runs.
-  ChangedWork ChangePixel(int row, int column, float change, const ChangePolicy& policy) {
+  ChangedWork ChangePixel(int row, int column, float change, const ChangePolicy& policy,
+                          ConstMaskView refresh = {}) {
     std::vector<float> numbers(input_.data(), input_.data() + input_.count());
     for (int channel = 0; channel < 8; ++channel) {
       numbers[static_cast<size_t>((channel * 40 + row) * 40 + column)] += change;
@@ -230,7 +309,17 @@ class ConvChainTest : public testing::Test {
     mask_.view().Set(row, column);
     executor_->SetInput(0, input_.view());
     const std::vector<ConstMaskView> changed = {std::as_const(mask_).view()};
-    return executor_->RunChanged(changed, policy);
+    return executor_->RunChanged(changed, policy, refresh);
+  }
+
+  // All values that the input gives.
+  std::vector<std::vector<float>> Expected() const { return EvaluateDirectly(graph_, {input_}); }
+
+  // With a threshold that only a large change passes.
+  ChangePolicy Coarse(ChangePolicy::Kind kind, int stem_depth = 0) const {
+    ChangePolicy policy = {.kind = kind, .threshold = 0.5f, .growth = 0, .stem_depth = stem_depth};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+    return policy;
   }
 
   ValueId OutputOf(int conv) const { return graph_.operators[conv].outputs[0]; }
@@ -271,6 +360,64 @@ TEST_F(ConvChainTest, AChangeBelowTheThresholdIsNone) {
   EXPECT_EQ(FirstDifference(before, Numbers(executor_->view(OutputOf(0)))), "");
   ChangePixel(20, 20, 10.0f, policy);
   EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(0))));
+}
+
+TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
+  Mask all(40, 40);
+  SetAll(all);
+  for (const auto kind : {ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
+    ChangePixel(20, 20, 0.001f, Coarse(kind), std::as_const(all));
+    const auto expected = Expected();
+    for (int i = 0; i < kLength; ++i) {
+      EXPECT_EQ(FirstDifference(expected[OutputOf(i)], Numbers(executor_->view(OutputOf(i)))), "");
+    }
+  }
+}
+
+TEST_F(ConvChainTest, ARefreshIsScaledToEveryMapAndReachesNoOtherPixel) {
+  Mask top(20, 20);  // half the resolution
+  SetRectangle({0, 5}, {0, 20}, top);
+  const ChangedWork work =
+      ChangePixel(30, 30, 0.001f, Coarse(ChangePolicy::Kind::kFixed), std::as_const(top));
+  Mask expected(40, 40);
+  SetRectangle({0, 10}, {0, 40}, expected);
+  expected.view().Set(30, 30);
+  for (int i = 0; i < kLength; ++i) {
+    EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(i)), std::as_const(expected))) << i;
+  }
+  EXPECT_EQ(work.done, int64_t{kLength} * 401 * 8 * 8 * 9);
+}
+
+TEST_F(ConvChainTest, TheStemFollowsEveryChangeAndItsEndDecides) {
+  for (const auto kind : {ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
+    const auto before = Numbers(executor_->view(OutputOf(1)));
+    ChangePixel(20, 20, 0.001f, Coarse(kind, 2));
+    EXPECT_EQ(CountActive(executor_->changed(OutputOf(0))), 9);
+    EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(1))));
+    EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(2))));
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(executor_->view(OutputOf(0)))), "");
+    EXPECT_EQ(FirstDifference(before, Numbers(executor_->view(OutputOf(1)))), "");
+    ChangePixel(20, 20, 20.0f, Coarse(kind, 2));
+    EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(1))));
+    EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(2))));
+    ChangePixel(20, 20, -20.0f, {});
+  }
+}
+
+TEST_F(ConvChainTest, UnderFixedAllMapsAfterTheStemHaveTheMaskThatItsEndDecided) {
+  ChangePixel(20, 20, 20.0f, Coarse(ChangePolicy::Kind::kFixed, 2));
+  const ConstMaskView decided = executor_->changed(OutputOf(1));
+  EXPECT_GE(CountActive(decided), 9);
+  EXPECT_LE(CountActive(decided), 25);
+  EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(2)), decided));
+  EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(3)), decided));
+}
+
+TEST_F(ConvChainTest, AStemOfTheWholeNetworkIsExactUpToItsEnd) {
+  ChangePixel(20, 20, 0.001f, Coarse(ChangePolicy::Kind::kChange, kLength));
+  for (int i = 0; i + 1 < kLength; ++i) {
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(i)], Numbers(executor_->view(OutputOf(i)))), "");
+  }
 }
 
 // However many frames pass, what is stored is what the stored inputs give, within the threshold.

@@ -11,6 +11,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/executor.h"
+#include "common/exec/reference_backend.h"
 #include "common/exec/schemes.h"
 #include "sparse_ops/cpu/targets.h"
 #include "tests/testing/random_graph.h"
@@ -70,11 +71,14 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     }
   }
 
-  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
+  std::unique_ptr<Backend> MakeBackend() const {
     const int threads = GetParam().cpu_threads;
-    if (threads == 0) return MakeReferenceExecutor(graph_, options);
-    return cacheinf::MakeExecutor(
-        graph_, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}), options);
+    if (threads == 0) return std::make_unique<ReferenceBackend>();
+    return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
+  }
+
+  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
+    return cacheinf::MakeExecutor(graph_, MakeBackend(), options);
   }
 
   // All values, evaluated one operator after the other: by the reference, or, where the scheme is
