@@ -390,6 +390,25 @@ void ActiveMasks::Abandon(OpId op) {
   state.has_stale = true;
 }
 
+void ActiveMasks::Shift(std::span<const ShiftedMap> maps) {
+  State& state = *state_;
+  if (state.has_stale) return MarkAll(/*stale=*/true);
+  state.has_stale = true;
+  std::vector<bool> has_moved(maps.size(), false);
+  for (ValueId input : state.graph.inputs) has_moved[input] = maps[input].is_known;
+  for (size_t op = 0; op < state.operators.size(); ++op) {
+    const std::vector<ValueId>& reads = state.operators[op].reads;
+    const auto has_input_moved = [&](ValueId input) { return has_moved[input]; };
+    if (std::none_of(reads.begin(), reads.end(), has_input_moved)) continue;
+    for (ValueId output : state.graph.operators[op].outputs) {
+      has_moved[output] = true;
+      SetAll(state.stale[output]);
+      const ShiftedMap& map = maps[output];
+      if (map.is_known) ClearRectangle(map.kept_rows, map.kept_columns, state.stale[output]);
+    }
+  }
+}
+
 void ActiveMasks::MarkAll(bool stale) { state_->MarkAll(stale); }
 
 ConstMaskView ActiveMasks::mask(ValueId map) const { return std::as_const(state_->masks[map]); }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/exec/change_policy.h"
+#include "common/exec/scroll.h"
 #include "common/model/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/mask.h"
@@ -57,6 +58,9 @@ class ActiveMasks {
   // The frame ends before this operator has run, or while it runs: what it and those after it
   // would have had to compute is stale.
   void Abandon(OpId op);
+
+  // The stored maps were shifted (scroll.h): what they do not hold any more is stale.
+  void Shift(std::span<const ShiftedMap> maps);
 
   // Nothing is stale, as after a dense run, or everything is.
   void MarkAll(bool stale);

@@ -48,6 +48,10 @@ class Backend {
                    std::span<const TensorView> outputs, const ActivePixels& pixels,
                    const ChangeTest* test, float* scratch) = 0;
 
+  // Pixel (y, x) of a map gets what (y + rows, x + columns) held, where that lies within the map;
+  // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
+  virtual void Move(const TensorView& map, int rows, int columns) = 0;
+
   // Between the host's memory and the device's, same dims, any strides.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
@@ -55,6 +59,9 @@ class Backend {
 
 // Memory of this machine as Backend::Allocate gives it, all zero.
 Backend::Memory AllocateOnHost(size_t floats);
+
+// Backend::Move for such memory.
+void MoveOnHost(const TensorView& map, int rows, int columns);
 
 }  // namespace cacheinf
 

@@ -134,6 +134,34 @@ struct Executor::State {
     return step.multiply_adds * pixels / step.pixels;
   }
 
+  void Scroll(const Shift& picture) {
+    std::vector<ShiftedMap> maps = ShiftMaps(*graph, picture);
+    for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
+      maps[id].is_known = maps[id].is_known && MovesWithItsBuffer(id, maps);
+    }
+    for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
+      const bool owns_buffer = layout.places[id].exists && layout.places[id].viewed == kNone;
+      if (!maps[id].is_known || !owns_buffer || graph->value(id).producer == kNone) continue;
+      backend->Move(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
+    }
+    active->Shift(maps);
+  }
+
+  // Whether shifting the buffer that the value lies in shifts it as it must be.
+  bool MovesWithItsBuffer(ValueId id, const std::vector<ShiftedMap>& maps) const {
+    ValueId owner = id;
+    while (layout.places[owner].viewed != kNone) owner = layout.places[owner].viewed;
+    if (owner == id) return true;
+    const auto moves_alike = [&](int axis, int shift, int owners_shift) {
+      return shift * layout.places[id].strides[axis] ==
+             owners_shift * layout.places[owner].strides[axis];
+    };
+    const Shift& shift = maps[id].shift;
+    const Shift& owners = maps[owner].shift;
+    return maps[owner].is_known && moves_alike(2, shift.rows, owners.rows) &&
+           moves_alike(3, shift.columns, owners.columns);
+  }
+
   // What is freed last is declared first: the backend must outlive the memory it gave.
   std::shared_ptr<const Graph> graph;
   std::unique_ptr<Backend> backend;
@@ -198,6 +226,11 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
     throw;
   }
   return work;
+}
+
+void Executor::Scroll(const Shift& picture) {
+  if (!state_->active) throw std::logic_error("Scroll needs an executor that keeps all values");
+  if (!picture.is_zero()) state_->Scroll(picture);
 }
 
 ConstMaskView Executor::changed(ValueId map) const { return state_->active->mask(map); }

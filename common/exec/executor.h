@@ -10,6 +10,7 @@
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/layout.h"
+#include "common/exec/scroll.h"
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
 #include "sparse_ops/mask/mask.h"
@@ -78,6 +79,12 @@ class Executor {
   // REQUIRES: an executor that keeps all values.
   ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
                          ConstMaskView refresh = {});
+
+  // The camera has moved by whole strides: all stored maps move along, and what they do not hold
+  // then is computed by the next RunChanged. That needs to be told only which pixels of the inputs
+  // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
+  // computed. REQUIRES: an executor that keeps all values.
+  void Scroll(const Shift& picture);
 
   // The pixels of a map that the last RunChanged changed.
   ConstMaskView changed(ValueId map) const;

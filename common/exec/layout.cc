@@ -186,7 +186,7 @@ class LayoutPlanner {
       const Spot& spot = spots_[id];
       if (spot.buffer == kNone) continue;
       layout.places[id] = {true, plan.offsets[spot.buffer] + static_cast<size_t>(spot.offset),
-                           spot.strides};
+                           spot.viewed, spot.strides};
       if (graph_.values[id].is_constant()) {
         layout.constant_floats += AlignedFloats(graph_.values[id].constant.count());
       }

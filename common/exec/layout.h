@@ -13,8 +13,9 @@ namespace cacheinf {
 
 // Where a value lies in the arena.
 struct ValuePlace {
-  bool exists = false;  // false: a constant that only parametrises operators
-  size_t offset = 0;    // in floats
+  bool exists = false;     // false: a constant that only parametrises operators
+  size_t offset = 0;       // in floats
+  ValueId viewed = kNone;  // the value in whose buffer it lies, if it has none of its own
   std::array<int64_t, TensorView::kMaxRank> strides = {};
 };
 

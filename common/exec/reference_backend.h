@@ -21,6 +21,9 @@ class ReferenceBackend : public Backend {
   size_t ScratchFloats(int handle) const override;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            const ActivePixels& pixels, const ChangeTest* test, float* scratch) override;
+  void Move(const TensorView& map, int rows, int columns) override {
+    MoveOnHost(map, rows, columns);
+  }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 

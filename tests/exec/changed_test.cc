@@ -194,6 +194,9 @@ class FailingBackend : public Backend {
     backend_->Run(handle, inputs, outputs, pixels, test, scratch);
     if (runs_left_ >= 0 && runs_left_-- == 0) throw std::runtime_error("failed on purpose");
   }
+  void Move(const TensorView& map, int rows, int columns) override {
+    backend_->Move(map, rows, columns);
+  }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override {
     backend_->CopyIn(host, device);
   }

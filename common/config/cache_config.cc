@@ -1,0 +1,49 @@
+#include "common/config/cache_config.h"
+
+namespace cacheinf {
+
+FieldTable CacheConfig::Fields() {
+  return {
+      Field{
+          "policy", MakeChoice(policy, {"exact", "change", "fixed"}),
+          "How far a change travels through the network: wherever bits change (the answer is that "
+          "of a dense run, bit for bit); wherever a map's pixel changes by more than \"change\"; "
+          "or "
+          "over the same pixels, slightly grown, in every map of a resolution."}
+          .Flag("--policy"),
+      Field{
+          "change", &change,
+          "The root mean square change of a map's pixel, relative to each channel's spread, up to "
+          "which it keeps its old value: under the policy \"change\" in every map, under \"fixed\" "
+          "at the end of the stem."}
+          .Between(0, 100)
+          .Flag("--change"),
+      Field{"growth", &growth, "Pixels by which changes are grown in every map, under \"fixed\"."}
+          .Between(0, 64)
+          .Flag("--growth"),
+      Field{
+          "stem", &stem,
+          "So many of the first convolutions follow every change of the picture, and what a change "
+          "is is decided on their outputs; 0: it is decided on the picture."}
+          .Between(0, 64)
+          .Flag("--stem"),
+      Field{"refresh", &refresh,
+            "Frames in which every part of the picture, strip by strip, is computed and stored "
+            "however little it changed; 0: never."}
+          .Between(0, 10000)
+          .Flag("--refresh"),
+      Field{"flush", &flush, "Every so many-th frame is computed whole; 0: only the first."}
+          .Between(0, 1000000)
+          .Flag("--flush"),
+      Field{"watch", &watch,
+            "Whether boxes of the last answer are computed and stored however little they changed."}
+          .Flag("--watch"),
+  };
+}
+
+void CacheConfig::Check(std::string_view name) const {
+  CacheConfig copy = *this;
+  CheckBounds(name, copy.Fields());
+}
+
+}  // namespace cacheinf

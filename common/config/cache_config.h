@@ -1,0 +1,33 @@
+#ifndef CACHEINF_COMMON_CONFIG_CACHE_CONFIG_H_
+#define CACHEINF_COMMON_CONFIG_CACHE_CONFIG_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/config/fields.h"
+
+namespace cacheinf {
+
+// What is computed of a frame when the results of the one before are kept. The defaults are safe;
+// what fits a network and a camera is found by trying on a clip (`cacheinf-robot run --check`).
+struct CacheConfig {
+  enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
+
+  Policy policy = Policy::kChange;
+  double change = 0.1;  // kChange; kFixed with a stem: in units of each channel's spread
+  int growth = 1;       // kFixed: pixels of every map
+  int stem = 1;         // convolutions that follow every change
+  int refresh = 8;      // frames in which every part of the picture is stored anew; 0: never
+  int flush = 0;        // every so many frames one is computed whole; 0: never
+  bool watch = false;   // where the last answer found something is always computed
+
+  // The table lies over this object, which must outlive it.
+  FieldTable Fields();
+
+  // Throws InputError that names the key, starting with `name`.
+  void Check(std::string_view name) const;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_CACHE_CONFIG_H_

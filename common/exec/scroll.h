@@ -1,0 +1,44 @@
+#ifndef CACHEINF_COMMON_EXEC_SCROLL_H_
+#define CACHEINF_COMMON_EXEC_SCROLL_H_
+
+#include <vector>
+
+#include "common/model/graph.h"
+#include "sparse_ops/views.h"
+
+// What becomes of stored maps when the picture moves by whole strides: a network whose windows are
+// the same everywhere gives the same features, elsewhere.
+
+namespace cacheinf {
+
+// How far the picture moves, or a map with it: pixel (y, x) now shows what (y + rows, x + columns)
+// showed before.
+struct Shift {
+  int rows = 0;
+  int columns = 0;
+
+  bool is_zero() const { return rows == 0 && columns == 0; }
+};
+
+// What a value's stored numbers are still worth.
+struct ShiftedMap {
+  // Whether there is a shift at all; if not, nothing of the value can be kept.
+  bool is_known = false;
+  Shift shift;
+  // The pixels that hold, once the map is shifted, what a run would give them, as long as no pixel
+  // that they read changes: their windows lay within the picture before and do so now.
+  Range kept_rows;
+  Range kept_columns;
+};
+
+// One a value; those of graph inputs are the picture itself. What is not a map over the picture has
+// no known shift.
+std::vector<ShiftedMap> ShiftMaps(const Graph& graph, const Shift& picture);
+
+// The smallest shift along both axes that moves every map over the picture by whole pixels (and
+// whole tiles of what is computed in tiles), if there is one of at most `largest`; else 0.
+int ShiftStep(const Graph& graph, int largest);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_SCROLL_H_
