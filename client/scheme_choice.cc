@@ -14,6 +14,7 @@
 #include "common/exec/scheme_file.h"
 #include "common/exec/schemes.h"
 #include "profiler/machine.h"
+#include "sparse_ops/cpu/bf16_kernels.h"
 
 namespace cacheinf {
 namespace {
@@ -81,6 +82,13 @@ SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
   return FasterSchemes(graph, times);
 }
 
+int64_t CountOf(const Graph& graph, Scheme scheme) {
+  return std::count_if(graph.operators.begin(), graph.operators.end(), [&](const Operator& op) {
+    const auto* conv = op.As<op::Conv>();
+    return conv != nullptr && conv->scheme == scheme;
+  });
+}
+
 }  // namespace
 
 void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
@@ -88,6 +96,14 @@ void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
   switch (choice) {
     case RobotConfig::Scheme::kDirect:
     case RobotConfig::Scheme::kLibTorch:
+      return;
+    case RobotConfig::Scheme::kBf16:
+      SetSchemes(graph, Bf16WhereItApplies(graph));
+      LogInfo(fmt::format("{} convolutions are computed in BF16", CountOf(graph, Scheme::kBf16)));
+      if (!cpu::HasBf16Instructions()) {
+        LogWarning(
+            "the processor has no AVX512-BF16: BF16 is emulated, several times slower than FP32");
+      }
       return;
     case RobotConfig::Scheme::kWinograd:
       SetSchemes(graph, WinogradWhereItApplies(graph));
@@ -99,12 +115,8 @@ void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
       SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
       break;
   }
-  const auto by_winograd =
-      std::count_if(graph.operators.begin(), graph.operators.end(), [](const Operator& op) {
-        const auto* conv = op.As<op::Conv>();
-        return conv != nullptr && conv->scheme == Scheme::kWinograd;
-      });
-  LogInfo(fmt::format("{} convolutions are computed by Winograd", by_winograd));
+  LogInfo(
+      fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
 }
 
 }  // namespace cacheinf

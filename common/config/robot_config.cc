@@ -48,11 +48,13 @@ FieldTable RobotConfig::Fields() {
       Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
             "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
           .Flag("--backend"),
-      Field{"scheme", MakeChoice(scheme, {"direct", "winograd", "analytic", "auto", "libtorch"}),
+      Field{"scheme",
+            MakeChoice(scheme, {"direct", "winograd", "analytic", "auto", "libtorch", "bf16"}),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "
             "definition; by Winograd wherever it applies; by that of the two that takes less "
             "arithmetic, or (auto) that is measured to be faster, layer by layer, once for each "
-            "machine and model; or by LibTorch."}
+            "machine and model; by LibTorch; or in BF16, those of one group and 16 input channels "
+            "or more: emulated, and slow, where the processor has no AVX512-BF16."}
           .Flag("--scheme"),
       Field{"log_level",
             MakeChoice(log_level, {"trace", "debug", "info", "warning", "error", "off"}),

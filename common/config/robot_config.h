@@ -28,7 +28,7 @@ struct OutputConfig {
 struct RobotConfig {
   enum class Mode : uint8_t { kDense };
   enum class Backend : uint8_t { kCpu, kReference };
-  enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch };
+  enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch, kBf16 };
 
   std::string model;
   std::vector<std::string> shapes;

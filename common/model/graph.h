@@ -56,10 +56,12 @@ class Tensor {
 
 // How a convolution is computed. Not the model's business: it is set for a run (exec/schemes.h) and
 // stored with no model. It stands here because it decides what a pixel's bits depend on, which
-// geometry.h must know. LibTorch and the reference compute as they do whatever it says.
+// geometry.h must know. LibTorch computes as it does whatever it says, and the reference Winograd's
+// layers directly.
 enum class Scheme : uint8_t {
   kDirect,    // as ops.h defines it, to the bit
   kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
+  kBf16,      // as ops.h defines it in BF16, to the bit
 };
 
 // The operator set. Each struct holds an operator's attributes; the comment lists its inputs.

@@ -148,6 +148,10 @@ TEST_F(RunTest, SchemesAgreeButForRounding) {
       EXPECT_NE(other, direct) << "Winograd was not run";
     }
   }
+  const std::vector<float> bf16 = answer(Choice::kBf16);
+  ASSERT_EQ(bf16.size(), direct.size());
+  for (size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(bf16[i], direct[i], 0.1f);
+  EXPECT_NE(bf16, direct) << "BF16 was not run";
 }
 
 TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {

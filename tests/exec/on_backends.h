@@ -39,7 +39,9 @@ inline auto EveryBackend() {
                          BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
                          BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
                          BackendChoice{"winograd", 1, Scheme::kWinograd},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
+                         BackendChoice{"bf16_reference", 0, Scheme::kBf16},
+                         BackendChoice{"bf16_3_threads", 3, Scheme::kBf16});
 }
 
 inline std::string NameOf(const testing::TestParamInfo<BackendChoice>& info) {
@@ -67,6 +69,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
       graph_ = RandomGraph(seed_, options);
       inputs_ = RandomInputs(graph_, seed_);
       if (winograd) SetSchemes(graph_, WinogradWhereItApplies(graph_));
+      if (GetParam().scheme == Scheme::kBf16) SetBf16WhereItCanRun(graph_);
       check();
     }
   }
@@ -84,7 +87,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
   // All values, evaluated one operator after the other: by the reference, or, where the scheme is
   // not its own, by one thread of the cpu backend. So every number of threads gives the same bits.
   std::vector<std::vector<float>> Expected() const {
-    if (GetParam().scheme == Scheme::kDirect) return EvaluateDirectly(graph_, inputs_);
+    if (GetParam().scheme != Scheme::kWinograd) return EvaluateDirectly(graph_, inputs_);
     CpuBackend backend;
     return EvaluateDirectly(graph_, inputs_, backend);
   }

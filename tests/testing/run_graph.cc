@@ -7,6 +7,7 @@
 
 #include "common/exec/operator_call.h"
 #include "common/exec/reference_backend.h"
+#include "sparse_ops/cpu/conv.h"
 
 namespace cacheinf {
 namespace {
@@ -91,6 +92,13 @@ std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
 
 void SetInputs(Executor& executor, const std::vector<Tensor>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) executor.SetInput(i, inputs[i].view());
+}
+
+void SetBf16WhereItCanRun(Graph& graph) {
+  for (Operator& op : graph.operators) {
+    auto* conv = op.As<op::Conv>();
+    if (conv != nullptr && cpu::Conv::CanRunInBf16(conv->spec)) conv->scheme = Scheme::kBf16;
+  }
 }
 
 std::vector<std::vector<float>> Outputs(const Executor& executor) {

@@ -32,6 +32,9 @@ std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
 
 void SetInputs(Executor& executor, const std::vector<Tensor>& inputs);
 
+// Gives every convolution that can be computed in BF16 that scheme, however few its channels.
+void SetBf16WhereItCanRun(Graph& graph);
+
 // One a graph output, in logical order.
 std::vector<std::vector<float>> Outputs(const Executor& executor);
 
