@@ -32,7 +32,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
   for (const char* option : {"--model", "--source", "--mode", "--shape", "--config", "--threads",
                              "--frames", "--answers", "--dump-outputs", "--overlay", "--summary",
                              "--backend", "--scheme", "--log-level", "--print-config",
-                             "cpu|reference", "direct|winograd|analytic|auto|libtorch"}) {
+                             "cpu|reference", "direct|winograd|analytic|auto|libtorch|bf16"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }
