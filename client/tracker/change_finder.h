@@ -13,17 +13,6 @@
 
 namespace cacheinf {
 
-// Where `from` is taken for each pixel of `to`, as sparse_ops/warp.h defines it for maps: pixels
-// whose place lies outside of `from` are out of view. Bilinear, in integers: a value is the four
-// neighbours' weighted by products of 1/32nds, rounded once; a shift by whole pixels copies bytes,
-// and so does the identity. Places are exact at both ends of each 16 pixels of a row and linear
-// between them, which is off by less than 1/32 of a pixel for what a camera can do.
-// Pixels out of view repeat the edge: the picture's nearest place in view along both axes (or,
-// where there is none at all, its first pixel). `out_of_view` gets them. REQUIRES: a picture in
-// `from`, an output of the same shape that does not overlap, a mask of its size.
-void WarpPicture(const PictureView& from, const Homography& from_of_to, uint8_t* to,
-                 MaskView out_of_view);
-
 // A box of the model's picture, in pixels from its edge: enlarged on all sides by `margin` of its
 // own width and height, outwards to whole pixels, clipped to the picture.
 Rectangle WatchedBox(double left, double top, double right, double bottom, double margin, int width,
@@ -59,18 +48,19 @@ class ChangeFinder {
   const ChangeConfig& config() const { return config_; }
 
  private:
-  void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active);
+  void FindChanged(const PictureView& frame, const PictureView& reference, const Motion& motion,
+                   MaskView active);
   void FindDifferentCells(const PictureView& frame, const PictureView& reference,
-                          const Motion& motion, MaskView active);
+                          const Motion& motion);
+  void JudgeCells(int row, int pixel_rows);
   void RoundOut(MaskView active);
 
   ChangeConfig config_;
   int width_ = 0;
   int height_ = 0;
   int channels_ = 0;
-  std::vector<uint8_t> aligned_;  // the reference as the frame sees it
-  std::vector<uint8_t> levels_;   // gain and offset, by level
-  std::vector<uint32_t> sums_;    // of one row of cells, a channel each
+  std::vector<uint8_t> aligned_row_;  // of the reference, as the frame sees it
+  std::vector<uint16_t> sums_;        // of differences in one row of cells, by byte of a row
   Mask out_of_view_;
   Mask cells_;
   Mask blocks_;

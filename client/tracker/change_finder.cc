@@ -1,0 +1,159 @@
+#include "client/tracker/change_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "client/tracker/picture_warp.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kLevels = 256;
+constexpr int kFullScale = 255;
+
+int CellCount(int pixels, int cell) { return (pixels + cell - 1) / cell; }
+
+// What the reference's levels look like in the light of the frame.
+std::array<uint8_t, kLevels> LevelsInLight(double gain, double offset) {
+  std::array<uint8_t, kLevels> levels;
+  for (int level = 0; level < kLevels; ++level) {
+    levels[static_cast<size_t>(level)] = static_cast<uint8_t>(
+        std::clamp(std::floor(gain * level + offset + 0.5), 0.0, double{kFullScale}));
+  }
+  return levels;
+}
+
+void AddDifferences(const uint8_t* a, const uint8_t* b, int64_t count, uint16_t* sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    sums[i] = static_cast<uint16_t>(sums[i] + std::abs(int{a[i]} - int{b[i]}));
+  }
+}
+
+// Pixels of which any byte differs.
+void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active) {
+  constexpr int kTogether = 64;
+  ClearAll(active);
+  for (int y = 0; y < frame.height; ++y) {
+    for (int first = 0; first < frame.width; first += kTogether) {
+      const int count = std::min(kTogether, frame.width - first);
+      const uint8_t* const a = frame.Row(y) + int64_t{first} * frame.channels;
+      const uint8_t* const b = reference.Row(y) + int64_t{first} * frame.channels;
+      if (std::memcmp(a, b, static_cast<size_t>(count * frame.channels)) == 0) continue;
+      for (int i = 0; i < count * frame.channels; ++i) {
+        if (a[i] != b[i]) active.Set(y, first + i / frame.channels);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Rectangle WatchedBox(double left, double top, double right, double bottom, double margin, int width,
+                     int height) {
+  const auto bound = [](double edge, int size) {
+    return static_cast<int>(std::clamp(edge, 0.0, static_cast<double>(size)));
+  };
+  const double margin_x = margin * (right - left);
+  const double margin_y = margin * (bottom - top);
+  return {{bound(std::floor(top - margin_y), height), bound(std::ceil(bottom + margin_y), height)},
+          {bound(std::floor(left - margin_x), width), bound(std::ceil(right + margin_x), width)}};
+}
+
+ChangeFinder::ChangeFinder(const ChangeConfig& config, int width, int height, int channels)
+    : config_(config),
+      width_(width),
+      height_(height),
+      channels_(channels),
+      aligned_row_(static_cast<size_t>(width) * static_cast<size_t>(channels)),
+      sums_(aligned_row_.size()),
+      out_of_view_(height, width),
+      cells_(CellCount(height, config.cell), CellCount(width, config.cell)),
+      blocks_(CellCount(height, config.block), CellCount(width, config.block)) {}
+
+void ChangeFinder::Find(const PictureView& frame, const PictureView& reference,
+                        const Motion& motion, std::span<const Rectangle> watched,
+                        ConstMaskView watched_mask, MaskView active) {
+  if (motion.is_lost()) return SetAll(active);
+  FindChanged(frame, reference, motion, active);
+  if (config_.margin > 0) Grow(active, Reach::Of(config_.margin), active);
+  for (const Rectangle& rectangle : watched) {
+    SetRectangle(rectangle.rows, rectangle.columns, active);
+  }
+  if (watched_mask.words != nullptr) Unite(active, watched_mask, active);
+  RoundOut(active);
+}
+
+void ChangeFinder::FindChanged(const PictureView& frame, const PictureView& reference,
+                               const Motion& motion, MaskView active) {
+  if (config_.rule == ChangeConfig::Rule::kBlocks) {
+    SetAll(active);
+    for (const Rectangle& rectangle : motion.matched) {
+      ClearRectangle(rectangle.rows, rectangle.columns, active);
+    }
+    return;
+  }
+  if (config_.threshold == 0) {
+    if (!motion.reference_from_frame.IsIdentity()) return SetAll(active);
+    return FindDifferentBytes(frame, reference, active);
+  }
+  FindDifferentCells(frame, reference, motion);
+  Upsample(cells_, config_.cell, config_.cell, active);
+  if (!motion.reference_from_frame.IsIdentity()) Unite(active, out_of_view_, active);
+}
+
+void ChangeFinder::FindDifferentCells(const PictureView& frame, const PictureView& reference,
+                                      const Motion& motion) {
+  const bool is_still = motion.reference_from_frame.IsIdentity();
+  const bool is_same_light = motion.gain == 1 && motion.offset == 0;
+  const PictureWarp warp(reference, motion.reference_from_frame);
+  const std::array<uint8_t, kLevels> levels = LevelsInLight(motion.gain, motion.offset);
+  ClearAll(out_of_view_);
+  ClearAll(cells_);
+  for (int row = 0; row * config_.cell < height_; ++row) {
+    const int first = row * config_.cell;
+    const int end = std::min(first + config_.cell, height_);
+    std::fill(sums_.begin(), sums_.end(), uint16_t{0});
+    for (int y = first; y < end; ++y) {
+      const uint8_t* aligned = reference.Row(y);
+      if (!is_still) {
+        warp.WarpRow(y, aligned_row_.data(), out_of_view_);
+        aligned = aligned_row_.data();
+      }
+      if (!is_same_light) {
+        for (size_t i = 0; i < aligned_row_.size(); ++i) aligned_row_[i] = levels[aligned[i]];
+        aligned = aligned_row_.data();
+      }
+      AddDifferences(frame.Row(y), aligned, frame.row_bytes(), sums_.data());
+    }
+    JudgeCells(row, end - first);
+  }
+}
+
+// From the sums of the differences in the columns of a row of cells.
+void ChangeFinder::JudgeCells(int row, int pixel_rows) {
+  const MaskView cells = cells_;
+  for (int column = 0; column < cells.width; ++column) {
+    const int first = column * config_.cell;
+    const int end = std::min(first + config_.cell, width_);
+    uint32_t largest = 0;
+    for (int c = 0; c < channels_; ++c) {
+      uint32_t sum = 0;
+      for (int x = first; x < end; ++x) sum += sums_[static_cast<size_t>(x * channels_ + c)];
+      largest = std::max(largest, sum);
+    }
+    if (largest >= config_.threshold * kFullScale * ((end - first) * pixel_rows)) {
+      cells.Set(row, column);
+    }
+  }
+}
+
+void ChangeFinder::RoundOut(MaskView active) {
+  if (config_.block == 1) return;
+  Subsample(active, config_.block, config_.block, blocks_);
+  Upsample(blocks_, config_.block, config_.block, active);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,39 @@
+#ifndef CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_
+#define CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "client/tracker/tracker.h"
+
+namespace cacheinf {
+
+// What trackers look at: a picture's brightness, at its own size or smaller.
+class GreyPicture {
+ public:
+  // Averages squares of factor × factor pixels, all channels weighted by 1 : 2 : 1 whatever their
+  // order; what is left over at the right and the bottom is left out. Allocates only where the
+  // size is not that of the last call. REQUIRES: a factor from 1 to 64.
+  void Assign(const PictureView& picture, int factor);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  const uint8_t* pixels() const { return pixels_.data(); }
+  uint8_t* pixels() { return pixels_.data(); }
+  const uint8_t* Row(int y) const { return pixels() + int64_t{y} * width_; }
+
+  friend bool operator==(const GreyPicture& a, const GreyPicture& b) {
+    return a.width_ == b.width_ && a.height_ == b.height_ && a.pixels_ == b.pixels_;
+  }
+
+ private:
+  int width_ = 0;
+  int height_ = 0;
+  std::vector<uint8_t> pixels_;
+  std::vector<uint16_t> sums_;  // of `factor` rows
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_

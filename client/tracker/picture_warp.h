@@ -1,0 +1,51 @@
+#ifndef CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_
+#define CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_
+
+#include <cstdint>
+
+#include "client/tracker/tracker.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+// 8-bit pictures seen through a homography. Integers after the places are known, so that the bytes
+// do not depend on vectors, rows or threads; a shift by whole pixels copies bytes, and so does the
+// identity.
+
+namespace cacheinf {
+
+// Rows of a picture as it looks from elsewhere.
+//
+// The place of a pixel in `from` is exact for every 16th column and linear between those, which is
+// off by less than 1/32 of a pixel for what a camera can do, and rounded to 1/32. As in
+// sparse_ops/warp.h it is in view if it lies on a pixel of `from`; the value of a pixel in view is
+// that of its four neighbours, weighted and rounded once. A pixel out of view repeats the edge of
+// `from` beside it, and where it lies nowhere at all, the first pixel.
+class PictureWarp {
+ public:
+  // REQUIRES: 1 or 3 channels; at most 2^14 rows and columns. The pixels outlive the object.
+  PictureWarp(const PictureView& from, const Homography& from_of_to);
+
+  // Row y of `to`, which is as wide as `from`. Sets those of its pixels in `out_of_view` that are,
+  // and leaves the others.
+  void WarpRow(int y, uint8_t* to, MaskView out_of_view) const;
+
+ private:
+  struct Segment;
+  Segment Place(int y, int first) const;
+  void CopyRow(int y, uint8_t* to, MaskView out_of_view) const;
+
+  PictureView from_;
+  Homography from_of_to_;
+  bool is_copy_ = false;  // a shift by whole pixels
+  int shift_rows_ = 0;
+  int shift_columns_ = 0;
+};
+
+// The whole of it: `to` is a picture of the shape of `from` that does not overlap it; all pixels of
+// `out_of_view`, a mask of its size, are written.
+void WarpPicture(const PictureView& from, const Homography& from_of_to, uint8_t* to,
+                 MaskView out_of_view);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_

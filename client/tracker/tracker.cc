@@ -1,0 +1,41 @@
+#include "client/tracker/tracker.h"
+
+#include "client/tracker/block_tracker.h"
+#include "client/tracker/homography_tracker.h"
+#include "client/tracker/scripted_tracker.h"
+
+namespace cacheinf {
+
+const char* NameOf(Loss loss) {
+  switch (loss) {
+    case Loss::kNone:
+      return "none";
+    case Loss::kNoReference:
+      return "no reference";
+    case Loss::kFewFeatures:
+      return "few features";
+    case Loss::kFewInliers:
+      return "few inliers";
+    case Loss::kDegenerate:
+      return "degenerate";
+    case Loss::kLittleOverlap:
+      return "little overlap";
+    case Loss::kTooDifferent:
+      return "too different";
+  }
+  return "";
+}
+
+std::unique_ptr<Tracker> MakeTracker(const TrackerConfig& config) {
+  switch (config.kind) {
+    case TrackerConfig::Kind::kHomography:
+      return std::make_unique<HomographyTracker>(config.homography);
+    case TrackerConfig::Kind::kBlock:
+      return std::make_unique<BlockTracker>(config.blocks);
+    case TrackerConfig::Kind::kNone:
+      break;
+  }
+  return std::make_unique<ScriptedTracker>();
+}
+
+}  // namespace cacheinf
