@@ -19,6 +19,8 @@ constexpr std::array kBenches = {
           BenchKernels},
     Bench{"changes", "whole networks of which a part of the picture changed, beside the ideal",
           BenchChanges},
+    Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
+          BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
 };
 
@@ -61,6 +63,8 @@ int Run(int argc, char** argv) {
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");
   app.add_option("--sige-python", options.sige_python, "the Python that has its PyTorch");
+  app.add_option("--bf16", options.bf16, "how BF16 is computed")
+      ->check(CLI::IsMember({"auto", "emulated", "instructions"}));
   app.add_option("--commit", commit, "what to write as the commit");
   try {
     app.parse(argc, argv);
