@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -46,6 +47,50 @@ bool IsBoxes(const Value& output) {
 // One score a class, and nothing else.
 bool IsClassScores(const Value& output) {
   return output.shape.size() >= 2 && ElementCount(output.shape) == output.shape[1];
+}
+
+bool IsHeatMaps(const Value& output) { return output.is_map() && output.shape[0] == 1; }
+
+// Whether class a goes before class b: the larger score, and of the same the lower index. What is
+// not a number is less than any.
+bool IsBetter(const ScoredClass& a, const ScoredClass& b) {
+  if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
+  return a.score > b.score || (!(a.score < b.score) && a.index < b.index);
+}
+
+// A heat map: height × width without gaps.
+struct HeatMap {
+  const float* values;
+  int width;
+  int height;
+
+  float At(int x, int y) const { return values[static_cast<ptrdiff_t>(y) * width + x]; }
+};
+
+// A quarter of a pixel towards the larger of two neighbours.
+double QuarterStep(float before, float after) {
+  if (after > before) return 0.25;
+  return after < before ? -0.25 : 0;
+}
+
+// Where the largest value lies, in the map's pixels from its edge. Along an axis it is the pixel's
+// centre, a quarter of a pixel towards the larger neighbour where there are two of them.
+Keypoint FindPeak(const HeatMap& map) {
+  const auto count = static_cast<ptrdiff_t>(map.width) * map.height;
+  ptrdiff_t best = -1;
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    if (best < 0 ? !std::isnan(map.values[i]) : map.values[i] > map.values[best]) best = i;
+  }
+  if (best < 0) {
+    constexpr auto kNone = std::numeric_limits<float>::quiet_NaN();
+    return {kNone, kNone, kNone};
+  }
+  const int x = static_cast<int>(best % map.width);
+  const int y = static_cast<int>(best / map.width);
+  Keypoint peak = {x + 0.5, y + 0.5, map.values[best]};
+  if (x > 0 && x + 1 < map.width) peak.x += QuarterStep(map.At(x - 1, y), map.At(x + 1, y));
+  if (y > 0 && y + 1 < map.height) peak.y += QuarterStep(map.At(x, y - 1), map.At(x, y + 1));
+  return peak;
 }
 
 Json ToJson(const ScoredClass& scored, const AnswerReader& reader) {
@@ -105,6 +150,19 @@ void Write(Json& json, const Detections& detections, const AnswerReader& reader)
   }
 }
 
+void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
+  json["kind"] = "keypoints";
+  json["keypoints"] = Json::array();
+  for (size_t i = 0; i < keypoints.points.size(); ++i) {
+    const Keypoint& point = keypoints.points[i];
+    json["keypoints"].push_back({{"keypoint", i},
+                                 {"name", reader.ClassName(static_cast<int>(i))},
+                                 {"x", point.x},
+                                 {"y", point.y},
+                                 {"score", point.score}});
+  }
+}
+
 int ClassCount(const Graph& graph) {
   const Value& output = graph.value(graph.outputs.front());
   if (output.producer == kNone) return 0;
@@ -144,6 +202,9 @@ AnswerReader::Kind AnswerReader::KindOf(const Graph& graph, const DecoderConfig&
     case DecoderConfig::Kind::kBoxes:
       require(IsBoxes(output), "boxes", "six numbers a box");
       return Kind::kBoxes;
+    case DecoderConfig::Kind::kKeypoints:
+      require(IsHeatMaps(output), "keypoints", "one heat map a keypoint");
+      return Kind::kKeypoints;
     case DecoderConfig::Kind::kAuto:
       break;
   }
@@ -168,6 +229,8 @@ AnswerContent AnswerReader::Read(const Executor& executor, const PictureFit* fit
       return ReadClassMap(executor);
     case Kind::kBoxes:
       return ReadDetections(executor, fit);
+    case Kind::kKeypoints:
+      return ReadKeypoints(executor, fit);
     case Kind::kRaw:
       break;
   }
@@ -197,20 +260,13 @@ RawOutputs AnswerReader::ReadRaw(const Executor& executor) {
 
 Classification AnswerReader::ReadClassification(const Executor& executor) {
   const std::vector<float>& scores = Values(executor, 0);
-  std::vector<int> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  const size_t count = std::min(order.size(), static_cast<size_t>(top_));
-  const auto is_better = [&](int a, int b) {
-    const float score_a = scores[static_cast<size_t>(a)];
-    const float score_b = scores[static_cast<size_t>(b)];
-    return score_a > score_b || (score_a == score_b && a < b);
-  };
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    is_better);
   Classification classification;
-  for (size_t i = 0; i < count; ++i) {
-    classification.best.push_back({order[i], scores[static_cast<size_t>(order[i])]});
-  }
+  std::vector<ScoredClass>& best = classification.best;
+  for (const float score : scores) best.push_back({static_cast<int>(best.size()), score});
+  const size_t count = std::min(best.size(), static_cast<size_t>(top_));
+  std::partial_sort(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), best.end(),
+                    IsBetter);
+  best.resize(count);
   return classification;
 }
 
@@ -242,6 +298,33 @@ Detections AnswerReader::ReadDetections(const Executor& executor, const PictureF
     detections.boxes.push_back(detection);
   }
   return detections;
+}
+
+Keypoints AnswerReader::ReadKeypoints(const Executor& executor, const PictureFit* fit) {
+  const Graph& graph = executor.graph();
+  const Shape& maps = graph.value(graph.outputs.front()).shape;
+  const Value& input = graph.value(graph.inputs.front());
+  const Shape& model = input.is_map() ? input.shape : maps;
+  const auto model_width = static_cast<double>(model[3]);
+  const auto model_height = static_cast<double>(model[2]);
+  const std::vector<float>& values = Values(executor, 0);
+  HeatMap map = {values.data(), static_cast<int>(maps[3]), static_cast<int>(maps[2])};
+  Keypoints keypoints;
+  keypoints.extent = fit == nullptr
+                         ? std::max(model_width, model_height)
+                         : std::max(fit->columns().frame_length, fit->rows().frame_length);
+  for (int64_t channel = 0; channel < maps[1]; ++channel) {
+    Keypoint point = FindPeak(map);
+    point.x *= model_width / map.width;
+    point.y *= model_height / map.height;
+    if (fit != nullptr) {
+      point.x = fit->columns().ToFrame(point.x);
+      point.y = fit->rows().ToFrame(point.y);
+    }
+    keypoints.points.push_back(point);
+    map.values += static_cast<ptrdiff_t>(map.width) * map.height;
+  }
+  return keypoints;
 }
 
 std::string AnswerReader::ClassName(int index) const {

@@ -50,6 +50,19 @@ struct ClassMap {
   }
 };
 
+struct Keypoint {
+  double x = 0;  // in the frame's pixels from its edge; in the model's where the frame is a tensor
+  double y = 0;
+  float score = 0;
+};
+
+// The place of each heat map's largest value. A map without a single number has no place: its
+// position and score are not numbers.
+struct Keypoints {
+  std::vector<Keypoint> points;  // in the order of the channels
+  double extent = 0;             // the larger side of what the maps show, in the positions' pixels
+};
+
 // Outputs that nobody said how to read.
 struct RawOutputs {
   struct Output {
@@ -62,7 +75,7 @@ struct RawOutputs {
   std::vector<Output> outputs;
 };
 
-using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections>;
+using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
 
 struct Answer {
   int64_t frame = 0;
@@ -89,17 +102,18 @@ class AnswerReader {
   // How many classes the first output tells apart, where the graph says so; else 0.
   int class_count() const { return class_count_; }
 
-  // The name of a class, or its number where it has none.
+  // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
 
  private:
-  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes };
+  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   static Kind KindOf(const Graph& graph, const DecoderConfig& config);
 
   RawOutputs ReadRaw(const Executor& executor);
   Classification ReadClassification(const Executor& executor);
   ClassMap ReadClassMap(const Executor& executor);
   Detections ReadDetections(const Executor& executor, const PictureFit* fit);
+  Keypoints ReadKeypoints(const Executor& executor, const PictureFit* fit);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const Executor& executor, size_t output);

@@ -20,6 +20,7 @@ namespace {
 constexpr double kUsualFrameRate = 25;
 constexpr double kGoldenRatio = 0.618033988749895;
 constexpr int kTextHeight = 14;  // of one line, in pixels
+constexpr int kDotRadius = 3;
 
 cv::Scalar ScalarColour(int index) {
   const auto colour = ClassColour(index);
@@ -76,6 +77,16 @@ class Painter {
       const cv::Point top_left(pixel(detection.left), pixel(detection.top));
       cv::rectangle(image_, top_left, {pixel(detection.right), pixel(detection.bottom)}, colour, 2);
       DrawText(image_, Label(detection.label), top_left, colour);
+    }
+  }
+
+  void operator()(const Keypoints& keypoints) {
+    for (size_t i = 0; i < keypoints.points.size(); ++i) {
+      const Keypoint& point = keypoints.points[i];
+      if (std::isnan(point.x) || std::isnan(point.y)) continue;
+      const auto pixel = [](double position) { return static_cast<int>(std::floor(position)); };
+      cv::circle(image_, {pixel(point.x), pixel(point.y)}, kDotRadius,
+                 ScalarColour(static_cast<int>(i)), cv::FILLED);
     }
   }
 

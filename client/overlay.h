@@ -14,8 +14,8 @@ namespace cacheinf {
 // A colour for each class, blue, green, red: bright, and far from those of the classes around it.
 std::array<uint8_t, 3> ClassColour(int index);
 
-// Draws an answer over its frame: classes of pixels blended in, boxes with their names, the best
-// classes as text. Gives a picture of the frame's size.
+// Draws an answer over its frame: classes of pixels blended in, boxes with their names, keypoints
+// as dots, the best classes as text. Gives a picture of the frame's size.
 Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
                    const AnswerReader& reader);
 

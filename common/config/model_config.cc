@@ -79,9 +79,12 @@ FieldTable PreprocessConfig::Fields() {
 
 FieldTable DecoderConfig::Fields() {
   return {
-      Field{"kind", MakeChoice(kind, {"auto", "raw", "classification", "segmentation", "boxes"}),
-            "What the model's output means; auto: as its last operators show."},
-      Field{"class_names", &class_names, "Names of the classes, in order."},
+      Field{
+          "kind",
+          MakeChoice(kind, {"auto", "raw", "classification", "segmentation", "boxes", "keypoints"}),
+          "What the model's output means (keypoints: a heat map for each); auto: as its last "
+          "operators show."},
+      Field{"class_names", &class_names, "Names of the classes or keypoints, in order."},
       Field{"class_names_file", &class_names_file,
             "A text file with one class name a line, instead of class_names."}
           .Flag("--class-names"),

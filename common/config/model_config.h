@@ -28,15 +28,16 @@ struct PreprocessConfig {
 
 struct DecoderConfig {
   // kAuto: what the graph's tail shows, else raw. kBoxes with strides: the outputs are raw heads.
-  enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes };
+  // kKeypoints: the first output has a heat map a channel, one for each keypoint.
+  enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   Kind kind = Kind::kAuto;
-  std::vector<std::string> class_names;
-  std::string class_names_file;  // one name a line; wins over class_names
-  int top = 5;                   // classification: how many classes an answer names
-  bool softmax = true;           // classification: the outputs are not shares yet
-  bool enlarge = false;          // segmentation: to the size of the model's picture
-  std::vector<int> strides;      // boxes: of each output, in input pixels
-  std::vector<double> anchors;   // boxes: width, height, …, as many for each output
+  std::vector<std::string> class_names;  // or the keypoints'
+  std::string class_names_file;          // one name a line; wins over class_names
+  int top = 5;                           // classification: how many classes an answer names
+  bool softmax = true;                   // classification: the outputs are not shares yet
+  bool enlarge = false;                  // segmentation: to the size of the model's picture
+  std::vector<int> strides;              // boxes: of each output, in input pixels
+  std::vector<double> anchors;           // boxes: width, height, …, as many for each output
   double score_threshold = 0.25;
   double overlap_threshold = 0.45;
   int most_boxes = 100;

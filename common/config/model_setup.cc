@@ -20,6 +20,7 @@ DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
   switch (config.kind) {
     case DecoderConfig::Kind::kAuto:
     case DecoderConfig::Kind::kRaw:
+    case DecoderConfig::Kind::kKeypoints:
       decoder.kind = DecoderSpec::Kind::kRaw;
       break;
     case DecoderConfig::Kind::kClassification:

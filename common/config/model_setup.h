@@ -12,7 +12,7 @@ namespace cacheinf {
 // Puts a picture's normalisation in front. A graph that brings its own picture keeps it.
 void AddPicture(Graph& graph, const PreprocessConfig& config);
 
-// Appends the decoding of the answer; nothing for decoder.kind "auto" or "raw".
+// Appends the decoding of the answer; nothing for decoder.kind "auto", "raw" or "keypoints".
 void AddDecoder(Graph& graph, const DecoderConfig& config);
 
 inline void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {

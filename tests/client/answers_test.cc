@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "client/robot.h"
 #include "common/base/error.h"
@@ -38,8 +40,10 @@ class AnswersTest : public ::testing::Test {
 
   // The answer to one tensor, as its line says it.
   Json Ask(const Shape& shape, std::vector<float> values, const DecoderConfig& decoder) {
+    RobotConfig config;
+    config.model_config.decoder = decoder;
     Robot robot(std::make_shared<const Graph>(Echo(shape, decoder)),
-                std::make_unique<ReferenceBackend>(), decoder, clock_);
+                std::make_unique<ReferenceBackend>(), config.model_config.decoder, clock_);
     Frame frame;
     frame.index = 7;
     frame.stamp = std::chrono::milliseconds(40);
@@ -117,12 +121,61 @@ TEST_F(AnswersTest, BoxesComeBestFirstAndAnEmptyAnswerIsAnAnswer) {
   EXPECT_EQ(nothing["boxes"], Json::array());
 }
 
+TEST_F(AnswersTest, ClassificationPutsWhatIsNotANumberLast) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kClassification;
+  decoder.softmax = false;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Json json = Ask({1, 4, 1, 1}, {nan, -1, nan, 2}, decoder);
+  std::vector<int> order;
+  for (const Json& scored : json["classes"]) order.push_back(scored["class"]);
+  EXPECT_EQ(order, (std::vector<int>{3, 1, 0, 2}));
+  EXPECT_TRUE(json["classes"][2]["score"].is_null());
+}
+
+TEST_F(AnswersTest, KeypointsLieAQuarterPixelTowardsTheLargerNeighbour) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kKeypoints;
+  decoder.class_names = {"nose", "tail"};
+  // The peak of the first map lies at column 2, row 1, with 4 to its left, 5 to its right, 3 above
+  // and 2 below; the second has its peak in a corner and no neighbour beyond; the third has three
+  // equal peaks, of which the first counts; the fourth is flat.
+  const std::vector<float> maps = {0, 0, 3, 0, 0, 4, 9, 5, 0, 0, 2, 0,  //
+                                   7, 6, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,  //
+                                   0, 0, 0, 0, 0, 8, 8, 0, 0, 8, 0, 0,  //
+                                   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const Json json = Ask({1, 4, 3, 4}, maps, decoder);
+  EXPECT_EQ(json["kind"], "keypoints");
+  ASSERT_EQ(json["keypoints"].size(), 4u);
+  EXPECT_EQ(json["keypoints"][0],
+            Json({{"keypoint", 0}, {"name", "nose"}, {"x", 2.75}, {"y", 1.25}, {"score", 9.0}}));
+  EXPECT_EQ(json["keypoints"][1],
+            Json({{"keypoint", 1}, {"name", "tail"}, {"x", 0.5}, {"y", 0.5}, {"score", 7.0}}));
+  EXPECT_EQ(json["keypoints"][2],
+            Json({{"keypoint", 2}, {"name", "2"}, {"x", 1.75}, {"y", 1.75}, {"score", 8.0}}));
+  EXPECT_EQ(json["keypoints"][3]["x"], 0.5);
+}
+
+TEST_F(AnswersTest, AHeatMapWithoutNumbersHasNoPlace) {
+  DecoderConfig decoder;
+  decoder.kind = DecoderConfig::Kind::kKeypoints;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Json json = Ask({1, 2, 1, 3}, {nan, nan, nan, nan, -4, nan}, decoder);
+  EXPECT_TRUE(json["keypoints"][0]["x"].is_null());
+  EXPECT_TRUE(json["keypoints"][0]["y"].is_null());
+  EXPECT_TRUE(json["keypoints"][0]["score"].is_null());
+  EXPECT_EQ(json["keypoints"][1]["x"], 1.5);
+  EXPECT_EQ(json["keypoints"][1]["score"], -4.0);
+}
+
 TEST_F(AnswersTest, RefusesAKindThatTheOutputsAreNot) {
   DecoderConfig decoder;
   decoder.kind = DecoderConfig::Kind::kClassification;
   decoder.softmax = false;
   EXPECT_THROW(Ask({1, 2, 2, 2}, std::vector<float>(8), decoder), InputError);
   decoder.kind = DecoderConfig::Kind::kSegmentation;
+  EXPECT_THROW(Ask({1, 2, 3}, std::vector<float>(6), decoder), InputError);
+  decoder.kind = DecoderConfig::Kind::kKeypoints;
   EXPECT_THROW(Ask({1, 2, 3}, std::vector<float>(6), decoder), InputError);
 }
 
@@ -155,12 +208,13 @@ TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
   const ValueId nothing =
       graph.AddOne("nothing", op::Binary{BinaryKind::kMultiply, {}}, {row, zero});
   graph.outputs = {graph.AddOne("rows", op::Binary{BinaryKind::kAdd, {}}, {nothing, box})};
-  DecoderConfig decoder;
+  RobotConfig config;
+  DecoderConfig& decoder = config.model_config.decoder;
   decoder.kind = DecoderConfig::Kind::kBoxes;
   AddPicture(graph, {});
   AddDecoder(graph, decoder);
   graph.Validate();
-  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), decoder,
+  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config.model_config.decoder,
               clock_);
   Frame frame;
   frame.picture = MakePicture(8, 12, 3, std::vector<uint8_t>(8 * 12 * 3, 50));
@@ -171,6 +225,38 @@ TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
   EXPECT_EQ(boxes[0].top, 3.0);
   EXPECT_EQ(boxes[0].right, 6.0);
   EXPECT_EQ(boxes[0].bottom, 9.0);
+}
+
+TEST_F(AnswersTest, KeypointsOfPicturesAreInTheFramesPixels) {
+  // Maps of half the model's size, which is 8 × 8, and a frame of 16 × 24: a peak at the centre of
+  // the map's pixel (1, 2) lies at (3, 5) in the model's picture and at (6, 15) in the frame.
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 8, 8});
+  const ValueId half =
+      graph.AddOne("half", op::Slice{{0, 0, 0, 0}, {1, 1, 4, 4}, {1, 1, 2, 2}}, {input});
+  graph.outputs = {half};
+  RobotConfig config;
+  DecoderConfig& decoder = config.model_config.decoder;
+  decoder.kind = DecoderConfig::Kind::kKeypoints;
+  AddPicture(graph, {});
+  AddDecoder(graph, decoder);
+  graph.Validate();
+  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config.model_config.decoder,
+              clock_);
+  Frame frame;
+  std::vector<uint8_t> pixels(16 * 24 * 3, 50);
+  for (int y = 12; y < 15; ++y) {  // the model's pixel (2, 4), which the slice takes
+    for (int x = 4; x < 6; ++x) {
+      for (int c = 0; c < 3; ++c) pixels[static_cast<size_t>((y * 16 + x) * 3 + c)] = 200;
+    }
+  }
+  frame.picture = MakePicture(16, 24, 3, pixels);
+  const Answer answer = robot.Process(frame);
+  const auto& keypoints = std::get<Keypoints>(answer.content);
+  ASSERT_EQ(keypoints.points.size(), 1u);
+  EXPECT_EQ(keypoints.points[0].x, 6.0);
+  EXPECT_EQ(keypoints.points[0].y, 15.0);
+  EXPECT_EQ(keypoints.extent, 24.0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
 #include <vector>
@@ -107,6 +108,17 @@ TEST(OverlayTest, ListsTheBestClassesAsLinesOfText) {
   EXPECT_EQ(At(drawn, 2, 4), ClassColour(3));
   EXPECT_EQ(At(drawn, 2, 28), ClassColour(5));
   EXPECT_EQ(At(drawn, 2, 38), kUntouched);
+}
+
+TEST(OverlayTest, PutsADotOnEveryKeypointThatHasAPlace) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Picture drawn =
+      Draw(Keypoints{{{10.5, 20.5, 1}, {nan, nan, nan}, {kWidth, kHeight, 1}}, kWidth});
+  EXPECT_EQ(At(drawn, 10, 20), ClassColour(0));
+  EXPECT_EQ(At(drawn, 12, 20), ClassColour(0));
+  EXPECT_EQ(At(drawn, 15, 20), kUntouched);
+  EXPECT_EQ(At(drawn, 0, 0), kUntouched);
+  EXPECT_EQ(At(drawn, kWidth - 1, kHeight - 1), ClassColour(2));
 }
 
 TEST(OverlayTest, DrawsInColourOverGreyFrames) {
