@@ -334,6 +334,7 @@ std::string AnswerReader::ClassName(int index) const {
 
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   Json json = {{"frame", answer.frame},
+               {"computed_from", answer.computed_from},
                {"stamp_ms", Milliseconds(answer.stamp)},
                {"latency_ms", Milliseconds(answer.latency())}};
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);

@@ -79,7 +79,10 @@ using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detecti
 
 struct Answer {
   int64_t frame = 0;
+  int64_t computed_from = 0;          // the frame that the content is of: this one, or one before
   std::chrono::nanoseconds stamp{0};  // the frame's
+  // What the answer waited for since the frame was there. Work that is left for after it counts in
+  // the frame rate only.
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};

@@ -46,6 +46,15 @@ void ReadOutput(const Executor& executor, size_t output, float* values) {
   executor.GetOutput(output, view);
 }
 
+void ReadOutputs(const Executor& executor, std::vector<std::vector<float>>& values) {
+  const Graph& graph = executor.graph();
+  values.resize(graph.outputs.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i].resize(OutputCount(graph, i));
+    ReadOutput(executor, i, values[i].data());
+  }
+}
+
 OutputDump::OutputDump(std::filesystem::path folder, const Graph& graph)
     : folder_(std::move(folder)) {
   std::error_code error;

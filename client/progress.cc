@@ -18,23 +18,23 @@ Progress::Progress(const Clock& clock, int64_t total_frames, bool on_terminal)
     : clock_(clock),
       total_frames_(total_frames),
       on_terminal_(on_terminal),
-      start_(clock.Now()),
-      last_shown_(start_) {}
+      last_shown_(clock.Now()) {}
 
 Progress::~Progress() {
   if (has_line_) std::fputs("\n", stderr);
 }
 
-void Progress::Update(int64_t frames, const LatencyHistogram& latency) {
+void Progress::Update(int64_t frames, std::chrono::nanoseconds elapsed,
+                      const LatencyHistogram& latency) {
   const auto now = clock_.Now();
   if (on_terminal_ && now - last_shown_ >= kTerminalPeriod) {
-    const std::string line = ProgressLine(frames, total_frames_, now - start_, latency);
+    const std::string line = ProgressLine(frames, total_frames_, elapsed, latency);
     fmt::print(stderr, "\r{}\x1b[K", line);
     std::fflush(stderr);
     has_line_ = true;
     last_shown_ = now;
   } else if (!on_terminal_ && now - last_shown_ >= kLogPeriod) {
-    LogInfo(ProgressLine(frames, total_frames_, now - start_, latency));
+    LogInfo(ProgressLine(frames, total_frames_, elapsed, latency));
     last_shown_ = now;
   }
 }

@@ -20,13 +20,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Update(int64_t frames, const LatencyHistogram& latency);
+  // `elapsed` is the time that the frames took.
+  void Update(int64_t frames, std::chrono::nanoseconds elapsed, const LatencyHistogram& latency);
 
  private:
   const Clock& clock_;
   int64_t total_frames_;
   bool on_terminal_;
-  std::chrono::nanoseconds start_;
   std::chrono::nanoseconds last_shown_;
   bool has_line_ = false;
 };

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "common/base/log.h"
-
 namespace cacheinf {
 namespace {
 
@@ -25,32 +23,78 @@ const Shape& InputShape(const Executor& executor) {
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-             const DecoderConfig& decoder, const Clock& clock)
-    : executor_(WithOneInput(std::move(graph)), std::move(backend)),
-      reader_(executor_.graph(), decoder),
+             const RobotConfig& config, const Clock& clock)
+    : mode_(config.mode),
+      every_(config.every),
+      executor_(WithOneInput(std::move(graph)), std::move(backend)),
+      reader_(executor_.graph(), config.model_config.decoder),
       clock_(clock) {}
 
 Answer Robot::Process(const Frame& frame) {
+  const auto begin = clock_.Now();
+  Fit(frame);
+  return CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
+}
+
+std::optional<std::chrono::nanoseconds> Robot::Refresh(const Frame& frame) {
+  const bool is_behind = mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index;
+  if (!is_behind) return std::nullopt;
+  const auto begin = clock_.Now();
+  Compute(frame, begin);
+  return clock_.Now() - begin;
+}
+
+bool Robot::CanRepeat() const {
+  if (!kept_) return false;
+  switch (mode_) {
+    case RobotConfig::Mode::kDense:
+      return false;
+    case RobotConfig::Mode::kStale:
+      return true;
+    case RobotConfig::Mode::kEveryK:
+      return repeats_ + 1 < every_;
+  }
+  return false;
+}
+
+Answer Robot::Repeat(const Frame& frame, std::chrono::nanoseconds begin) {
+  ++repeats_;
   Answer answer;
   answer.frame = frame.index;
   answer.stamp = frame.stamp;
+  answer.computed_from = kept_->computed_from;
+  answer.content = kept_->content;
+  answer.preprocess = clock_.Now() - begin;
+  return answer;
+}
 
-  const auto begin = clock_.Now();
+Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   SetInput(frame);
   const auto prepared = clock_.Now();
   executor_.Run();
   const auto computed = clock_.Now();
+  Answer answer;
+  answer.frame = frame.index;
+  answer.stamp = frame.stamp;
+  answer.computed_from = frame.index;
   answer.content = reader_.Read(executor_, fit());
+  Keep(answer);
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
   answer.decode = clock_.Now() - computed;
   return answer;
 }
 
-void Robot::SetInput(const Frame& frame) {
+void Robot::Keep(const Answer& answer) {
+  if (mode_ == RobotConfig::Mode::kDense) return;
+  kept_ = answer;
+  repeats_ = 0;
+}
+
+// Throws before anything has changed if the frame does not fit.
+void Robot::Fit(const Frame& frame) {
   if (!frame.picture.empty()) {
     FitPicture(frame);
-    SetPicture(frame.picture);
     return;
   }
   if (frame.tensor.shape() != InputShape(executor_)) {
@@ -58,7 +102,6 @@ void Robot::SetInput(const Frame& frame) {
                                  ToString(frame.tensor.shape()), ToString(InputShape(executor_))));
   }
   fit_.reset();
-  executor_.SetInput(0, frame.tensor.view());
 }
 
 void Robot::FitPicture(const Frame& frame) {
@@ -73,8 +116,15 @@ void Robot::FitPicture(const Frame& frame) {
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
-  LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", picture.width,
-                      picture.height, spec.width, spec.height));
+  kept_.reset();  // its positions are those of another picture
+}
+
+void Robot::SetInput(const Frame& frame) {
+  if (frame.picture.empty()) {
+    executor_.SetInput(0, frame.tensor.view());
+  } else {
+    SetPicture(frame.picture);
+  }
 }
 
 void Robot::SetPicture(const Picture& picture) {

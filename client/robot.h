@@ -9,6 +9,7 @@
 #include "client/answers.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
@@ -21,19 +22,28 @@ class UnfitFrame : public InputError {
   using InputError::InputError;
 };
 
-// Answers frames, one after the other.
+// Answers frames, one after the other, as the mode says:
+//   dense    computes every frame.
+//   stale    answers with what the frame before came to, at once, and computes the frame after
+//   that. every-k  computes every k-th frame and repeats its answer for those between.
+// A frame of another size than the one before is computed in every mode.
 class Robot {
  public:
   // The graph takes one input: a picture where frames are pictures (see graph.picture), else what
   // the frames' tensors are. The clock outlives the robot. Throws InputError if the backend cannot
-  // run the graph, or the configuration does not fit it.
+  // run the graph, or the decoder of the configuration does not fit it.
   Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-        const DecoderConfig& decoder, const Clock& clock);
+        const RobotConfig& config, const Clock& clock);
 
   // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
   // called; InputError if the graph takes no such frames at all.
   Answer Process(const Frame& frame);
 
+  // What is left to do for the next frame once the answer to this one is out. Returns the time that
+  // it took; nothing if there was nothing to do. REQUIRES: the frame of the last Process.
+  std::optional<std::chrono::nanoseconds> Refresh(const Frame& frame);
+
+  // Its outputs are those that the last answer was read from, until Refresh.
   const Executor& executor() const { return executor_; }
   const AnswerReader& reader() const { return reader_; }
 
@@ -41,16 +51,26 @@ class Robot {
   const PictureFit* fit() const { return fit_ ? &*fit_ : nullptr; }
 
  private:
-  void SetInput(const Frame& frame);
+  void Fit(const Frame& frame);
   void FitPicture(const Frame& frame);
+  bool CanRepeat() const;
+  Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
+  Answer Compute(const Frame& frame, std::chrono::nanoseconds begin);
+  void Keep(const Answer& answer);
+  void SetInput(const Frame& frame);
   void SetPicture(const Picture& picture);
 
+  RobotConfig::Mode mode_;
+  int every_;
   Executor executor_;
   AnswerReader reader_;
   const Clock& clock_;
   std::optional<PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
   std::vector<float> numbers_;   // the same as the graph takes it
+
+  std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
+  int repeats_ = 0;             // of it
 };
 
 }  // namespace cacheinf

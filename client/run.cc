@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/comparison.h"
+#include "client/dense_check.h"
 #include "client/output_paths.h"
 #include "client/outputs.h"
 #include "client/overlay.h"
@@ -82,15 +83,16 @@ int CoresToUse(const Machine& machine) {
   return cores;
 }
 
-// Sets in the graph what the backend is to do.
-std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, const Clock& clock,
-                                     const std::atomic<bool>& stop, Graph& graph) {
+int ThreadsToUse(const RobotConfig& config) {
+  return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
+}
+
+std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   if (config.backend == RobotConfig::Backend::kReference) {
     return std::make_unique<ReferenceBackend>();
   }
   CpuBackendOptions options;
-  options.threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
-  ChooseSchemes(config.scheme, options.threads, clock, stop, graph);
+  options.threads = ThreadsToUse(config);
   options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
   return std::make_unique<CpuBackend>(options);
 }
@@ -139,12 +141,17 @@ class Publisher {
   std::optional<Published> last_;
 };
 
-// Frames that the model cannot take: logged, skipped and counted, like those that cannot be read.
-class UnfitFrames {
+// Hands frames to a robot. Those that the model cannot take are logged, skipped and counted, like
+// those that cannot be read.
+class Intake {
  public:
-  std::optional<Answer> ProcessOrSkip(Robot& robot, const Frame& frame) {
+  explicit Intake(Robot& robot) : robot_(robot) {}
+
+  std::optional<Answer> ProcessOrSkip(const Frame& frame) {
     try {
-      return robot.Process(frame);
+      Answer answer = robot_.Process(frame);
+      LogNewSize(frame.picture);
+      return answer;
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
       if (count_++ == 0) first_reason_ = error.what();
@@ -152,10 +159,22 @@ class UnfitFrames {
     }
   }
 
-  int64_t count() const { return count_; }
+  int64_t skipped() const { return count_; }
   const std::string& first_reason() const { return first_reason_; }
 
  private:
+  void LogNewSize(const Picture& picture) {
+    if (picture.width == width_ && picture.height == height_) return;
+    width_ = picture.width;
+    height_ = picture.height;
+    const PictureSpec& spec = robot_.executor().graph().picture;
+    LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", width_, height_,
+                        spec.width, spec.height));
+  }
+
+  Robot& robot_;
+  int width_ = 0;
+  int height_ = 0;
   int64_t count_ = 0;
   std::string first_reason_;
 };
@@ -189,33 +208,47 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
-  Graph graph = LoadGraph(config, source->has_tensors());
-  std::unique_ptr<Backend> backend = MakeBackend(config, clock, stop, graph);
-  Robot robot(std::make_shared<const Graph>(std::move(graph)), std::move(backend),
-              config.model_config.decoder, clock);
+  Graph loaded = LoadGraph(config, source->has_tensors());
+  if (config.backend == RobotConfig::Backend::kCpu) {
+    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
+  }
+  const auto graph = std::make_shared<const Graph>(std::move(loaded));
+  Robot robot(graph, MakeBackend(config), config, clock);
+  std::optional<DenseCheck> check;
+  if (config.check > 0) check.emplace(graph, MakeBackend(config), config, clock);
   Publisher publisher(config.output, robot, *source);
+  Intake intake(robot);
 
   Summary summary;
+  summary.mode = config.ModeName();
   summary.memory = robot.executor().memory();
-  UnfitFrames unfit;
   const auto start = clock.Now();
+  const auto elapsed = [&] {
+    const auto checking = check ? check->time_spent() : std::chrono::nanoseconds(0);
+    return clock.Now() - start - checking;
+  };
   {
     Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
     while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
       const std::optional<Frame> frame = source->Next();
       if (!frame) break;
-      const std::optional<Answer> answer = unfit.ProcessOrSkip(robot, *frame);
+      const std::optional<Answer> answer = intake.ProcessOrSkip(*frame);
       if (!answer) continue;
       summary.Add(*answer);
       Score(*frame, *answer, robot, source->truth_class_count(), summary);
       publisher.Publish(*frame, *answer);
-      progress.Update(summary.frames, summary.latency);
+      if (check) check->CheckIfDue(*frame, *answer, robot);
+      if (const auto refresh = robot.Refresh(*frame)) summary.refresh.Add(*refresh);
+      progress.Update(summary.frames, elapsed(), summary.latency);
     }
   }
-  summary.elapsed = clock.Now() - start;
-  if (summary.frames == 0 && unfit.count() > 0 && !stop) throw InputError(unfit.first_reason());
+  summary.elapsed = elapsed();
+  if (check) summary.agreement = check->agreement();
+  if (summary.frames == 0 && intake.skipped() > 0 && !stop) {
+    throw InputError(intake.first_reason());
+  }
   publisher.Finish();
-  summary.skipped = source->skipped() + unfit.count();
+  summary.skipped = source->skipped() + intake.skipped();
   summary.interrupted = stop;
   if (!config.output.summary.empty()) {
     LineFile(config.output.summary).Write(ToJsonText(summary, config, robot.reader()));

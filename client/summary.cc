@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "profiler/machine.h"
@@ -38,10 +39,67 @@ Json Describe(const SegmentationScore& score, const AnswerReader& reader) {
   return classes;
 }
 
+struct Measure {
+  std::string key;    // in JSON
+  std::string label;  // for people
+  double value;
+};
+
+std::vector<Measure> MeasuresOf(const Agreement& agreement) {
+  std::vector<Measure> measures;
+  if (const auto* classes = agreement.classes()) {
+    measures.push_back({"top_1", "top-1", classes->top_1()});
+    measures.push_back({"top_3", "top-3", classes->top_3()});
+  }
+  if (const auto* map = agreement.map()) {
+    measures.push_back({"miou", "mIoU", map->MeanIou()});
+    measures.push_back({"pixels", "pixels", map->PixelShare()});
+  }
+  if (const auto* detections = agreement.detections()) {
+    measures.push_back({"f1", "F1", detections->F1()});
+    measures.push_back({"ap50", "AP50", detections->Ap50()});
+  }
+  if (const auto* keypoints = agreement.keypoints()) {
+    measures.push_back({"pck", "PCK", keypoints->Pck()});
+  }
+  if (const auto* error = agreement.relative_error()) {
+    measures.push_back({"relative_l2", "relative L2", error->mean()});
+  }
+  return measures;
+}
+
+std::string ToText(const Agreement& agreement) {
+  std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
+  for (const Measure& measure : MeasuresOf(agreement)) {
+    text += fmt::format(", {} {:.4f}", measure.label, measure.value);
+  }
+  const auto* error = agreement.relative_error();
+  if (error != nullptr && error->frames_without() > 0) {
+    text += fmt::format(", {} of them without a finite relative L2", error->frames_without());
+  }
+  return text + "\n";
+}
+
+Json Describe(const Agreement& agreement) {
+  Json json = {{"frames", agreement.frames()}};
+  for (const Measure& measure : MeasuresOf(agreement)) json[measure.key] = measure.value;
+  if (const auto* error = agreement.relative_error()) {
+    json["largest_relative_l2"] = error->largest();
+    json["frames_without_relative_l2"] = error->frames_without();
+  }
+  if (const auto* detections = agreement.detections()) {
+    json["boxes"] = detections->answer_boxes();
+    json["dense_boxes"] = detections->dense_boxes();
+    json["matches"] = detections->matches();
+  }
+  return json;
+}
+
 }  // namespace
 
 void Summary::Add(const Answer& answer) {
   ++frames;
+  if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
   preprocess.Add(answer.preprocess);
   compute.Add(answer.compute);
@@ -56,6 +114,14 @@ std::string ToText(const Summary& summary) {
   text += fmt::format("latency  p50 {:.2f} ms, p95 {:.2f} ms, p99 {:.2f} ms\n",
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
+  if (summary.fresh < summary.frames) {
+    text += fmt::format("mode     {}: {} answers are of their own frame, {} of one before\n",
+                        summary.mode, summary.fresh, summary.frames - summary.fresh);
+  }
+  if (summary.refresh.count() > 0) {
+    text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
+                        summary.refresh.PercentileMs(0.50), summary.refresh.PercentileMs(0.95));
+  }
   text += fmt::format("memory   {:.1f} MB for activations of {:.1f} MB in all\n",
                       static_cast<double>(summary.memory.arena_bytes) / kMegabyte,
                       static_cast<double>(summary.memory.activation_bytes) / kMegabyte);
@@ -63,6 +129,7 @@ std::string ToText(const Summary& summary) {
   if (!summary.why_not_scored.empty()) {
     text += fmt::format("mIoU     not scored: {}\n", summary.why_not_scored);
   }
+  if (summary.agreement) text += ToText(*summary.agreement);
   return text;
 }
 
@@ -71,7 +138,9 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   RobotConfig copy = config;
   Json json = {{"model", config.model},
                {"source", config.source},
+               {"mode", summary.mode},
                {"frames", summary.frames},
+               {"fresh", summary.fresh},
                {"skipped", summary.skipped},
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},
@@ -80,6 +149,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"preprocess_ms", Describe(summary.preprocess)},
                {"compute_ms", Describe(summary.compute)},
                {"decode_ms", Describe(summary.decode)},
+               {"refresh_ms", Describe(summary.refresh)},
                {"memory",
                 {{"arena_bytes", summary.memory.arena_bytes},
                  {"activation_bytes", summary.memory.activation_bytes},
@@ -90,6 +160,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
     json["miou"] = summary.score.MeanIou();
     json["class_iou"] = Describe(summary.score, reader);
   }
+  if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";

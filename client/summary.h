@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "client/agreement.h"
 #include "client/answers.h"
 #include "client/statistics.h"
 #include "common/config/robot_config.h"
@@ -14,18 +16,23 @@ namespace cacheinf {
 
 // What a run came to.
 struct Summary {
+  std::string mode;
   int64_t frames = 0;   // answered
+  int64_t fresh = 0;    // of these, with what their own frame came to
   int64_t skipped = 0;  // that could not be read
   bool interrupted = false;
-  std::chrono::nanoseconds elapsed{0};
+  std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;
   LatencyHistogram preprocess;
   LatencyHistogram compute;
   LatencyHistogram decode;
+  LatencyHistogram refresh;  // what was done for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // where source and model tell the same classes apart
   std::string
       why_not_scored;  // where the source knows the truth and the model segments, but not so
+
+  std::optional<Agreement> agreement;  // of the answers that were checked
 
   void Add(const Answer& answer);
 };

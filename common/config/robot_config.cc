@@ -1,5 +1,10 @@
 #include "common/config/robot_config.h"
 
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "common/base/error.h"
 #include "common/base/file.h"
 
 namespace cacheinf {
@@ -7,6 +12,22 @@ namespace {
 
 constexpr uint64_t kLargestFile = 1 << 20;
 constexpr double kMostFrames = 1e15;
+constexpr double kMostBetween = 1e9;
+
+void CheckChecking(const RobotConfig& config, std::string_view name) {
+  if (config.check == 0) return;
+  if (config.frames > 0 && config.check > config.frames) {
+    throw InputError(
+        fmt::format("{}: check is {}, but the run has {} frames: none would be checked", name,
+                    config.check, config.frames));
+  }
+  if (config.mode == RobotConfig::Mode::kEveryK && std::gcd(config.check, config.every) > 1) {
+    throw InputError(
+        fmt::format("{}: check {} and every {} have a common divisor: of the frames between two "
+                    "computed ones always the same would be checked",
+                    name, config.check, config.every));
+  }
+}
 
 }  // namespace
 
@@ -39,7 +60,16 @@ FieldTable RobotConfig::Fields() {
           ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
           "generated[:seed=7,width=640,…]."}
           .Flag("--source"),
-      Field{"mode", MakeChoice(mode, {"dense"}), "How frames are computed."}.Flag("--mode"),
+      Field{"mode", MakeChoice(mode, {"dense", "stale", "every-k"}),
+            "What is computed: every frame; every frame, but answered at once with what the frame "
+            "before came to; or every k-th frame, whose answer is repeated for those between."}
+          .Flag("--mode"),
+      Field{"every", &every, "The k of mode \"every-k\"."}.Between(1, kMostBetween).Flag("--every"),
+      Field{"check", &check,
+            "Every so many-th frame is also computed densely, outside of all times, and the answer "
+            "scored with that; 0: none."}
+          .Between(0, kMostBetween)
+          .Flag("--check"),
       Field{"threads", &threads, "Threads that compute; 0: one a core."}.Between(0, 1024).Flag(
           "--threads"),
       Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
@@ -73,10 +103,23 @@ std::vector<Shape> RobotConfig::InputShapes() const {
   return parsed;
 }
 
+std::string RobotConfig::ModeName() const {
+  switch (mode) {
+    case Mode::kDense:
+      return "dense";
+    case Mode::kStale:
+      return "stale";
+    case Mode::kEveryK:
+      break;
+  }
+  return fmt::format("every-{}", every);
+}
+
 void RobotConfig::Check(std::string_view name) const {
   RobotConfig copy = *this;
   CheckBounds(name, copy.Fields());
   for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
+  CheckChecking(*this, name);
   model_config.Check(name);
 }
 

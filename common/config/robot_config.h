@@ -26,7 +26,7 @@ struct OutputConfig {
 
 // Everything that `cacheinf-robot run` can be told.
 struct RobotConfig {
-  enum class Mode : uint8_t { kDense };
+  enum class Mode : uint8_t { kDense, kStale, kEveryK };
   enum class Backend : uint8_t { kCpu, kReference };
   enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch, kBf16 };
 
@@ -34,6 +34,8 @@ struct RobotConfig {
   std::vector<std::string> shapes;
   std::string source;
   Mode mode = Mode::kDense;
+  int every = 3;  // k of every-k
+  int check = 0;
   int threads = 0;
   int64_t frames = 0;
   Backend backend = Backend::kCpu;
@@ -44,6 +46,8 @@ struct RobotConfig {
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
+
+  std::string ModeName() const;  // "stale", "every-3"
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();

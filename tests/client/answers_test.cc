@@ -43,13 +43,14 @@ class AnswersTest : public ::testing::Test {
     RobotConfig config;
     config.model_config.decoder = decoder;
     Robot robot(std::make_shared<const Graph>(Echo(shape, decoder)),
-                std::make_unique<ReferenceBackend>(), config.model_config.decoder, clock_);
+                std::make_unique<ReferenceBackend>(), config, clock_);
     Frame frame;
     frame.index = 7;
     frame.stamp = std::chrono::milliseconds(40);
     frame.tensor = Tensor(shape, std::move(values));
     const Json json = Json::parse(ToJsonLine(robot.Process(frame), robot.reader()));
     EXPECT_EQ(json["frame"], 7);
+    EXPECT_EQ(json["computed_from"], 7);
     EXPECT_EQ(json["stamp_ms"], 40.0);
     EXPECT_EQ(json["latency_ms"], 0.0);  // the clock stands still
     return json;
@@ -214,7 +215,7 @@ TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
   AddPicture(graph, {});
   AddDecoder(graph, decoder);
   graph.Validate();
-  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config.model_config.decoder,
+  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config,
               clock_);
   Frame frame;
   frame.picture = MakePicture(8, 12, 3, std::vector<uint8_t>(8 * 12 * 3, 50));
@@ -241,7 +242,7 @@ TEST_F(AnswersTest, KeypointsOfPicturesAreInTheFramesPixels) {
   AddPicture(graph, {});
   AddDecoder(graph, decoder);
   graph.Validate();
-  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config.model_config.decoder,
+  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config,
               clock_);
   Frame frame;
   std::vector<uint8_t> pixels(16 * 24 * 3, 50);

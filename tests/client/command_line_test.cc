@@ -29,10 +29,26 @@ CommandResult Robot(std::vector<std::string> arguments) {
 TEST(RobotCommandTest, HelpNamesTheOptions) {
   const CommandResult result = Robot({"--help"});
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* option : {"--model", "--source", "--mode", "--shape", "--config", "--threads",
-                             "--frames", "--answers", "--dump-outputs", "--overlay", "--summary",
-                             "--backend", "--scheme", "--log-level", "--print-config",
-                             "cpu|reference", "direct|winograd|analytic|auto|libtorch|bf16"}) {
+  for (const char* option : {"--model",
+                             "--source",
+                             "--mode",
+                             "--every",
+                             "--check",
+                             "--shape",
+                             "--config",
+                             "--threads",
+                             "--frames",
+                             "--answers",
+                             "--dump-outputs",
+                             "--overlay",
+                             "--summary",
+                             "--backend",
+                             "--scheme",
+                             "--log-level",
+                             "--print-config",
+                             "cpu|reference",
+                             "dense|stale|every-k",
+                             "direct|winograd|analytic|auto|libtorch|bf16"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }
@@ -44,8 +60,16 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
     EXPECT_EQ(result.out, "");
     return result.error;
   };
-  EXPECT_EQ(refusal({"--mode", "cache"}),
-            "cacheinf-robot: --mode: mode must be \"dense\", got \"cache\"\n");
+  EXPECT_EQ(refusal({"--mode", "sparse"}),
+            "cacheinf-robot: --mode: mode must be one of \"dense\", \"stale\", \"every-k\", got "
+            "\"sparse\"\n");
+  EXPECT_EQ(refusal({"--every", "0"}),
+            "cacheinf-robot: --every: every must be at least 1, got 0\n");
+  EXPECT_EQ(refusal({"--check", "-3"}),
+            "cacheinf-robot: --check: check must be at least 0, got -3\n");
+  EXPECT_EQ(refusal({"--check", "7", "--frames", "5"}),
+            "cacheinf-robot: configuration: check is 7, but the run has 5 frames: none would be "
+            "checked\n");
   EXPECT_EQ(refusal({"--threads", "many"}),
             "cacheinf-robot: --threads: threads must be an integer, got \"many\"\n");
   EXPECT_EQ(refusal({"--set", "preprocess.fitt=crop"}),

@@ -30,13 +30,13 @@ TEST(ProgressTest, TerminalLineChangesInPlaceAndNotTooOften) {
     Progress progress(clock, 100, /*on_terminal=*/true);
     for (int frame = 1; frame <= 100; ++frame) {
       clock.Advance(milliseconds(10));
-      progress.Update(frame, TenMilliseconds(1));
+      progress.Update(frame, milliseconds(20 * frame), TenMilliseconds(1));
     }
   }
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\r'), 10);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
-  EXPECT_NE(text.find("frame 100/100"), std::string::npos);
+  EXPECT_NE(text.find("frame 100/100  50.0 fps"), std::string::npos);
 }
 
 TEST(ProgressTest, WithoutATerminalNothingChangesInPlace) {
@@ -45,7 +45,7 @@ TEST(ProgressTest, WithoutATerminalNothingChangesInPlace) {
   {
     Progress progress(clock, 0, /*on_terminal=*/false);
     clock.Advance(milliseconds(4999));
-    progress.Update(1, TenMilliseconds(1));
+    progress.Update(1, milliseconds(4999), TenMilliseconds(1));
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }

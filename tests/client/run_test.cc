@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +13,7 @@
 #include <opencv2/videoio.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -222,6 +226,170 @@ TEST_F(RunTest, DoesNotScoreAModelOfOtherClassesThanTheScenes) {
     EXPECT_EQ(summary.why_not_scored, "the model tells " + std::to_string(classes) +
                                           " classes apart, the source's truth 6");
   }
+}
+
+// Frames of one pixel with two channels.
+class ModesTest : public RunTest {
+ protected:
+  // A run of so many frames, each of which holds its number.
+  Summary RunFrames(int frames, RobotConfig::Mode mode, int every = 3, int check = 0) {
+    fs::remove_all(Path("in"));
+    fs::create_directories(Path("in"));
+    for (int i = 0; i < frames; ++i) {
+      WriteNpy(Path("in/" + std::to_string(i) + ".npy"), Shape{1, 2, 1, 1},
+               std::vector<float>{static_cast<float>(i), 1});
+    }
+    RobotConfig config = Config(WriteModel({1, 2, 1, 1}), Path("in"));
+    config.mode = mode;
+    config.every = every;
+    config.check = check;
+    config.output.answers = Path("answers.jsonl");
+    config.output.summary = Path("summary.json");
+    config.output.dump_outputs = Path("out");
+    return Run(config);
+  }
+
+  // Of each frame the one that its answer says it is computed from, its output being that frame's.
+  std::vector<int> ComputedFrom() const {
+    std::vector<int> frames;
+    for (const Json& line : Lines(Path("answers.jsonl"))) {
+      frames.push_back(line["computed_from"]);
+      EXPECT_EQ(line["outputs"][0]["max"], std::max(2 * frames.back(), 2));
+      char name[32];
+      std::snprintf(name, sizeof(name), "out/%06d.a_b_c.npy", line["frame"].get<int>());
+      EXPECT_EQ(std::get<std::vector<float>>(ReadNpy(Path(name)).values)[0], 2 * frames.back());
+    }
+    return frames;
+  }
+};
+
+TEST_F(ModesTest, DenseComputesEveryFrame) {
+  const Summary summary = RunFrames(4, RobotConfig::Mode::kDense);
+  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(summary.fresh, 4);
+  EXPECT_EQ(summary.refresh.count(), 0);
+  EXPECT_EQ(Json::parse(ReadFile(Path("summary.json")))["mode"], "dense");
+}
+
+TEST_F(ModesTest, StaleAnswersWithTheFrameBefore) {
+  const Summary summary = RunFrames(4, RobotConfig::Mode::kStale);
+  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 1, 2}));
+  EXPECT_EQ(summary.fresh, 1);
+  EXPECT_EQ(summary.refresh.count(), 3);  // the first frame was computed before its answer
+  const Json json = Json::parse(ReadFile(Path("summary.json")));
+  EXPECT_EQ(json["mode"], "stale");
+  EXPECT_EQ(json["fresh"], 1);
+  EXPECT_GT(json["refresh_ms"]["p50"], 0.0);
+}
+
+TEST_F(ModesTest, EveryKthIsComputedAndRepeated) {
+  EXPECT_EQ(RunFrames(7, RobotConfig::Mode::kEveryK).fresh, 3);
+  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 0, 3, 3, 3, 6}));
+  EXPECT_EQ(Json::parse(ReadFile(Path("summary.json")))["mode"], "every-3");
+  RunFrames(5, RobotConfig::Mode::kEveryK, 2);
+  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 2, 2, 4}));
+  RunFrames(3, RobotConfig::Mode::kEveryK, 1);
+  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(ModesTest, ChecksEveryKthAnswerAgainstItsOwnFrame) {
+  const auto errors = [&](RobotConfig::Mode mode, int check) {
+    const Summary summary = RunFrames(6, mode, 3, check);
+    return std::pair(summary.agreement->frames(), summary.agreement->relative_error()->mean());
+  };
+  const auto off_by = [](double answer, double frame) {
+    const bool classes_differ = (answer >= 1) != (frame >= 1);
+    const double frame_class = frame >= 1 ? 0 : 1;
+    return std::sqrt((4 * (answer - frame) * (answer - frame) + (classes_differ ? 1 : 0)) /
+                     (4 * frame * frame + 4 + frame_class));
+  };
+  EXPECT_EQ(errors(RobotConfig::Mode::kDense, 1), std::pair(int64_t{6}, 0.0));
+  const auto [stale_frames, stale_error] = errors(RobotConfig::Mode::kStale, 2);
+  EXPECT_EQ(stale_frames, 3);  // frames 1, 3 and 5
+  EXPECT_NEAR(stale_error, (off_by(0, 1) + off_by(2, 3) + off_by(4, 5)) / 3, 1e-9);
+  const auto [every_frames, every_error] = errors(RobotConfig::Mode::kEveryK, 5);
+  EXPECT_EQ(every_frames, 1);  // frame 4, answered by frame 3
+  EXPECT_NEAR(every_error, off_by(3, 4), 1e-9);
+  const Json json = Json::parse(ReadFile(Path("summary.json")));
+  EXPECT_EQ(json["agreement"]["frames"], 1);
+  EXPECT_NEAR(json["agreement"]["relative_l2"], every_error, 1e-12);
+}
+
+TEST_F(ModesTest, ARunTooShortForACheckHasNone) {
+  EXPECT_EQ(RunFrames(3, RobotConfig::Mode::kDense, 3, 4).agreement->frames(), 0);
+  EXPECT_FALSE(RunFrames(3, RobotConfig::Mode::kDense).agreement);
+}
+
+TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
+  fs::create_directories(Path("in"));
+  cv::imwrite(Path("in/0.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));
+  cv::imwrite(Path("in/1.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 255)));
+  cv::imwrite(Path("in/2.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
+  cv::imwrite(Path("in/3.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
+  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
+  WritePack(graph, Path("model.cacheinf"));
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  config.output.answers = Path("answers.jsonl");
+  config.output.overlay = Path("overlay.mp4");
+  for (const auto mode : {RobotConfig::Mode::kStale, RobotConfig::Mode::kEveryK}) {
+    config.mode = mode;
+    Run(config);
+    std::vector<int> computed_from;
+    for (const Json& line : Lines(Path("answers.jsonl"))) {
+      computed_from.push_back(line["computed_from"]);
+    }
+    EXPECT_EQ(computed_from, (std::vector<int>{0, 0, 2, 2}));
+  }
+}
+
+// The demo's network on a generated clip.
+TEST_F(RunTest, DenseAgreesWithItselfAndStaleDoesNot) {
+  RobotConfig config = LoadRobotConfig(fs::path(CACHEINF_SOURCE_DIR) / "configs/demo.json");
+  config.model = fs::path(CACHEINF_SOURCE_DIR) / "configs/models/demo_segmentation.onnx";
+  config.source = "generated:seed=5,frames=8,width=320,height=240";
+  config.threads = 1;
+  config.check = 1;
+  const Summary dense = Run(config);
+  EXPECT_EQ(dense.agreement->frames(), 8);
+  EXPECT_EQ(dense.agreement->map()->MeanIou(), 1.0);
+  EXPECT_EQ(dense.agreement->map()->PixelShare(), 1.0);
+  config.mode = RobotConfig::Mode::kStale;
+  const Summary stale = Run(config);
+  EXPECT_LT(stale.agreement->map()->MeanIou(), 0.98);
+  EXPECT_LT(stale.agreement->map()->PixelShare(), 0.999);
+  EXPECT_GT(stale.agreement->map()->PixelShare(), 0.5);
+}
+
+// Of a run that computes one frame and checks twelve, the checks are nearly all of the time.
+TEST_F(RunTest, ChecksAreOutsideOfAllTimes) {
+  const Shape shape = {1, 16, 64, 64};
+  Graph graph;
+  const ValueId input = graph.AddInput("x", shape);
+  const ValueId weights =
+      graph.AddConstant("weights", Tensor({16, 16, 3, 3}, std::vector<float>(16 * 16 * 9, 0.5f)));
+  op::Conv conv;
+  conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+  graph.outputs = {graph.AddOne("conv", conv, {input, weights})};
+  WritePack(graph, Path("model.cacheinf"));
+  fs::create_directories(Path("in"));
+  for (int i = 10; i < 22; ++i) {
+    WriteNpy(Path("in/" + std::to_string(i) + ".npy"), shape, std::vector<float>(16 * 64 * 64, 1));
+  }
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  config.backend = RobotConfig::Backend::kReference;
+  config.mode = RobotConfig::Mode::kEveryK;
+  config.every = 100;
+  config.check = 1;
+  const auto begin = clock_.Now();
+  const Summary summary = Run(config);
+  const auto whole = clock_.Now() - begin;
+  EXPECT_EQ(summary.agreement->frames(), 12);
+  EXPECT_EQ(summary.fresh, 1);
+  EXPECT_LT(summary.elapsed, whole / 2);
+  EXPECT_LT(summary.latency.PercentileMs(0.5) * 12, Milliseconds(whole) / 2);
 }
 
 // A frame of another shape is one more that cannot be used: the run goes on to the next.

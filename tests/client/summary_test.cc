@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <string>
+#include <vector>
 
 namespace cacheinf {
 namespace {
@@ -52,6 +54,48 @@ TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
   EXPECT_NEAR(summary.preprocess.PercentileMs(0.99), 1, 0.01);
   EXPECT_NEAR(summary.compute.PercentileMs(0.99), 99, 0.4);
   EXPECT_NEAR(summary.decode.PercentileMs(0.99), 2, 0.01);
+}
+
+TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
+  Summary summary;
+  summary.mode = "every-3";
+  for (int i = 0; i < 5; ++i) {
+    Answer answer;
+    answer.frame = i;
+    answer.computed_from = i / 3 * 3;
+    summary.Add(answer);
+  }
+  EXPECT_EQ(summary.fresh, 2);
+  EXPECT_EQ(Line(summary, "mode"),
+            "mode     every-3: 2 answers are of their own frame, 3 of one before");
+  Summary dense;
+  dense.Add(Answer{});
+  EXPECT_EQ(Line(dense, "mode"), "");
+}
+
+TEST(SummaryTest, TellsWhatIsDoneAfterAnAnswer) {
+  Summary summary;
+  EXPECT_EQ(Line(summary, "refresh"), "");
+  summary.refresh.Add(milliseconds(8));
+  EXPECT_EQ(Line(summary, "refresh"), "refresh  p50 8.00 ms, p95 8.00 ms after an answer is out");
+}
+
+TEST(SummaryTest, TellsTheAgreementOfWhatWasChecked) {
+  Summary summary;
+  EXPECT_EQ(Line(summary, "checked"), "");
+  summary.agreement.emplace();
+  EXPECT_EQ(Line(summary, "checked"), "checked  0 frames against dense");
+  const Detections box = {{{{0, 0.5f}, 0, 0, 9, 9}}};
+  summary.agreement->Add(box, {{}}, box, {{}});
+  summary.agreement->Add(Detections(), {{}}, box, {{}});
+  EXPECT_EQ(Line(summary, "checked"), "checked  2 frames against dense, F1 0.6667, AP50 0.5000");
+  summary.agreement.emplace();
+  const std::vector<float> nan = {std::numeric_limits<float>::quiet_NaN()};
+  summary.agreement->Add(RawOutputs(), {{3}}, RawOutputs(), {{2}});
+  summary.agreement->Add(RawOutputs(), {nan}, RawOutputs(), {{2}});
+  EXPECT_EQ(Line(summary, "checked"),
+            "checked  2 frames against dense, relative L2 0.5000, 1 of them without a finite "
+            "relative L2");
 }
 
 TEST(SummaryTest, TellsTheScoreWhereThereIsOne) {

@@ -58,7 +58,10 @@ TEST(RobotConfigTest, PrintedConfigurationLoadsAgain) {
 TEST(RobotConfigTest, NamesFileAndKey) {
   EXPECT_EQ(Refusal(R"({"preprocess": {"width": -1, "height": 4}})"),
             "robot.json: preprocess.width must be at least 0, got -1");
-  EXPECT_EQ(Refusal(R"({"mode": "cache"})"), "robot.json: mode must be \"dense\", got \"cache\"");
+  EXPECT_EQ(Refusal(R"({"mode": "sparse"})"),
+            "robot.json: mode must be one of \"dense\", \"stale\", \"every-k\", got \"sparse\"");
+  EXPECT_EQ(Refusal(R"({"every": 0})"), "robot.json: every must be at least 1, got 0");
+  EXPECT_EQ(Refusal(R"({"check": -1})"), "robot.json: check must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"thread": 2})"),
             "robot.json: unknown key \"thread\"; did you mean \"threads\"?");
 }
@@ -74,6 +77,24 @@ TEST(RobotConfigTest, RefusesValuesThatDoNotFitTogether) {
   EXPECT_NE(Refusal(R"({"decoder": {"strides": [8], "anchors": [1, 2]}})"), "");
   EXPECT_NE(Refusal(R"({"shapes": ["1x3xHxW"]})"), "");
   EXPECT_EQ(Refusal(R"({"preprocess": {"channels": "gray", "mean": [1]}})"), "");
+}
+
+TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
+  EXPECT_EQ(Refusal(R"({"check": 10, "frames": 9})"),
+            "robot.json: check is 10, but the run has 9 frames: none would be checked");
+  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 6})"),
+            "robot.json: check 6 and every 4 have a common divisor: of the frames between two "
+            "computed ones always the same would be checked");
+  EXPECT_EQ(Refusal(R"({"check": 10, "frames": 10})"), "");
+  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 9})"), "");
+  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 1})"), "");
+  EXPECT_EQ(Refusal(R"({"mode": "stale", "every": 4, "check": 6})"), "");
+}
+
+TEST(RobotConfigTest, NamesTheMode) {
+  EXPECT_EQ(ParseRobotConfig("{}", "t").ModeName(), "dense");
+  EXPECT_EQ(ParseRobotConfig(R"({"mode": "stale"})", "t").ModeName(), "stale");
+  EXPECT_EQ(ParseRobotConfig(R"({"mode": "every-k"})", "t").ModeName(), "every-3");
 }
 
 TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {

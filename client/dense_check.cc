@@ -1,0 +1,37 @@
+#include "client/dense_check.h"
+
+#include <utility>
+
+#include "client/outputs.h"
+
+namespace cacheinf {
+namespace {
+
+RobotConfig Dense(RobotConfig config) {
+  config.mode = RobotConfig::Mode::kDense;
+  return config;
+}
+
+}  // namespace
+
+DenseCheck::DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+                       const RobotConfig& config, const Clock& clock)
+    : dense_(std::move(graph), std::move(backend), Dense(config), clock),
+      clock_(clock),
+      period_(config.check) {}
+
+void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
+  if (++answers_ % period_ != 0) return;
+  const auto begin = clock_.Now();
+  Check(frame, answer, robot);
+  time_spent_ += clock_.Now() - begin;
+}
+
+void DenseCheck::Check(const Frame& frame, const Answer& answer, const Robot& robot) {
+  const Answer dense = dense_.Process(frame);
+  ReadOutputs(robot.executor(), numbers_);
+  ReadOutputs(dense_.executor(), dense_numbers_);
+  agreement_.Add(answer.content, numbers_, dense.content, dense_numbers_);
+}
+
+}  // namespace cacheinf
