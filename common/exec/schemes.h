@@ -49,8 +49,8 @@ struct AnalyticCost {
 // The cheaper of the schemes by AnalyticCost; kDirect where nothing else applies.
 SchemePlan AnalyticSchemes(const Graph& graph);
 
-// Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd and
-// BF16 only where they apply.
+// Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd
+// and BF16 only where they apply.
 void SetSchemes(Graph& graph, const SchemePlan& plan);
 
 // What a convolution's time depends on, and nothing else: "3x3 64->64 1x56x56 pad 1,1 relu".
