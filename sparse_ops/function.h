@@ -31,6 +31,8 @@ struct Ops {
   F Floor(F a) const { return std::floor(a); }
   F Ceil(F a) const { return std::ceil(a); }
   F Round(F a) const { return std::nearbyint(a); }
+  F Larger(F a, F b) const { return a > b ? a : b; }
+  F Smaller(F a, F b) const { return a < b ? a : b; }
   M Lt(F a, F b) const { return a < b; }
   M Eq(F a, F b) const { return a == b; }
   M IsNaN(F a) const { return a != a; }

@@ -399,7 +399,7 @@ Range Conv::ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range 
   const Range inside = InsideColumns(input, phase);
   const int begin = std::clamp(inside.begin, columns.begin, columns.end);
   int count = std::max(std::min(inside.end, columns.end) - begin, 0);
-  if (!is_depthwise_) count -= count % kListPixels;
+  if (!is_depthwise_) count -= count % kRowGrain;
   return {begin, begin + count};
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 // While the weights stay in the second-level cache, a list of pixels is taken through all output
 // channels before the next. Larger ones are taken block by block, which are narrow enough for their
-// weights to stay there.
+// weights to stay there, beside those of the next block that are fetched meanwhile.
 constexpr size_t kCachedWeightBytes = 512 * 1024;
-constexpr size_t kCachedBlockBytes = 1280 * 1024;
+constexpr size_t kCachedBlockBytes = 896 * 1024;
 
-// Pixels of a convolution with at most so many multiply-adds for each are not put on lists where as
-// many as on a list lie side by side.
+// Pixels of a convolution with at most so many multiply-adds for each are not put on lists where
+// enough of them lie side by side.
 constexpr size_t kLittleWork = 8192;
 
 // Pixels with so many multiply-adds a tap are worth sorting by the taps that lie inside the

@@ -7,7 +7,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "sparse_ops/cpu/vector_ops-inl.h"
+#include "sparse_ops/cpu/pixel_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
@@ -17,7 +17,9 @@ namespace {
 
 // Tiles: this many pixels by so many vectors of output channels are summed in registers. Those of
 // rows need a register for a pointer to each pixel as well; those that slide, for each weight of a
-// row of taps. Constants of all targets stand here and nowhere else.
+// row of taps. Tiles of one vector whose pixels need no pointers (kStepTilePixels) take as many as
+// there are registers: a weight is read for each of their steps. Constants of all targets stand
+// here and nowhere else.
 #if HWY_TARGET == HWY_AVX2
 // 16 registers.
 constexpr int kMaxVectors = 2;
@@ -26,6 +28,7 @@ constexpr int DepthwiseTilePixels(int vectors) { return vectors == 1 ? 12 : 6; }
 constexpr int kRowPixels = 6;
 constexpr int kRowVectors = 2;
 constexpr int kSlidingPixels = 8;
+constexpr int kStepTilePixels = 12;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kMaxVectors = 4;
 constexpr int TilePixels(int) { return 2; }
@@ -33,6 +36,7 @@ constexpr int DepthwiseTilePixels(int) { return 2; }
 constexpr int kRowPixels = 2;
 constexpr int kRowVectors = 2;
 constexpr int kSlidingPixels = 2;
+constexpr int kStepTilePixels = 2;
 #else
 // AVX-512 and NEON: 32 registers.
 constexpr int kMaxVectors = 4;
@@ -41,285 +45,44 @@ constexpr int DepthwiseTilePixels(int vectors) { return vectors <= 2 ? 12 : 6; }
 constexpr int kRowPixels = 8;
 constexpr int kRowVectors = 3;
 constexpr int kSlidingPixels = 12;
+constexpr int kStepTilePixels = 24;
 #endif
+constexpr int kAnyStep = -1;
 
 // Input channels from one look ahead to the next.
 constexpr int kStepChannels = 16;
 
-// bias + activation + residual on sums that lie in memory, [pixels][width], and on to the outputs.
-// `width` is a multiple of lanes, `channels` <= width of them exist.
-struct FinishArgs {
-  const float* bias;
-  const float* slopes;
-  const PixelEpilogue* epilogue;
-  const PixelList* list;
-  int first_pixel;
-  int pixels;
-  int first_channel;
-  int channels;
-  int width;
-  bool in_place = false;  // the results stay where the sums were
+// Outputs of a row are fetched by so many pixels ahead: some tiles, each of which takes a few
+// hundred cycles, as long as memory does.
+constexpr int kOutputPixelsAhead = kListPixels;
+
+// The numbers under a tap of each pixel of a tile: pixels that lie anywhere.
+template <int kPixels>
+struct PixelsApart {
+  const float* addresses[kPixels];
+
+  HWY_INLINE float Number(int p, int channel) const { return addresses[p][channel]; }
 };
 
-void AddResidual(const FinishArgs& args, float* sums) {
-  for (int p = 0; p < args.pixels; ++p) {
-    const float* residual = args.list->residuals[args.first_pixel + p] + args.first_channel;
-    float* sum = sums + p * args.width;
-    for (int c = 0; c < args.channels; c += kLanes) {
-      const Floats addend = LoadFirst(residual + c, args.channels - c);
-      hn::StoreU(hn::Add(hn::LoadU(FloatTag(), sum + c), addend), FloatTag(), sum + c);
-    }
-  }
-}
+// Likewise: pixels at a distance that is known when this is compiled. One register holds the
+// address of all of them, so that a tile can have more pixels than there are such registers.
+template <int kStep>
+struct PixelsInStep {
+  const float* first;
 
-// Where the values of one pixel go.
-class PixelStore {
- public:
-  HWY_INLINE PixelStore(const FinishArgs& args, float* sums, int pixel)
-      : output_(args.in_place ? sums + pixel * args.width
-                              : args.list->outputs[args.first_pixel + pixel] + args.first_channel),
-        channels_(args.channels),
-        changed_(args.list->changed == nullptr ? nullptr
-                                               : args.list->changed[args.first_pixel + pixel]) {}
-
-  // Of channel c and those after it, as many as exist.
-  HWY_INLINE void Store(Floats values, int c) {
-    if (changed_ != nullptr) {
-      const Floats old = LoadFirst(output_ + c, channels_ - c);
-      const Floats fresh = hn::IfThenElseZero(FirstLanes(channels_ - c), values);
-      difference_ = hn::Or(difference_, hn::Xor(fresh, old));
-    }
-    StoreFirst(values, output_ + c, channels_ - c);
-  }
-
-  // After the last. Other threads may compute other channels of the same pixel.
-  HWY_INLINE void Mark() const {
-    using BitsTag = hn::RebindToUnsigned<FloatTag>;
-    if (changed_ == nullptr) return;
-    const auto bits = hn::BitCast(BitsTag(), difference_);
-    if (hn::AllTrue(BitsTag(), hn::Eq(bits, hn::Zero(BitsTag())))) return;
-    __atomic_store_n(changed_, 1, __ATOMIC_RELAXED);
-  }
-
- private:
-  float* output_;
-  int channels_;
-  uint8_t* changed_;
-  Floats difference_ = hn::Zero(FloatTag());
-};
-
-// All of it in one pass, for functions that cost little.
-template <Function::Kind kind>
-__attribute__((flatten)) void FinishAs(const FinishArgs& args, float* sums) {
-  constexpr VectorOps ops;
-  const PixelEpilogue& epilogue = *args.epilogue;
-  const bool has_residual = args.list->residuals != nullptr;
-  const Floats beta = ops.Set(epilogue.activation.beta);
-  for (int p = 0; p < args.pixels; ++p) {
-    PixelStore store(args, sums, p);
-    const float* residual =
-        has_residual ? args.list->residuals[args.first_pixel + p] + args.first_channel : nullptr;
-    for (int c = 0; c < args.channels; c += kLanes) {
-      const int count = args.channels - c;
-      const Floats alpha = kind == Function::Kind::kPRelu ? hn::LoadU(FloatTag(), args.slopes + c)
-                                                          : ops.Set(epilogue.activation.alpha);
-      Floats x = hn::LoadU(FloatTag(), sums + p * args.width + c);
-      if (has_residual && !epilogue.activation_before_residual) {
-        x = hn::Add(x, LoadFirst(residual + c, count));
-      }
-      x = Evaluate<kind>(ops, x, alpha, beta);
-      if (has_residual && epilogue.activation_before_residual) {
-        x = hn::Add(x, LoadFirst(residual + c, count));
-      }
-      store.Store(x, c);
-    }
-    store.Mark();
-  }
-}
-
-void FinishCompared(const FinishArgs& args, float* sums);
-
-HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
-  if (args.list->compared != nullptr && !args.in_place) return FinishCompared(args, sums);
-  switch (args.epilogue->activation.kind) {
-    case Function::Kind::kIdentity:
-      return FinishAs<Function::Kind::kIdentity>(args, sums);
-    case Function::Kind::kRelu:
-      return FinishAs<Function::Kind::kRelu>(args, sums);
-    case Function::Kind::kLeakyRelu:
-      return FinishAs<Function::Kind::kLeakyRelu>(args, sums);
-    case Function::Kind::kPRelu:
-      return FinishAs<Function::Kind::kPRelu>(args, sums);
-    case Function::Kind::kClip:
-      return FinishAs<Function::Kind::kClip>(args, sums);
-    case Function::Kind::kHardSwish:
-      return FinishAs<Function::Kind::kHardSwish>(args, sums);
-    default:
-      break;
-  }
-  const bool has_residual = args.list->residuals != nullptr;
-  if (has_residual && !args.epilogue->activation_before_residual) AddResidual(args, sums);
-  args.epilogue->apply(args.epilogue->activation, sums, sums,
-                       static_cast<int64_t>(args.pixels) * args.width);
-  if (has_residual && args.epilogue->activation_before_residual) AddResidual(args, sums);
-  if (args.in_place) return;
-  for (int p = 0; p < args.pixels; ++p) {
-    PixelStore store(args, sums, p);
-    for (int c = 0; c < args.channels; c += kLanes) {
-      store.Store(hn::LoadU(FloatTag(), sums + p * args.width + c), c);
-    }
-    store.Mark();
-  }
-}
-
-// The new values of pixel p, which lie at `fresh`, to its output.
-void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
-  constexpr int kVectors = kChangeLanes / kLanes;
-  const ComparedPixel& compared = args.list->compared[args.first_pixel + p];
-  float* const output = args.list->outputs[args.first_pixel + p] + args.first_channel;
-  float* const old_values = compared.old_values + args.first_channel;
-  const float* const inverse_spread = args.list->inverse_spread + args.first_channel;
-  const int first_lane = args.first_channel / kLanes;
-  Floats lanes[kVectors];
-  for (int v = 0; v < kVectors; ++v) {
-    lanes[v] = hn::LoadU(FloatTag(), compared.squares + v * kLanes);
-  }
-  const auto store = [&](int c, int count) {
-    const Floats value = LoadFirst(fresh + c, count);
-    const Floats old_value = LoadFirst(output + c, count);
-    Floats& lane = lanes[(first_lane + c / kLanes) % kVectors];
-    lane = AddSquaredChange(lane, value, old_value, LoadFirst(inverse_spread + c, count));
-    StoreFirst(old_value, old_values + c, count);
-    StoreFirst(value, output + c, count);
-  };
-  int c = 0;
-  for (; c + kLanes <= args.channels; c += kLanes) store(c, kLanes);
-  if (c < args.channels) store(c, args.channels - c);
-  for (int v = 0; v < kVectors; ++v) {
-    hn::StoreU(lanes[v], FloatTag(), compared.squares + v * kLanes);
-  }
-}
-
-void FinishCompared(const FinishArgs& args, float* sums) {
-  FinishArgs in_place = args;
-  in_place.in_place = true;
-  FinishInMemory(in_place, sums);
-  for (int p = 0; p < args.pixels; ++p) StoreCompared(args, sums + p * args.width, p);
-}
-
-// Whether the epilogue is a bias at most and one of the functions that cost next to nothing, and
-// nobody asks what changes.
-bool IsPlain(const PixelEpilogue& epilogue, const PixelList& list) {
-  if (list.residuals != nullptr || list.changed != nullptr || list.compared != nullptr) {
-    return false;
-  }
-  switch (epilogue.activation.kind) {
-    case Function::Kind::kIdentity:
-    case Function::Kind::kRelu:
-    case Function::Kind::kLeakyRelu:
-    case Function::Kind::kClip:
-    case Function::Kind::kHardSwish:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Registers of a tile: kPixels × kVectors sums.
-template <int kPixels, int kVectors>
-struct Tile {
-  static constexpr int kWidth = kVectors * kLanes;
-
-  HWY_INLINE void Clear() {
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::Zero(FloatTag());
-    }
-  }
-
-  HWY_INLINE void AddBias(const float* bias) {
-    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-      const Floats addend = hn::LoadU(FloatTag(), bias + v * kLanes);
-      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-        sums[p][v] = hn::Add(sums[p][v], addend);
-      }
-    }
-  }
-
-  template <Function::Kind kind>
-  HWY_INLINE void ApplyAs(const Function& function) {
-    constexpr VectorOps ops;
-    const Floats alpha = ops.Set(function.alpha);
-    const Floats beta = ops.Set(function.beta);
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-        sums[p][v] = Evaluate<kind>(ops, sums[p][v], alpha, beta);
-      }
-    }
-  }
-
-  // One of those of IsPlain.
-  HWY_INLINE void Apply(const Function& function) {
-    switch (function.kind) {
-      case Function::Kind::kRelu:
-        return ApplyAs<Function::Kind::kRelu>(function);
-      case Function::Kind::kLeakyRelu:
-        return ApplyAs<Function::Kind::kLeakyRelu>(function);
-      case Function::Kind::kClip:
-        return ApplyAs<Function::Kind::kClip>(function);
-      case Function::Kind::kHardSwish:
-        return ApplyAs<Function::Kind::kHardSwish>(function);
-      default:
-        return;
-    }
-  }
-
-  // `channels` in (kWidth - kLanes, kWidth].
-  HWY_INLINE void Store(float* const* outputs, int first_channel, int pixels, int channels) const {
-    const int last = channels - (kVectors - 1) * kLanes;
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      if (p >= pixels) break;
-      float* output = outputs[p] + first_channel;
-      CACHEINF_UNROLL for (int v = 0; v < kVectors - 1; ++v) {
-        hn::StoreU(sums[p][v], FloatTag(), output + v * kLanes);
-      }
-      StoreFirst(sums[p][kVectors - 1], output + (kVectors - 1) * kLanes, last);
-    }
-  }
-
-  HWY_INLINE void Spill(float* memory) const {
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-        hn::StoreU(sums[p][v], FloatTag(), memory + p * kWidth + v * kLanes);
-      }
-    }
-  }
-
-  // Bias and what follows it, and the first `pixels` to their places.
-  HWY_INLINE void Finish(const FinishArgs& args) {
-    if (args.bias != nullptr) AddBias(args.bias);
-    if (IsPlain(*args.epilogue, *args.list)) {
-      Apply(args.epilogue->activation);
-      Store(args.list->outputs + args.first_pixel, args.first_channel, args.pixels, args.channels);
-      return;
-    }
-    HWY_ALIGN float memory[kPixels * kWidth];
-    Spill(memory);
-    FinishInMemory(args, memory);
-  }
-
-  Floats sums[kPixels][kVectors];
+  HWY_INLINE float Number(int p, int channel) const { return first[p * kStep + channel]; }
 };
 
 // Adds one channel of all pixels to their sums.
-template <int kPixels, int kVectors>
-HWY_INLINE void AddChannel(const float* const (&input)[kPixels], int channel,
-                           const float* HWY_RESTRICT weights, Tile<kPixels, kVectors>& tile) {
+template <class Numbers, int kPixels, int kVectors>
+HWY_INLINE void AddChannel(const Numbers& numbers, int channel, const float* HWY_RESTRICT weights,
+                           Tile<kPixels, kVectors>& tile) {
   Floats weight[kVectors];
   CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
     weight[v] = hn::Load(FloatTag(), weights + v * kLanes);
   }
   CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-    const Floats x = hn::Set(FloatTag(), input[p][channel]);
+    const Floats x = hn::Set(FloatTag(), numbers.Number(p, channel));
     CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
       tile.sums[p][v] = Fma(x, weight[v], tile.sums[p][v]);
     }
@@ -328,13 +91,13 @@ HWY_INLINE void AddChannel(const float* const (&input)[kPixels], int channel,
 
 // Adds one tap of all pixels to their sums; returns the weights of the next.
 template <int kPixels, int kVectors>
-HWY_INLINE const float* AddTap(const float* const (&input)[kPixels], int inputs,
+HWY_INLINE const float* AddTap(const PixelsApart<kPixels>& pixels, int inputs,
                                const float* HWY_RESTRICT weights, AheadOfTile& ahead,
                                Tile<kPixels, kVectors>& tile) {
   for (int c = 0; c < inputs;) {
     ahead.Fetch();
     for (const int end = HWY_MIN(c + kStepChannels, inputs); c < end; ++c) {
-      AddChannel(input, c, weights, tile);
+      AddChannel(pixels, c, weights, tile);
       weights += kVectors * kLanes;
     }
   }
@@ -359,12 +122,14 @@ HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int fi
   for (int t = 0; t < list.taps; ++t) {
     if (list.weight_taps != nullptr) weights = block.weights + list.weight_taps[t] * tap_weights;
     const float* const* tap = list.inputs + t * kListPixels + first_pixel;
-    const float* input[kPixels];
-    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) input[p] = tap[p] + block.first_input;
+    PixelsApart<kPixels> input;
+    CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+      input.addresses[p] = tap[p] + block.first_input;
+    }
     weights = AddTap(input, block.inputs, weights, ahead, tile);
   }
-  tile.Finish({block.bias, block.slopes, &block.epilogue, &list, first_pixel, pixels,
-               block.first_output, block.outputs, kVectors * kLanes});
+  tile.Finish(block.bias, block.slopes, block.epilogue, {list, first_pixel, pixels},
+              block.first_output, block.outputs);
 }
 
 // Full tiles, then the smallest tile that holds the rest.
@@ -406,9 +171,21 @@ void FinishSums(const ConvBlock& block, const PixelList& list, int first_pixel, 
       hn::StoreU(hn::Add(hn::LoadU(FloatTag(), sum), bias), FloatTag(), sum);
     }
   }
-  FinishInMemory({block.bias, block.slopes, &block.epilogue, &list, first_pixel, pixels,
-                  block.first_output, block.outputs, width},
+  FinishInMemory({block.slopes,
+                  &block.epilogue,
+                  {list, first_pixel, pixels},
+                  block.first_output,
+                  block.outputs,
+                  width},
                  sums);
+}
+
+template <int kPixels, int kVectors>
+HWY_INLINE void FinishDepthwise(const DepthwiseBlock& block, const PixelsOfTile& pixels,
+                                int first_channel, int channels, Tile<kPixels, kVectors>& tile) {
+  tile.Finish(block.bias == nullptr ? nullptr : block.bias + first_channel,
+              block.slopes == nullptr ? nullptr : block.slopes + first_channel, block.epilogue,
+              pixels, first_channel, channels);
 }
 
 // kVectors vectors of channels, of which `channels` exist, from first_channel.
@@ -431,9 +208,7 @@ HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& li
     }
     weights += block.padded_channels;
   }
-  tile.Finish({block.bias == nullptr ? nullptr : block.bias + first_channel,
-               block.slopes == nullptr ? nullptr : block.slopes + first_channel, &block.epilogue,
-               &list, first_pixel, pixels, first_channel, channels, kVectors * kLanes});
+  FinishDepthwise(block, {list, first_pixel, pixels}, first_channel, channels, tile);
 }
 
 // Where the taps of some pixels of a row lie, in one row of taps.
@@ -441,9 +216,10 @@ struct TapRow {
   const float* first;  // under the first tap of the first pixel
   int64_t pixel_step;
   int64_t column_step;
+  bool is_inside;
 
   TapRow(const PixelRow& row, int y, int first_pixel, int first_channel) {
-    const bool is_inside = y >= row.rows_inside.begin && y < row.rows_inside.end;
+    is_inside = y >= row.rows_inside.begin && y < row.rows_inside.end;
     pixel_step = is_inside ? row.pixel_step : 0;
     column_step = is_inside ? row.column_step : 0;
     first = is_inside ? row.first + (y - row.rows_inside.begin) * row.row_step : row.zeros;
@@ -451,78 +227,116 @@ struct TapRow {
   }
 };
 
-// Some pixels of a row as a list without taps.
-template <int kPixels>
-struct RowOutputs {
-  float* outputs[kPixels];
-  const float* residuals[kPixels];
-  uint8_t* changed[kPixels];
-  ComparedPixel compared[kPixels];
-  PixelList list;
-
-  HWY_INLINE RowOutputs(const PixelRow& row, int first_pixel, int pixels) {
-    for (int p = 0; p < pixels; ++p) {
-      outputs[p] = row.output + (first_pixel + p) * row.output_step;
-      if (row.residual != nullptr) {
-        residuals[p] = row.residual + (first_pixel + p) * row.residual_step;
-      }
-      if (row.changed != nullptr) changed[p] = row.changed + first_pixel + p;
-      if (row.inverse_spread == nullptr) continue;
-      compared[p] = {row.compared.old_values + (first_pixel + p) * row.old_values_step,
-                     row.compared.squares + (first_pixel + p) * kChangeLanes};
-    }
-    list.count = pixels;
-    list.outputs = outputs;
-    if (row.residual != nullptr) list.residuals = residuals;
-    if (row.changed != nullptr) list.changed = changed;
-    if (row.inverse_spread != nullptr) list.compared = compared;
-    list.inverse_spread = row.inverse_spread;
+// Adds what lies under a tap, or a row of taps, to the sums; returns the weights of the next.
+template <class Numbers, int kPixels, int kVectors>
+HWY_INLINE const float* AddNumbers(const Numbers& numbers, int inputs,
+                                   const float* HWY_RESTRICT weights,
+                                   Tile<kPixels, kVectors>& tile) {
+  // Pictures have three channels.
+  _Pragma("GCC unroll 3") for (int c = 0; c < inputs; ++c) {
+    AddChannel(numbers, c, weights, tile);
+    weights += kVectors * kLanes;
   }
-};
-
-template <int kPixels, int kVectors>
-HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int first_pixel) {
-  const RowOutputs<kPixels> to(row, first_pixel, kPixels);
-  Tile<kPixels, kVectors> tile;
-  tile.Clear();
-  const float* weights = block.weights;
-  for (int y = 0; y < row.tap_rows; ++y) {
-    const TapRow taps(row, y, first_pixel, block.first_input);
-    for (int x = 0; x < row.tap_columns; ++x) {
-      const float* input[kPixels];
-      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-        input[p] = taps.first + p * taps.pixel_step + x * taps.column_step;
-      }
-      // Pictures have three channels.
-      _Pragma("GCC unroll 3") for (int c = 0; c < block.inputs; ++c) {
-        AddChannel(input, c, weights, tile);
-        weights += kVectors * kLanes;
-      }
-    }
-  }
-  tile.Finish({block.bias, block.slopes, &block.epilogue, &to.list, 0, kPixels, block.first_output,
-               block.outputs, kVectors * kLanes});
+  return weights;
 }
 
-template <int kVectors>
+// The outputs of a tile that comes later, some of them with each row of taps. Even to be written
+// they have to be read first, and a layer of few taps is done with a tile before they are there.
+template <int kPixels, int kVectors>
+class OutputsAhead {
+ public:
+  HWY_INLINE OutputsAhead(const PixelRow& row, int first_pixel, int first_channel)
+      : next_(first_pixel + kOutputPixelsAhead),
+        end_(HWY_MIN(next_ + kPixels, row.count)),
+        pixels_of_tap_row_((kPixels + row.tap_rows - 1) / row.tap_rows),
+        output_(row.output + first_channel),
+        output_step_(row.output_step) {}
+
+  HWY_INLINE void Fetch() {
+    for (const int end = HWY_MIN(next_ + pixels_of_tap_row_, end_); next_ < end; ++next_) {
+      CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+        __builtin_prefetch(output_ + next_ * output_step_ + v * kLanes, 0, 2);
+      }
+    }
+  }
+
+ private:
+  int next_;  // pixel of the row
+  int end_;
+  int pixels_of_tap_row_;
+  const float* output_;
+  int64_t output_step_;
+};
+
+// kStep is the row's pixel_step, or kAnyStep.
+template <int kPixels, int kVectors, int kStep>
+HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int first_pixel) {
+  Tile<kPixels, kVectors> tile;
+  tile.Clear();
+  OutputsAhead<kPixels, kVectors> ahead(row, first_pixel, block.first_output);
+  const float* weights = block.weights;
+  for (int y = 0; y < row.tap_rows; ++y) {
+    ahead.Fetch();
+    const TapRow taps(row, y, first_pixel, block.first_input);
+    for (int x = 0; x < row.tap_columns; ++x) {
+      const float* const first = taps.first + x * taps.column_step;
+      if constexpr (kStep == kAnyStep) {
+        PixelsApart<kPixels> pixels;
+        CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
+          pixels.addresses[p] = first + p * taps.pixel_step;
+        }
+        weights = AddNumbers(pixels, block.inputs, weights, tile);
+      } else if (taps.is_inside) {
+        weights = AddNumbers(PixelsInStep<kStep>{first}, block.inputs, weights, tile);
+      } else {
+        weights = AddNumbers(PixelsInStep<0>{first}, block.inputs, weights, tile);
+      }
+    }
+  }
+  tile.Finish(block.bias, block.slopes, block.epilogue, {row, first_pixel, kPixels},
+              block.first_output, block.outputs);
+}
+
+// Tiles of kFull pixels, and the rest by halves.
+template <int kFull, int kVectors, int kStep = kAnyStep>
 void ConvRowTiles(const ConvBlock& block, const PixelRow& row) {
-  constexpr int kPixels = TilePixels(kVectors);
-  static_assert(kListPixels % kPixels == 0, "the rows that are given are whole lists");
-  for (int pixel = 0; pixel < row.count; pixel += kPixels) {
-    ConvRowTile<kPixels, kVectors>(block, row, pixel);
+  constexpr int kHalf = kFull / 2;
+  static_assert(kRowGrain % kHalf == 0 && kFull % kHalf == 0);
+  int pixel = 0;
+  for (; pixel + kFull <= row.count; pixel += kFull) {
+    ConvRowTile<kFull, kVectors, kStep>(block, row, pixel);
+  }
+  for (; pixel < row.count; pixel += kHalf) {
+    ConvRowTile<kHalf, kVectors, kStep>(block, row, pixel);
+  }
+}
+
+// Pictures of three channels and maps of few, at stride 1 and 2.
+void ConvRowOfOneVector(const ConvBlock& block, const PixelRow& row) {
+  switch (row.pixel_step) {
+    case 3:
+      return ConvRowTiles<kStepTilePixels, 1, 3>(block, row);
+    case 6:
+      return ConvRowTiles<kStepTilePixels, 1, 6>(block, row);
+    case 16:
+      return ConvRowTiles<kStepTilePixels, 1, 16>(block, row);
+    case 32:
+      return ConvRowTiles<kStepTilePixels, 1, 32>(block, row);
+    default:
+      return ConvRowTiles<TilePixels(1), 1>(block, row);
   }
 }
 
 void ConvRow(const ConvBlock& block, const PixelRow& row) {
   switch (block.vectors) {
     case 1:
-      return ConvRowTiles<1>(block, row);
+      return ConvRowOfOneVector(block, row);
     case 2:
-      return ConvRowTiles<2>(block, row);
+      return ConvRowTiles<TilePixels(2), 2>(block, row);
     case 3:
-      return ConvRowTiles<HWY_MIN(3, kMaxVectors)>(block, row);
+      return ConvRowTiles<TilePixels(3), HWY_MIN(3, kMaxVectors)>(block, row);
     default:
-      return ConvRowTiles<kMaxVectors>(block, row);
+      return ConvRowTiles<TilePixels(kMaxVectors), kMaxVectors>(block, row);
   }
 }
 
@@ -536,15 +350,6 @@ struct RowTile {
   int channels;
 };
 
-template <int kPixels, int kVectors>
-HWY_INLINE void FinishRowTile(const DepthwiseBlock& block, const RowTile& at,
-                              Tile<kPixels, kVectors>& tile) {
-  const RowOutputs<kPixels> to(*at.row, at.first_pixel, at.pixels);
-  tile.Finish({block.bias == nullptr ? nullptr : block.bias + at.first_channel,
-               block.slopes == nullptr ? nullptr : block.slopes + at.first_channel, &block.epilogue,
-               &to.list, 0, at.pixels, at.first_channel, at.channels, kVectors * kLanes});
-}
-
 // Any kernel.
 template <int kPixels, int kVectors, bool kWhole>
 HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
@@ -556,8 +361,10 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
   for (int y = 0; y < row.tap_rows; ++y) {
     const TapRow taps(row, y, at.first_pixel, at.first_channel);
     const float* input[kPixels];
+    const float* next = taps.first;
     CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
-      input[p] = taps.first + HWY_MIN(p, at.pixels - 1) * taps.pixel_step;
+      input[p] = next;
+      if (p + 1 < at.pixels) next += taps.pixel_step;
     }
     for (int x = 0; x < row.tap_columns; ++x) {
       CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
@@ -572,20 +379,21 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
       weights += block.padded_channels;
     }
   }
-  FinishRowTile(block, at, tile);
+  FinishDepthwise(block, {row, at.first_pixel, at.pixels}, at.first_channel, at.channels, tile);
 }
 
-template <int kVectors>
-void DepthwiseRowTiles(const DepthwiseBlock& block, const RowTile& at) {
-  constexpr int kHalf = kRowPixels / 2;
-  const bool is_whole = at.channels == kVectors * kLanes;
-  if (at.pixels > kHalf) {
-    is_whole ? DepthwiseRowTile<kRowPixels, kVectors, true>(block, at)
-             : DepthwiseRowTile<kRowPixels, kVectors, false>(block, at);
-  } else {
-    is_whole ? DepthwiseRowTile<kHalf, kVectors, true>(block, at)
-             : DepthwiseRowTile<kHalf, kVectors, false>(block, at);
+// The smallest tile of an even number of pixels that holds them: of short runs a larger one would
+// be half empty.
+template <int kPixels, int kVectors>
+void SmallestDepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
+  if constexpr (kPixels > 2) {
+    if (at.pixels <= kPixels - 2) {
+      return SmallestDepthwiseRowTile<kPixels - 2, kVectors>(block, at);
+    }
   }
+  const bool is_whole = at.channels == kVectors * kLanes;
+  is_whole ? DepthwiseRowTile<kPixels, kVectors, true>(block, at)
+           : DepthwiseRowTile<kPixels, kVectors, false>(block, at);
 }
 
 void DepthwiseRowOfAnyKernel(const DepthwiseBlock& block, const PixelRow& row) {
@@ -600,13 +408,13 @@ void DepthwiseRowOfAnyKernel(const DepthwiseBlock& block, const PixelRow& row) {
       const RowTile at = {&row, pixel, HWY_MIN(kRowPixels, row.count - pixel), channel, channels};
       switch (end - vector) {
         case 1:
-          DepthwiseRowTiles<1>(block, at);
+          SmallestDepthwiseRowTile<kRowPixels, 1>(block, at);
           break;
         case 2:
-          DepthwiseRowTiles<2>(block, at);
+          SmallestDepthwiseRowTile<kRowPixels, 2>(block, at);
           break;
         default:
-          DepthwiseRowTiles<kRowVectors>(block, at);
+          SmallestDepthwiseRowTile<kRowPixels, kRowVectors>(block, at);
       }
     }
   }
@@ -643,7 +451,7 @@ HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
       }
     }
   }
-  FinishRowTile(block, at, tile);
+  FinishDepthwise(block, {row, at.first_pixel, at.pixels}, at.first_channel, at.channels, tile);
 }
 
 template <int kKernel, int kStride>

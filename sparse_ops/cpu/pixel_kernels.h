@@ -16,6 +16,7 @@ namespace cacheinf {
 namespace cpu {
 
 inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
+inline constexpr int kRowGrain = 12;    // of conv_row: a multiple of half of every tile's pixels
 
 // Numbers that the second-level cache is to fetch meanwhile.
 struct FetchAhead {
@@ -99,7 +100,7 @@ struct PixelKernels {
   int lanes = 0;
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
-  void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // whole lists of pixels
+  void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // of whole grains
   // What follows on the sums of some pixels of a list, bias included, which lie in `sums`,
   // [pixels][vectors * lanes], and are lost.
   void (*finish)(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,

@@ -43,6 +43,14 @@ struct VectorOps {
   HWY_INLINE F Ceil(F a) const { return hn::Ceil(a); }
   HWY_INLINE F Round(F a) const { return hn::Round(a); }
 #endif
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  // These instructions give their second operand unless the comparison holds.
+  HWY_INLINE F Larger(F a, F b) const { return hn::Max(a, b); }
+  HWY_INLINE F Smaller(F a, F b) const { return hn::Min(a, b); }
+#else
+  HWY_INLINE F Larger(F a, F b) const { return Select(Lt(b, a), a, b); }
+  HWY_INLINE F Smaller(F a, F b) const { return Select(Lt(a, b), a, b); }
+#endif
   HWY_INLINE M Lt(F a, F b) const { return hn::Lt(a, b); }
   HWY_INLINE M Eq(F a, F b) const { return hn::Eq(a, b); }
   HWY_INLINE M IsNaN(F a) const { return hn::IsNaN(a); }
@@ -101,6 +109,8 @@ struct VectorGroupOps {
   HWY_INLINE F Floor(F a) const { CACHEINF_EACH(F, Floor(a.v[i])); }
   HWY_INLINE F Ceil(F a) const { CACHEINF_EACH(F, Ceil(a.v[i])); }
   HWY_INLINE F Round(F a) const { CACHEINF_EACH(F, Round(a.v[i])); }
+  HWY_INLINE F Larger(F a, F b) const { CACHEINF_EACH(F, Larger(a.v[i], b.v[i])); }
+  HWY_INLINE F Smaller(F a, F b) const { CACHEINF_EACH(F, Smaller(a.v[i], b.v[i])); }
   HWY_INLINE M Lt(F a, F b) const { CACHEINF_EACH(M, Lt(a.v[i], b.v[i])); }
   HWY_INLINE M Eq(F a, F b) const { CACHEINF_EACH(M, Eq(a.v[i], b.v[i])); }
   HWY_INLINE M IsNaN(F a) const { CACHEINF_EACH(M, IsNaN(a.v[i])); }

@@ -98,8 +98,11 @@ struct RandomConv {
   ConvArgs args;
   std::string description;
 
-  explicit RandomConv(std::mt19937& random) {
-    spec.transposed = Between(0, 3, random) == 0;
+  enum class Map { kSmall, kWideOfFewChannels };
+
+  explicit RandomConv(std::mt19937& random, Map map = Map::kSmall) {
+    const bool is_wide = map == Map::kWideOfFewChannels;
+    spec.transposed = !is_wide && Between(0, 3, random) == 0;
     int height;
     int width;
     int in_height;
@@ -108,16 +111,23 @@ struct RandomConv {
       spec.rows = RandomAxis(spec.transposed, random);
       spec.columns = RandomAxis(spec.transposed, random);
       in_height = Between(1, 12, random);
-      in_width = Between(1, 12, random);
+      in_width = is_wide ? Between(30, 160, random) : Between(1, 12, random);
       height = OutputSize(in_height, spec.rows, spec.transposed);
       width = OutputSize(in_width, spec.columns, spec.transposed);
     } while (height < 1 || width < 1);
     const bool depthwise = Between(0, 3, random) == 0;
     spec.groups = depthwise ? Between(1, 150, random) : Between(1, 3, random);
-    const int in_channels = spec.groups * (depthwise ? 1 : Between(1, 20, random));
-    const int out_channels = spec.groups * (depthwise ? 1 : Between(1, 150, random));
+    int in_channels = spec.groups * (depthwise ? 1 : Between(1, 20, random));
+    int out_channels = spec.groups * (depthwise ? 1 : Between(1, 150, random));
     const int batch = Between(1, 2, random);
-    const int gap = Between(0, 3, random);
+    int gap = Between(0, 3, random);
+    if (is_wide && !depthwise) {
+      constexpr int kChannels[] = {3, 8, 16, 32};
+      spec.groups = 1;
+      in_channels = kChannels[Between(0, 3, random)];
+      out_channels = Between(1, 70, random);
+      gap = Between(0, 1, random);
+    }
 
     input = PaddedMap(batch, in_height, in_width, in_channels, gap);
     residual = PaddedMap(batch, height, width, out_channels, gap);
@@ -185,13 +195,10 @@ PaddedMap OnlyActive(const PaddedMap& before, const PaddedMap& dense, const Acti
   return result;
 }
 
-TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCountAndSlice) {
-  const unsigned seed = 20260301;
-  std::cout << "seed " << seed << "\n";
-  std::mt19937 random(seed);
+void CheckWholeMaps(RandomConv::Map map, int count, std::mt19937& random) {
   ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
-  for (int i = 0; i < 80; ++i) {
-    const RandomConv c(random);
+  for (int i = 0; i < count; ++i) {
+    const RandomConv c(random, map);
     SCOPED_TRACE(c.description);
     ForEachCpuTarget([&] {
       const cpu::Conv conv(c.args);
@@ -203,17 +210,14 @@ TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCount
         ASSERT_TRUE(output.HasBitsOf(c.expected)) << pool.threads() << " threads";
       }
     });
-    if (HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
-TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
-  const unsigned seed = 20260303;
-  std::cout << "seed " << seed << "\n";
-  std::mt19937 random(seed);
+void CheckActivePixels(RandomConv::Map map, int count, std::mt19937& random) {
   ThreadPool pools[] = {ThreadPool(1), ThreadPool(3)};
-  for (int i = 0; i < 80; ++i) {
-    const RandomConv c(random);
+  for (int i = 0; i < count; ++i) {
+    const RandomConv c(random, map);
     SCOPED_TRACE(c.description);
     PaddedMap before = c.expected.Copy();
     before.Randomise(random);
@@ -234,8 +238,31 @@ TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
             << pool.threads() << " threads, " << active.count() << " active pixels";
       }
     });
-    if (HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+TEST(CpuConvTest, RandomConvolutionsHaveTheReferencesBitsForAnyTargetThreadCountAndSlice) {
+  const unsigned seed = 20260301;
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  CheckWholeMaps(RandomConv::Map::kSmall, 80, random);
+}
+
+TEST(CpuConvTest, RandomActivePixelsHaveTheReferencesBitsAndNoOtherIsWritten) {
+  const unsigned seed = 20260303;
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  CheckActivePixels(RandomConv::Map::kSmall, 80, random);
+}
+
+// Rows long enough for tiles of neighbours, whose distance is known to some kernels.
+TEST(CpuConvTest, WideMapsOfFewChannelsHaveTheReferencesBits) {
+  const unsigned seed = 20260304;
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  CheckWholeMaps(RandomConv::Map::kWideOfFewChannels, 60, random);
+  CheckActivePixels(RandomConv::Map::kWideOfFewChannels, 60, random);
 }
 
 // Zeros outside the picture times infinity are NaN, as far as they may lie outside.
