@@ -7,7 +7,9 @@
 
 namespace cacheinf {
 
-// Shares the image's pixels. Throws InputError unless they are 8-bit grey or blue, green, red.
+// Shares the image's pixels where they are 8-bit grey or blue, green, red; converts BGRA, YUYV (two
+// bytes a pixel, as cameras have it) and 16-bit grey or BGR, of which full scale stays full scale.
+// Throws InputError for others: floats, above all, have no scale of their own.
 Picture PictureFrom(const cv::Mat& image);
 
 // Lets errors of OpenCV and FFmpeg reach us as results only, not as lines on stderr.

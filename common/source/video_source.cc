@@ -58,6 +58,7 @@ class VideoSource final : public FrameSource {
       frame.stamp = Stamp(frame.index);
       const cv::Mat image = Retrieve();
       if (!image.empty()) {
+        RefusePlanes(image);
         frame.picture = PictureFrom(image);
         return frame;
       }
@@ -85,6 +86,18 @@ class VideoSource final : public FrameSource {
       image.release();
     }
     return image;
+  }
+
+  // Planes of brightness and colour, one below the other (I420, NV12), come as grey pictures of
+  // half as many rows again.
+  void RefusePlanes(const cv::Mat& image) const {
+    const double stated_rows = Property(cv::CAP_PROP_FRAME_HEIGHT);
+    if (image.channels() == 1 && stated_rows > 0 && 2 * image.rows == 3 * stated_rows) {
+      throw InputError(
+          fmt::format("{}: frames are planes of YUV; let the pipeline end with \"videoconvert ! "
+                      "video/x-raw,format=BGR ! appsink\"",
+                      name_));
+    }
   }
 
   std::chrono::nanoseconds Stamp(int64_t index) const {

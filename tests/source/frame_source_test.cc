@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/npy.h"
+#include "common/source/opencv_picture.h"
 #include "common/source/scenes.h"
 #include "tests/testing/folder_test.h"
 
@@ -195,6 +196,45 @@ TEST_F(FrameSourceTest, ReadsPipelinesAndStampsTheirFramesByTheClock) {
   ASSERT_EQ(frames.size(), 3u);
   EXPECT_EQ(frames[2].picture.width, 64);
   EXPECT_EQ(frames[2].stamp, std::chrono::seconds(1));
+}
+
+TEST_F(FrameSourceTest, ConvertsWhatCamerasDeliverOrRefusesIt) {
+  const std::string source =
+      "videotestsrc num-buffers=2 pattern=red ! video/x-raw,width=64,height=48";
+  try {
+    Open(source + ",format=BGR ! appsink");
+  } catch (const InputError&) {
+    GTEST_SKIP() << "OpenCV has no GStreamer, or gstreamer1.0-plugins-base is not installed";
+  }
+  const std::unique_ptr<FrameSource> yuyv = Open(source + ",format=YUY2 ! appsink");
+  const std::optional<Frame> frame = yuyv->Next();
+  ASSERT_TRUE(frame);
+  ASSERT_EQ(frame->picture.channels, 3);
+  EXPECT_LT(frame->picture.Row(20)[30 * 3 + 0], 20);
+  EXPECT_LT(frame->picture.Row(20)[30 * 3 + 1], 20);
+  EXPECT_GT(frame->picture.Row(20)[30 * 3 + 2], 235);
+  for (const char* format : {"I420", "NV12"}) {
+    EXPECT_NE(Refusal(source + ",format=" + format + " ! appsink").find("videoconvert"),
+              std::string::npos);
+  }
+}
+
+TEST(PictureFromTest, ConvertsToEightBits) {
+  const Picture grey = PictureFrom(cv::Mat(4, 6, CV_16UC1, cv::Scalar(65535)));
+  EXPECT_EQ(grey.channels, 1);
+  EXPECT_EQ(grey.Row(3)[5], 255);
+  const Picture colours = PictureFrom(cv::Mat(4, 6, CV_16UC3, cv::Scalar(0, 257 * 7, 257 * 255)));
+  EXPECT_EQ(colours.channels, 3);
+  EXPECT_EQ(colours.Row(1)[3], 0);
+  EXPECT_EQ(colours.Row(1)[4], 7);
+  EXPECT_EQ(colours.Row(1)[5], 255);
+  const Picture opaque = PictureFrom(cv::Mat(4, 6, CV_8UC4, cv::Scalar(1, 2, 3, 4)));
+  EXPECT_EQ(opaque.channels, 3);
+  EXPECT_EQ(opaque.Row(3)[17], 3);
+  for (const int type : {CV_32FC1, CV_32FC3, CV_64FC3, CV_16SC1, CV_8SC3}) {
+    EXPECT_THROW(PictureFrom(cv::Mat(4, 6, type, cv::Scalar(1))), InputError);
+  }
+  EXPECT_THROW(PictureFrom(cv::Mat(4, 5, CV_8UC2, cv::Scalar(1))), InputError);
 }
 
 TEST_F(FrameSourceTest, GeneratesScenesWithTheirTruth) {
