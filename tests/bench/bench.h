@@ -74,6 +74,10 @@ void BenchPrecision(const BenchOptions& options, BenchReport* report);
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 
+// How a frame is aligned with the one before: block matchers as in DeepCache's Table 4, and
+// homographies.
+void BenchTracker(const BenchOptions& options, BenchReport* report);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_BENCH_BENCH_H_

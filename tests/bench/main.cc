@@ -22,6 +22,8 @@ constexpr std::array kBenches = {
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
+    Bench{"tracker", "how a frame is aligned with the one before, by blocks and by homographies",
+          BenchTracker},
 };
 
 const Bench& FindBench(const std::string& name) {
