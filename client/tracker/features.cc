@@ -1,9 +1,9 @@
 #include "client/tracker/features.h"
 
 #include <algorithm>
+#include <numeric>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
-#include <utility>
 
 namespace cacheinf {
 namespace {
@@ -18,10 +18,11 @@ constexpr float kLargestDifference = 40.0f;  // mean of a window, in levels
 
 // Of corners.
 constexpr double kLeastQuality = 0.01;  // of the best corner's
-constexpr double kLeastDistance = 8.0;
-constexpr int kCornerWindow = 5;
+constexpr double kLeastDistance = 4.0;  // in the picture of half the size
+constexpr int kCornerWindow = 3;
 
 constexpr float kAkazeThreshold = 0.001f;
+constexpr float kLargestDistance = 0.2f;  // of the descriptors' bits
 
 // OpenCV takes no pointers to const, and does not write.
 cv::Mat View(const GreyPicture& picture) {
@@ -40,23 +41,22 @@ cv::Point2f Project(const Homography& homography, cv::Point2f point) {
 // ------------------------------------------------------------------------------------------------
 
 void CornerFlow::SetReference(const GreyPicture& reference) {
-  SetFrame(reference);
-  SetReferenceToFrame();
+  cv::buildOpticalFlowPyramid(View(reference), reference_pyramid_, kWindow, kPyramidLevels,
+                              /*withDerivatives=*/true);
+  FindCorners();
 }
 
 void CornerFlow::SetFrame(const GreyPicture& frame) {
   cv::buildOpticalFlowPyramid(View(frame), frame_pyramid_, kWindow, kPyramidLevels,
-                              /*withDerivatives=*/true);
+                              /*withDerivatives=*/false);
 }
 
-void CornerFlow::SetReferenceToFrame() {
-  std::swap(reference_pyramid_, frame_pyramid_);
-  FindCorners(reference_pyramid_.front());
-}
-
-void CornerFlow::FindCorners(const cv::Mat& picture) {
-  cv::goodFeaturesToTrack(picture, corners_, most_features_, kLeastQuality, kLeastDistance,
+// A corner's place need not be exact: it is followed from wherever it is thought to be.
+void CornerFlow::FindCorners() {
+  const cv::Mat& half = reference_pyramid_[2];  // every second one is a derivative
+  cv::goodFeaturesToTrack(half, corners_, most_features_, kLeastQuality, kLeastDistance,
                           cv::noArray(), kCornerWindow);
+  for (cv::Point2f& corner : corners_) corner *= 2;
 }
 
 void CornerFlow::Match(const Homography& reference_from_frame_guess, PointPairs* pairs) {
@@ -96,13 +96,20 @@ void KeypointMatching::SetReference(const GreyPicture& reference) {
 
 void KeypointMatching::SetFrame(const GreyPicture& frame) { Describe(frame, &frame_); }
 
-void KeypointMatching::SetReferenceToFrame() { std::swap(reference_, frame_); }
-
 void KeypointMatching::Describe(const GreyPicture& picture, Keypoints* keypoints) {
+  detector_->detectAndCompute(View(picture), cv::noArray(), found_, all_descriptors_);
+  order_.resize(found_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(order_.begin(), order_.end(), [this](int a, int b) {
+    return found_[static_cast<size_t>(a)].response > found_[static_cast<size_t>(b)].response;
+  });
+  order_.resize(std::min(order_.size(), most_features_));
   keypoints->points.clear();
-  detector_->detect(View(picture), keypoints->points);
-  cv::KeyPointsFilter::retainBest(keypoints->points, static_cast<int>(most_features_));
-  detector_->compute(View(picture), keypoints->points, keypoints->descriptors);
+  keypoints->descriptors.create(static_cast<int>(order_.size()), all_descriptors_.cols, CV_8UC1);
+  for (size_t i = 0; i < order_.size(); ++i) {
+    keypoints->points.push_back(found_[static_cast<size_t>(order_[i])].pt);
+    all_descriptors_.row(order_[i]).copyTo(keypoints->descriptors.row(static_cast<int>(i)));
+  }
 }
 
 void KeypointMatching::Match(const Homography&, PointPairs* pairs) {
@@ -110,9 +117,11 @@ void KeypointMatching::Match(const Homography&, PointPairs* pairs) {
   if (reference_.points.empty() || frame_.points.empty()) return;
   matches_.clear();
   matcher_.match(frame_.descriptors, reference_.descriptors, matches_);
+  const auto bits = static_cast<float>(8 * frame_.descriptors.cols);
   for (const cv::DMatch& match : matches_) {
-    pairs->frame.push_back(frame_.points[static_cast<size_t>(match.queryIdx)].pt);
-    pairs->reference.push_back(reference_.points[static_cast<size_t>(match.trainIdx)].pt);
+    if (match.distance > kLargestDistance * bits) continue;
+    pairs->frame.push_back(frame_.points[static_cast<size_t>(match.queryIdx)]);
+    pairs->reference.push_back(reference_.points[static_cast<size_t>(match.trainIdx)]);
   }
 }
 

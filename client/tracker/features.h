@@ -3,6 +3,7 @@
 
 #include <opencv2/core.hpp>
 #include <opencv2/features2d.hpp>
+#include <utility>
 #include <vector>
 
 #include "client/tracker/grey_picture.h"
@@ -32,15 +33,13 @@ class CornerFlow {
   explicit CornerFlow(int most_features) : most_features_(most_features) {}
 
   void SetReference(const GreyPicture& reference);
-  // Both are kept from one call to the next for the same frame.
   void SetFrame(const GreyPicture& frame);
-  void SetReferenceToFrame();
   bool has_features() const { return !corners_.empty(); }
   // `guess` is where the frame may lie.
   void Match(const Homography& reference_from_frame_guess, PointPairs* pairs);
 
  private:
-  void FindCorners(const cv::Mat& picture);
+  void FindCorners();
 
   int most_features_;
   std::vector<cv::Point2f> corners_;
@@ -58,13 +57,14 @@ class KeypointMatching {
 
   void SetReference(const GreyPicture& reference);
   void SetFrame(const GreyPicture& frame);
-  void SetReferenceToFrame();
+  // The last frame, with its descriptors.
+  void SetReferenceToFrame() { std::swap(reference_, frame_); }
   bool has_features() const { return !reference_.points.empty(); }
   void Match(const Homography& reference_from_frame_guess, PointPairs* pairs);
 
  private:
   struct Keypoints {
-    std::vector<cv::KeyPoint> points;
+    std::vector<cv::Point2f> points;
     cv::Mat descriptors;
   };
   void Describe(const GreyPicture& picture, Keypoints* keypoints);
@@ -74,6 +74,9 @@ class KeypointMatching {
   size_t most_features_;
   Keypoints reference_;
   Keypoints frame_;
+  std::vector<cv::KeyPoint> found_;
+  cv::Mat all_descriptors_;
+  std::vector<int> order_;  // of what was found, the strongest first
   std::vector<cv::DMatch> matches_;
 };
 

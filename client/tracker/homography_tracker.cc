@@ -74,9 +74,7 @@ class HomographyTracker::Impl {
 
   void SetReference(const PictureView& picture) {
     reference_.Assign(picture, config_.working_side);
-    if (!reference_.IsTooSmall()) {
-      std::visit([&](auto& features) { features.SetReference(reference_.grey); }, features_);
-    }
+    FindFeatures();
     has_frame_ = false;
     guess_ = {};
   }
@@ -84,16 +82,12 @@ class HomographyTracker::Impl {
   void SetReferenceToLastFrame() {
     if (!has_frame_) return;
     std::swap(reference_, frame_);
-    // Of a frame that needed no features none are known.
-    std::visit(
-        [&](auto& features) {
-          if (has_frame_features_) {
-            features.SetReferenceToFrame();
-          } else if (!reference_.IsTooSmall()) {
-            features.SetReference(reference_.grey);
-          }
-        },
-        features_);
+    auto* const keypoints = std::get_if<KeypointMatching>(&features_);
+    if (keypoints != nullptr && has_frame_features_) {
+      keypoints->SetReferenceToFrame();
+    } else {
+      FindFeatures();
+    }
     has_frame_ = false;
     guess_ = {};
   }
@@ -120,6 +114,11 @@ class HomographyTracker::Impl {
   }
 
  private:
+  void FindFeatures() {
+    if (reference_.IsTooSmall()) return;
+    std::visit([&](auto& features) { features.SetReference(reference_.grey); }, features_);
+  }
+
   // In pixels of the working pictures.
   Fit FindMotion() {
     if (frame_.IsTooSmall() || !std::visit([](auto& f) { return f.has_features(); }, features_)) {

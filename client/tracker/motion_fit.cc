@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kLeastPairs = 12;
 constexpr double kStillShare = 0.85;  // of those that agree with the best homography
-constexpr int kMostSamples = 500;     // that RANSAC draws
+constexpr int kMostSamples = 200;     // that RANSAC draws
 constexpr double kConfidence = 0.995;
 constexpr double kLargestScale = 2.0;
 constexpr int kOverlapGrid = 16;
@@ -213,8 +213,9 @@ void LightFit::TakeSamples(const GreyPicture& frame, const GreyPicture& referenc
       const int right = std::min(column + 1, reference.width() - 1);
       const double upper = above[column] * (1 - part_x) + above[right] * part_x;
       const double lower = below[column] * (1 - part_x) + below[right] * part_x;
-      samples_.push_back({static_cast<int>((upper * (1 - part_y) + lower * part_y) * kPart + 0.5),
-                          frame.Row(y)[x] * kPart});
+      const double level = upper * (1 - part_y) + lower * part_y;
+      samples_.push_back(
+          {static_cast<int>(std::floor(level * kPart + 0.5)), frame.Row(y)[x] * kPart});
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "client/tracker/picture_warp.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -8,33 +9,37 @@ namespace cacheinf {
 namespace {
 
 constexpr int kSegment = 16;
-constexpr int kParts = 32;            // places are rounded to so many parts of a pixel
-constexpr double kFarPixels = 32768;  // no picture is that large
+constexpr int kParts = 16;  // places are rounded to so many parts of a pixel
+constexpr int kAllParts = kParts * kParts;
+constexpr double kFarPixels = 16384;  // no picture is larger
 constexpr double kFineParts = 65536;  // in which places between two exact ones are computed
-constexpr int kToParts = 11;          // 65536 / 32 = 2^11
+constexpr int kToParts = 12;          // 65536 / 16 = 2^12
 
-struct Point {
+// Where a pixel lies.
+struct Place {
   double x = 0;
   double y = 0;
-  bool is_near = false;  // else there is no such point, or no picture reaches it
+  bool is_near = false;  // else there is no such place, or no picture reaches it
 };
 
-Point Project(const Homography& homography, double x, double y) {
+Place Project(const Homography& homography, double x, double y) {
   const auto& m = homography.m;
   const double w = m[2][0] * x + (m[2][1] * y + m[2][2]);
-  const Point point = {(m[0][0] * x + (m[0][1] * y + m[0][2])) / w,
-                       (m[1][0] * x + (m[1][1] * y + m[1][2])) / w, false};
-  const bool is_near = w > 0 && std::abs(point.x) < kFarPixels && std::abs(point.y) < kFarPixels;
-  return {point.x, point.y, is_near};
+  const double inverse = 1 / w;
+  const Place place = {(m[0][0] * x + (m[0][1] * y + m[0][2])) * inverse,
+                       (m[1][0] * x + (m[1][1] * y + m[1][2])) * inverse, false};
+  const bool is_near = w > 0 && std::abs(place.x) < kFarPixels && std::abs(place.y) < kFarPixels;
+  return {place.x, place.y, is_near};
 }
 
-int64_t ToFine(double pixels) {
-  return static_cast<int64_t>(std::floor(pixels * kFineParts + 0.5));
+// Rounded to nearest; made positive first, since a cast cuts off towards zero. REQUIRES: near.
+int ToFine(double pixels) {
+  constexpr double kShift = int64_t{1} << 32;
+  return static_cast<int>(static_cast<int64_t>(pixels * kFineParts + 0.5 + kShift) -
+                          static_cast<int64_t>(kShift));
 }
 
-int ToParts(int64_t fine) {
-  return static_cast<int>((fine + (int64_t{1} << (kToParts - 1))) >> kToParts);
-}
+int ToParts(int fine) { return (fine + (1 << (kToParts - 1))) >> kToParts; }
 
 bool IsWhole(double number) {
   return std::abs(number) < kFarPixels && number == std::floor(number);
@@ -45,54 +50,127 @@ bool IsWholeShift(const Homography& h) {
          h.m[2][1] == 0 && h.m[2][2] == 1 && IsWhole(h.m[0][2]) && IsWhole(h.m[1][2]);
 }
 
+// Vectors as g++ and clang know them on every machine.
+using Bytes = uint8_t __attribute__((vector_size(8)));
+using Shorts = uint16_t __attribute__((vector_size(16)));
+
+// Shares of a pixel's four neighbours, in 1/256: of the two above and of the two below, each three
+// times, as the bytes of two neighbouring pixels of three channels lie, and two that do not count.
+struct Weights {
+  Shorts above;
+  Shorts below;
+};
+
+std::array<Weights, kAllParts> MakeWeights() {
+  std::array<Weights, kAllParts> table = {};
+  for (int y = 0; y < kParts; ++y) {
+    for (int x = 0; x < kParts; ++x) {
+      Weights& weights = table[static_cast<size_t>(y * kParts + x)];
+      for (int i = 0; i < 6; ++i) {
+        const int column = i < 3 ? kParts - x : x;
+        weights.above[i] = static_cast<uint16_t>(column * (kParts - y));
+        weights.below[i] = static_cast<uint16_t>(column * y);
+      }
+    }
+  }
+  return table;
+}
+
+const std::array<Weights, kAllParts> kWeights = MakeWeights();
+
+const Weights& WeightsAt(int column, int row) {
+  return kWeights[static_cast<size_t>(row % kParts * kParts + column % kParts)];
+}
+
 // One pixel between four. `right` and `below` are how far the neighbours are, in bytes.
 template <int kChannels>
-inline void Blend(const uint8_t* pixel, int64_t right, int64_t below, int part_x, int part_y,
+inline void Blend(const uint8_t* pixel, int64_t right, int64_t below, const Weights& weights,
                   uint8_t* to) {
-  const int w11 = part_x * part_y;
-  const int w10 = kParts * part_y - w11;
-  const int w01 = kParts * part_x - w11;
-  const int w00 = kParts * kParts - kParts * part_x - w10;
   for (int c = 0; c < kChannels; ++c) {
-    const int sum = w00 * pixel[c] + w01 * pixel[c + right] + w10 * pixel[c + below] +
-                    w11 * pixel[c + below + right];
-    to[c] = static_cast<uint8_t>((sum + kParts * kParts / 2) / (kParts * kParts));
+    const int sum = weights.above[0] * pixel[c] + weights.above[3] * pixel[c + right] +
+                    weights.below[0] * pixel[c + below] +
+                    weights.below[3] * pixel[c + below + right];
+    to[c] = static_cast<uint8_t>((sum + kAllParts / 2) / kAllParts);
   }
 }
 
-}  // namespace
+Shorts LoadEight(const uint8_t* from) {
+  Bytes bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return __builtin_convertvector(bytes, Shorts);
+}
+
+// The same for three channels with all neighbours in their places, eight bytes of a row at a time:
+// 256 times 255 fits into 16 bits, and half of 256 more.
+Bytes BlendInside(const uint8_t* above, const uint8_t* below, const Weights& weights) {
+  const Shorts sums = LoadEight(above) * weights.above + LoadEight(below) * weights.below;
+  const Shorts right = __builtin_shufflevector(sums, sums, 3, 4, 5, 6, 7, 7, 7, 7);
+  return __builtin_convertvector((sums + right + kAllParts / 2) / kAllParts, Bytes);
+}
 
 // The places of neighbouring pixels of a row, in parts of a pixel.
-struct PictureWarp::Segment {
+struct Segment {
   int columns[kSegment];
   int rows[kSegment];
   bool exists[kSegment];
+  bool is_line = false;  // all exist
 
-  // Whether all four neighbours of the first `count` lie within the picture.
+  // Whether all that is read for the first `count` lies within the picture: a pixel to the right
+  // of the neighbours too. Places on a line lie between those at its ends.
   bool IsInside(int count, int width, int height) const {
-    const auto [left, right] = std::minmax_element(columns, columns + count);
-    const auto [top, bottom] = std::minmax_element(rows, rows + count);
-    return *left >= 0 && *right < kParts * (width - 1) && *top >= 0 &&
-           *bottom < kParts * (height - 1) &&
-           std::all_of(exists, exists + count, [](bool b) { return b; });
+    if (!is_line) return false;
+    const int last = count - 1;
+    return std::min(columns[0], columns[last]) >= 0 && std::min(rows[0], rows[last]) >= 0 &&
+           std::max(columns[0], columns[last]) < kParts * (width - 2) &&
+           std::max(rows[0], rows[last]) < kParts * (height - 1);
   }
 };
 
-namespace {
+Segment PlaceSegment(const Homography& from_of_to, int y, int first, const Place& begin,
+                     const Place& end) {
+  Segment segment;
+  if (begin.is_near && end.is_near) {
+    const int column = ToFine(begin.x);
+    const int column_step = (ToFine(end.x) - column) / kSegment;
+    const int row = ToFine(begin.y);
+    const int row_step = (ToFine(end.y) - row) / kSegment;
+    for (int i = 0; i < kSegment; ++i) {
+      segment.columns[i] = ToParts(column + column_step * i);
+      segment.rows[i] = ToParts(row + row_step * i);
+      segment.exists[i] = true;
+    }
+    segment.is_line = true;
+    return segment;
+  }
+  for (int i = 0; i < kSegment; ++i) {
+    const Place point = Project(from_of_to, first + i, y);
+    segment.exists[i] = point.is_near;
+    segment.columns[i] = point.is_near ? ToParts(ToFine(point.x)) : 0;
+    segment.rows[i] = point.is_near ? ToParts(ToFine(point.y)) : 0;
+  }
+  return segment;
+}
 
-template <int kChannels, typename Segment>
+template <int kChannels>
 void WarpInside(const PictureView& from, const Segment& segment, int count, uint8_t* to) {
   const int64_t below = from.row_bytes();
   for (int i = 0; i < count; ++i) {
     const int column = segment.columns[i];
     const int row = segment.rows[i];
     const uint8_t* const pixel = from.Row(row / kParts) + int64_t{column / kParts} * kChannels;
-    Blend<kChannels>(pixel, kChannels, below, column % kParts, row % kParts, to + i * kChannels);
+    const Weights& weights = WeightsAt(column, row);
+    if constexpr (kChannels == 3) {
+      // A fourth byte, which the next pixel overwrites, costs less than three alone.
+      const Bytes blended = BlendInside(pixel, pixel + below, weights);
+      std::memcpy(to + i * kChannels, &blended, i + 1 < count ? 4 : 3);
+    } else {
+      Blend<kChannels>(pixel, kChannels, below, weights, to + i * kChannels);
+    }
   }
 }
 
 // Sets the pixels that are out of view.
-template <int kChannels, typename Segment>
+template <int kChannels>
 void WarpAtEdges(const PictureView& from, const Segment& segment, int count, int y, int first,
                  uint8_t* to, MaskView out_of_view) {
   const int last_column = kParts * (from.width - 1);
@@ -108,7 +186,7 @@ void WarpAtEdges(const PictureView& from, const Segment& segment, int count, int
     const int row = std::clamp(place_y, 0, last_row);
     const uint8_t* const pixel = from.Row(row / kParts) + int64_t{column / kParts} * kChannels;
     Blend<kChannels>(pixel, column < last_column ? kChannels : 0,
-                     row < last_row ? from.row_bytes() : 0, column % kParts, row % kParts,
+                     row < last_row ? from.row_bytes() : 0, WeightsAt(column, row),
                      to + i * kChannels);
   }
 }
@@ -147,35 +225,13 @@ void PictureWarp::CopyRow(int y, uint8_t* to, MaskView out_of_view) const {
   }
 }
 
-PictureWarp::Segment PictureWarp::Place(int y, int first) const {
-  Segment segment;
-  const Point begin = Project(from_of_to_, first, y);
-  const Point end = Project(from_of_to_, first + kSegment, y);
-  if (begin.is_near && end.is_near) {
-    const int64_t x = ToFine(begin.x);
-    const int64_t step_x = ToFine(end.x) - x;
-    const int64_t row = ToFine(begin.y);
-    const int64_t step_y = ToFine(end.y) - row;
-    for (int i = 0; i < kSegment; ++i) {
-      segment.columns[i] = ToParts(x + step_x * i / kSegment);
-      segment.rows[i] = ToParts(row + step_y * i / kSegment);
-      segment.exists[i] = true;
-    }
-    return segment;
-  }
-  for (int i = 0; i < kSegment; ++i) {
-    const Point point = Project(from_of_to_, first + i, y);
-    segment.exists[i] = point.is_near;
-    segment.columns[i] = point.is_near ? ToParts(ToFine(point.x)) : 0;
-    segment.rows[i] = point.is_near ? ToParts(ToFine(point.y)) : 0;
-  }
-  return segment;
-}
-
 void PictureWarp::WarpRow(int y, uint8_t* to, MaskView out_of_view) const {
   if (is_copy_) return CopyRow(y, to, out_of_view);
+  Place end = Project(from_of_to_, 0, y);
   for (int first = 0; first < from_.width; first += kSegment) {
-    const Segment segment = Place(y, first);
+    const Place begin = end;
+    end = Project(from_of_to_, first + kSegment, y);
+    const Segment segment = PlaceSegment(from_of_to_, y, first, begin, end);
     const int count = std::min(kSegment, from_.width - first);
     uint8_t* const out = to + int64_t{first} * from_.channels;
     if (segment.IsInside(count, from_.width, from_.height)) {

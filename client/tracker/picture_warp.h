@@ -16,7 +16,7 @@ namespace cacheinf {
 // Rows of a picture as it looks from elsewhere.
 //
 // The place of a pixel in `from` is exact for every 16th column and linear between those, which is
-// off by less than 1/32 of a pixel for what a camera can do, and rounded to 1/32. As in
+// off by less than 1/16 of a pixel for what a camera can do, and rounded to 1/16. As in
 // sparse_ops/warp.h it is in view if it lies on a pixel of `from`; the value of a pixel in view is
 // that of its four neighbours, weighted and rounded once. A pixel out of view repeats the edge of
 // `from` beside it, and where it lies nowhere at all, the first pixel.
@@ -30,8 +30,6 @@ class PictureWarp {
   void WarpRow(int y, uint8_t* to, MaskView out_of_view) const;
 
  private:
-  struct Segment;
-  Segment Place(int y, int first) const;
   void CopyRow(int y, uint8_t* to, MaskView out_of_view) const;
 
   PictureView from_;

@@ -1,0 +1,335 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "client/tracker/change_finder.h"
+#include "client/tracker/picture_warp.h"
+#include "tests/client/tracker_pictures.h"
+
+namespace cacheinf {
+namespace {
+
+using Bits = std::vector<std::vector<bool>>;
+
+// What WarpPicture promises, with real numbers: exact places, exact weights.
+struct Seen {
+  bool is_in_view = false;
+  double value[3] = {};
+};
+
+Seen LookAt(const TestPicture& from, const Homography& h, int x, int y) {
+  Seen seen;
+  const double w = h.m[2][0] * x + h.m[2][1] * y + h.m[2][2];
+  if (!(w > 0)) return seen;
+  const double at_x = (h.m[0][0] * x + h.m[0][1] * y + h.m[0][2]) / w;
+  const double at_y = (h.m[1][0] * x + h.m[1][1] * y + h.m[1][2]) / w;
+  seen.is_in_view =
+      at_x >= -0.5 && at_x < from.width - 0.5 && at_y >= -0.5 && at_y < from.height - 0.5;
+  const double column = std::clamp(at_x, 0.0, from.width - 1.0);
+  const double row = std::clamp(at_y, 0.0, from.height - 1.0);
+  const int left = static_cast<int>(column);
+  const int top = static_cast<int>(row);
+  const int right = std::min(left + 1, from.width - 1);
+  const int bottom = std::min(top + 1, from.height - 1);
+  const double u = column - left;
+  const double v = row - top;
+  for (int c = 0; c < from.channels; ++c) {
+    seen.value[c] = (from.Pixel(top, left)[c] * (1 - u) + from.Pixel(top, right)[c] * u) * (1 - v) +
+                    (from.Pixel(bottom, left)[c] * (1 - u) + from.Pixel(bottom, right)[c] * u) * v;
+  }
+  return seen;
+}
+
+TEST(TrackerWarpTest, IsBilinearToAboutASixteenthOfAPixel) {
+  for (const int channels : {1, 3}) {
+    for (const Homography& h :
+         {Shift(3.4, -7.8), Turn(0.1, 0.97, 60, 40, 5, -3),
+          Homography{{{1.02, 0.01, -9}, {-0.02, 1.01, 4}, {1e-4, -5e-5, 1}}}}) {
+      const TestPicture from = Photograph(World(1), {}, 133, 71, channels);
+      std::vector<uint8_t> to(from.pixels.size());
+      Mask out_of_view(71, 133);
+      WarpPicture(from.view(), h, to.data(), out_of_view);
+      for (int y = 0; y < from.height; ++y) {
+        for (int x = 0; x < from.width; ++x) {
+          const Seen seen = LookAt(from, h, x, y);
+          for (int c = 0; c < channels; ++c) {
+            // The world's steepest slope is below 24 levels a pixel along each axis.
+            EXPECT_NEAR(to[(y * 133 + x) * channels + c], seen.value[c], 0.5 + 2 * 24 / 16.0);
+          }
+          // A sixteenth decides about who is in view at the very edge.
+          const auto in_view_near = [&](double dx, double dy) {
+            Homography moved = h;
+            for (int j = 0; j < 3; ++j) {
+              moved.m[0][j] += dx * h.m[2][j];
+              moved.m[1][j] += dy * h.m[2][j];
+            }
+            return LookAt(from, moved, x, y).is_in_view;
+          };
+          const bool is_in_view = !out_of_view.view().Test(y, x);
+          EXPECT_TRUE(is_in_view == seen.is_in_view || in_view_near(0.1, 0) != seen.is_in_view ||
+                      in_view_near(-0.1, 0) != seen.is_in_view ||
+                      in_view_near(0, 0.1) != seen.is_in_view ||
+                      in_view_near(0, -0.1) != seen.is_in_view)
+              << y << " " << x;
+        }
+      }
+    }
+  }
+}
+
+TEST(TrackerWarpTest, ShiftsByWholePixelsCopyBytesAndRepeatTheEdge) {
+  for (const int channels : {1, 3}) {
+    const TestPicture from = Photograph(World(2), {}, 70, 50, channels);
+    for (const auto& [dx, dy] :
+         {std::pair(0, 0), {1, 0}, {-3, 2}, {5, -7}, {200, 0}, {-200, 3}, {0, 90}, {-90, -90}}) {
+      // The general way gives the same as the short one for shifts.
+      Homography longer = Shift(dx, dy);
+      for (auto& row : longer.m) {
+        for (double& entry : row) entry *= 2;
+      }
+      for (const Homography& h : {Shift(dx, dy), longer}) {
+        std::vector<uint8_t> to(from.pixels.size());
+        Mask out_of_view(50, 70);
+        WarpPicture(from.view(), h, to.data(), out_of_view);
+        for (int y = 0; y < 50; ++y) {
+          for (int x = 0; x < 70; ++x) {
+            const int from_x = std::clamp(x + dx, 0, 69);
+            const int from_y = std::clamp(y + dy, 0, 49);
+            for (int c = 0; c < channels; ++c) {
+              ASSERT_EQ(to[(y * 70 + x) * channels + c], from.Pixel(from_y, from_x)[c])
+                  << dx << " " << dy << " at " << x << " " << y;
+            }
+            ASSERT_EQ(out_of_view.view().Test(y, x), from_x != x + dx || from_y != y + dy);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TrackerWarpTest, WhatLiesNowhereIsOutOfViewAndNeverACrash) {
+  const double nan = std::nan("");
+  const double inf = std::numeric_limits<double>::infinity();
+  const TestPicture from = Photograph(World(3), {}, 40, 30);
+  std::vector<uint8_t> to(from.pixels.size());
+  Mask out_of_view(30, 40);
+  for (const Homography& h :
+       {Shift(nan, 0), Shift(0, inf), Shift(1e300, -1e300), Homography{{{1, 0, 0}, {0, 1, 0}, {}}},
+        Homography{{{1, 0, 0}, {0, 1, 0}, {0, 0, -1}}}, Homography{{{}, {}, {}}},
+        Homography{{{nan, nan, nan}, {nan, nan, nan}, {nan, nan, nan}}}}) {
+    WarpPicture(from.view(), h, to.data(), out_of_view);
+    EXPECT_EQ(CountActive(out_of_view), 30 * 40);
+  }
+  // The horizon runs through the picture: one side of it is nowhere.
+  WarpPicture(from.view(), {{{1, 0, 0}, {0, 1, 0}, {-1 / 20.0, 0, 1}}}, to.data(), out_of_view);
+  for (int x = 20; x < 40; ++x) EXPECT_TRUE(out_of_view.view().Test(0, x));
+  EXPECT_FALSE(out_of_view.view().Test(0, 0));
+  for (const auto& [width, height] : {std::pair(1, 1), {1, 9}, {9, 1}, {2, 2}}) {
+    const TestPicture small = Photograph(World(3), {}, width, height);
+    std::vector<uint8_t> small_to(small.pixels.size());
+    Mask small_mask(height, width);
+    WarpPicture(small.view(), Shift(0.3, 0.3), small_to.data(), small_mask);
+    EXPECT_EQ(CountActive(small_mask), 0);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------
+
+struct Case {
+  int width = 0;
+  int height = 0;
+  int channels = 3;
+  ChangeConfig config;
+  Motion motion;
+  std::vector<Rectangle> watched;
+};
+
+// The definition of Find, obviously.
+Bits FindSlowly(const Case& c, const TestPicture& frame, const TestPicture& reference) {
+  Bits active(c.height, std::vector<bool>(c.width));
+  std::vector<uint8_t> aligned(reference.pixels.size());
+  Mask out_of_view(c.height, c.width);
+  WarpPicture(reference.view(), c.motion.reference_from_frame, aligned.data(), out_of_view);
+  const auto difference = [&](int y, int x, int channel) {
+    const size_t i = (static_cast<size_t>(y) * c.width + x) * c.channels + channel;
+    const double lit =
+        std::clamp(std::floor(c.motion.gain * aligned[i] + c.motion.offset + 0.5), 0.0, 255.0);
+    return std::abs(lit - frame.pixels[i]);
+  };
+  for (int y = 0; y < c.height; ++y) {
+    for (int x = 0; x < c.width; ++x) {
+      const int top = y / c.config.cell * c.config.cell;
+      const int left = x / c.config.cell * c.config.cell;
+      for (int channel = 0; channel < c.channels; ++channel) {
+        double sum = 0;
+        int count = 0;
+        for (int v = top; v < std::min(top + c.config.cell, c.height); ++v) {
+          for (int u = left; u < std::min(left + c.config.cell, c.width); ++u, ++count) {
+            sum += difference(v, u, channel);
+          }
+        }
+        if (sum / count >= c.config.threshold * 255) active[y][x] = true;
+      }
+      if (out_of_view.view().Test(y, x)) active[y][x] = true;
+    }
+  }
+  const auto reach = [&](const Bits& bits, int margin) {
+    Bits grown = bits;
+    for (int y = 0; y < c.height; ++y) {
+      for (int x = 0; x < c.width; ++x) {
+        for (int v = std::max(0, y - margin); v <= std::min(c.height - 1, y + margin); ++v) {
+          for (int u = std::max(0, x - margin); u <= std::min(c.width - 1, x + margin); ++u) {
+            if (bits[v][u]) grown[y][x] = true;
+          }
+        }
+      }
+    }
+    return grown;
+  };
+  active = reach(active, c.config.margin);
+  for (const Rectangle& r : c.watched) {
+    for (int y = std::max(0, r.rows.begin); y < std::min(c.height, r.rows.end); ++y) {
+      for (int x = std::max(0, r.columns.begin); x < std::min(c.width, r.columns.end); ++x) {
+        active[y][x] = true;
+      }
+    }
+  }
+  Bits rounded = active;
+  for (int y = 0; y < c.height; ++y) {
+    for (int x = 0; x < c.width; ++x) {
+      if (!active[y][x]) continue;
+      const int top = y / c.config.block * c.config.block;
+      const int left = x / c.config.block * c.config.block;
+      for (int v = top; v < std::min(top + c.config.block, c.height); ++v) {
+        for (int u = left; u < std::min(left + c.config.block, c.width); ++u) rounded[v][u] = true;
+      }
+    }
+  }
+  return rounded;
+}
+
+TEST(TrackerChangeTest, FindsWhatTheSlowDefinitionFinds) {
+  constexpr uint32_t kSeed = 20;
+  std::mt19937 random(kSeed);
+  const auto any = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  for (int round = 0; round < 60; ++round) {
+    Case c;
+    c.width = any(1, 90);
+    c.height = any(1, 70);
+    c.channels = any(0, 1) == 0 ? 1 : 3;
+    c.config.cell = any(1, 9);
+    c.config.margin = any(0, 1) * any(1, 5);
+    c.config.block = any(1, 10);
+    c.config.threshold = std::vector{0.02, 0.05, 0.1, 0.3}[any(0, 3)];
+    const std::vector<Homography> motions = {
+        {}, Shift(any(-9, 9), any(-9, 9)), Turn(0.05, 1.02, 40, 30, 2.5, -1.25)};
+    c.motion.reference_from_frame = motions[any(0, 2)];
+    if (any(0, 1) == 1) {
+      c.motion.gain = 0.8;
+      c.motion.offset = 12.5;
+    }
+    if (any(0, 1) == 1) c.watched = {{{-3, 5}, {2, 400}}, {{4, 4}, {1, 2}}, {{60, 65}, {-9, 3}}};
+    SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", round " << round);
+
+    const TestPicture reference = Photograph(World(21), {}, c.width, c.height, c.channels);
+    TestPicture frame =
+        Photograph(World(21), c.motion.reference_from_frame, c.width, c.height, c.channels);
+    ChangeLight(c.motion.gain, c.motion.offset, &frame);
+    for (int i = 0; i < 3; ++i) {
+      const int y = any(0, c.height - 1);
+      const int x = any(0, c.width - 1);
+      Fill({y, std::min(c.height, y + any(1, 9))}, {x, std::min(c.width, x + any(1, 9))},
+           static_cast<uint8_t>(any(0, 255)), &frame);
+    }
+    ChangeFinder finder(c.config, c.width, c.height, c.channels);
+    Mask active(c.height, c.width);
+    SetAll(active);  // what was there before does not matter
+    finder.Find(frame.view(), reference.view(), c.motion, c.watched, {}, active);
+    const Bits expected = FindSlowly(c, frame, reference);
+    for (int y = 0; y < c.height; ++y) {
+      for (int x = 0; x < c.width; ++x) {
+        ASSERT_EQ(active.view().Test(y, x), expected[y][x]) << y << " " << x;
+      }
+    }
+  }
+}
+
+TEST(TrackerChangeTest, WithThresholdZeroEveryByteCounts) {
+  ChangeConfig config;
+  config.threshold = 0;
+  config.block = 1;
+  for (const int channels : {1, 3}) {
+    const TestPicture reference = Photograph(World(22), {}, 200, 60, channels);
+    TestPicture frame = reference;
+    ChangeFinder finder(config, 200, 60, channels);
+    Mask active(60, 200);
+    Motion motion;
+    motion.gain = 1.5;  // has no say here
+    finder.Find(frame.view(), reference.view(), motion, active);
+    EXPECT_EQ(CountActive(active), 0);
+    for (const auto& [y, x] : {std::pair(0, 0), {7, 63}, {7, 64}, {59, 199}}) {
+      frame.Pixel(y, x)[channels - 1] ^= 1;
+    }
+    finder.Find(frame.view(), reference.view(), motion, active);
+    EXPECT_EQ(CountActive(active), 4);
+    for (const auto& [y, x] : {std::pair(0, 0), {7, 63}, {7, 64}, {59, 199}}) {
+      EXPECT_TRUE(active.view().Test(y, x));
+    }
+    motion.reference_from_frame = Shift(1, 0);
+    finder.Find(frame.view(), reference.view(), motion, active);
+    EXPECT_EQ(CountActive(active), 200 * 60);
+  }
+}
+
+TEST(TrackerChangeTest, OfALostMotionAllPixelsAreActive) {
+  const TestPicture picture = Photograph(World(23), {}, 50, 40);
+  ChangeFinder finder({}, 50, 40, 3);
+  Mask active(40, 50);
+  Motion motion;
+  motion.loss = Loss::kFewFeatures;
+  finder.Find(picture.view(), picture.view(), motion, active);
+  EXPECT_EQ(CountActive(active), 50 * 40);
+}
+
+TEST(TrackerChangeTest, WhatIsWatchedIsActive) {
+  const TestPicture picture = Photograph(World(24), {}, 100, 80);
+  ChangeConfig config;
+  config.block = 1;
+  config.margin = 3;  // not of what is watched
+  ChangeFinder finder(config, 100, 80, 3);
+  Mask active(80, 100);
+  Mask watched(80, 100);
+  watched.view().Set(70, 90);
+  const Rectangle box = WatchedBox(10.5, 20, 30.5, 40, 0.1, 100, 80);
+  EXPECT_EQ(box.rows, (Range{18, 42}));
+  EXPECT_EQ(box.columns, (Range{8, 33}));
+  EXPECT_EQ(WatchedBox(-50, 70, 200, 90, 1, 100, 80).rows, (Range{50, 80}));
+  EXPECT_EQ(WatchedBox(-50, 70, 200, 90, 1, 100, 80).columns, (Range{0, 100}));
+  finder.Find(picture.view(), picture.view(), {}, std::vector{box}, watched, active);
+  EXPECT_EQ(CountActive(active), 24 * 25 + 1);
+  EXPECT_TRUE(active.view().Test(70, 90));
+  EXPECT_TRUE(active.view().Test(18, 8));
+}
+
+TEST(TrackerChangeTest, ByTheRuleOfBlocksWhatIsUnmatchedIsActive) {
+  const TestPicture picture = Photograph(World(25), {}, 60, 40);
+  ChangeConfig config;
+  config.rule = ChangeConfig::Rule::kBlocks;
+  config.block = 1;
+  ChangeFinder finder(config, 60, 40, 3);
+  Mask active(40, 60);
+  Motion motion;
+  const std::vector<Rectangle> matched = {{{0, 10}, {0, 60}}, {{10, 40}, {20, 30}}};
+  motion.matched = matched;
+  finder.Find(picture.view(), picture.view(), motion, active);
+  EXPECT_EQ(CountActive(active), 60 * 40 - 600 - 300);
+  EXPECT_FALSE(active.view().Test(39, 29));
+}
+
+}  // namespace
+}  // namespace cacheinf
