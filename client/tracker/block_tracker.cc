@@ -182,9 +182,9 @@ bool BlockTracker::Improve(const Block& block, Shift shift, Searched* searched) 
       tried_[static_cast<size_t>((shift.y + range) * (2 * range + 1) + shift.x + range)];
   if (tried == search_) return false;
   tried = search_;
-  const uint32_t sum = SumOfSquares(frame_.Row(block.y) + block.x,
-                                    reference_.Row(block.y + shift.y) + block.x + shift.x,
-                                    frame_.width(), block.width, block.height, searched->best_sum);
+  const uint32_t sum = cacheinf::SumOfSquares(
+      frame_.Row(block.y) + block.x, reference_.Row(block.y + shift.y) + block.x + shift.x,
+      frame_.width(), block.width, block.height, searched->best_sum);
   if (sum >= searched->best_sum) return false;
   searched->best = shift;
   searched->best_sum = sum;
@@ -236,11 +236,11 @@ BlockTracker::Shift BlockTracker::ChooseTranslation() {
   const Shift mean = MeanShift();
   if (config_.translation == BlockMatchingConfig::Translation::kMean) return mean;
   Shift best;
-  int most = CountSearchedMatches(best);
+  double least = Misfit(best);
   for (const Shift& shift : {mean, MedianShift()}) {
-    const int count = CountSearchedMatches(shift);
-    if (count <= most) continue;
-    most = count;
+    const double misfit = Misfit(shift);
+    if (misfit >= least) continue;
+    least = misfit;
     best = shift;
   }
   return best;
@@ -268,29 +268,37 @@ BlockTracker::Shift BlockTracker::MedianShift() {
   return {median(&Shift::x), median(&Shift::y)};
 }
 
-int BlockTracker::CountSearchedMatches(Shift shift) const {
+double BlockTracker::Misfit(Shift shift) const {
+  double misfit = 0;
   int count = 0;
   for (int row = 0; row < rows_; row += config_.skip) {
     for (int column = 0; column < columns_; column += config_.skip) {
-      count += Matches(BlockAt(row, column), shift) ? 1 : 0;
+      const Block block = BlockAt(row, column);
+      if (!IsWithinReach(block, shift)) continue;
+      misfit += std::min(largest_mean_square_,
+                         static_cast<double>(SumOfSquares(block, shift)) / block.pixels());
+      ++count;
     }
   }
-  return count;
+  return count == 0 ? std::numeric_limits<double>::infinity() : misfit / count;
 }
 
 // ------------------------------------------------------------------------------------------------
 // Steps 4 and 5.
 
-bool BlockTracker::Matches(const Block& block, Shift shift) const {
-  if (!IsWithinReach(block, shift)) return false;
+uint32_t BlockTracker::SumOfSquares(const Block& block, Shift shift) const {
   const Searched& searched = searched_[static_cast<size_t>(block.index)];
   if (config_.reuse && IsSearched(block.y / config_.block, block.x / config_.block)) {
-    if (shift == searched.best) return IsMatch(block, searched.best_sum);
-    if (shift == Shift()) return IsMatch(block, searched.sum_in_place);
+    if (shift == searched.best) return searched.best_sum;
+    if (shift == Shift()) return searched.sum_in_place;
   }
-  return IsMatch(block, SumOfSquares(frame_.Row(block.y) + block.x,
-                                     reference_.Row(block.y + shift.y) + block.x + shift.x,
-                                     frame_.width(), block.width, block.height, kNoSum));
+  return cacheinf::SumOfSquares(frame_.Row(block.y) + block.x,
+                                reference_.Row(block.y + shift.y) + block.x + shift.x,
+                                frame_.width(), block.width, block.height, kNoSum);
+}
+
+bool BlockTracker::Matches(const Block& block, Shift shift) const {
+  return IsWithinReach(block, shift) && IsMatch(block, SumOfSquares(block, shift));
 }
 
 bool BlockTracker::HistogramsMatch(const Block& block) const {

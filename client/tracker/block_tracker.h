@@ -19,9 +19,9 @@ namespace cacheinf {
 //     the largest power of two that `range` has room for), or exhaustively. Of equal matches the
 //     one found first stays, and the search begins in place.
 //  3. The translation is the mean of those matches whose signal-to-noise ratio exceeds `psnr`,
-//     rounded to whole pixels (`mean`); or whichever of none, mean and median lets most of the
-//     searched blocks match, in this order where they are equal (`best`): a mean alone goes astray
-//     where a still camera sees something move.
+//     rounded to whole pixels (`mean`); or whichever of none, mean and median fits the searched
+//     blocks best, no block counting for more than one that just does not match (`best`): a mean
+//     alone goes astray where a still camera sees something move.
 //  4. A block matches whose ratio exceeds `psnr` under the translation. What step 2 computed is
 //     taken over where `reuse` says so.
 //  5. Matching blocks are merged: runs in a row, and equal runs in rows one upon the other.
@@ -65,6 +65,7 @@ class BlockTracker final : public Tracker {
   bool IsSearched(int row, int column) const;
   bool IsWithinReach(const Block& block, Shift shift) const;
   bool IsMatch(const Block& block, uint32_t sum) const;
+  uint32_t SumOfSquares(const Block& block, Shift shift) const;
   bool Matches(const Block& block, Shift shift) const;
   bool HistogramsMatch(const Block& block) const;
 
@@ -78,7 +79,7 @@ class BlockTracker final : public Tracker {
   Shift ChooseTranslation();
   Shift MeanShift() const;
   Shift MedianShift();
-  int CountSearchedMatches(Shift shift) const;
+  double Misfit(Shift shift) const;
 
   int MatchBlocks(Shift shift);
   void MergeRow(int row);

@@ -19,6 +19,7 @@ class GreyPicture {
 
   int width() const { return width_; }
   int height() const { return height_; }
+  size_t pixel_count() const { return pixels_.size(); }
   const uint8_t* pixels() const { return pixels_.data(); }
   uint8_t* pixels() { return pixels_.data(); }
   const uint8_t* Row(int y) const { return pixels() + int64_t{y} * width_; }

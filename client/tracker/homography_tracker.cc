@@ -13,8 +13,10 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kSmallestSide = 32;       // of what features are looked for in
-constexpr int kBlurredSide = 48;        // of what light is fitted on
+constexpr int kSmallestSide = 32;   // of what features are looked for in
+constexpr int kBlurredSide = 48;    // of what light is fitted on
+constexpr int kLargestFactor = 64;  // by which a picture is shrunk at once
+constexpr int kLeastContrast = 8;   // levels, between the darkest and the brightest blurred pixel
 constexpr double kLeastAgreeing = 0.4;  // of the pixels, under motion and light
 constexpr double kAlike = 0.9;          // of the pixels, where nothing can be tracked
 
@@ -36,12 +38,20 @@ struct WorkingPicture {
   void Assign(const PictureView& picture, int working_side) {
     shape = picture;
     shape.pixels = nullptr;
-    factor = std::clamp(DivideUp(std::max(picture.width, picture.height), working_side), 1, 64);
+    factor = std::min({DivideUp(std::max(picture.width, picture.height), working_side),
+                       picture.width, picture.height, kLargestFactor});
     grey.Assign(picture, factor);
-    blur = std::clamp(std::max(grey.width(), grey.height()) / kBlurredSide, 1, 64);
+    blur = std::max(1, std::min({std::max(grey.width(), grey.height()) / kBlurredSide, grey.width(),
+                                 grey.height(), kLargestFactor}));
     blurred.Assign({grey.pixels(), grey.width(), grey.height(), 1}, blur);
   }
   bool IsTooSmall() const { return std::min(grey.width(), grey.height()) < kSmallestSide; }
+  // Else nothing but noise is to be seen.
+  bool HasContrast() const {
+    const auto [darkest, brightest] =
+        std::minmax_element(blurred.pixels(), blurred.pixels() + blurred.pixel_count());
+    return *brightest - *darkest >= kLeastContrast;
+  }
 };
 
 // The homography between pictures of which the one given is that between the same, `factor` times
@@ -121,15 +131,15 @@ class HomographyTracker::Impl {
 
   // In pixels of the working pictures.
   Fit FindMotion() {
-    if (frame_.IsTooSmall() || !std::visit([](auto& f) { return f.has_features(); }, features_)) {
-      return FitWithoutFeatures();
-    }
+    const bool has_features =
+        !frame_.IsTooSmall() && frame_.HasContrast() && reference_.HasContrast() &&
+        std::visit([](auto& features) { return features.has_features(); }, features_);
+    if (!has_features) return FitInPlace(Loss::kFewFeatures);
     std::visit([&](auto& features) { features.SetFrame(frame_.grey); }, features_);
     has_frame_features_ = true;
     Fit fit = FitFeatures(guess_);
     if (fit.loss != Loss::kNone && !guess_.IsIdentity()) fit = FitFeatures({});
-    if (fit.loss == Loss::kFewInliers && pairs_.size() < kFewPairs) return FitWithoutFeatures();
-    return fit;
+    return fit.loss == Loss::kFewInliers ? FitInPlace(fit.loss) : fit;
   }
 
   Fit FitFeatures(const Homography& guess) {
@@ -144,10 +154,11 @@ class HomographyTracker::Impl {
     return FitHomography(pairs_, limits);
   }
 
-  Fit FitWithoutFeatures() {
+  // Where features say nothing: still if the pictures are alike, else lost.
+  Fit FitInPlace(Loss loss) {
     const Light light = light_fit_.Fit(frame_.blurred, reference_.blurred, {}, /*is_free=*/false);
     Fit fit;
-    if (light.agreeing_share < kAlike) fit.loss = Loss::kFewFeatures;
+    if (light.agreeing_share < kAlike) fit.loss = loss;
     return fit;
   }
 
@@ -164,8 +175,6 @@ class HomographyTracker::Impl {
     motion->gain = light.gain;
     motion->offset = light.offset;
   }
-
-  static constexpr size_t kFewPairs = 12;
 
   HomographyConfig config_;
   Features features_;

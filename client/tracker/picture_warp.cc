@@ -51,7 +51,8 @@ bool IsWholeShift(const Homography& h) {
 }
 
 // Vectors as g++ and clang know them on every machine.
-using Bytes = uint8_t __attribute__((vector_size(8)));
+using Bytes = uint8_t __attribute__((vector_size(16)));
+using Longs = uint64_t __attribute__((vector_size(16)));
 using Shorts = uint16_t __attribute__((vector_size(16)));
 
 // Shares of a pixel's four neighbours, in 1/256: of the two above and of the two below, each three
@@ -78,8 +79,9 @@ std::array<Weights, kAllParts> MakeWeights() {
 
 const std::array<Weights, kAllParts> kWeights = MakeWeights();
 
-const Weights& WeightsAt(int column, int row) {
-  return kWeights[static_cast<size_t>(row % kParts * kParts + column % kParts)];
+// REQUIRES: places in the picture.
+const Weights& WeightsAt(uint32_t column, uint32_t row) {
+  return kWeights[row % kParts * kParts + column % kParts];
 }
 
 // One pixel between four. `right` and `below` are how far the neighbours are, in bytes.
@@ -95,17 +97,27 @@ inline void Blend(const uint8_t* pixel, int64_t right, int64_t below, const Weig
 }
 
 Shorts LoadEight(const uint8_t* from) {
-  Bytes bytes;
-  std::memcpy(&bytes, from, sizeof(bytes));
-  return __builtin_convertvector(bytes, Shorts);
+  Longs eight = {};
+  std::memcpy(&eight, from, 8);
+  const Bytes zeros = {};
+  return reinterpret_cast<Shorts>(__builtin_shufflevector(reinterpret_cast<Bytes>(eight), zeros, 0,
+                                                          16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                                          22, 7, 23));
 }
 
 // The same for three channels with all neighbours in their places, eight bytes of a row at a time:
-// 256 times 255 fits into 16 bits, and half of 256 more.
-Bytes BlendInside(const uint8_t* above, const uint8_t* below, const Weights& weights) {
+// 256 times 255 fits into 16 bits, and half of 256 more. The fourth byte of the result is zero.
+uint32_t BlendInside(const uint8_t* above, const uint8_t* below, const Weights& weights) {
   const Shorts sums = LoadEight(above) * weights.above + LoadEight(below) * weights.below;
-  const Shorts right = __builtin_shufflevector(sums, sums, 3, 4, 5, 6, 7, 7, 7, 7);
-  return __builtin_convertvector((sums + right + kAllParts / 2) / kAllParts, Bytes);
+  const auto halves = reinterpret_cast<Longs>(sums);
+  // Three sums of the left neighbours, those of the right ones in the same places, and above them
+  // what does not count.
+  const uint64_t left = halves[0];
+  const uint64_t right = halves[0] >> 48 | halves[1] << 16;
+  constexpr uint64_t kHalf = 0x0000'0080'0080'0080;
+  const uint64_t values = (left + right + kHalf) >> 8;
+  return static_cast<uint32_t>((values & 0xff) | (values >> 8 & 0xff00) |
+                               (values >> 16 & 0xff0000));
 }
 
 // The places of neighbouring pixels of a row, in parts of a pixel.
@@ -153,18 +165,19 @@ Segment PlaceSegment(const Homography& from_of_to, int y, int first, const Place
 
 template <int kChannels>
 void WarpInside(const PictureView& from, const Segment& segment, int count, uint8_t* to) {
-  const int64_t below = from.row_bytes();
+  const auto row_bytes = static_cast<size_t>(from.row_bytes());
   for (int i = 0; i < count; ++i) {
-    const int column = segment.columns[i];
-    const int row = segment.rows[i];
-    const uint8_t* const pixel = from.Row(row / kParts) + int64_t{column / kParts} * kChannels;
+    const auto column = static_cast<uint32_t>(segment.columns[i]);
+    const auto row = static_cast<uint32_t>(segment.rows[i]);
+    const uint8_t* const pixel =
+        from.pixels + size_t{row / kParts} * row_bytes + size_t{column / kParts} * kChannels;
     const Weights& weights = WeightsAt(column, row);
     if constexpr (kChannels == 3) {
       // A fourth byte, which the next pixel overwrites, costs less than three alone.
-      const Bytes blended = BlendInside(pixel, pixel + below, weights);
+      const uint32_t blended = BlendInside(pixel, pixel + row_bytes, weights);
       std::memcpy(to + i * kChannels, &blended, i + 1 < count ? 4 : 3);
     } else {
-      Blend<kChannels>(pixel, kChannels, below, weights, to + i * kChannels);
+      Blend<kChannels>(pixel, kChannels, from.row_bytes(), weights, to + i * kChannels);
     }
   }
 }
@@ -185,9 +198,9 @@ void WarpAtEdges(const PictureView& from, const Segment& segment, int count, int
     const int column = std::clamp(place_x, 0, last_column);
     const int row = std::clamp(place_y, 0, last_row);
     const uint8_t* const pixel = from.Row(row / kParts) + int64_t{column / kParts} * kChannels;
-    Blend<kChannels>(pixel, column < last_column ? kChannels : 0,
-                     row < last_row ? from.row_bytes() : 0, WeightsAt(column, row),
-                     to + i * kChannels);
+    Blend<kChannels>(
+        pixel, column < last_column ? kChannels : 0, row < last_row ? from.row_bytes() : 0,
+        WeightsAt(static_cast<uint32_t>(column), static_cast<uint32_t>(row)), to + i * kChannels);
   }
 }
 

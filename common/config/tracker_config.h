@@ -19,7 +19,7 @@ struct HomographyConfig {
   int most_features = 160;
   int working_side = 320;       // pictures are shrunk until their longer side has no more pixels
   double inlier_pixels = 2.0;   // of the picture: how far off an agreeing feature may be
-  double least_inliers = 0.35;  // share of the features that must agree
+  double least_inliers = 0.25;  // share of the features that must agree
   double snap_pixels = 0.5;     // less than this is a still camera
   double least_overlap = 0.25;  // share of the frame that the reference must show
   bool photometric = true;      // look for a gain and an offset of the light

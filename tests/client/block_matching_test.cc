@@ -148,7 +148,7 @@ TEST(BlockMatchingTest, TheMeanIsTheMeanOfTheMatches) {
   TestPicture frame = reference;
   const TestPicture moved = Photograph(World(7), Shift(4, 0), 160, 80);
   for (int y = 0; y < 80; ++y) {
-    for (int x = 80; x < 160; ++x) std::copy_n(moved.Pixel(y, x), 3, frame.Pixel(y, x));
+    for (int x = 0; x < 80; ++x) std::copy_n(moved.Pixel(y, x), 3, frame.Pixel(y, x));
   }
   BlockMatchingConfig config;
   config.search = Search::kExhaustive;
@@ -158,7 +158,7 @@ TEST(BlockMatchingTest, TheMeanIsTheMeanOfTheMatches) {
   EXPECT_EQ(mean.reference_from_frame.m[0][2], 2);
   config.translation = Translation::kBest;
   const Motion best = TrackBlocks(config, reference, frame);
-  EXPECT_GT(best.match_ratio, mean.match_ratio);
+  EXPECT_NE(best.reference_from_frame.m[0][2], 2);
 }
 
 TEST(BlockMatchingTest, MergedRectanglesAreTheMatchingBlocks) {
