@@ -115,8 +115,8 @@ std::string ToText(const Summary& summary) {
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
   if (summary.fresh < summary.frames) {
-    text += fmt::format("mode     {}: {} answers are of their own frame, {} of one before\n",
-                        summary.mode, summary.fresh, summary.frames - summary.fresh);
+    text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
+                        summary.fresh, summary.frames);
   }
   if (summary.refresh.count() > 0) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",

@@ -66,8 +66,7 @@ TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
     summary.Add(answer);
   }
   EXPECT_EQ(summary.fresh, 2);
-  EXPECT_EQ(Line(summary, "mode"),
-            "mode     every-3: 2 answers are of their own frame, 3 of one before");
+  EXPECT_EQ(Line(summary, "mode"), "mode     every-3: own frame computed for 2 of 5 answers");
   Summary dense;
   dense.Add(Answer{});
   EXPECT_EQ(Line(dense, "mode"), "");
