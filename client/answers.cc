@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "client/outputs.h"
+#include "client/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -221,16 +222,16 @@ const std::vector<float>& AnswerReader::Values(const Executor& executor, size_t 
   return values_;
 }
 
-AnswerContent AnswerReader::Read(const Executor& executor, const PictureFit* fit) {
+AnswerContent AnswerReader::Read(const Executor& executor, const SeenPicture& seen) {
   switch (kind_) {
     case Kind::kClassification:
       return ReadClassification(executor);
     case Kind::kSegmentation:
-      return ReadClassMap(executor);
+      return ReadClassMap(executor, seen);
     case Kind::kBoxes:
-      return ReadDetections(executor, fit);
+      return ReadDetections(executor, seen);
     case Kind::kKeypoints:
-      return ReadKeypoints(executor, fit);
+      return ReadKeypoints(executor, seen);
     case Kind::kRaw:
       break;
   }
@@ -270,7 +271,7 @@ Classification AnswerReader::ReadClassification(const Executor& executor) {
   return classification;
 }
 
-ClassMap AnswerReader::ReadClassMap(const Executor& executor) {
+ClassMap AnswerReader::ReadClassMap(const Executor& executor, const SeenPicture& seen) {
   const Graph& graph = executor.graph();
   const Shape& shape = graph.value(graph.outputs.front()).shape;
   const std::vector<float>& values = Values(executor, 0);
@@ -278,29 +279,25 @@ ClassMap AnswerReader::ReadClassMap(const Executor& executor) {
   map.height = static_cast<int>(shape[shape.size() - 2]);
   map.width = static_cast<int>(shape[shape.size() - 1]);
   map.classes.assign(values.begin(), values.end());
-  return map;
+  if (graph.picture.width == 0) return map;
+  return seen.InModel(map, graph.picture.width, graph.picture.height);
 }
 
-Detections AnswerReader::ReadDetections(const Executor& executor, const PictureFit* fit) {
+Detections AnswerReader::ReadDetections(const Executor& executor, const SeenPicture& seen) {
   const std::vector<float>& values = Values(executor, 0);
   Detections detections;
   for (size_t row = 0; row + kBoxNumbers <= values.size(); row += kBoxNumbers) {
     const float* numbers = values.data() + row;
     if (!(numbers[4] > 0)) break;  // unused rows are zero
-    Detection detection;
-    detection.label = {static_cast<int>(numbers[5]), numbers[4]};
-    const auto column = [&](float x) { return fit == nullptr ? x : fit->columns().ToFrame(x); };
-    const auto line = [&](float y) { return fit == nullptr ? y : fit->rows().ToFrame(y); };
-    detection.left = column(numbers[0]);
-    detection.top = line(numbers[1]);
-    detection.right = column(numbers[2]);
-    detection.bottom = line(numbers[3]);
-    detections.boxes.push_back(detection);
+    const ScoredClass label = {static_cast<int>(numbers[5]), numbers[4]};
+    detections.boxes.push_back(
+        seen.InFrame(Detection{label, numbers[0], numbers[1], numbers[2], numbers[3]}));
   }
   return detections;
 }
 
-Keypoints AnswerReader::ReadKeypoints(const Executor& executor, const PictureFit* fit) {
+Keypoints AnswerReader::ReadKeypoints(const Executor& executor, const SeenPicture& seen) {
+  const PictureFit* const fit = seen.fit;
   const Graph& graph = executor.graph();
   const Shape& maps = graph.value(graph.outputs.front()).shape;
   const Value& input = graph.value(graph.inputs.front());
@@ -317,11 +314,7 @@ Keypoints AnswerReader::ReadKeypoints(const Executor& executor, const PictureFit
     Keypoint point = FindPeak(map);
     point.x *= model_width / map.width;
     point.y *= model_height / map.height;
-    if (fit != nullptr) {
-      point.x = fit->columns().ToFrame(point.x);
-      point.y = fit->rows().ToFrame(point.y);
-    }
-    keypoints.points.push_back(point);
+    keypoints.points.push_back(seen.InFrame(point));
     map.values += static_cast<ptrdiff_t>(map.width) * map.height;
   }
   return keypoints;
@@ -337,6 +330,11 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
                {"computed_from", answer.computed_from},
                {"stamp_ms", Milliseconds(answer.stamp)},
                {"latency_ms", Milliseconds(answer.latency())}};
+  if (answer.work) {
+    json["active"] = answer.work->active;
+    json["work"] = answer.work->share();
+    if (answer.work->loss != Loss::kNone) json["lost"] = NameOf(answer.work->loss);
+  }
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "client/frame_work.h"
 #include "common/config/model_config.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
@@ -14,6 +16,8 @@
 // What the model's outputs mean to somebody who asked about a frame.
 
 namespace cacheinf {
+
+struct SeenPicture;
 
 struct ScoredClass {
   int index = 0;
@@ -86,6 +90,7 @@ struct Answer {
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
+  std::optional<FrameWork> work;  // what was computed anew, where results are kept
   AnswerContent content;
 
   std::chrono::nanoseconds latency() const { return preprocess + compute + decode; }
@@ -99,8 +104,10 @@ class AnswerReader {
   // names cannot be read.
   AnswerReader(const Graph& graph, const DecoderConfig& config);
 
-  // `fit` says where the model's picture lies in the frame; null where the frame is a tensor.
-  AnswerContent Read(const Executor& executor, const PictureFit* fit);
+  // `seen` says where in the frame lies what the network saw.
+  AnswerContent Read(const Executor& executor, const SeenPicture& seen);
+
+  bool reads_boxes() const { return kind_ == Kind::kBoxes; }
 
   // How many classes the first output tells apart, where the graph says so; else 0.
   int class_count() const { return class_count_; }
@@ -114,9 +121,9 @@ class AnswerReader {
 
   RawOutputs ReadRaw(const Executor& executor);
   Classification ReadClassification(const Executor& executor);
-  ClassMap ReadClassMap(const Executor& executor);
-  Detections ReadDetections(const Executor& executor, const PictureFit* fit);
-  Keypoints ReadKeypoints(const Executor& executor, const PictureFit* fit);
+  ClassMap ReadClassMap(const Executor& executor, const SeenPicture& seen);
+  Detections ReadDetections(const Executor& executor, const SeenPicture& seen);
+  Keypoints ReadKeypoints(const Executor& executor, const SeenPicture& seen);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const Executor& executor, size_t output);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <variant>
 
 namespace cacheinf {
 namespace {
@@ -13,6 +14,10 @@ std::shared_ptr<const Graph> WithOneInput(std::shared_ptr<const Graph> graph) {
                                  graph->name, graph->inputs.size()));
   }
   return graph;
+}
+
+Keep KeepFor(RobotConfig::Mode mode) {
+  return mode == RobotConfig::Mode::kCache ? Keep::kAll : Keep::kListed;
 }
 
 const Shape& InputShape(const Executor& executor) {
@@ -26,9 +31,26 @@ Robot::Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backen
              const RobotConfig& config, const Clock& clock)
     : mode_(config.mode),
       every_(config.every),
-      executor_(WithOneInput(std::move(graph)), std::move(backend)),
+      executor_(WithOneInput(std::move(graph)), std::move(backend),
+                {.persistent = {}, .keep = KeepFor(config.mode)}),
       reader_(executor_.graph(), config.model_config.decoder),
-      clock_(clock) {}
+      clock_(clock) {
+  if (config.mode == RobotConfig::Mode::kCache) MakeCache(config);
+}
+
+void Robot::MakeCache(const RobotConfig& config) {
+  if (executor_.graph().picture.width == 0) {
+    throw InputError("mode cache needs pictures, but the model takes tensors");
+  }
+  cache_ = std::make_unique<FrameCache>(
+      config.cache, config.tracker.change,
+      config.cache.UsesCanvas() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
+  watches_ = config.cache.watch;
+  watch_margin_ = config.tracker.change.watch_margin;
+  if (watches_ && !reader_.reads_boxes()) {
+    throw InputError("cache.watch watches boxes, but the model's answer has none");
+  }
+}
 
 Answer Robot::Process(const Frame& frame) {
   const auto begin = clock_.Now();
@@ -48,6 +70,7 @@ bool Robot::CanRepeat() const {
   if (!kept_) return false;
   switch (mode_) {
     case RobotConfig::Mode::kDense:
+    case RobotConfig::Mode::kCache:
       return false;
     case RobotConfig::Mode::kStale:
       return true;
@@ -69,15 +92,20 @@ Answer Robot::Repeat(const Frame& frame, std::chrono::nanoseconds begin) {
 }
 
 Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
+  Answer answer;
   SetInput(frame);
   const auto prepared = clock_.Now();
-  executor_.Run();
+  if (cache_) {
+    answer.work = cache_->Run(ModelPicture(), watched_);
+  } else {
+    executor_.Run();
+  }
   const auto computed = clock_.Now();
-  Answer answer;
   answer.frame = frame.index;
   answer.stamp = frame.stamp;
   answer.computed_from = frame.index;
-  answer.content = reader_.Read(executor_, fit());
+  answer.content = reader_.Read(executor_, Seen());
+  if (watches_) Watch();
   Keep(answer);
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
@@ -86,7 +114,7 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
 }
 
 void Robot::Keep(const Answer& answer) {
-  if (mode_ == RobotConfig::Mode::kDense) return;
+  if (mode_ == RobotConfig::Mode::kDense || mode_ == RobotConfig::Mode::kCache) return;
   kept_ = answer;
   repeats_ = 0;
 }
@@ -116,28 +144,55 @@ void Robot::FitPicture(const Frame& frame) {
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
-  kept_.reset();  // its positions are those of another picture
+  // What is kept is of another picture.
+  kept_.reset();
+  watched_.clear();
+  if (cache_) cache_->Forget();
+}
+
+SeenPicture Robot::Seen() const {
+  SeenPicture seen = {fit(), {}};
+  if (cache_) seen.model_from_seen = cache_->frame_from_seen();
+  return seen;
+}
+
+// What the network found, where it saw it.
+void Robot::Watch() {
+  watched_.clear();
+  const PictureSpec& spec = executor_.graph().picture;
+  const AnswerContent content = reader_.Read(executor_, {});
+  for (const Detection& box : std::get<Detections>(content).boxes) {
+    watched_.push_back(WatchedBox(box.left, box.top, box.right, box.bottom, watch_margin_,
+                                  spec.width, spec.height));
+  }
 }
 
 void Robot::SetInput(const Frame& frame) {
   if (frame.picture.empty()) {
     executor_.SetInput(0, frame.tensor.view());
-  } else {
-    SetPicture(frame.picture);
+    return;
   }
+  const PictureSpec& spec = executor_.graph().picture;
+  pixels_.resize(ModelPicture().byte_count());
+  fit_->Resize(frame.picture, {0, spec.height}, pixels_.data());
+  // A cache decides itself what the network sees.
+  if (!cache_) SetPicture();
 }
 
-void Robot::SetPicture(const Picture& picture) {
+PictureView Robot::ModelPicture() const {
   const PictureSpec& spec = executor_.graph().picture;
-  const int channels = fit_->channels();
-  const int64_t row_length = int64_t{spec.width} * channels;
-  const int64_t count = row_length * spec.height;
-  pixels_.resize(static_cast<size_t>(count));
-  numbers_.resize(static_cast<size_t>(count));
-  fit_->Resize(picture, {0, spec.height}, pixels_.data());
-  const TensorView input = {
-      numbers_.data(), 4, {1, channels, spec.height, spec.width}, {count, 1, row_length, channels}};
-  ToFloats(pixels_.data(), input);
+  return {pixels_.data(), spec.width, spec.height, fit_->channels()};
+}
+
+void Robot::SetPicture() {
+  const PictureView picture = ModelPicture();
+  const auto count = static_cast<int64_t>(picture.byte_count());
+  numbers_.resize(picture.byte_count());
+  const TensorView input = {numbers_.data(),
+                            4,
+                            {1, picture.channels, picture.height, picture.width},
+                            {count, 1, picture.row_bytes(), picture.channels}};
+  ToFloats(picture.pixels, input);
   executor_.SetInput(0, input);
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "client/answers.h"
+#include "client/frame_cache.h"
+#include "client/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"
@@ -24,6 +26,7 @@ class UnfitFrame : public InputError {
 
 // Answers frames, one after the other, as the mode says:
 //   dense    computes every frame.
+//   cache    computes of every frame what changed (frame_cache.h).
 //   stale    answers with what the frame before came to, at once, and computes the frame after
 //   that. every-k  computes every k-th frame and repeats its answer for those between.
 // A frame of another size than the one before is computed in every mode.
@@ -34,6 +37,8 @@ class Robot {
   // run the graph, or the decoder of the configuration does not fit it.
   Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
         const RobotConfig& config, const Clock& clock);
+  Robot(const Robot&) = delete;
+  Robot& operator=(const Robot&) = delete;
 
   // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
   // called; InputError if the graph takes no such frames at all.
@@ -51,14 +56,18 @@ class Robot {
   const PictureFit* fit() const { return fit_ ? &*fit_ : nullptr; }
 
  private:
+  void MakeCache(const RobotConfig& config);
   void Fit(const Frame& frame);
   void FitPicture(const Frame& frame);
   bool CanRepeat() const;
   Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
   Answer Compute(const Frame& frame, std::chrono::nanoseconds begin);
   void Keep(const Answer& answer);
+  SeenPicture Seen() const;
+  void Watch();
   void SetInput(const Frame& frame);
-  void SetPicture(const Picture& picture);
+  void SetPicture();
+  PictureView ModelPicture() const;
 
   RobotConfig::Mode mode_;
   int every_;
@@ -68,6 +77,11 @@ class Robot {
   std::optional<PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
   std::vector<float> numbers_;   // the same as the graph takes it
+
+  std::unique_ptr<FrameCache> cache_;  // where results are kept
+  bool watches_ = false;
+  double watch_margin_ = 0;
+  std::vector<Rectangle> watched_;  // boxes of the last answer, in what the network saw
 
   std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
   int repeats_ = 0;             // of it

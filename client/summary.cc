@@ -95,6 +95,27 @@ Json Describe(const Agreement& agreement) {
   return json;
 }
 
+std::string ToText(const WorkShares& work) {
+  std::string text = fmt::format(
+      "work     {:.1f} % of dense, {:.1f} % of the pixels active, {} frames whole, tracker p50 "
+      "{:.2f} ms\n",
+      100 * work.share(), 100 * work.active(), work.dense, work.tracking.PercentileMs(0.50));
+  for (const auto& [loss, count] : work.losses) {
+    text += fmt::format("lost     {} times: {}\n", count, NameOf(loss));
+  }
+  return text;
+}
+
+Json Describe(const WorkShares& work) {
+  Json losses = Json::object();
+  for (const auto& [loss, count] : work.losses) losses[NameOf(loss)] = count;
+  return {{"share", work.share()},
+          {"active", work.active()},
+          {"whole_frames", work.dense},
+          {"tracker_ms", Describe(work.tracking)},
+          {"lost", losses}};
+}
+
 }  // namespace
 
 void Summary::Add(const Answer& answer) {
@@ -104,6 +125,16 @@ void Summary::Add(const Answer& answer) {
   preprocess.Add(answer.preprocess);
   compute.Add(answer.compute);
   decode.Add(answer.decode);
+  if (answer.work) work.Add(*answer.work);
+}
+
+void WorkShares::Add(const FrameWork& work) {
+  ++frames;
+  dense += work.is_dense;
+  active_sum += work.active;
+  share_sum += work.share();
+  tracking.Add(work.tracking);
+  if (work.loss != Loss::kNone) ++losses[work.loss];
 }
 
 std::string ToText(const Summary& summary) {
@@ -118,6 +149,7 @@ std::string ToText(const Summary& summary) {
     text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
                         summary.fresh, summary.frames);
   }
+  if (summary.work.frames > 0) text += ToText(summary.work);
   if (summary.refresh.count() > 0) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
                         summary.refresh.PercentileMs(0.50), summary.refresh.PercentileMs(0.95));
@@ -160,6 +192,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
     json["miou"] = summary.score.MeanIou();
     json["class_iou"] = Describe(summary.score, reader);
   }
+  if (summary.work.frames > 0) json["work"] = Describe(summary.work);
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,20 @@
 #include "common/exec/executor.h"
 
 namespace cacheinf {
+
+// What frames took where results are kept: means over the frames.
+struct WorkShares {
+  int64_t frames = 0;
+  int64_t dense = 0;  // of these, computed whole
+  double active_sum = 0;
+  double share_sum = 0;
+  LatencyHistogram tracking;
+  std::map<Loss, int64_t> losses;
+
+  void Add(const FrameWork& work);
+  double active() const { return active_sum / static_cast<double>(frames); }
+  double share() const { return share_sum / static_cast<double>(frames); }
+};
 
 // What a run came to.
 struct Summary {
@@ -26,6 +41,7 @@ struct Summary {
   LatencyHistogram preprocess;
   LatencyHistogram compute;
   LatencyHistogram decode;
+  WorkShares work;           // in mode cache
   LatencyHistogram refresh;  // what was done for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // where source and model tell the same classes apart

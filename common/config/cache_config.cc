@@ -8,9 +8,13 @@ FieldTable CacheConfig::Fields() {
           "policy", MakeChoice(policy, {"exact", "change", "fixed"}),
           "How far a change travels through the network: wherever bits change (the answer is that "
           "of a dense run, bit for bit); wherever a map's pixel changes by more than \"change\"; "
-          "or "
-          "over the same pixels, slightly grown, in every map of a resolution."}
+          "or over the same pixels, slightly grown, in every map of a resolution."}
           .Flag("--policy"),
+      Field{"geometry", MakeChoice(geometry, {"canvas", "none"}),
+            "What a moving camera means: frames are drawn onto a canvas that stands still, or "
+            "moves by whole strides together with what is stored; or nothing, and every pixel is "
+            "compared in place."}
+          .Flag("--geometry"),
       Field{
           "change", &change,
           "The root mean square change of a map's pixel, relative to each channel's spread, up to "

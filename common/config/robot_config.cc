@@ -60,8 +60,9 @@ FieldTable RobotConfig::Fields() {
           ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
           "generated[:seed=7,width=640,…]."}
           .Flag("--source"),
-      Field{"mode", MakeChoice(mode, {"dense", "stale", "every-k"}),
-            "What is computed: every frame; every frame, but answered at once with what the frame "
+      Field{"mode", MakeChoice(mode, {"dense", "cache", "stale", "every-k"}),
+            "What is computed: every frame; of every frame what changed; every frame, but answered "
+            "at once with what the frame "
             "before came to; or every k-th frame, whose answer is repeated for those between."}
           .Flag("--mode"),
       Field{"every", &every, "The k of mode \"every-k\"."}.Between(1, kMostBetween).Flag("--every"),
@@ -90,6 +91,8 @@ FieldTable RobotConfig::Fields() {
             MakeChoice(log_level, {"trace", "debug", "info", "warning", "error", "off"}),
             "The least important messages that are written to stderr."}
           .Flag("--log-level"),
+      Field{"cache", cache.Fields(), "What is computed in mode \"cache\"."},
+      Field{"tracker", tracker.Fields(), "How mode \"cache\" follows the camera."},
       Field{"preprocess", model_config.preprocess.Fields(),
             "How a frame becomes the model's input. A packed model brings its own."},
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
@@ -107,6 +110,8 @@ std::string RobotConfig::ModeName() const {
   switch (mode) {
     case Mode::kDense:
       return "dense";
+    case Mode::kCache:
+      return "cache";
     case Mode::kStale:
       return "stale";
     case Mode::kEveryK:
@@ -120,6 +125,8 @@ void RobotConfig::Check(std::string_view name) const {
   CheckBounds(name, copy.Fields());
   for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
   CheckChecking(*this, name);
+  cache.Check(name);
+  tracker.Check(name);
   model_config.Check(name);
 }
 

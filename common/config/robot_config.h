@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "common/config/cache_config.h"
 #include "common/config/fields.h"
 #include "common/config/model_config.h"
+#include "common/config/tracker_config.h"
 
 namespace cacheinf {
 
@@ -26,7 +28,7 @@ struct OutputConfig {
 
 // Everything that `cacheinf-robot run` can be told.
 struct RobotConfig {
-  enum class Mode : uint8_t { kDense, kStale, kEveryK };
+  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK };
   enum class Backend : uint8_t { kCpu, kReference };
   enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch, kBf16 };
 
@@ -41,6 +43,8 @@ struct RobotConfig {
   Backend backend = Backend::kCpu;
   Scheme scheme = Scheme::kDirect;
   LogLevel log_level = LogLevel::kInfo;
+  CacheConfig cache;      // mode cache
+  TrackerConfig tracker;  // likewise
   ModelConfig model_config;
   OutputConfig output;
 

@@ -17,7 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
 namespace cpu {
 namespace HWY_NAMESPACE {
-namespace {
 
 // The pixels of a tile, as what follows the sums sees them: those of a list or of a row, whose
 // addresses are worked out where they are used.
@@ -80,7 +79,7 @@ struct FinishArgs {
   bool in_place = false;  // the results stay where the sums were
 };
 
-void AddResidual(const FinishArgs& args, float* sums) {
+inline void AddResidual(const FinishArgs& args, float* sums) {
   for (int p = 0; p < args.pixels.count(); ++p) {
     const float* residual = args.pixels.Residual(p) + args.first_channel;
     float* sum = sums + p * args.width;
@@ -154,9 +153,9 @@ __attribute__((flatten)) void FinishAs(const FinishArgs& args, float* sums) {
   }
 }
 
-void FinishCompared(const FinishArgs& args, float* sums);
+inline void FinishCompared(const FinishArgs& args, float* sums);
 
-HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
+HWY_NOINLINE inline void FinishInMemory(const FinishArgs& args, float* sums) {
   if (args.pixels.inverse_spread() != nullptr && !args.in_place) return FinishCompared(args, sums);
   switch (args.epilogue->activation.kind) {
     case Function::Kind::kIdentity:
@@ -190,7 +189,7 @@ HWY_NOINLINE void FinishInMemory(const FinishArgs& args, float* sums) {
 }
 
 // The new values of pixel p, which lie at `fresh`, to its output.
-void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
+inline void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
   constexpr int kVectors = kChangeLanes / kLanes;
   const ComparedPixel compared = args.pixels.Compared(p);
   float* const output = args.pixels.Output(p) + args.first_channel;
@@ -217,7 +216,7 @@ void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
   }
 }
 
-void FinishCompared(const FinishArgs& args, float* sums) {
+inline void FinishCompared(const FinishArgs& args, float* sums) {
   FinishArgs in_place = args;
   in_place.in_place = true;
   FinishInMemory(in_place, sums);
@@ -328,7 +327,6 @@ struct Tile {
   Floats sums[kPixels][kVectors];
 };
 
-}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace cpu
 }  // namespace cacheinf

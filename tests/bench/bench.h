@@ -13,6 +13,7 @@ namespace cacheinf {
 
 struct BenchOptions {
   std::vector<std::filesystem::path> models;  // empty: the bench's own
+  std::vector<std::string> videos;            // sources of frames; empty: the bench's own
   std::vector<Shape> input_shapes;            // of --shape; empty: the file's own
   std::vector<int> threads;                   // empty: the bench's own
   std::vector<std::string> engines;           // empty: all
@@ -70,6 +71,10 @@ void BenchChanges(const BenchOptions& options, BenchReport* report);
 // Whole networks in BF16 beside FP32: how far their answers are apart and, with AVX512-BF16, the
 // time of both.
 void BenchPrecision(const BenchOptions& options, BenchReport* report);
+
+// Videos, frame by frame, computed by keeping results in every way and by the simple rivals: time
+// beside a dense run, and agreement with it.
+void BenchFrames(const BenchOptions& options, BenchReport* report);
 
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);

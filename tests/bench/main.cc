@@ -19,6 +19,8 @@ constexpr std::array kBenches = {
           BenchKernels},
     Bench{"changes", "whole networks of which a part of the picture changed, beside the ideal",
           BenchChanges},
+    Bench{"frames", "videos whose results are kept from frame to frame, beside dense runs",
+          BenchFrames},
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
@@ -53,6 +55,7 @@ int Run(int argc, char** argv) {
   app.add_flag("--list", list, "print the benches' names and what they measure");
   app.add_option("--json", json_path, "also write the result to this file");
   app.add_option("--model", options.models, "measure these model files");
+  app.add_option("--video", options.videos, "measure with these videos");
   app.add_option("--shape", shapes, "shape of the model's inputs, like 1x3x384x640");
   app.add_option("--threads", options.threads, "numbers of threads to measure with")
       ->check(CLI::Range(1, 1024));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/answers.h"
+#include "client/seen_picture.h"
 #include "client/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -90,7 +91,7 @@ class Network {
     return TimeOnce([this] { executor_.Run(); });
   }
 
-  AnswerContent Answer(const PictureFit& fit) { return reader_.Read(executor_, &fit); }
+  AnswerContent Answer(const PictureFit& fit) { return reader_.Read(executor_, {&fit, {}}); }
 
   // What the answer is decoded from.
   std::vector<float> RawNumbers() const {

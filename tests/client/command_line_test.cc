@@ -47,7 +47,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
                              "--log-level",
                              "--print-config",
                              "cpu|reference",
-                             "dense|stale|every-k",
+                             "dense|cache|stale|every-k",
                              "direct|winograd|analytic|auto|libtorch|bf16"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
@@ -60,9 +60,10 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
     EXPECT_EQ(result.out, "");
     return result.error;
   };
-  EXPECT_EQ(refusal({"--mode", "sparse"}),
-            "cacheinf-robot: --mode: mode must be one of \"dense\", \"stale\", \"every-k\", got "
-            "\"sparse\"\n");
+  EXPECT_EQ(
+      refusal({"--mode", "sparse"}),
+      "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
+      "got \"sparse\"\n");
   EXPECT_EQ(refusal({"--every", "0"}),
             "cacheinf-robot: --every: every must be at least 1, got 0\n");
   EXPECT_EQ(refusal({"--check", "-3"}),

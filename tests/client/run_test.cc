@@ -320,6 +320,56 @@ TEST_F(ModesTest, ARunTooShortForACheckHasNone) {
   EXPECT_FALSE(RunFrames(3, RobotConfig::Mode::kDense).agreement);
 }
 
+// The demo's network on a video that a still camera takes.
+class CacheModeTest : public RunTest {
+ protected:
+  RobotConfig Demo(const std::string& camera) {
+    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
+    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+    config.source = "generated:seed=5,frames=12,width=320,height=240,shapes=6,camera=" + camera;
+    config.mode = RobotConfig::Mode::kCache;
+    config.check = 1;
+    config.output.answers = Path("answers.jsonl");
+    config.output.summary = Path("summary.json");
+    return config;
+  }
+};
+
+TEST_F(CacheModeTest, ExactlyEveryAnswerIsTheDenseOneForLessWork) {
+  RobotConfig config = Demo("still");
+  config.cache.policy = CacheConfig::Policy::kExact;
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.agreement->map()->PixelShare(), 1.0);
+  EXPECT_LT(summary.work.share(), 1.0);
+  EXPECT_EQ(summary.work.dense, 1);
+  const Json json = Json::parse(ReadFile(Path("summary.json")));
+  EXPECT_EQ(json["mode"], "cache");
+  EXPECT_EQ(json["work"]["whole_frames"], 1);
+  const std::vector<Json> lines = Lines(Path("answers.jsonl"));
+  EXPECT_EQ(lines[0]["work"], 1.0);
+  EXPECT_LT(lines[5]["active"], 0.5);
+}
+
+TEST_F(CacheModeTest, FollowsACameraThatMoves) {
+  RobotConfig config = Demo("handheld");
+  config.cache.policy = CacheConfig::Policy::kFixed;
+  config.cache.stem = 0;
+  const Summary summary = Run(config);
+  EXPECT_GT(summary.agreement->map()->PixelShare(), 0.95);
+  EXPECT_LT(summary.work.share(), 0.9);
+}
+
+TEST_F(CacheModeTest, RefusesWhatItCannotKeepOrWatch) {
+  RobotConfig config = Demo("still");
+  config.cache.watch = true;
+  EXPECT_EQ(Refusal(config), "cache.watch watches boxes, but the model's answer has none");
+  fs::create_directories(Path("in"));
+  WriteNpy(Path("in/x.npy"), Shape{1, 2, 1, 1}, std::vector<float>{1, 1});
+  RobotConfig tensors = Config(WriteModel({1, 2, 1, 1}), Path("in"));
+  tensors.mode = RobotConfig::Mode::kCache;
+  EXPECT_EQ(Refusal(tensors), "mode cache needs pictures, but the model takes tensors");
+}
+
 TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
   fs::create_directories(Path("in"));
   cv::imwrite(Path("in/0.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));

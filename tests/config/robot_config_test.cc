@@ -59,7 +59,8 @@ TEST(RobotConfigTest, NamesFileAndKey) {
   EXPECT_EQ(Refusal(R"({"preprocess": {"width": -1, "height": 4}})"),
             "robot.json: preprocess.width must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"mode": "sparse"})"),
-            "robot.json: mode must be one of \"dense\", \"stale\", \"every-k\", got \"sparse\"");
+            "robot.json: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", got "
+            "\"sparse\"");
   EXPECT_EQ(Refusal(R"({"every": 0})"), "robot.json: every must be at least 1, got 0");
   EXPECT_EQ(Refusal(R"({"check": -1})"), "robot.json: check must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"thread": 2})"),

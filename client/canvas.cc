@@ -1,0 +1,136 @@
+#include "client/canvas.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "client/tracker/picture_warp.h"
+#include "sparse_ops/mask/bits.h"
+
+namespace cacheinf {
+namespace {
+
+// A frame is drawn well where its corners lie no further from where a mere shift would have them.
+constexpr double kLargestBend = 0.04;  // of the picture's larger side
+// Moving costs something: the view may leave the middle by so many steps first.
+constexpr double kStepsOffMiddle = 0.75;
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+std::optional<Point> Apply(const Homography& h, const Point& p) {
+  const double w = h.m[2][0] * p.x + h.m[2][1] * p.y + h.m[2][2];
+  if (!(w > 0)) return std::nullopt;
+  return Point{(h.m[0][0] * p.x + h.m[0][1] * p.y + h.m[0][2]) / w,
+               (h.m[1][0] * p.x + h.m[1][1] * p.y + h.m[1][2]) / w};
+}
+
+// Where a pixel of a canvas that begins at `origin` of the anchor lies, if it lies at h(p) there.
+Homography Translated(Homography h, const Shift& origin) {
+  for (int j = 0; j < 3; ++j) {
+    h.m[0][j] -= origin.columns * h.m[2][j];
+    h.m[1][j] -= origin.rows * h.m[2][j];
+  }
+  return h;
+}
+
+}  // namespace
+
+Canvas::Canvas(int width, int height, int channels, int step)
+    : width_(width),
+      height_(height),
+      channels_(channels),
+      step_(step),
+      pixels_(picture().byte_count()),
+      drawn_(pixels_.size()),
+      drawn_before_(height, width),
+      out_of_view_(height, width) {}
+
+void Canvas::Anchor(const PictureView& frame) {
+  origin_ = {};
+  frame_from_canvas_ = {};
+  std::memcpy(pixels_.data(), frame.pixels, pixels_.size());
+  SetAll(drawn_before_);
+}
+
+std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& anchor_from_frame) {
+  const Shift shift = ShiftToMiddle(CanvasFromFrame(anchor_from_frame));
+  const Shift origin = {origin_.rows + shift.rows, origin_.columns + shift.columns};
+  const Homography canvas_from_frame = Translated(anchor_from_frame, origin);
+  if (!IsDrawnWell(canvas_from_frame)) return std::nullopt;
+  Move(shift);
+  origin_ = origin;
+  frame_from_canvas_ = Inverse(canvas_from_frame);
+  WarpPicture(frame, frame_from_canvas_, drawn_.data(), out_of_view_);
+  // What the frame does not show, but an earlier one did.
+  Intersect(std::as_const(out_of_view_), std::as_const(drawn_before_), out_of_view_);
+  const ConstMaskView kept = std::as_const(out_of_view_);
+  for (int y = 0; y < height_; ++y) {
+    const int64_t row = y * picture().row_bytes();
+    bits::ForEachRun([&](int word) { return kept.Row(y)[word]; }, kept.words_per_row,
+                     [&](int begin, int end) {
+                       std::memcpy(
+                           drawn_.data() + row + int64_t{begin} * channels_,
+                           pixels_.data() + row + int64_t{begin} * channels_,
+                           static_cast<size_t>(end - begin) * static_cast<size_t>(channels_));
+                     });
+  }
+  std::swap(pixels_, drawn_);
+  SetAll(drawn_before_);
+  return shift;
+}
+
+Homography Canvas::CanvasFromFrame(const Homography& anchor_from_frame) const {
+  return Translated(anchor_from_frame, origin_);
+}
+
+Shift Canvas::ShiftToMiddle(const Homography& canvas_from_frame) const {
+  const Point middle = {0.5 * (width_ - 1), 0.5 * (height_ - 1)};
+  const std::optional<Point> seen = Apply(canvas_from_frame, middle);
+  if (!seen || step_ == 0) return {};
+  const auto steps = [this](double off, int size) {
+    if (!(std::abs(off) > kStepsOffMiddle * step_) || !(std::abs(off) < size)) return 0;
+    return static_cast<int>(std::lround(off / step_)) * step_;
+  };
+  return {steps(seen->y - middle.y, height_), steps(seen->x - middle.x, width_)};
+}
+
+bool Canvas::IsDrawnWell(const Homography& canvas_from_frame) const {
+  const double right = width_ - 1;
+  const double bottom = height_ - 1;
+  const double side = std::max(width_, height_);
+  const std::optional<Point> middle = Apply(canvas_from_frame, {0.5 * right, 0.5 * bottom});
+  if (!middle) return false;
+  const Point off = {middle->x - 0.5 * right, middle->y - 0.5 * bottom};
+  const double farthest = step_ == 0 ? kLargestBend * side : step_;
+  if (std::abs(off.x) > farthest || std::abs(off.y) > farthest) return false;
+  const std::array<Point, 4> corners = {{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}}};
+  return std::all_of(corners.begin(), corners.end(), [&](const Point& corner) {
+    const std::optional<Point> seen = Apply(canvas_from_frame, corner);
+    return seen && std::hypot(seen->x - corner.x - off.x, seen->y - corner.y - off.y) <=
+                       kLargestBend * side;
+  });
+}
+
+// Bytes that come in from beyond the canvas are left as they are, and marked as never drawn.
+void Canvas::Move(const Shift& shift) {
+  if (shift.is_zero()) return;
+  const Range rows = {std::max(0, -shift.rows), std::min(height_, height_ - shift.rows)};
+  const Range columns = {std::max(0, -shift.columns), std::min(width_, width_ - shift.columns)};
+  for (int i = 0; i < rows.size(); ++i) {
+    const int y = shift.rows < 0 ? rows.end - 1 - i : rows.begin + i;
+    const int64_t row_bytes = picture().row_bytes();
+    std::memmove(pixels_.data() + y * row_bytes + int64_t{columns.begin} * channels_,
+                 pixels_.data() + (y + shift.rows) * row_bytes +
+                     int64_t{columns.begin + shift.columns} * channels_,
+                 static_cast<size_t>(columns.size()) * static_cast<size_t>(channels_));
+  }
+  KeepRectangle(rows, columns, drawn_before_);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,58 @@
+#ifndef CACHEINF_CLIENT_CANVAS_H_
+#define CACHEINF_CLIENT_CANVAS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/tracker/tracker.h"
+#include "common/exec/scroll.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// What a camera would see that stands as still as it can: every frame is drawn where its content
+// lies in the anchor, the frame that the canvas began with. So what is computed of the canvas stays
+// where it is. The canvas is as large as a frame; when the view leaves its middle, it moves along
+// by whole strides, as stored maps can (scroll.h). What a frame does not show stays as it was drawn
+// last, and what was never drawn repeats the frame's edge.
+class Canvas {
+ public:
+  // `step` is the graph's ShiftStep; 0: the canvas cannot move.
+  Canvas(int width, int height, int channels, int step);
+
+  // Begins anew: the canvas is the frame, byte for byte.
+  void Anchor(const PictureView& frame);
+
+  // Draws the frame, of which pixel p lies at anchor_from_frame(p) in the anchor. Returns by how
+  // much the canvas moved; nothing, and the canvas is as before, where the frame would be turned,
+  // scaled or shifted too much to be drawn well: it is time for a new anchor.
+  std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
+
+  PictureView picture() const { return {pixels_.data(), width_, height_, channels_}; }
+
+  // Where a pixel of the canvas lies in the frame that was drawn last.
+  const Homography& frame_from_canvas() const { return frame_from_canvas_; }
+
+ private:
+  Homography CanvasFromFrame(const Homography& anchor_from_frame) const;
+  bool IsDrawnWell(const Homography& canvas_from_frame) const;
+  Shift ShiftToMiddle(const Homography& canvas_from_frame) const;
+  void Move(const Shift& shift);
+
+  int width_;
+  int height_;
+  int channels_;
+  int step_;
+  Shift origin_;  // of the canvas, in the anchor
+  Homography frame_from_canvas_;
+  std::vector<uint8_t> pixels_;
+  std::vector<uint8_t> drawn_;
+  Mask drawn_before_;  // what the canvas shows of any frame
+  Mask out_of_view_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_CANVAS_H_

@@ -1,0 +1,214 @@
+#include "client/frame_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/exec/scroll.h"
+#include "common/exec/spreads.h"
+#include "common/model/picture.h"
+#include "sparse_ops/mask/bits.h"
+
+namespace cacheinf {
+namespace {
+
+// No map of a usual network is coarser.
+constexpr int kLargestStep = 64;
+
+ChangePolicy PolicyOf(const CacheConfig& config) {
+  ChangePolicy policy;
+  policy.kind = static_cast<ChangePolicy::Kind>(config.policy);
+  policy.threshold = static_cast<float>(config.change);
+  policy.growth = config.growth;
+  policy.stem_depth = config.policy == CacheConfig::Policy::kExact ? 0 : config.stem;
+  return policy;
+}
+
+// Where the network itself decides what a change is, it is given every byte that differs.
+ChangeConfig FinderConfig(const CacheConfig& cache, ChangeConfig change) {
+  if (cache.policy == CacheConfig::Policy::kExact || cache.stem > 0) {
+    change.rule = ChangeConfig::Rule::kDifference;
+    change.threshold = 0.0;
+    change.margin = 0;
+    change.block = 1;
+  }
+  return change;
+}
+
+const Shape& PictureShape(const Executor& executor) {
+  const Graph& graph = executor.graph();
+  return graph.value(graph.inputs.front()).shape;
+}
+
+Homography Product(const Homography& a, const Homography& b) {
+  Homography product;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      product.m[i][j] = a.m[i][0] * b.m[0][j] + a.m[i][1] * b.m[1][j] + a.m[i][2] * b.m[2][j];
+    }
+  }
+  return product;
+}
+
+}  // namespace
+
+FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
+                       std::unique_ptr<Tracker> tracker, const Clock& clock, Executor& executor)
+    : config_(cache),
+      clock_(clock),
+      executor_(executor),
+      width_(static_cast<int>(PictureShape(executor)[3])),
+      height_(static_cast<int>(PictureShape(executor)[2])),
+      channels_(static_cast<int>(PictureShape(executor)[1])),
+      tracker_(std::move(tracker)),
+      canvas_(width_, height_, channels_, ShiftStep(executor.graph(), kLargestStep)),
+      finder_(FinderConfig(cache, change), width_, height_, channels_),
+      policy_(PolicyOf(cache)),
+      reference_(static_cast<size_t>(ElementCount(PictureShape(executor)))),
+      relit_(reference_.size()),
+      numbers_(reference_.size()),
+      active_(height_, width_),
+      refresh_(height_, width_) {}
+
+FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched) {
+  const auto begin = clock_.Now();
+  FrameWork work;
+  scrolled_ = {};
+  bool is_whole = IsWholeFrameDue();
+  if (!is_whole && config_.UsesCanvas()) {
+    work.loss = Follow(frame);
+    is_whole = work.loss != Loss::kNone;
+  }
+  if (is_whole) {
+    work.tracking = clock_.Now() - begin;
+    RunWhole(frame);
+    return work;
+  }
+  const PictureView seen = config_.UsesCanvas() ? canvas_.picture() : frame;
+  finder_.Find(seen, ReferenceView(), Motion(), active_);
+  FindRefresh(watched);
+  // Before the run: if it fails, the executor itself knows what it missed.
+  UpdateReference(seen);
+  work.tracking = clock_.Now() - begin;
+  SetInput(seen);
+  const ConstMaskView active = std::as_const(active_);
+  work.operators = executor_.RunChanged({&active, 1}, policy_, std::as_const(refresh_));
+  work.is_dense = false;
+  work.active =
+      static_cast<double>(CountActive(active)) / static_cast<double>(active.pixel_count());
+  ++frames_;
+  return work;
+}
+
+bool FrameCache::IsWholeFrameDue() const {
+  return frames_ == 0 || (config_.flush > 0 && frames_ % config_.flush == 0);
+}
+
+void FrameCache::RunWhole(const PictureView& frame) {
+  if (config_.UsesCanvas()) {
+    canvas_.Anchor(frame);
+    tracker_->SetReference(frame);
+    anchor_from_reference_ = {};
+    reference_gain_ = 1.0;
+    reference_offset_ = 0.0;
+  }
+  std::memcpy(reference_.data(), frame.pixels, reference_.size());
+  SetAll(active_);
+  SetInput(frame);
+  executor_.Run();
+  if (policy_.kind != ChangePolicy::Kind::kExact && policy_.spreads == nullptr) {
+    policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(executor_));
+  }
+  ++frames_;
+}
+
+// Draws the frame onto the canvas. Where that cannot be done, nothing has changed.
+Loss FrameCache::Follow(const PictureView& frame) {
+  const Motion motion = tracker_->Track(frame);
+  if (motion.is_lost()) return motion.loss;
+  const Homography anchor_from_frame = Product(anchor_from_reference_, motion.reference_from_frame);
+  const double gain = reference_gain_ * motion.gain;
+  const double offset = motion.gain * reference_offset_ + motion.offset;
+  const std::optional<Shift> shift =
+      canvas_.Draw(InAnchorsLight(frame, gain, offset), anchor_from_frame);
+  if (!shift) return Loss::kLittleOverlap;
+  if (shift->is_zero()) return Loss::kNone;
+  Scroll(*shift);
+  // What lies in the middle now is what the frames to come will show.
+  tracker_->SetReferenceToLastFrame();
+  anchor_from_reference_ = anchor_from_frame;
+  reference_gain_ = gain;
+  reference_offset_ = offset;
+  return Loss::kNone;
+}
+
+// A level of the frame is gain times the anchor's plus offset.
+PictureView FrameCache::InAnchorsLight(const PictureView& frame, double gain, double offset) {
+  if ((gain == 1.0 && offset == 0.0) || !(gain > 0.0)) return frame;
+  std::array<uint8_t, 256> levels;
+  for (size_t level = 0; level < levels.size(); ++level) {
+    const double relit = std::floor((static_cast<double>(level) - offset) / gain + 0.5);
+    levels[level] = static_cast<uint8_t>(std::clamp(relit, 0.0, 255.0));
+  }
+  std::transform(frame.pixels, frame.pixels + relit_.size(), relit_.begin(),
+                 [&levels](uint8_t level) { return levels[level]; });
+  return {relit_.data(), width_, height_, channels_};
+}
+
+void FrameCache::Scroll(const Shift& shift) {
+  scrolled_ = shift;
+  executor_.Scroll(shift);
+  const int64_t row_bytes = int64_t{width_} * channels_;
+  const int64_t distance = (int64_t{shift.rows} * width_ + shift.columns) * channels_;
+  const int64_t count = row_bytes * height_ - std::abs(distance);
+  // What comes in from beyond is stale, whatever it is compared with.
+  std::memmove(reference_.data() + std::max<int64_t>(-distance, 0),
+               reference_.data() + std::max<int64_t>(distance, 0), static_cast<size_t>(count));
+}
+
+// The strip whose turn it is, and what is watched.
+void FrameCache::FindRefresh(std::span<const Rectangle> watched) {
+  ClearAll(refresh_);
+  if (config_.refresh > 0 && policy_.kind != ChangePolicy::Kind::kExact) {
+    const int strip = static_cast<int>(frames_ % config_.refresh);
+    SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
+                 {0, width_}, refresh_);
+  }
+  for (const Rectangle& box : watched) {
+    SetRectangle({box.rows.begin - scrolled_.rows, box.rows.end - scrolled_.rows},
+                 {box.columns.begin - scrolled_.columns, box.columns.end - scrolled_.columns},
+                 refresh_);
+  }
+}
+
+// Pixels that are computed now are what the network sees from now on.
+void FrameCache::UpdateReference(const PictureView& seen) {
+  const ConstMaskView active = std::as_const(active_);
+  const ConstMaskView refresh = std::as_const(refresh_);
+  for (int y = 0; y < height_; ++y) {
+    const uint8_t* from = seen.Row(y);
+    uint8_t* to = reference_.data() + y * seen.row_bytes();
+    const auto word_at = [&](int word) { return active.Row(y)[word] | refresh.Row(y)[word]; };
+    bits::ForEachRun(word_at, active.words_per_row, [&](int begin, int end) {
+      std::memcpy(to + int64_t{begin} * channels_, from + int64_t{begin} * channels_,
+                  static_cast<size_t>(end - begin) * static_cast<size_t>(channels_));
+    });
+  }
+}
+
+void FrameCache::SetInput(const PictureView& seen) {
+  const int64_t row = int64_t{width_} * channels_;
+  const TensorView input = {
+      numbers_.data(), 4, {1, channels_, height_, width_}, {row * height_, 1, row, channels_}};
+  ToFloats(seen.pixels, input);
+  executor_.SetInput(0, input);
+}
+
+PictureView FrameCache::ReferenceView() const {
+  return {reference_.data(), width_, height_, channels_};
+}
+
+}  // namespace cacheinf

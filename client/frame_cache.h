@@ -1,0 +1,87 @@
+#ifndef CACHEINF_CLIENT_FRAME_CACHE_H_
+#define CACHEINF_CLIENT_FRAME_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "client/canvas.h"
+#include "client/frame_work.h"
+#include "client/tracker/change_finder.h"
+#include "client/tracker/tracker.h"
+#include "common/base/clock.h"
+#include "common/config/cache_config.h"
+#include "common/config/tracker_config.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/executor.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// Computes of each frame what changed since the one before, with an executor that keeps all values.
+//
+// With the canvas as geometry the network sees the canvas (canvas.h), in the light of its anchor,
+// instead of the frame; without, the frame as it is. The reference is the picture whose results are
+// stored: where a pixel was not computed anew, it stays what it was when it was. So a change that
+// is too slow to be seen from frame to frame adds up until it is seen.
+class FrameCache {
+ public:
+  // For pictures of the graph's size. The executor keeps all values, has one input, a map, and
+  // outlives this; so does the clock. Without a canvas there is nothing to follow, and the tracker
+  // may be null. REQUIRES: checked configurations.
+  FrameCache(const CacheConfig& cache, const ChangeConfig& change, std::unique_ptr<Tracker> tracker,
+             const Clock& clock, Executor& executor);
+
+  // Brings the executor's values to what the frame gives, as far as the policy goes. `watched`,
+  // in pixels of what the network saw last, is computed in any case. After an exception the next
+  // call makes up for what this one missed.
+  FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched);
+
+  // Where a pixel that the network saw lies in the frame.
+  const Homography& frame_from_seen() const { return canvas_.frame_from_canvas(); }
+
+  // The pixels of what the network saw that the last frame found changed.
+  ConstMaskView active() const { return active_; }
+
+  // The next frame is computed whole.
+  void Forget() { frames_ = 0; }
+
+ private:
+  bool IsWholeFrameDue() const;
+  void RunWhole(const PictureView& frame);
+  Loss Follow(const PictureView& frame);
+  PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
+  void Scroll(const Shift& shift);
+  void FindRefresh(std::span<const Rectangle> watched);
+  void UpdateReference(const PictureView& seen);
+  void SetInput(const PictureView& seen);
+  PictureView ReferenceView() const;
+
+  CacheConfig config_;
+  const Clock& clock_;
+  Executor& executor_;
+  int width_;
+  int height_;
+  int channels_;
+  std::unique_ptr<Tracker> tracker_;
+  Canvas canvas_;
+  ChangeFinder finder_;
+  ChangePolicy policy_;
+  int64_t frames_ = 0;  // since the first, or since Forget
+  // The tracker's reference is the anchor, or a later frame that lies here in it.
+  Homography anchor_from_reference_;
+  double reference_gain_ = 1.0;  // of its light, against the anchor's
+  double reference_offset_ = 0.0;
+  Shift scrolled_;  // by the last frame
+  std::vector<uint8_t> reference_;
+  std::vector<uint8_t> relit_;
+  std::vector<float> numbers_;  // of the executor's input
+  Mask active_;
+  Mask refresh_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_FRAME_CACHE_H_

@@ -1,0 +1,28 @@
+#ifndef CACHEINF_CLIENT_FRAME_WORK_H_
+#define CACHEINF_CLIENT_FRAME_WORK_H_
+
+#include <chrono>
+
+#include "client/tracker/tracker.h"
+#include "common/exec/executor.h"
+
+namespace cacheinf {
+
+// What a frame took.
+struct FrameWork {
+  ChangedWork operators;
+  double active = 1.0;                   // share of the picture's pixels that count as changed
+  bool is_dense = true;                  // everything was computed
+  Loss loss = Loss::kNone;               // why, if the camera could not be followed
+  std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
+
+  // Share of a dense run's multiply-adds.
+  double share() const {
+    if (is_dense) return 1.0;
+    return static_cast<double>(operators.done) / static_cast<double>(operators.of_all);
+  }
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_FRAME_WORK_H_

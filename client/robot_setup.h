@@ -1,0 +1,25 @@
+#ifndef CACHEINF_CLIENT_ROBOT_SETUP_H_
+#define CACHEINF_CLIENT_ROBOT_SETUP_H_
+
+#include <memory>
+
+#include "common/config/robot_config.h"
+#include "common/exec/backend.h"
+#include "common/model/graph.h"
+
+// From a configuration to what a robot is made of.
+
+namespace cacheinf {
+
+// The configuration's model from its file, with picture and decoder, ready to run. `has_tensors`:
+// frames are tensors. Throws InputError if it cannot be read, or does not fit the configuration.
+Graph LoadGraph(const RobotConfig& config, bool has_tensors);
+
+// The threads that the configuration states, or all cores that this process may use.
+int ThreadsToUse(const RobotConfig& config);
+
+std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ROBOT_SETUP_H_

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/agreement.h"
+#include "client/outputs.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/source/frame_source.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/worker.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFrames = 32;
+constexpr int kFramesInFull = 120;
+constexpr double kMegabyte = 1e6;
+constexpr std::array kFull = {0.05, 0.1, 0.2, 0.3};
+constexpr std::array kSample = {0.1};
+
+fs::path SourceFolder() { return CACHEINF_SOURCE_DIR; }
+
+fs::path SharedData() {
+  const char* shared = std::getenv("CACHEINF_SHARED");
+  return (shared != nullptr ? fs::path(shared) : SourceFolder() / ".." / "shared") / "data";
+}
+
+std::vector<fs::path> FilesIn(const fs::path& folder) {
+  std::vector<fs::path> files;
+  if (!fs::is_directory(folder)) return files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<fs::path> Models(const BenchOptions& options) {
+  if (!options.models.empty()) return options.models;
+  std::vector<fs::path> models = {SourceFolder() / "configs/models/demo_segmentation.onnx"};
+  for (const fs::path& file : FilesIn(SharedData() / "models")) {
+    if (file.extension() == ".onnx") models.push_back(file);
+  }
+  return models;
+}
+
+// Recorded ones, or else generated ones.
+std::vector<std::string> Clips(const BenchOptions& options) {
+  if (!options.videos.empty()) return options.videos;
+  std::vector<std::string> clips;
+  for (const fs::path& file : FilesIn(SharedData() / "video")) clips.push_back(file.string());
+  if (!clips.empty()) return clips;
+  for (const std::string_view camera : {"still", "handheld", "travel"}) {
+    clips.push_back("generated:seed=11,width=640,height=480,camera=" + std::string(camera));
+  }
+  return clips;
+}
+
+std::string ClipName(const std::string& clip) {
+  if (clip.starts_with("generated")) return clip.substr(clip.rfind('=') + 1);
+  return fs::path(clip).stem().string();
+}
+
+// The configuration that is made for the model, where there is one.
+RobotConfig ConfigFor(const fs::path& model, const BenchOptions& options) {
+  RobotConfig config;
+  for (const fs::path& file : FilesIn(SourceFolder() / "configs")) {
+    const bool is_for_it =
+        file.extension() == ".json" && model.stem().string().starts_with(file.stem().string());
+    if (is_for_it && file.stem().extension() != ".schema") config = LoadRobotConfig(file);
+  }
+  config.model = model.string();
+  config.log_level = LogLevel::kWarning;
+  for (const Shape& shape : options.input_shapes) config.shapes.push_back(ToString(shape));
+  return config;
+}
+
+std::vector<Frame> ReadFrames(const std::string& clip, int count) {
+  const SteadyClock clock;
+  const std::unique_ptr<FrameSource> source = OpenSource(clip, clock);
+  std::vector<Frame> frames;
+  while (static_cast<int>(frames.size()) < count) {
+    std::optional<Frame> frame = source->Next();
+    if (!frame) break;
+    frames.push_back(std::move(*frame));
+  }
+  return frames;
+}
+
+struct Way {
+  std::string mode;
+  std::string policy = "-";
+  std::string tracker = "-";
+  double n = 0.0;
+  RobotConfig config;
+};
+
+Way CacheWay(RobotConfig config, CacheConfig::Policy policy, TrackerConfig::Kind tracker,
+             double n) {
+  constexpr std::array kPolicies = {"exact", "change", "fixed"};
+  constexpr std::array kTrackers = {"homography", "block", "none"};
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = policy;
+  config.cache.geometry = tracker == TrackerConfig::Kind::kNone ? CacheConfig::Geometry::kNone
+                                                                : CacheConfig::Geometry::kCanvas;
+  config.tracker.kind = tracker;
+  // Decided on the picture, so that N means what it means in the papers.
+  config.cache.stem = 0;
+  config.tracker.change.threshold = policy == CacheConfig::Policy::kExact ? 0.0 : n;
+  return {"cache", kPolicies[static_cast<size_t>(policy)], kTrackers[static_cast<size_t>(tracker)],
+          config.tracker.change.threshold, config};
+}
+
+// The baselines, then what is kept under every policy.
+std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
+  std::vector<Way> ways;
+  RobotConfig stale = config;
+  stale.mode = RobotConfig::Mode::kStale;
+  ways.push_back({.mode = "stale", .config = stale});
+  for (int k = 2; k <= 5; ++k) {
+    if (k == 4 && !full) continue;
+    RobotConfig every = config;
+    every.mode = RobotConfig::Mode::kEveryK;
+    every.every = k;
+    ways.push_back({.mode = "every-" + std::to_string(k), .config = every});
+  }
+  using Policy = CacheConfig::Policy;
+  using Tracker = TrackerConfig::Kind;
+  ways.push_back(CacheWay(config, Policy::kExact, Tracker::kNone, 0.0));
+  const std::vector<double> thresholds = full ? std::vector<double>(kFull.begin(), kFull.end())
+                                              : std::vector<double>(kSample.begin(), kSample.end());
+  for (const Policy policy : {Policy::kChange, Policy::kFixed}) {
+    for (const Tracker tracker : {Tracker::kHomography, Tracker::kBlock, Tracker::kNone}) {
+      if (tracker == Tracker::kBlock && !full) continue;
+      for (const double n : thresholds) ways.push_back(CacheWay(config, policy, tracker, n));
+    }
+    // The test for change on the first features instead.
+    Way stem = CacheWay(config, policy, Tracker::kNone, 0.0);
+    stem.config.cache.stem = 1;
+    stem.policy += "+stem";
+    ways.push_back(std::move(stem));
+  }
+  return ways;
+}
+
+// What says most about the answers' kind.
+std::pair<std::string, double> MeasureOf(const Agreement& agreement) {
+  if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
+  if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
+  if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
+  if (const auto* error = agreement.relative_error()) return {"relative L2", error->mean()};
+  return {"-", 0.0};
+}
+
+double Ms(std::chrono::nanoseconds time) { return Milliseconds(time); }
+
+// Every frame is answered densely and by the way in turn, each time after one of the other, so that
+// what disturbs the machine disturbs both.
+void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
+                const std::vector<Frame>& frames, const nlohmann::ordered_json& head,
+                BenchReport* report) {
+  const SteadyClock clock;
+  RobotConfig dense_config = way.config;
+  dense_config.mode = RobotConfig::Mode::kDense;
+  Robot dense(graph, MakeBackend(dense_config), dense_config, clock);
+  Robot robot(graph, MakeBackend(way.config), way.config, clock);
+  Samples dense_ms;
+  Samples ms;
+  Samples tracker_ms;
+  double work = 0.0;
+  Agreement agreement;
+  OutputNumbers numbers;
+  OutputNumbers dense_numbers;
+  for (const Frame& frame : frames) {
+    const Answer expected = dense.Process(frame);
+    const Answer answer = robot.Process(frame);
+    ReadOutputs(dense.executor(), dense_numbers);
+    ReadOutputs(robot.executor(), numbers);
+    const bool is_computed = answer.computed_from == frame.index;
+    const auto refresh = robot.Refresh(frame);
+    // The first frame is dense whatever the way.
+    if (&frame == &frames.front()) continue;
+    agreement.Add(answer.content, numbers, expected.content, dense_numbers);
+    dense_ms.ms.push_back(Ms(expected.latency()));
+    ms.ms.push_back(Ms(answer.latency()));
+    tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
+    work += answer.work ? answer.work->share() : (is_computed || refresh ? 1.0 : 0.0);
+  }
+  const auto [metric, value] = MeasureOf(agreement);
+  const MemoryReport& memory = robot.executor().memory();
+  nlohmann::ordered_json row = head;
+  row.update({{"mode", way.mode},
+              {"policy", way.policy},
+              {"tracker", way.tracker},
+              {"n", way.n},
+              {"frames", ms.ms.size()},
+              {"median_ms", ms.Median()},
+              {"p95_ms", ms.Quantile(0.95)},
+              {"dense_median_ms", dense_ms.Median()},
+              {"dense_p95_ms", dense_ms.Quantile(0.95)},
+              {"tracker_ms", tracker_ms.Median()},
+              {"active", work / static_cast<double>(ms.ms.size())},
+              {"agreement", value},
+              {"metric", metric},
+              {"memory_mb", static_cast<double>(memory.arena_bytes) / kMegabyte}});
+  report->AddRow(std::move(row));
+}
+
+}  // namespace
+
+void BenchFrames(const BenchOptions& options, BenchReport* report) {
+  const int threads = options.threads.empty() ? 1 : options.threads.front();
+  PinToCores(threads);
+  for (const fs::path& model : Models(options)) {
+    RobotConfig config = ConfigFor(model, options);
+    config.threads = threads;
+    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    for (const std::string& clip : Clips(options)) {
+      const std::vector<Frame> frames = ReadFrames(clip, options.full ? kFramesInFull : kFrames);
+      if (frames.size() < 2) {
+        report->AddNote(clip + " has fewer than two frames");
+        continue;
+      }
+      for (const Way& way : WaysOf(config, options.full)) {
+        MeasureWay(graph, way, frames, {{"clip", ClipName(clip)}, {"model", model.stem().string()}},
+                   report);
+      }
+    }
+  }
+}
+
+}  // namespace cacheinf

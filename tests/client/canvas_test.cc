@@ -1,0 +1,127 @@
+#include "client/canvas.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+// A canvas onto which frames are drawn where the camera saw them.
+
+namespace cacheinf {
+namespace {
+
+constexpr int kWidth = 96;
+constexpr int kHeight = 64;
+constexpr int kStep = 16;
+using Pixels = std::vector<uint8_t>;
+
+uint8_t WorldAt(int y, int x) {
+  uint32_t hash = static_cast<uint32_t>(y + 1000) * 2654435761u + static_cast<uint32_t>(x + 1000);
+  hash = (hash ^ (hash >> 15)) * 2246822519u;
+  return static_cast<uint8_t>(hash >> 24);
+}
+
+// What the camera sees whose first pixel is (top, left) of the world.
+Pixels SeenFrom(int top, int left) {
+  Pixels pixels;
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) pixels.push_back(WorldAt(top + y, left + x));
+  }
+  return pixels;
+}
+
+PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, 1}; }
+
+Homography Translation(double x, double y) {
+  Homography h;
+  h.m[0][2] = x;
+  h.m[1][2] = y;
+  return h;
+}
+
+class CanvasTest : public testing::Test {
+ protected:
+  CanvasTest() { canvas_.Anchor(View(SeenFrom(0, 0))); }
+
+  int At(int y, int x) const { return canvas_.picture().Row(y)[x]; }
+
+  Canvas canvas_ = Canvas(kWidth, kHeight, 1, kStep);
+};
+
+TEST_F(CanvasTest, AFrameFromTheAnchorsPlaceIsDrawnByteForByte) {
+  const auto shift = canvas_.Draw(View(SeenFrom(5, 5)), Homography());
+  ASSERT_TRUE(shift);
+  EXPECT_TRUE(shift->is_zero());
+  EXPECT_TRUE(canvas_.frame_from_canvas().IsIdentity());
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) ASSERT_EQ(At(y, x), WorldAt(5 + y, 5 + x));
+  }
+}
+
+TEST_F(CanvasTest, ASmallShiftIsDrawnInPlaceAndTheRestStays) {
+  const auto shift = canvas_.Draw(View(SeenFrom(4, 7)), Translation(7, 4));
+  ASSERT_TRUE(shift);
+  EXPECT_TRUE(shift->is_zero());
+  // The world stands still on the canvas, seen now or before.
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) ASSERT_EQ(At(y, x), WorldAt(y, x)) << y << ", " << x;
+  }
+  EXPECT_EQ(canvas_.frame_from_canvas().m[0][2], -7);
+  EXPECT_EQ(canvas_.frame_from_canvas().m[1][2], -4);
+}
+
+TEST_F(CanvasTest, ALargerShiftMovesTheCanvasByWholeSteps) {
+  const auto shift = canvas_.Draw(View(SeenFrom(-15, 19)), Translation(19, -15));
+  ASSERT_TRUE(shift);
+  EXPECT_EQ(shift->rows, -kStep);
+  EXPECT_EQ(shift->columns, kStep);
+  // What neither frame shows repeats an edge: a row below the anchor and columns beyond the frame.
+  for (int y = 1; y < kHeight; ++y) {
+    for (int x = 3; x < kWidth; ++x) {
+      ASSERT_EQ(At(y, x), WorldAt(y - kStep, x + kStep)) << y << ", " << x;
+    }
+  }
+}
+
+TEST_F(CanvasTest, FollowsALongPan) {
+  for (int i = 1; i <= 40; ++i) {
+    const auto shift = canvas_.Draw(View(SeenFrom(0, 5 * i)), Translation(5 * i, 0));
+    ASSERT_TRUE(shift) << i;
+    EXPECT_EQ(shift->rows, 0);
+    const double off = -canvas_.frame_from_canvas().m[0][2];
+    EXPECT_LE(std::abs(off), kStep);
+    const int left = 5 * i - static_cast<int>(off);
+    EXPECT_EQ(left % kStep, 0);
+    for (int x = kStep; x < kWidth - kStep; ++x) ASSERT_EQ(At(10, x), WorldAt(10, left + x));
+  }
+}
+
+TEST_F(CanvasTest, WhatIsTurnedOrScaledTooMuchIsNotDrawn) {
+  Homography turned;
+  turned.m[0][0] = turned.m[1][1] = std::cos(0.3);
+  turned.m[1][0] = std::sin(0.3);
+  turned.m[0][1] = -std::sin(0.3);
+  Homography scaled;
+  scaled.m[0][0] = scaled.m[1][1] = 1.3;
+  Homography nowhere;
+  nowhere.m[2][2] = -1;
+  for (const Homography& h : {turned, scaled, nowhere, Translation(NAN, 0), Translation(1e9, 0)}) {
+    EXPECT_FALSE(canvas_.Draw(View(SeenFrom(30, 30)), h));
+    EXPECT_EQ(At(20, 20), WorldAt(20, 20));
+    EXPECT_TRUE(canvas_.frame_from_canvas().IsIdentity());
+  }
+}
+
+TEST_F(CanvasTest, WithoutAStepItStaysWhereItIs) {
+  Canvas fixed(kWidth, kHeight, 1, 0);
+  fixed.Anchor(View(SeenFrom(0, 0)));
+  const auto shift = fixed.Draw(View(SeenFrom(0, 2)), Translation(2, 0));
+  ASSERT_TRUE(shift);
+  EXPECT_TRUE(shift->is_zero());
+  EXPECT_FALSE(fixed.Draw(View(SeenFrom(0, 40)), Translation(40, 0)));
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,344 @@
+#include "client/frame_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "client/tracker/scripted_tracker.h"
+#include "common/exec/cpu_backend.h"
+#include "common/model/decode.h"
+#include "common/model/load.h"
+#include "common/model/passes.h"
+#include "common/model/picture.h"
+#include "common/source/scenes.h"
+
+// What a cached run of a video gives, beside a dense one of the same frames.
+
+namespace cacheinf {
+namespace {
+
+constexpr int kHeight = 128;
+constexpr int kWidth = 160;
+constexpr int kChannels = 3;
+using Pixels = std::vector<uint8_t>;
+
+// The demo's network, from the picture on.
+std::shared_ptr<const Graph> Network() {
+  LoadOptions options;
+  options.input_shapes = {{1, kChannels, kHeight, kWidth}};
+  Graph graph = LoadModel(CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx", options);
+  PrependPicture(graph, PictureSpec(), Normalisation());
+  Optimise(graph);
+  graph.Validate();
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+Executor MakeExecutor(const std::shared_ptr<const Graph>& graph, Keep keep) {
+  return Executor(graph, std::make_unique<CpuBackend>(), {.persistent = {}, .keep = keep});
+}
+
+PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
+
+void SetPicture(Executor& executor, const Pixels& pixels) {
+  std::vector<float> numbers(pixels.size());
+  const TensorView input = {numbers.data(),
+                            4,
+                            {1, kChannels, kHeight, kWidth},
+                            {kHeight * kWidth * kChannels, 1, kWidth * kChannels, kChannels}};
+  ToFloats(pixels.data(), input);
+  executor.SetInput(0, input);
+}
+
+std::vector<float> OutputOf(const Executor& executor) {
+  const Shape& shape = executor.graph().value(executor.graph().outputs[0]).shape;
+  std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+  TensorView host = {numbers.data(), static_cast<int>(shape.size()), {}, {}};
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    host.dims[i] = shape[i];
+    host.strides[i] = stride;
+    stride *= shape[i];
+  }
+  executor.GetOutput(0, host);
+  return numbers;
+}
+
+double RelativeError(const std::vector<float>& answer, const std::vector<float>& dense) {
+  double error = 0;
+  double length = 0;
+  for (size_t i = 0; i < dense.size(); ++i) {
+    error += std::pow(double{answer[i]} - dense[i], 2);
+    length += std::pow(double{dense[i]}, 2);
+  }
+  return std::sqrt(error / length);
+}
+
+class FrameCacheTest : public testing::Test {
+ protected:
+  // Without a canvas.
+  void Start(CacheConfig config, const ChangeConfig& change = {}) {
+    config.geometry = CacheConfig::Geometry::kNone;
+    StartAs(config, change, nullptr);
+  }
+
+  void StartAs(const CacheConfig& config, const ChangeConfig& change,
+               std::unique_ptr<Tracker> tracker) {
+    executor_ = MakeExecutor(graph_, Keep::kAll);
+    cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, executor_);
+  }
+
+  FrameWork Show(const Pixels& pixels, std::span<const Rectangle> watched = {}) {
+    return cache_->Run(View(pixels), watched);
+  }
+
+  std::vector<float> Dense(const Pixels& pixels) {
+    SetPicture(dense_, pixels);
+    dense_.Run();
+    return OutputOf(dense_);
+  }
+
+  static Pixels Render(const Scene& scene, int frame) {
+    Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels);
+    scene.Render(frame, pixels.data(), nullptr);
+    return pixels;
+  }
+
+  static Scene MakeScene(double noise = 0.0) {
+    SceneOptions options;
+    options.width = kWidth;
+    options.height = kHeight;
+    options.shapes = 6;
+    options.noise = noise;
+    return Scene(options);
+  }
+
+  SteadyClock clock_;
+  std::shared_ptr<const Graph> graph_ = Network();
+  Executor dense_ = MakeExecutor(graph_, Keep::kListed);
+  Executor executor_ = MakeExecutor(graph_, Keep::kAll);
+  std::unique_ptr<FrameCache> cache_;
+};
+
+TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) {
+  Start({.policy = CacheConfig::Policy::kExact});
+  const Scene scene = MakeScene();
+  double work = 0;
+  for (int frame = 0; frame < 12; ++frame) {
+    const Pixels pixels = Render(scene, frame);
+    const FrameWork taken = Show(pixels);
+    EXPECT_EQ(taken.is_dense, frame == 0);
+    if (frame > 0) work += taken.share() / 11;
+    ASSERT_EQ(OutputOf(executor_), Dense(pixels)) << "frame " << frame;
+  }
+  EXPECT_LT(work, 0.95);
+  EXPECT_GT(work, 0.0);
+}
+
+TEST_F(FrameCacheTest, ARepeatedFrameCostsNothingAndChangesNothing) {
+  for (const auto policy :
+       {CacheConfig::Policy::kExact, CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
+    for (const int stem : {0, 2}) {
+      Start({.policy = policy, .stem = stem, .refresh = 0});
+      const Pixels pixels = Render(MakeScene(), 3);
+      Show(pixels);
+      const auto before = OutputOf(executor_);
+      const FrameWork again = Show(pixels);
+      EXPECT_EQ(again.operators.done, 0);
+      EXPECT_EQ(again.active, 0.0);
+      EXPECT_EQ(OutputOf(executor_), before);
+    }
+  }
+}
+
+TEST_F(FrameCacheTest, ThresholdsOfZeroAreTheExactPolicy) {
+  Start({.policy = CacheConfig::Policy::kChange, .change = 0.0, .refresh = 0}, {.threshold = 0.0});
+  const Scene scene = MakeScene();
+  for (int frame = 0; frame < 5; ++frame) {
+    const Pixels pixels = Render(scene, frame);
+    Show(pixels);
+    ASSERT_EQ(OutputOf(executor_), Dense(pixels)) << "frame " << frame;
+  }
+}
+
+TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
+  for (const auto policy : {CacheConfig::Policy::kExact, CacheConfig::Policy::kFixed}) {
+    Start({.policy = policy, .stem = 0});
+    Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 10);
+    Show(pixels);
+    std::mt19937 random(1);
+    for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(100 + random() % 100);
+    EXPECT_EQ(Show(pixels).active, 1.0);
+    EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+  }
+}
+
+// A change too slow to be seen from one frame to the next is seen once it has added up.
+TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
+  Start({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {.threshold = 0.1});
+  Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
+  Show(pixels);
+  int seen = 0;
+  for (int frame = 0; frame < 60; ++frame) {
+    std::for_each(pixels.begin(), pixels.begin() + kWidth * kChannels * 40,
+                  [](uint8_t& pixel) { ++pixel; });
+    const FrameWork work = Show(pixels);
+    EXPECT_LT(work.active, 0.5);
+    seen += work.active > 0.0;
+  }
+  EXPECT_EQ(seen, 2);  // at 26 levels and at 52
+}
+
+TEST_F(FrameCacheTest, WhatIsWatchedIsComputedHoweverLittleItChanges) {
+  CacheConfig config = {.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0};
+  Start(config);
+  const Scene noisy = MakeScene(1.0);
+  Show(Render(noisy, 0));
+  EXPECT_EQ(Show(Render(noisy, 0)).operators.done, 0);
+  const Rectangle box = {{40, 80}, {40, 80}};
+  const FrameWork work = Show(Render(noisy, 0), {&box, 1});
+  EXPECT_GT(work.share(), 0.05);
+  EXPECT_LT(work.share(), 0.4);
+}
+
+TEST_F(FrameCacheTest, EveryPartIsStoredAnewWithinARefresh) {
+  CacheConfig config = {
+      .policy = CacheConfig::Policy::kChange, .change = 100.0, .stem = 0, .refresh = 6};
+  Start(config, {.threshold = 1.0});
+  Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
+  Show(pixels);
+  for (uint8_t& pixel : pixels) pixel += 20;
+  double first = 0;
+  double last = 0;
+  for (int frame = 0; frame < 12; ++frame) {
+    const FrameWork work = Show(pixels);
+    EXPECT_LT(work.share(), 0.7) << "a refresh is spread over its frames";
+    (frame == 0 ? first : last) = RelativeError(OutputOf(executor_), Dense(pixels));
+  }
+  EXPECT_GT(first, 0.0);
+  EXPECT_LT(last, 0.5 * first);
+}
+
+TEST_F(FrameCacheTest, AFlushComputesEveryNthFrameWhole) {
+  Start({.policy = CacheConfig::Policy::kFixed, .flush = 4});
+  const Scene scene = MakeScene();
+  for (int frame = 0; frame < 9; ++frame) {
+    EXPECT_EQ(Show(Render(scene, frame)).is_dense, frame % 4 == 0);
+  }
+}
+
+// Under `change` errors do not add up while the camera is still, whatever the sensor's noise.
+TEST_F(FrameCacheTest, NoiseDoesNotAddUpOverManyFrames) {
+  Start({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0});
+  const Pixels still = Render(MakeScene(), 0);
+  std::mt19937 random(20261121);
+  std::normal_distribution<double> noise(0.0, 2.0);
+  constexpr int kFrames = 300;
+  double early = 0;
+  double late = 0;
+  for (int frame = 0; frame < kFrames; ++frame) {
+    Pixels pixels = still;
+    for (uint8_t& pixel : pixels) {
+      pixel = static_cast<uint8_t>(std::clamp(std::lround(pixel + noise(random)), 0L, 255L));
+    }
+    Show(pixels);
+    if (frame >= 10 && frame < 20) early += RelativeError(OutputOf(executor_), Dense(pixels));
+    if (frame >= kFrames - 10) late += RelativeError(OutputOf(executor_), Dense(pixels));
+  }
+  EXPECT_GT(early, 0.0);
+  EXPECT_LT(late, 1.2 * early);
+}
+
+// A world that is larger than the picture, seen from (x, y) on.
+Pixels Window(const Pixels& world, int world_width, int x, int y) {
+  Pixels pixels;
+  for (int row = 0; row < kHeight; ++row) {
+    const auto first = world.begin() + ((y + row) * world_width + x) * kChannels;
+    pixels.insert(pixels.end(), first, first + kWidth * kChannels);
+  }
+  return pixels;
+}
+
+// A world of twice the picture's sides.
+Pixels World() {
+  SceneOptions options;
+  options.width = 2 * kWidth;
+  options.height = 2 * kHeight;
+  Pixels world(static_cast<size_t>(options.width) * options.height * kChannels);
+  Scene(options).Render(0, world.data(), nullptr);
+  return world;
+}
+
+Motion Translation(double x, double y) {
+  Motion motion;
+  motion.reference_from_frame.m[0][2] = x;
+  motion.reference_from_frame.m[1][2] = y;
+  return motion;
+}
+
+TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
+  const Pixels world = World();
+  const int step = ShiftStep(*graph_, 64);
+  ASSERT_GT(step, 0);
+  ChangeConfig every_byte;
+  every_byte.threshold = 0.0;
+  // Each frame against the one before, to which the reference follows.
+  StartAs({.change = 0.0, .stem = 0, .refresh = 0}, every_byte,
+          std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(step, step)}));
+  Show(Window(world, 2 * kWidth, 0, 0));
+  for (int i = 1; i <= 3; ++i) {
+    const Pixels pixels = Window(world, 2 * kWidth, i * step, i * step);
+    const FrameWork work = Show(pixels);
+    EXPECT_EQ(work.loss, Loss::kNone);
+    EXPECT_FALSE(work.is_dense);
+    EXPECT_LT(work.share(), 0.9);
+    EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
+    EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << "step " << i;
+  }
+}
+
+TEST_F(FrameCacheTest, AShiftOfTheCameraLeavesLittleToCompute) {
+  const Pixels world = World();
+  StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
+          std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(3, 2)}));
+  Show(Window(world, 2 * kWidth, 0, 0));
+  const FrameWork work = Show(Window(world, 2 * kWidth, 3, 2));
+  EXPECT_LT(work.share(), 0.1);
+  const Homography& frame_from_seen = cache_->frame_from_seen();
+  EXPECT_EQ(frame_from_seen.m[0][2], -3);
+  EXPECT_EQ(frame_from_seen.m[1][2], -2);
+}
+
+TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
+  Motion lost;
+  lost.loss = Loss::kFewFeatures;
+  StartAs({}, {}, std::make_unique<ScriptedTracker>(std::vector<Motion>{lost}));
+  const Scene scene = MakeScene();
+  Show(Render(scene, 0));
+  const Pixels pixels = Render(scene, 9);
+  const FrameWork work = Show(pixels);
+  EXPECT_TRUE(work.is_dense);
+  EXPECT_EQ(work.loss, Loss::kFewFeatures);
+  EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+}
+
+TEST_F(FrameCacheTest, AnEvenChangeOfLightIsNoChange) {
+  Motion darker;
+  darker.gain = 0.5;
+  darker.offset = 10;
+  StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
+          std::make_unique<ScriptedTracker>(std::vector<Motion>{darker}));
+  Pixels pixels = Render(MakeScene(), 0);
+  Show(pixels);
+  for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(pixel / 2 + 10);
+  EXPECT_EQ(Show(pixels).operators.done, 0);
+}
+
+}  // namespace
+}  // namespace cacheinf
