@@ -122,12 +122,12 @@ struct CpuBackend::RunningKernels {
     cpu::Reduce(args, pixels, pool);
   }
 
-  // Copies and decisions on a few numbers: vectors would gain nothing.
+  // Copies of a few numbers: vectors would gain nothing.
   void Gather(const GatherArgs& args, const ActivePixels& pixels) {
     reference::OnPixels(reference::Gather, args, pixels);
   }
-  void DecodeBoxes(const DecodeBoxesArgs& args) { reference::DecodeBoxes(args); }
-  void NonMaxSuppression(const NonMaxSuppressionArgs& args) { reference::NonMaxSuppression(args); }
+  void DecodeBoxes(const DecodeBoxesArgs& args) { cpu::DecodeBoxes(args, pool); }
+  void NonMaxSuppression(const NonMaxSuppressionArgs& args) { cpu::NonMaxSuppression(args); }
 
   const OwnCall& own;
   const ChangeTest* test;  // of a convolution

@@ -37,6 +37,9 @@ void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& po
 void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 void Reduce(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
+void DecodeBoxes(const DecodeBoxesArgs& args, ThreadPool& pool);
+void NonMaxSuppression(const NonMaxSuppressionArgs& args);
+
 }  // namespace cpu
 }  // namespace cacheinf
 

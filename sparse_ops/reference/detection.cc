@@ -3,6 +3,7 @@
 
 #include "sparse_ops/function.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/reference/selection.h"
 
 namespace cacheinf {
 namespace reference {
@@ -38,23 +39,28 @@ bool Overlap(const Box& a, const Box& b, float threshold) {
 void DecodeCell(const DetectionHead& head, const float* cell, int y, int x, int anchor,
                 bool apply_sigmoid, int64_t width, int64_t out_stride, float* out) {
   const Function sigmoid{Function::Kind::kSigmoid};
-  const auto value = [&](int64_t k) { return apply_sigmoid ? Apply(sigmoid, cell[k]) : cell[k]; };
-  const auto stride = static_cast<float>(head.stride);
-  const auto centre = [&](float s, int cell_index) {
-    return (std::fma(2.0f, s, -0.5f) + static_cast<float>(cell_index)) * stride;
+  for (int64_t k = 0; k < width; ++k) {
+    out[k * out_stride] = apply_sigmoid ? Apply(sigmoid, cell[k]) : cell[k];
+  }
+  PlaceBox(head, anchor, y, x, out_stride, out);
+}
+
+}  // namespace
+
+void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t stride, float* row) {
+  const auto step = static_cast<float>(head.stride);
+  const auto centre = [&](float s, int cell) {
+    return (std::fma(2.0f, s, -0.5f) + static_cast<float>(cell)) * step;
   };
   const auto extent = [&](float s, float anchor_extent) {
     const float twice = 2.0f * s;
     return twice * twice * anchor_extent;
   };
-  out[0] = centre(value(0), x);
-  out[out_stride] = centre(value(1), y);
-  out[2 * out_stride] = extent(value(2), head.anchors[2 * anchor]);
-  out[3 * out_stride] = extent(value(3), head.anchors[2 * anchor + 1]);
-  for (int64_t k = 4; k < width; ++k) out[k * out_stride] = value(k);
+  row[0] = centre(row[0], x);
+  row[stride] = centre(row[stride], y);
+  row[2 * stride] = extent(row[2 * stride], head.anchors[2 * anchor]);
+  row[3 * stride] = extent(row[3 * stride], head.anchors[2 * anchor + 1]);
 }
-
-}  // namespace
 
 void DecodeBoxes(const DecodeBoxesArgs& args) {
   const int64_t width = args.output.dims[1];
@@ -76,7 +82,7 @@ void DecodeBoxes(const DecodeBoxesArgs& args) {
 
 namespace {
 
-// Fills the scratch with the boxes that score enough, best first; returns their number.
+// Fills the scratch with the boxes that score enough; returns their number.
 int CollectCandidates(const NonMaxSuppressionArgs& args) {
   const ConstTensorView& input = args.input;
   int count = 0;
@@ -93,19 +99,22 @@ int CollectCandidates(const NonMaxSuppressionArgs& args) {
       args.scratch[count++] = {score, static_cast<int>(box), static_cast<int>(best)};
     }
   }
-  std::sort(args.scratch, args.scratch + count, [](const auto& a, const auto& b) {
-    return a.score != b.score ? a.score > b.score : a.box < b.box;
-  });
   return count;
 }
 
 }  // namespace
 
 void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
+  KeepBest(args, CollectCandidates(args));
+}
+
+void KeepBest(const NonMaxSuppressionArgs& args, int candidates) {
+  std::sort(args.scratch, args.scratch + candidates, [](const auto& a, const auto& b) {
+    return a.score != b.score ? a.score > b.score : a.box < b.box;
+  });
   const auto corners = [&](int box) {
     return Corners(args.input.data + box * args.input.strides[0], args.input.strides[1]);
   };
-  const int candidates = CollectCandidates(args);
   const int64_t max_boxes = args.output.dims[0];
   // Kept candidates move to the front of the scratch, so `kept` never passes `i`.
   int kept = 0;

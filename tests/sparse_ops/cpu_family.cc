@@ -66,6 +66,12 @@ OperatorFamily CpuFamily(ThreadPool& pool) {
   family.group_norm = [&pool](const GroupNormArgs& args) -> PreparedCall {
     return [&pool, args](const ActivePixels&, const ChangeTest*) { cpu::GroupNorm(args, pool); };
   };
+  family.decode_boxes = [&pool](const DecodeBoxesArgs& args) -> PreparedCall {
+    return [&pool, args](const ActivePixels&, const ChangeTest*) { cpu::DecodeBoxes(args, pool); };
+  };
+  family.non_max_suppression = [](const NonMaxSuppressionArgs& args) -> PreparedCall {
+    return [args](const ActivePixels&, const ChangeTest*) { cpu::NonMaxSuppression(args); };
+  };
   family.linear = [&pool](const LinearArgs& args) -> PreparedCall {
     const auto linear = std::make_shared<cpu::Linear>(args);
     const auto scratch = Scratch(linear->ScratchFloats(pool.threads()));
