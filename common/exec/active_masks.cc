@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/exec/value_masks.h"
 #include "common/model/geometry.h"
 #include "sparse_ops/mask/lists.h"
 #include "sparse_ops/mask/propagation.h"
@@ -14,10 +15,7 @@
 namespace cacheinf {
 namespace {
 
-int HeightOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[2]) : 1; }
-int WidthOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[3]) : 1; }
-
-// Operators that only move numbers: what they are given has been tested already.
+// Operators that only move numbers: what is kept has been tested before they are given it.
 bool OnlyMoves(const Operator& op) {
   return op.As<op::Concat>() != nullptr || op.As<op::Slice>() != nullptr ||
          op.As<op::Gather>() != nullptr || op.As<op::Pad>() != nullptr ||
@@ -26,23 +24,17 @@ bool OnlyMoves(const Operator& op) {
          op.As<op::SpaceToDepth>() != nullptr;
 }
 
-bool IsSamePixel(const AxisWindow& axis) {
-  const WindowAxis& window = axis.window;
-  return axis.kind == AxisWindow::Kind::kSliding && axis.in_size == axis.out_size &&
-         window.kernel == 1 && window.stride == 1 && window.pad_begin == 0 && axis.tile == 1;
-}
-
 // A map that a local operator reads.
 struct Source {
   ValueId map;
-  // None: output pixel (y, x) reads input pixel (y, x) and no other.
-  std::optional<MaskPropagation> propagation;
+  std::optional<MaskPropagation> propagation;  // none: the same pixel
 };
 
 struct OperatorMasks {
   std::vector<ValueId> reads;   // every value that is not constant
   std::vector<Source> sources;  // of a local operator
   bool is_local = false;
+  bool is_kept = false;        // what it computes
   bool can_be_tested = false;  // whether some outputs may come out as they were
   bool shows_picture = false;  // its pixels lie over those of the input picture
   int resolution = kNone;      // then: its entry
@@ -63,10 +55,12 @@ bool IsConvolution(const Operator& op) { return op.As<op::Conv>() != nullptr; }
 }  // namespace
 
 struct ActiveMasks::State {
-  explicit State(const Graph& graph) : graph(graph) {
-    for (const Value& value : graph.values) {
+  State(const Graph& graph, const Layout& layout) : graph(graph) {
+    for (size_t id = 0; id < graph.values.size(); ++id) {
+      const Value& value = graph.values[id];
+      const bool may_be_stale = value.producer != kNone && layout.is_kept[id];
       masks.push_back(value.is_constant() ? Mask() : Mask(HeightOf(value), WidthOf(value)));
-      stale.push_back(value.producer == kNone ? Mask() : Mask(HeightOf(value), WidthOf(value)));
+      stale.push_back(may_be_stale ? Mask(HeightOf(value), WidthOf(value)) : Mask());
     }
     std::vector<bool> shows_picture(graph.values.size(), false);
     for (ValueId input : graph.inputs) shows_picture[input] = graph.value(input).is_map();
@@ -74,7 +68,7 @@ struct ActiveMasks::State {
     int64_t most_pixels = 0;
     size_t most_words = 0;
     for (const Operator& op : graph.operators) {
-      operators.push_back(MakeOperator(op, shows_picture));
+      operators.push_back(MakeOperator(op, layout, shows_picture));
       const Value& output = graph.value(op.outputs[0]);
       most_runs = std::max(most_runs, RunList::MaxRuns(HeightOf(output), WidthOf(output)));
       most_pixels = std::max(most_pixels, int64_t{HeightOf(output)} * WidthOf(output));
@@ -88,27 +82,36 @@ struct ActiveMasks::State {
     MarkAll(/*stale=*/true);
   }
 
-  OperatorMasks MakeOperator(const Operator& op, std::vector<bool>& shows_picture) {
+  OperatorMasks MakeOperator(const Operator& op, const Layout& layout,
+                             std::vector<bool>& shows_picture) {
     OperatorMasks made;
     made.is_local = IsLocal(graph, op);
+    made.is_kept = layout.is_kept[op.outputs[0]];
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const ValueId input = op.inputs[i];
       if (graph.value(input).is_constant()) continue;
       made.reads.push_back(input);
       if (!made.is_local) continue;
       made.shows_picture = made.shows_picture || shows_picture[input];
-      const Window window = InputWindow(graph, op, static_cast<int>(i));
-      Source source = {input, std::nullopt};
-      if (!IsSamePixel(window.rows) || !IsSamePixel(window.columns)) {
-        source.propagation.emplace(window.rows, window.columns);
-      }
-      made.sources.push_back(std::move(source));
+      made.sources.push_back({input, PropagationOf(InputWindow(graph, op, static_cast<int>(i)))});
     }
-    made.can_be_tested =
-        made.is_local && !OnlyMoves(op) && graph.value(op.outputs[0]).shape[0] == 1;
+    made.can_be_tested = made.is_local && made.is_kept && BringsChanges(op, layout) &&
+                         graph.value(op.outputs[0]).shape[0] == 1;
     for (ValueId output : op.outputs) shows_picture[output] = made.shows_picture;
     if (made.shows_picture) made.resolution = ResolutionOf(graph.value(op.outputs[0]));
     return made;
+  }
+
+  // Whether its output may change where no test has seen a change.
+  static bool BringsChanges(const Operator& op, const Layout& layout) {
+    if (!OnlyMoves(op)) return true;
+    // What lies in its place in a concatenation is no change to a test.
+    const auto lies_in_place = [&](ValueId input) {
+      return layout.places[input].viewed == op.outputs[0];
+    };
+    return !std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId input) {
+      return layout.is_kept[input];
+    }) && std::none_of(op.inputs.begin(), op.inputs.end(), lies_in_place);
   }
 
   int ResolutionOf(const Value& map) {
@@ -203,15 +206,17 @@ struct ActiveMasks::State {
 
   void GrowFromSources(OpId op, MaskView output) {
     ClearAll(output);
-    for (Source& source : operators[op].sources) {
-      const ConstMaskView input = std::as_const(masks[source.map]);
-      if (!source.propagation) {
-        Unite(output, input, output);
-      } else if (!IsEmpty(input)) {
-        const MaskView grown = Scratch(output);
-        source.propagation->GrowThrough(input, grown);
-        Unite(output, grown, output);
-      }
+    for (Source& source : operators[op].sources) GrowFromSource(source, output);
+  }
+
+  void GrowFromSource(Source& source, MaskView output) {
+    const ConstMaskView input = std::as_const(masks[source.map]);
+    if (!source.propagation) {
+      Unite(output, input, output);
+    } else if (!IsEmpty(input)) {
+      const MaskView grown = Scratch(output);
+      source.propagation->GrowThrough(input, grown);
+      Unite(output, grown, output);
     }
   }
 
@@ -239,10 +244,12 @@ struct ActiveMasks::State {
     return test;
   }
 
-  // What an operator that does not run would have had to compute becomes stale.
+  // What an operator that does not run would have had to compute becomes stale, or, where nothing
+  // is kept of it, what is kept after it.
   void AddMissed(OpId op, ValueId output) {
     const MaskView missed = stale[output];
     const MaskView active = masks[output];
+    if (!operators[op].is_kept) return GrowFromSources(op, active);
     if (!operators[op].is_local) {
       if (ReadsActive(op)) SetAll(missed);
     } else if (!IsFixed(op) || masks_are_fixed || stem_size == 0) {
@@ -253,6 +260,15 @@ struct ActiveMasks::State {
       Unite(missed, active, missed);
     }
     ClearAll(active);
+  }
+
+  // The pixels that read what a map which is not kept has lost when it was shifted.
+  void AddLostThroughSources(OpId op, MaskView lost) {
+    for (Source& source : operators[op].sources) {
+      const OpId producer = graph.value(source.map).producer;
+      if (producer == kNone || operators[producer].is_kept) continue;
+      GrowFromSource(source, lost);
+    }
   }
 
   bool IsRefreshed(OpId op) const { return has_refresh && operators[op].shows_picture; }
@@ -335,7 +351,8 @@ struct ActiveMasks::State {
   std::vector<uint8_t> changed;
 };
 
-ActiveMasks::ActiveMasks(const Graph& graph) : state_(std::make_unique<State>(graph)) {}
+ActiveMasks::ActiveMasks(const Graph& graph, const Layout& layout)
+    : state_(std::make_unique<State>(graph, layout)) {}
 ActiveMasks::~ActiveMasks() = default;
 
 void ActiveMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
@@ -358,6 +375,15 @@ std::span<const ActivePart> ActiveMasks::Activate(OpId op) {
   return {state_->parts.data(), state_->part_count};
 }
 
+void ActiveMasks::Follow(OpId op) {
+  const MaskView output = state_->masks[state_->OutputOf(op)];
+  if (state_->IsFixed(op)) {
+    ClearAll(output);
+  } else {
+    state_->GrowFromSources(op, output);
+  }
+}
+
 void ActiveMasks::ActivateAll(OpId op) {
   for (ValueId output : state_->graph.operators[op].outputs) SetAll(state_->masks[output]);
 }
@@ -377,8 +403,9 @@ void ActiveMasks::Finish(OpId op) {
   }
   if (!state.has_stale) return;
   for (ValueId output : state.graph.operators[op].outputs) ClearAll(state.stale[output]);
-  if (static_cast<size_t>(op) + 1 == state.operators.size()) state.has_stale = false;
 }
+
+void ActiveMasks::Commit() { state_->has_stale = false; }
 
 void ActiveMasks::Abandon(OpId op) {
   State& state = *state_;
@@ -399,12 +426,17 @@ void ActiveMasks::Shift(std::span<const ShiftedMap> maps) {
   for (size_t op = 0; op < state.operators.size(); ++op) {
     const std::vector<ValueId>& reads = state.operators[op].reads;
     const auto has_input_moved = [&](ValueId input) { return has_moved[input]; };
-    if (std::none_of(reads.begin(), reads.end(), has_input_moved)) continue;
+    const bool is_kept = state.operators[op].is_kept;
+    const bool moves = std::any_of(reads.begin(), reads.end(), has_input_moved);
     for (ValueId output : state.graph.operators[op].outputs) {
+      const MaskView lost = is_kept ? state.stale[output] : state.masks[output];
+      if (!moves && !is_kept) ClearAll(lost);
+      if (!moves) continue;
       has_moved[output] = true;
-      SetAll(state.stale[output]);
+      SetAll(lost);
       const ShiftedMap& map = maps[output];
-      if (map.is_known) ClearRectangle(map.kept_rows, map.kept_columns, state.stale[output]);
+      if (map.is_known) ClearRectangle(map.kept_rows, map.kept_columns, lost);
+      state.AddLostThroughSources(static_cast<OpId>(op), lost);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/exec/change_policy.h"
+#include "common/exec/layout.h"
 #include "common/exec/scroll.h"
 #include "common/model/graph.h"
 #include "sparse_ops/active_pixels.h"
@@ -23,11 +24,15 @@ struct ActivePart {
 //
 // A value that is not a map is active as a whole or not at all.
 //
-// Stale pixels are those that do not hold what the inputs of the last frame give: all of them
-// before the first frame. They are active in the next one and stored whatever they come out as.
+// Of a value that is not kept the mask has what may have changed, untested: whether it did shows in
+// what is kept after it.
+//
+// Stale pixels of kept values are those that do not hold what the inputs of the last frame give:
+// all of them before the first frame. They are active in the next one and stored whatever they come
+// out as.
 class ActiveMasks {
  public:
-  explicit ActiveMasks(const Graph& graph);  // outlives this
+  ActiveMasks(const Graph& graph, const Layout& layout);  // the graph outlives this
   ~ActiveMasks();
   ActiveMasks(const ActiveMasks&) = delete;
   ActiveMasks& operator=(const ActiveMasks&) = delete;
@@ -44,8 +49,12 @@ class ActiveMasks {
 
   // Finds from its inputs' masks which pixels of the operator's output are active, and returns
   // them in parts that have no pixel in common, valid until the next call.
-  // REQUIRES: the operator is local.
+  // REQUIRES: the operator is local, and its output is kept.
   std::span<const ActivePart> Activate(OpId op);
+
+  // Finds from its inputs' masks which pixels of the operator's output may have changed.
+  // REQUIRES: the output is not kept.
+  void Follow(OpId op);
 
   // All of the operator's outputs are active, or none.
   void ActivateAll(OpId op);
@@ -54,6 +63,9 @@ class ActiveMasks {
   // The operator that was activated has run: what its test found unchanged is not active, and
   // nothing of its outputs is stale.
   void Finish(OpId op);
+
+  // All operators have run.
+  void Commit();
 
   // The frame ends before this operator has run, or while it runs: what it and those after it
   // would have had to compute is stale.
@@ -65,7 +77,8 @@ class ActiveMasks {
   // Nothing is stale, as after a dense run, or everything is.
   void MarkAll(bool stale);
 
-  // REQUIRES: a map, whose producer has been activated in this frame or which is a graph input.
+  // REQUIRES: a map, whose producer has been activated or followed in this frame or which is a
+  // graph input.
   ConstMaskView mask(ValueId map) const;
 
  private:

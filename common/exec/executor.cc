@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "common/exec/active_masks.h"
+#include "common/exec/needed_pixels.h"
 #include "common/exec/operator_call.h"
+#include "common/exec/stages.h"
+#include "common/exec/value_masks.h"
 #include "common/model/cost.h"
 
 namespace cacheinf {
@@ -18,14 +21,15 @@ struct Step {
   int handle = kNone;  // kNone: done by placement
   Range all_rows;
   bool is_local = false;
+  const Stage* stage = nullptr;  // of which it is the root
   int64_t multiply_adds = 0;
   int64_t pixels = 1;  // of its output, in one image
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
 };
 
-int64_t PixelCount(const Value& value) {
-  return value.is_map() ? value.shape[2] * value.shape[3] : 1;
+int64_t PixelsIn(const ActivePixels& runs) {
+  return runs.pixels_before[runs.run_count] - runs.pixels_before[0];
 }
 
 void CheckDims(const ConstTensorView& host, const ConstTensorView& own, const Value& value) {
@@ -43,11 +47,14 @@ struct Executor::State {
       : graph(std::move(graph)),
         backend(std::move(backend)),
         layout(PlanLayout(*this->graph, options.persistent, options.keep)),
+        order(RunningOrder(*this->graph, layout.stages)),
         arena(this->backend->Allocate(layout.arena_floats)) {
     CopyConstantsIn();
     PrepareSteps();
     FillReport();
-    if (options.keep != Keep::kListed) active.emplace(*this->graph);
+    if (options.keep == Keep::kListed) return;
+    active.emplace(*this->graph, layout);
+    needed.emplace(*this->graph, layout.is_kept);
   }
 
   TensorView ViewOf(ValueId value) const {
@@ -70,7 +77,8 @@ struct Executor::State {
       step.all_rows = {0, RowCount(*graph, op)};
       step.is_local = IsLocal(*graph, op);
       step.multiply_adds = CostOf(*graph, op).multiply_adds;
-      step.pixels = PixelCount(graph->value(op.outputs[0]));
+      const Value& output = graph->value(op.outputs[0]);
+      step.pixels = int64_t{HeightOf(output)} * WidthOf(output);
       for (size_t i = 0; i < op.inputs.size(); ++i) step.inputs.push_back(InputView(op, i));
       for (ValueId output : op.outputs) step.outputs.push_back(ViewOf(output));
       if (!layout.is_done_by_placement[id]) {
@@ -79,6 +87,7 @@ struct Executor::State {
       }
       steps.push_back(std::move(step));
     }
+    for (const Stage& stage : layout.stages) steps[stage.root].stage = &stage;
     scratch = backend->Allocate(scratch_floats);
     memory.scratch_bytes = scratch_floats * sizeof(float);
   }
@@ -109,6 +118,10 @@ struct Executor::State {
   // Returns the multiply-adds that it took.
   int64_t RunChanged(OpId op) {
     const Step& step = steps[op];
+    if (step.stage == nullptr) {
+      active->Follow(op);
+      return 0;
+    }
     const int64_t multiply_adds = step.is_local ? RunActive(op, step) : RunIfActive(op, step);
     active->Finish(op);
     return multiply_adds;
@@ -125,23 +138,43 @@ struct Executor::State {
   }
 
   int64_t RunActive(OpId op, const Step& step) {
-    int64_t pixels = 0;
-    for (const ActivePart& part : active->Activate(op)) {
-      if (step.handle == kNone) break;
-      backend->Run(step.handle, step.inputs, step.outputs, part.pixels, part.test, scratch.get());
-      pixels += part.pixels.pixels_before[part.pixels.run_count] - part.pixels.pixels_before[0];
+    const std::span<const ActivePart> parts = active->Activate(op);
+    if (parts.empty()) return 0;
+    int64_t multiply_adds = RunInner(*step.stage, active->mask(graph->operators[op].outputs[0]));
+    for (const ActivePart& part : parts) {
+      multiply_adds += RunPixels(step, step.outputs, part.pixels, part.test);
     }
-    return step.multiply_adds * pixels / step.pixels;
+    return multiply_adds;
+  }
+
+  // What the root of a stage reads for these pixels of its output.
+  int64_t RunInner(const Stage& stage, ConstMaskView root_pixels) {
+    if (stage.inner.empty()) return 0;
+    needed->Find(stage, root_pixels);
+    int64_t multiply_adds = 0;
+    for (const OpId op : stage.inner) {
+      multiply_adds += RunPixels(steps[op], steps[op].outputs, needed->Of(op), /*test=*/nullptr);
+    }
+    return multiply_adds;
+  }
+
+  int64_t RunPixels(const Step& step, std::span<const TensorView> outputs,
+                    const ActivePixels& pixels, const ChangeTest* test) {
+    if (step.handle == kNone || pixels.run_count == 0) return 0;
+    backend->Run(step.handle, step.inputs, outputs, pixels, test, scratch.get());
+    return step.multiply_adds * PixelsIn(pixels) / step.pixels;
   }
 
   void Scroll(const Shift& picture) {
     std::vector<ShiftedMap> maps = ShiftMaps(*graph, picture);
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
+      if (!layout.is_kept[id]) continue;
       maps[id].is_known = maps[id].is_known && MovesWithItsBuffer(id, maps);
     }
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       const bool owns_buffer = layout.places[id].exists && layout.places[id].viewed == kNone;
-      if (!maps[id].is_known || !owns_buffer || graph->value(id).producer == kNone) continue;
+      const bool is_stored = owns_buffer && layout.is_kept[id];
+      if (!maps[id].is_known || !is_stored || graph->value(id).producer == kNone) continue;
       backend->Move(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
     }
     active->Shift(maps);
@@ -166,10 +199,13 @@ struct Executor::State {
   std::shared_ptr<const Graph> graph;
   std::unique_ptr<Backend> backend;
   Layout layout;
+  std::vector<OpId> order;  // of dense runs
   Backend::Memory arena;
   Backend::Memory scratch;
   std::vector<Step> steps;
-  std::optional<ActiveMasks> active;  // if all values are kept
+  // If values are kept.
+  std::optional<ActiveMasks> active;
+  std::optional<NeededPixels> needed;
   MemoryReport memory;
 };
 
@@ -190,7 +226,7 @@ void Executor::SetInput(size_t index, const ConstTensorView& host) {
 
 void Executor::Run() {
   if (state_->active) state_->active->MarkAll(/*stale=*/true);
-  for (const Step& step : state_->steps) state_->Run(step, step.all_rows);
+  for (const OpId op : state_->order) state_->Run(state_->steps[op], state_->steps[op].all_rows);
   if (state_->active) state_->active->MarkAll(/*stale=*/false);
 }
 
@@ -199,7 +235,7 @@ void Executor::Run(const RowPlan& rows) {
     throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
                                 std::to_string(state_->steps.size()) + " operators");
   }
-  for (size_t i = 0; i < rows.size(); ++i) state_->Run(state_->steps[i], rows[i]);
+  for (const OpId op : state_->order) state_->Run(state_->steps[op], rows[op]);
 }
 
 void Executor::RunOperator(OpId op, Range rows) {
@@ -208,12 +244,13 @@ void Executor::RunOperator(OpId op, Range rows) {
 
 ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
                                  ConstMaskView refresh) {
-  if (!state_->active) throw std::logic_error("RunChanged needs an executor that keeps all values");
+  if (!state_->active) throw std::logic_error("RunChanged needs an executor that keeps values");
   if (changed.size() != state_->graph->inputs.size()) {
     throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
                                 std::to_string(state_->graph->inputs.size()) + " graph inputs");
   }
   state_->active->Begin(policy, changed, refresh);
+  state_->needed->Begin();
   ChangedWork work;
   OpId op = 0;
   try {
@@ -225,11 +262,12 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
     state_->active->Abandon(op);
     throw;
   }
+  state_->active->Commit();
   return work;
 }
 
 void Executor::Scroll(const Shift& picture) {
-  if (!state_->active) throw std::logic_error("Scroll needs an executor that keeps all values");
+  if (!state_->active) throw std::logic_error("Scroll needs an executor that keeps values");
   if (!picture.is_zero()) state_->Scroll(picture);
 }
 
@@ -242,6 +280,7 @@ void Executor::GetOutput(size_t index, const TensorView& host) const {
   state_->backend->CopyOut(own, host);
 }
 
+bool Executor::is_kept(ValueId value) const { return state_->layout.is_kept[value]; }
 TensorView Executor::view(ValueId value) const { return state_->ViewOf(value); }
 const Graph& Executor::graph() const { return *state_->graph; }
 Backend& Executor::backend() { return *state_->backend; }

@@ -20,7 +20,8 @@ namespace cacheinf {
 struct ExecutorOptions {
   // Values whose memory is given to no other value, so that they keep their numbers from frame to
   // frame. Graph inputs and outputs always are. (What is concatenated in such a value may still be
-  // computed where it stands there.)
+  // computed where it stands there.) With kChosen these are the values that are cached, with some
+  // that must be (layout.h).
   std::vector<ValueId> persistent;
   Keep keep = Keep::kListed;
 };
@@ -66,7 +67,8 @@ class Executor {
   // REQUIRES: as many ranges as operators, each within the operator's rows.
   void Run(const RowPlan& rows);
 
-  // Some rows of one operator. REQUIRES: as above.
+  // Some rows of one operator. REQUIRES: as above, and with kChosen that nothing has run since what
+  // it reads but what Run runs between them.
   void RunOperator(OpId op, Range rows);
 
   // Brings every value to what the graph inputs are now, computing only what a change can have
@@ -76,18 +78,25 @@ class Executor {
   // that every map over them computes and stores, however little they change; it may have no words.
   // Returns what was computed. After an exception the next RunChanged makes up for what this one
   // missed, given what changed since.
-  // REQUIRES: an executor that keeps all values.
+  //
+  // Where values are chosen, those that are not kept are computed wherever a kept one that changes
+  // or may change needs them, halo included, from what is kept before them. All that is said of
+  // stored values holds for the kept ones; the others have no numbers between frames.
+  // REQUIRES: an executor that keeps values (not kListed). Allocates nothing.
   ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
                          ConstMaskView refresh = {});
 
   // The camera has moved by whole strides: all stored maps move along, and what they do not hold
   // then is computed by the next RunChanged. That needs to be told only which pixels of the inputs
   // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
-  // computed. REQUIRES: an executor that keeps all values.
+  // computed. REQUIRES: an executor that keeps values.
   void Scroll(const Shift& picture);
 
-  // The pixels of a map that the last RunChanged changed.
+  // The pixels of a kept map that the last RunChanged changed.
   ConstMaskView changed(ValueId map) const;
+
+  // Whether a value's numbers stay from frame to frame.
+  bool is_kept(ValueId value) const;
 
   // Copies a graph output out. Throws std::invalid_argument if the dims are not those of that
   // output.

@@ -41,20 +41,34 @@ class LayoutPlanner {
         keep_(keep),
         is_needed_(graph.values.size(), false),
         keeps_buffer_(graph.values.size(), keep == Keep::kAllApart),
+        is_chosen_(graph.values.size(), keep == Keep::kAll),
         spots_(graph.values.size()) {
     FindNeeded();
     FindKeepers(persistent);
-  }
-
-  Layout Plan() {
     PlaceConcatenated();
     PlaceOthers();
+  }
+
+  Layout Plan() const {
     Layout layout;
     for (const Operator& op : graph_.operators) {
       layout.is_done_by_placement.push_back(IsDoneByPlacement(op));
     }
+    for (size_t id = 0; id < graph_.values.size(); ++id) layout.is_kept.push_back(IsKept(id));
+    layout.stages =
+        keep_ == Keep::kChosen ? FindStages(graph_, layout.is_kept) : StagesOfOne(graph_);
     LayOutBuffers(layout);
     return layout;
+  }
+
+  // Constants aside.
+  size_t KeptFloats() const {
+    size_t floats = 0;
+    for (size_t id = 0; id < graph_.values.size(); ++id) {
+      if (!OwnsBuffer(id) || graph_.values[id].is_constant() || !IsKept(id)) continue;
+      floats += AlignedFloats(static_cast<size_t>(ElementCount(graph_.values[id].shape)));
+    }
+    return floats;
   }
 
  private:
@@ -79,7 +93,9 @@ class LayoutPlanner {
   }
 
   void FindKeepers(const std::vector<ValueId>& persistent) {
-    for (ValueId id : persistent) keeps_buffer_[id] = true;
+    if (keep_ == Keep::kChosen) is_chosen_ = AlwaysKept(graph_);
+    std::vector<bool>& is_persistent = keep_ == Keep::kChosen ? is_chosen_ : keeps_buffer_;
+    for (ValueId id : persistent) is_persistent[id] = true;
     for (ValueId id : graph_.outputs) keeps_buffer_[id] = true;
     for (size_t id = 0; id < graph_.values.size(); ++id) {
       if (graph_.values[id].producer == kNone) keeps_buffer_[id] = true;
@@ -93,8 +109,23 @@ class LayoutPlanner {
     return concat != nullptr && concat->axis == 1 && graph_.value(op.outputs[0]).is_map();
   }
 
+  bool OwnsBuffer(size_t value) const {
+    return spots_[value].buffer != kNone && spots_[value].viewed == kNone;
+  }
+  // Whether the buffer that a value lies in is never given to another.
+  bool IsInKeptBuffer(ValueId value) const { return keeps_numbers_[spots_[value].buffer]; }
+  bool IsKept(size_t value) const {
+    return graph_.values[value].producer == kNone || IsInKeptBuffer(static_cast<ValueId>(value));
+  }
+  // Whether a value may lie in the buffer that `other` lies in.
+  bool MayShare(ValueId value, ValueId other) const {
+    return !keeps_buffer_[value] && (!is_chosen_[value] || IsInKeptBuffer(other));
+  }
+
   void GiveOwnBuffer(ValueId value) {
-    spots_[value] = {static_cast<int>(buffer_count_++), kNone, 0, OwnStrides(ShapeOf(value))};
+    const int buffer = static_cast<int>(keeps_numbers_.size());
+    spots_[value] = {buffer, kNone, 0, OwnStrides(ShapeOf(value))};
+    keeps_numbers_.push_back(keeps_buffer_[value] || is_chosen_[value]);
   }
 
   void View(ValueId value, ValueId viewed, int64_t offset, const Strides& strides) {
@@ -112,7 +143,7 @@ class LayoutPlanner {
       if (!IsPlaced(whole)) GiveOwnBuffer(whole);
       int64_t channel = 0;
       for (ValueId part : op.inputs) {
-        if (!keeps_buffer_[part] && !IsPlaced(part)) {
+        if (MayShare(part, whole) && !IsPlaced(part)) {
           View(part, whole, channel, spots_[whole].strides);
         }
         channel += ShapeOf(part)[1];
@@ -127,12 +158,14 @@ class LayoutPlanner {
     for (const Operator& op : graph_.operators) {
       for (ValueId output : op.outputs) {
         if (IsPlaced(output)) continue;
-        if (keeps_buffer_[output] || !TryToViewInput(op)) GiveOwnBuffer(output);
+        if (!TryToViewInput(op)) GiveOwnBuffer(output);
       }
     }
   }
 
   bool TryToViewInput(const Operator& op) {
+    if (!op.As<op::Reshape>() && !op.As<op::Slice>()) return false;
+    if (!MayShare(op.outputs[0], op.inputs[0])) return false;
     if (op.As<op::Reshape>()) return TryToViewReshaped(op.inputs[0], op.outputs[0]);
     if (const auto* slice = op.As<op::Slice>()) {
       return TryToViewSlice(*slice, op.inputs[0], op.outputs[0]);
@@ -180,7 +213,7 @@ class LayoutPlanner {
   }
 
   void LayOutBuffers(Layout& layout) const {
-    const ArenaPlan plan = PlanArena(BufferRequests());
+    const ArenaPlan plan = PlanArena(BufferRequests(layout.stages));
     layout.places.resize(graph_.values.size());
     for (size_t id = 0; id < graph_.values.size(); ++id) {
       const Spot& spot = spots_[id];
@@ -198,26 +231,33 @@ class LayoutPlanner {
 
   // A buffer lives from the first time that one of the values in it is computed to the last time
   // that one of them is read.
-  std::vector<BufferRequest> BufferRequests() const {
-    std::vector<BufferRequest> requests(buffer_count_);
+  std::vector<BufferRequest> BufferRequests(const std::vector<Stage>& stages) const {
+    std::vector<BufferRequest> requests(keeps_numbers_.size());
     for (size_t id = 0; id < graph_.values.size(); ++id) {
-      const Spot& spot = spots_[id];
-      if (spot.buffer == kNone || spot.viewed != kNone) continue;
-      BufferRequest& request = requests[spot.buffer];
+      if (!OwnsBuffer(id)) continue;
+      BufferRequest& request = requests[spots_[id].buffer];
       request.floats = static_cast<size_t>(ElementCount(graph_.values[id].shape));
-      request.persistent = keeps_buffer_[id] || keep_ == Keep::kAll;
-      request.first_step = request.last_step = std::max(graph_.values[id].producer, 0);
+      request.persistent = IsInKeptBuffer(static_cast<ValueId>(id));
     }
-    for (size_t step = 0; step < graph_.operators.size(); ++step) {
-      for (const std::vector<ValueId>* values :
-           {&graph_.operators[step].inputs, &graph_.operators[step].outputs}) {
-        for (ValueId id : *values) {
-          if (!IsPlaced(id)) continue;
-          BufferRequest& request = requests[spots_[id].buffer];
-          request.first_step = std::min(request.first_step, static_cast<int>(step));
-          request.last_step = std::max(request.last_step, static_cast<int>(step));
-        }
+    std::vector<bool> lives(requests.size(), false);
+    int step = 0;
+    const auto use = [&](const std::vector<ValueId>& values) {
+      for (const ValueId id : values) {
+        if (!IsPlaced(id)) continue;
+        const int buffer = spots_[id].buffer;
+        if (!lives[buffer]) requests[buffer].first_step = step;
+        requests[buffer].last_step = step;
+        lives[buffer] = true;
       }
+    };
+    const auto run = [&](OpId op) {
+      use(graph_.operators[op].inputs);
+      use(graph_.operators[op].outputs);
+      ++step;
+    };
+    for (const Stage& stage : stages) {
+      for (const OpId op : stage.inner) run(op);
+      run(stage.root);
     }
     return requests;
   }
@@ -225,15 +265,20 @@ class LayoutPlanner {
   const Graph& graph_;
   Keep keep_;
   std::vector<bool> is_needed_;
-  std::vector<bool> keeps_buffer_;
+  std::vector<bool> keeps_buffer_;  // it lies in no other's buffer
+  std::vector<bool> is_chosen_;     // it lies in a kept one
   std::vector<Spot> spots_;
-  size_t buffer_count_ = 0;
+  std::vector<bool> keeps_numbers_;  // one a buffer
 };
 
 }  // namespace
 
 Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep) {
   return LayoutPlanner(graph, persistent, keep).Plan();
+}
+
+size_t KeptFloats(const Graph& graph, const std::vector<ValueId>& chosen) {
+  return LayoutPlanner(graph, chosen, Keep::kChosen).KeptFloats();
 }
 
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/exec/stages.h"
 #include "common/model/graph.h"
 #include "sparse_ops/views.h"
 
@@ -29,6 +30,10 @@ struct Layout {
   std::vector<ValuePlace> places;  // one a value
   // One an operator: its outputs are where they belong without its being run.
   std::vector<bool> is_done_by_placement;
+  // One a value: it lies in memory that is never given to another, or is a parameter.
+  std::vector<bool> is_kept;
+  // The order in which numbers must be computed to find what they need in the arena.
+  std::vector<Stage> stages;
 
   size_t arena_floats = 0;  // everything
   size_t constant_floats = 0;
@@ -40,8 +45,15 @@ struct Layout {
 // memory to themselves, but for the values that are concatenated in them and views of them. With
 // kAll this holds for all values. With kAllApart every value has a buffer of its own and each
 // operator is run.
-enum class Keep : uint8_t { kListed, kAll, kAllApart };
+//
+// With kChosen it holds for `persistent` values and those of AlwaysKept, and what would be copied
+// into or out of one of them otherwise is kept along with it where it lies. All others are computed
+// stage by stage (stages.h). With every value chosen this is kAll.
+enum class Keep : uint8_t { kListed, kAll, kAllApart, kChosen };
 Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep);
+
+// The persistent_floats less the constant_floats of PlanLayout with kChosen.
+size_t KeptFloats(const Graph& graph, const std::vector<ValueId>& chosen);
 
 // The view of a value in an arena. REQUIRES: its place exists.
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena);

@@ -54,7 +54,7 @@ InverseSpreads MeasureSpreads(const Executor& executor) {
   InverseSpreads spreads(executor.graph().values.size());
   for (const Operator& op : executor.graph().operators) {
     for (const ValueId output : op.outputs) {
-      if (!executor.graph().value(output).is_map()) continue;
+      if (!executor.graph().value(output).is_map() || !executor.is_kept(output)) continue;
       spreads[output] = InverseSpreadsOf(AsImage(executor.view(output)));
     }
   }

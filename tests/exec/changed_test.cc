@@ -16,6 +16,8 @@
 #include "common/exec/executor.h"
 #include "common/exec/schemes.h"
 #include "common/exec/spreads.h"
+#include "tests/exec/changing_frames.h"
+#include "tests/exec/failing_backend.h"
 #include "tests/exec/on_backends.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
@@ -26,60 +28,6 @@ namespace cacheinf {
 namespace {
 
 constexpr uint32_t kGraphs = 60;
-
-// The pixels of every graph input that differ between two frames.
-class ChangedMasks {
- public:
-  ChangedMasks(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
-    for (size_t i = 0; i < before.size(); ++i) {
-      masks_.push_back(Compare(before[i], after[i]));
-    }
-    for (const Mask& mask : masks_) views_.emplace_back(mask.view());
-  }
-
-  const std::vector<ConstMaskView>& views() const { return views_; }
-
- private:
-  static Mask Compare(const Tensor& before, const Tensor& after) {
-    const Shape& shape = before.shape();
-    if (shape.size() != 4) {
-      Mask mask(1, 1);
-      if (!std::equal(before.data(), before.data() + before.count(), after.data())) SetAll(mask);
-      return mask;
-    }
-    Mask mask(static_cast<int>(shape[2]), static_cast<int>(shape[3]));
-    const MaskView view = mask;
-    for (int64_t i = 0; i < before.count(); ++i) {
-      if (before.data()[i] == after.data()[i]) continue;
-      view.Set(static_cast<int>(i / shape[3] % shape[2]), static_cast<int>(i % shape[3]));
-    }
-    return mask;
-  }
-
-  std::vector<Mask> masks_;
-  std::vector<ConstMaskView> views_;
-};
-
-// The next frame: most of each map as it was, some pixels new.
-std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt19937& random) {
-  std::vector<Tensor> next;
-  for (const Tensor& input : inputs) {
-    std::vector<float> numbers(input.data(), input.data() + input.count());
-    const Shape& shape = input.shape();
-    if (random() % 4 != 0) {
-      const int64_t pixels = shape.size() == 4 ? shape[2] * shape[3] : 1;
-      const int64_t changed = 1 + static_cast<int64_t>(random() % 3);
-      for (int64_t n = 0; n < changed; ++n) {
-        const int64_t pixel = static_cast<int64_t>(random()) % pixels;
-        for (int64_t i = pixel; i < input.count(); i += pixels) {
-          numbers[static_cast<size_t>(i)] += std::uniform_real_distribution<float>(-1, 1)(random);
-        }
-      }
-    }
-    next.emplace_back(shape, std::move(numbers));
-  }
-  return next;
-}
 
 RandomGraphOptions Varied(uint32_t seed) {
   RandomGraphOptions options;
@@ -173,41 +121,6 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
     }
   });
 }
-
-// Another backend that fails at one of its runs.
-class FailingBackend : public Backend {
- public:
-  explicit FailingBackend(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
-
-  // -1: never.
-  void FailAfter(int runs) { runs_left_ = runs; }
-
-  std::string_view Name() const override { return backend_->Name(); }
-  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
-  int Prepare(const Graph& graph, const Operator& op) override {
-    return backend_->Prepare(graph, op);
-  }
-  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
-    // The run that fails has stored something already.
-    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
-    if (runs_left_ >= 0 && runs_left_-- == 0) throw std::runtime_error("failed on purpose");
-  }
-  void Move(const TensorView& map, int rows, int columns) override {
-    backend_->Move(map, rows, columns);
-  }
-  void CopyIn(const ConstTensorView& host, const TensorView& device) override {
-    backend_->CopyIn(host, device);
-  }
-  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
-    backend_->CopyOut(device, host);
-  }
-
- private:
-  std::unique_ptr<Backend> backend_;
-  int runs_left_ = -1;
-};
 
 TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <string>
+#include <vector>
+
 #include "common/exec/arena.h"
+#include "tests/testing/random_graph.h"
 
 namespace cacheinf {
 namespace {
@@ -112,6 +117,99 @@ TEST(LayoutTest, AChainOfMapsNeedsTwoBuffers) {
   EXPECT_EQ(layout.lower_bound_floats, layout.arena_floats);
   EXPECT_EQ(layout.persistent_floats, 2u * 1600);
   EXPECT_EQ(PlanLayout(graph, {}, Keep::kAllApart).arena_floats, 21u * 1600);
+}
+
+std::vector<ValueId> AllValues(const Graph& graph) {
+  std::vector<ValueId> values(graph.values.size());
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+TEST(LayoutTest, EveryValueChosenIsKeepingAll) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Graph graph = RandomGraph(seed);
+    const Layout chosen = PlanLayout(graph, AllValues(graph), Keep::kChosen);
+    const Layout all = PlanLayout(graph, {}, Keep::kAll);
+    EXPECT_EQ(chosen.is_done_by_placement, all.is_done_by_placement);
+    EXPECT_EQ(chosen.arena_floats, all.arena_floats);
+    EXPECT_EQ(chosen.stages.size(), graph.operators.size());
+    for (size_t id = 0; id < graph.values.size(); ++id) {
+      EXPECT_EQ(chosen.places[id].offset, all.places[id].offset);
+      EXPECT_EQ(chosen.places[id].viewed, all.places[id].viewed);
+    }
+    EXPECT_EQ(KeptFloats(graph, AllValues(graph)), all.persistent_floats - all.constant_floats);
+  }
+}
+
+TEST(LayoutTest, AKeptConcatenationKeepsItsParts) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 3, 4, 5});
+  const ValueId a = graph.AddOne("a", kRelu, {input});
+  const ValueId b = graph.AddOne("b", kRelu, {a});
+  const ValueId both = graph.AddOne("both", op::Concat{1}, {a, b});
+  graph.outputs = {graph.AddOne("end", kRelu, {both})};
+  const Layout whole = PlanLayout(graph, {both}, Keep::kChosen);
+  EXPECT_TRUE(whole.is_kept[a] && whole.is_kept[b] && whole.is_kept[both]);
+  EXPECT_EQ(whole.places[a].viewed, both);
+  const Layout part = PlanLayout(graph, {a}, Keep::kChosen);
+  EXPECT_TRUE(part.is_kept[a]);
+  EXPECT_FALSE(part.is_kept[b] || part.is_kept[both]);
+  EXPECT_EQ(part.places[a].viewed, kNone);
+  EXPECT_EQ(part.places[b].viewed, both);
+  const Layout none = PlanLayout(graph, {}, Keep::kChosen);
+  EXPECT_FALSE(none.is_kept[a] || none.is_kept[b] || none.is_kept[both]);
+  EXPECT_EQ(KeptFloats(graph, {both}), 64u + 128u + 128u);
+  EXPECT_EQ(KeptFloats(graph, {a}), 64u + 64u + 128u);
+  EXPECT_EQ(KeptFloats(graph, {}), 64u + 128u);
+}
+
+TEST(LayoutTest, WhatIsNotChosenSharesMemoryStageByStage) {
+  Graph graph;
+  ValueId last = graph.AddInput("input", {1, 16, 10, 10});
+  std::vector<ValueId> maps;
+  for (int i = 0; i < 20; ++i) {
+    last = graph.AddOne("op" + std::to_string(i), kRelu, {last});
+    maps.push_back(last);
+  }
+  graph.outputs = {last};
+  const Layout layout = PlanLayout(graph, {maps[9]}, Keep::kChosen);
+  EXPECT_EQ(layout.arena_floats, 5u * 1600);  // input, output, the chosen one and two in turn
+  ASSERT_EQ(layout.stages.size(), 2u);
+  EXPECT_EQ(layout.stages[0].root, 9);
+  EXPECT_EQ(layout.stages[1].root, 19);
+  EXPECT_EQ(layout.stages[1].inner, (std::vector<OpId>{10, 11, 12, 13, 14, 15, 16, 17, 18}));
+}
+
+// `shared` is needed by what is kept before the stage that needs it again.
+TEST(LayoutTest, WhatTwoStagesNeedLivesFromOneToTheOther) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 4, 8, 8});
+  const ValueId shared = graph.AddOne("shared", kRelu, {input});
+  const ValueId first = graph.AddOne("first", kRelu, {shared});
+  const ValueId alone = graph.AddOne("alone", kRelu, {first});
+  const ValueId second = graph.AddOne("second", kRelu, {alone});
+  graph.outputs = {graph.AddOne("end", op::Binary{}, {second, shared})};
+  const Layout layout = PlanLayout(graph, {first, second}, Keep::kChosen);
+  ASSERT_EQ(layout.stages.size(), 3u);
+  EXPECT_EQ(layout.stages[0].inner, (std::vector<OpId>{0}));
+  EXPECT_EQ(layout.stages[1].inner, (std::vector<OpId>{2}));
+  EXPECT_EQ(layout.stages[2].inner, (std::vector<OpId>{0}));
+  EXPECT_NE(layout.places[shared].offset, layout.places[alone].offset);
+  EXPECT_EQ(RunningOrder(graph, layout.stages), (std::vector<OpId>{0, 1, 2, 3, 4}));
+}
+
+TEST(LayoutTest, WhatIsNotLocalKeepsWhatItReadsAndGives) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 4, 8, 8});
+  const ValueId read = graph.AddOne("read", kRelu, {input});
+  const ValueId gate = graph.AddOne("gate", op::AdaptivePool{}, {read});
+  const ValueId scaled =
+      graph.AddOne("scaled", op::Binary{BinaryKind::kMultiply, {}}, {read, gate});
+  graph.outputs = {graph.AddOne("end", kRelu, {scaled})};
+  const Layout layout = PlanLayout(graph, {}, Keep::kChosen);
+  EXPECT_TRUE(layout.is_kept[read] && layout.is_kept[gate]);
+  EXPECT_FALSE(layout.is_kept[scaled]);
 }
 
 TEST(LayoutTest, OnlyConstantsThatOperatorsWorkOnTakeMemory) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/exec/changing_frames.h"
 #include "tests/exec/on_backends.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
@@ -64,43 +65,56 @@ class ScrollTest : public OnBackends {
     }
     std::vector<ConstMaskView> views;
     for (const Mask& mask : entered) views.emplace_back(mask.view());
+    PoisonWhatIsNotKept(executor, kNan);
     executor.Scroll(shift);
     SetInputs(executor, inputs_);
     return executor.RunChanged(views, {});
+  }
+
+  template <typename OptionsOf>
+  void CheckShifts(OptionsOf options_of) {
+    int whole_shifts = 0;
+    int sparse = 0;
+    ForEachGraph(kGraphs, Varied, [&] {
+      std::mt19937 random(seed_);
+      const auto executor = MakeExecutor(options_of(random));
+      SetInputs(*executor, inputs_);
+      executor->Run();
+      const int step = ShiftStep(graph_, 8);
+      for (int frame = 0; frame < 5; ++frame) {
+        // Now and then by what is no whole stride.
+        const int unit = frame == 4 || step == 0 ? 1 : step;
+        whole_shifts += unit == step;
+        const Shift shift = {unit * (static_cast<int>(random() % 3) - 1),
+                             unit * (static_cast<int>(random() % 3) - 1)};
+        const ChangedWork work = Step(*executor, shift, random);
+        sparse += work.done < work.of_all;
+        const auto expected = Expected();
+        for (const Operator& op : graph_.operators) {
+          for (const ValueId output : op.outputs) {
+            if (!executor->is_kept(output)) continue;
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+                << "frame " << frame << ", shift " << shift.rows << ", " << shift.columns << ", "
+                << KindName(op) << " '" << op.name << "'";
+          }
+        }
+      }
+    });
+    EXPECT_GT(whole_shifts, static_cast<int>(kGraphs)) << "hardly a graph could be shifted";
+    EXPECT_GT(sparse, static_cast<int>(kGraphs)) << "hardly ever was anything kept";
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(On, ScrollTest, EveryBackend(), NameOf);
 
 TEST_P(ScrollTest, AfterAnyShiftEveryValueHasTheBitsOfADenseRun) {
-  int whole_shifts = 0;
-  int sparse = 0;
-  ForEachGraph(kGraphs, Varied, [&] {
-    std::mt19937 random(seed_);
-    const auto executor = MakeExecutor({{}, Keep::kAll});
-    SetInputs(*executor, inputs_);
-    executor->Run();
-    const int step = ShiftStep(graph_, 8);
-    for (int frame = 0; frame < 5; ++frame) {
-      // Now and then by what is no whole stride.
-      const int unit = frame == 4 || step == 0 ? 1 : step;
-      whole_shifts += unit == step;
-      const Shift shift = {unit * (static_cast<int>(random() % 3) - 1),
-                           unit * (static_cast<int>(random() % 3) - 1)};
-      const ChangedWork work = Step(*executor, shift, random);
-      sparse += work.done < work.of_all;
-      const auto expected = Expected();
-      for (const Operator& op : graph_.operators) {
-        for (const ValueId output : op.outputs) {
-          ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
-              << "frame " << frame << ", shift " << shift.rows << ", " << shift.columns << ", "
-              << KindName(op) << " '" << op.name << "'";
-        }
-      }
-    }
+  CheckShifts([](std::mt19937&) { return ExecutorOptions{{}, Keep::kAll}; });
+}
+
+TEST_P(ScrollTest, AfterAnyShiftEveryKeptValueHasTheBitsOfADenseRun) {
+  CheckShifts([this](std::mt19937& random) {
+    return ExecutorOptions{RandomValues(graph_, random), Keep::kChosen};
   });
-  EXPECT_GT(whole_shifts, static_cast<int>(kGraphs)) << "hardly a graph could be shifted";
-  EXPECT_GT(sparse, static_cast<int>(kGraphs)) << "hardly ever was anything kept";
 }
 
 TEST(ShiftMapsTest, AStillPictureKeepsEverything) {

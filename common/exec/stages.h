@@ -1,0 +1,36 @@
+#ifndef CACHEINF_COMMON_EXEC_STAGES_H_
+#define CACHEINF_COMMON_EXEC_STAGES_H_
+
+#include <vector>
+
+#include "common/model/graph.h"
+
+namespace cacheinf {
+
+// An operator whose results are kept, and those that run before it because theirs are not: all from
+// which it can be reached over values that are not kept. What several stages need runs in each of
+// them, on pixels that no earlier stage of the frame has computed.
+struct Stage {
+  OpId root = kNone;
+  std::vector<OpId> inner;  // in the order that they run
+};
+
+// The stages in the order that they run, one for every operator with a kept output. `is_kept` has
+// an entry a value; the values that operators do not compute are kept whatever it says.
+// REQUIRES: every value that is not kept is the only output of its operator, and some operator
+// reads it.
+std::vector<Stage> FindStages(const Graph& graph, const std::vector<bool>& is_kept);
+
+// Every operator is a stage of its own.
+std::vector<Stage> StagesOfOne(const Graph& graph);
+
+// The order in which all operators run if all of them are to: each in the first stage that has it.
+std::vector<OpId> RunningOrder(const Graph& graph, const std::vector<Stage>& stages);
+
+// Values that cannot but be kept: graph inputs and outputs, what nothing reads, and what operators
+// that are not local read and compute, since they compute it whole.
+std::vector<bool> AlwaysKept(const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_STAGES_H_

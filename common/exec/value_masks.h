@@ -1,0 +1,27 @@
+#ifndef CACHEINF_COMMON_EXEC_VALUE_MASKS_H_
+#define CACHEINF_COMMON_EXEC_VALUE_MASKS_H_
+
+#include <optional>
+
+#include "common/model/geometry.h"
+#include "common/model/graph.h"
+#include "sparse_ops/mask/propagation.h"
+
+// Sizes of the masks of values, and how masks travel between them.
+
+namespace cacheinf {
+
+// A value that is not a map is one pixel.
+inline int HeightOf(const Value& value) {
+  return value.is_map() ? static_cast<int>(value.shape[2]) : 1;
+}
+inline int WidthOf(const Value& value) {
+  return value.is_map() ? static_cast<int>(value.shape[3]) : 1;
+}
+
+// None: output pixel (y, x) reads input pixel (y, x) and no other.
+std::optional<MaskPropagation> PropagationOf(const Window& window);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_VALUE_MASKS_H_

@@ -1,0 +1,98 @@
+#ifndef CACHEINF_TESTS_EXEC_CHANGING_FRAMES_H_
+#define CACHEINF_TESTS_EXEC_CHANGING_FRAMES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/model/graph.h"
+#include "sparse_ops/mask/mask.h"
+#include "tests/testing/run_graph.h"
+
+// Frames of which a part changes, the masks that say so, and executors that keep some values.
+
+namespace cacheinf {
+
+// The pixels of every graph input that differ between two frames.
+class ChangedMasks {
+ public:
+  ChangedMasks(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      masks_.push_back(Compare(before[i], after[i]));
+    }
+    for (const Mask& mask : masks_) views_.emplace_back(mask.view());
+  }
+
+  const std::vector<ConstMaskView>& views() const { return views_; }
+
+ private:
+  static Mask Compare(const Tensor& before, const Tensor& after) {
+    const Shape& shape = before.shape();
+    if (shape.size() != 4) {
+      Mask mask(1, 1);
+      if (!std::equal(before.data(), before.data() + before.count(), after.data())) SetAll(mask);
+      return mask;
+    }
+    Mask mask(static_cast<int>(shape[2]), static_cast<int>(shape[3]));
+    const MaskView view = mask;
+    for (int64_t i = 0; i < before.count(); ++i) {
+      if (before.data()[i] == after.data()[i]) continue;
+      view.Set(static_cast<int>(i / shape[3] % shape[2]), static_cast<int>(i % shape[3]));
+    }
+    return mask;
+  }
+
+  std::vector<Mask> masks_;
+  std::vector<ConstMaskView> views_;
+};
+
+// The next frame: most of each map as it was, some pixels new.
+inline std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt19937& random) {
+  std::vector<Tensor> next;
+  for (const Tensor& input : inputs) {
+    std::vector<float> numbers(input.data(), input.data() + input.count());
+    const Shape& shape = input.shape();
+    if (random() % 4 != 0) {
+      const int64_t pixels = shape.size() == 4 ? shape[2] * shape[3] : 1;
+      const int64_t changed = 1 + static_cast<int64_t>(random() % 3);
+      for (int64_t n = 0; n < changed; ++n) {
+        const int64_t pixel = static_cast<int64_t>(random()) % pixels;
+        for (int64_t i = pixel; i < input.count(); i += pixels) {
+          numbers[static_cast<size_t>(i)] += std::uniform_real_distribution<float>(-1, 1)(random);
+        }
+      }
+    }
+    next.emplace_back(shape, std::move(numbers));
+  }
+  return next;
+}
+// Each value with the same probability, which is different from set to set.
+inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& random) {
+  const uint32_t of_ten = static_cast<uint32_t>(random()) % 8;
+  std::vector<ValueId> values;
+  for (const Operator& op : graph.operators) {
+    for (const ValueId output : op.outputs) {
+      if (static_cast<uint32_t>(random()) % 10 < of_ten) values.push_back(output);
+    }
+  }
+  return values;
+}
+
+// What no frame may rely on.
+inline void PoisonWhatIsNotKept(const Executor& executor, float poison) {
+  for (const Operator& op : executor.graph().operators) {
+    for (const ValueId output : op.outputs) {
+      if (!executor.is_kept(output)) Fill(executor.view(output), poison);
+    }
+  }
+}
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_EXEC_CHANGING_FRAMES_H_

@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/exec/spreads.h"
+#include "tests/exec/changing_frames.h"
+#include "tests/exec/failing_backend.h"
+#include "tests/exec/on_backends.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Executors of which only some values are kept from frame to frame.
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 60;
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 14);
+  options.only_local = seed % 3 != 0;
+  return options;
+}
+
+int64_t NotKept(const Executor& executor) {
+  int64_t count = 0;
+  for (const Operator& op : executor.graph().operators) count += !executor.is_kept(op.outputs[0]);
+  return count;
+}
+
+class ChosenTest : public OnBackends {
+ protected:
+  template <typename Check>
+  void ForEachGraph(Check check) {
+    OnBackends::ForEachGraph(kGraphs, Varied, [&] {
+      random_.seed(seed_);
+      check();
+    });
+  }
+
+  std::unique_ptr<Executor> MakeChosen(std::unique_ptr<Backend> backend) {
+    auto executor = cacheinf::MakeExecutor(graph_, std::move(backend),
+                                           {RandomValues(graph_, random_), Keep::kChosen});
+    not_kept_ += NotKept(*executor);
+    return executor;
+  }
+
+  std::unique_ptr<Executor> RunFirstFrame(std::unique_ptr<Backend> backend) {
+    auto executor = MakeChosen(std::move(backend));
+    PoisonWhatIsNotKept(*executor, kNan);
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    return executor;
+  }
+
+  ChangedWork Step(Executor& executor, const ChangePolicy& policy) {
+    PoisonWhatIsNotKept(executor, kNan);
+    const std::vector<Tensor> next = NextFrame(inputs_, random_);
+    const ChangedMasks changed(inputs_, next);
+    inputs_ = next;
+    SetInputs(executor, inputs_);
+    return executor.RunChanged(changed.views(), policy);
+  }
+
+  void ExpectDenseBits(const Executor& executor) {
+    const auto expected = Expected();
+    for (const Operator& op : graph_.operators) {
+      for (const ValueId output : op.outputs) {
+        if (!executor.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(executor.view(output))), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  }
+
+  void ExpectSameKept(const Executor& a, const Executor& b) {
+    for (const Operator& op : graph_.operators) {
+      for (const ValueId output : op.outputs) {
+        if (!a.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(Numbers(a.view(output)), Numbers(b.view(output))), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  int64_t not_kept_ = 0;  // in all graphs
+};
+
+INSTANTIATE_TEST_SUITE_P(On, ChosenTest, EveryBackend(), NameOf);
+
+TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
+  ForEachGraph([&] {
+    const auto executor = RunFirstFrame(MakeBackend());
+    ExpectDenseBits(*executor);
+    for (int frame = 0; frame < 4; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      const ChangedWork work = Step(*executor, {});
+      EXPECT_LE(work.done, work.of_all);
+      ExpectDenseBits(*executor);
+    }
+  });
+  EXPECT_GT(not_kept_, int64_t{kGraphs}) << "nearly everything was kept: this tests nothing";
+}
+
+TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
+  ForEachGraph([&] {
+    const auto executor = MakeChosen(MakeBackend());
+    SetInputs(*executor, inputs_);
+    for (int frame = 0; frame < 2; ++frame) {
+      Step(*executor, {});
+      ExpectDenseBits(*executor);
+    }
+  });
+}
+
+TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
+  ForEachGraph([&] {
+    const auto executor = RunFirstFrame(MakeBackend());
+    const ChangedMasks none(inputs_, inputs_);
+    for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
+      PoisonWhatIsNotKept(*executor, kNan);
+      EXPECT_EQ(executor->RunChanged(none.views(), {.kind = kind}).done, 0);
+    }
+    ExpectDenseBits(*executor);
+  });
+}
+
+// Numbers that are not kept are read only where the same frame has computed them.
+TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
+  ForEachGraph([&] {
+    const std::vector<ValueId> chosen = RandomValues(graph_, random_);
+    const auto executor = MakeExecutor({chosen, Keep::kChosen});
+    const auto other = MakeExecutor({chosen, Keep::kChosen});
+    for (Executor* each : {executor.get(), other.get()}) {
+      SetInputs(*each, inputs_);
+      each->Run();
+    }
+    ChangePolicy policy = {.threshold = 0.3f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    Mask refresh(8, 8);
+    SetRectangle({0, 3}, {2, 8}, refresh);
+    for (int frame = 0; frame < 8; ++frame) {
+      policy.kind = frame / 4 == 0 ? ChangePolicy::Kind::kChange : ChangePolicy::Kind::kFixed;
+      policy.stem_depth = frame % 3;
+      PoisonWhatIsNotKept(*executor, kNan);
+      PoisonWhatIsNotKept(*other, 12345.0f);
+      const std::vector<Tensor> next = NextFrame(inputs_, random_);
+      const ChangedMasks changed(inputs_, next);
+      inputs_ = next;
+      for (Executor* each : {executor.get(), other.get()}) {
+        SetInputs(*each, inputs_);
+        const auto refreshed = frame % 2 == 0 ? ConstMaskView() : std::as_const(refresh).view();
+        each->RunChanged(changed.views(), policy, refreshed);
+      }
+      ExpectSameKept(*executor, *other);
+    }
+  });
+}
+
+TEST_P(ChosenTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
+  ForEachGraph([&] {
+    const auto executor = RunFirstFrame(MakeBackend());
+    ChangePolicy policy;
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    for (const auto kind :
+         {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
+      policy.kind = kind;
+      const std::vector<Tensor> before =
+          std::exchange(inputs_, RandomInputs(graph_, static_cast<uint32_t>(random_())));
+      const ChangedMasks changed(before, inputs_);
+      PoisonWhatIsNotKept(*executor, kNan);
+      SetInputs(*executor, inputs_);
+      executor->RunChanged(changed.views(), policy);
+      SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind));
+      ExpectDenseBits(*executor);
+    }
+  });
+}
+
+TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
+  int abandoned = 0;
+  ForEachGraph([&] {
+    auto backend = std::make_unique<FailingBackend>(MakeBackend());
+    FailingBackend& failing = *backend;
+    const auto executor = RunFirstFrame(std::move(backend));
+    for (int frame = 0; frame < 6; ++frame) {
+      failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
+      try {
+        Step(*executor, {});
+      } catch (const std::runtime_error&) {
+        ++abandoned;
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      ExpectDenseBits(*executor);
+    }
+  });
+  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+}
+
+}  // namespace
+}  // namespace cacheinf
