@@ -268,6 +268,8 @@ BlockTracker::Shift BlockTracker::MedianShift() {
   return {median(&Shift::x), median(&Shift::y)};
 }
 
+// The fourth root of the mean squares: half of the blocks in their places weigh more than all of
+// them nearly there.
 double BlockTracker::Misfit(Shift shift) const {
   double misfit = 0;
   int count = 0;
@@ -275,8 +277,8 @@ double BlockTracker::Misfit(Shift shift) const {
     for (int column = 0; column < columns_; column += config_.skip) {
       const Block block = BlockAt(row, column);
       if (!IsWithinReach(block, shift)) continue;
-      misfit += std::min(largest_mean_square_,
-                         static_cast<double>(SumOfSquares(block, shift)) / block.pixels());
+      const double mean_square = static_cast<double>(SumOfSquares(block, shift)) / block.pixels();
+      misfit += std::sqrt(std::sqrt(std::min(largest_mean_square_, mean_square)));
       ++count;
     }
   }

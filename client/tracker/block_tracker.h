@@ -20,8 +20,9 @@ namespace cacheinf {
 //     one found first stays, and the search begins in place.
 //  3. The translation is the mean of those matches whose signal-to-noise ratio exceeds `psnr`,
 //     rounded to whole pixels (`mean`); or whichever of none, mean and median fits the searched
-//     blocks best, no block counting for more than one that just does not match (`best`): a mean
-//     alone goes astray where a still camera sees something move.
+//     blocks best (`best`: the mean of the square roots of their errors, none of which counts for
+//     more than that of a block that just does not match): a mean alone goes astray where a still
+//     camera sees something move.
 //  4. A block matches whose ratio exceeds `psnr` under the translation. What step 2 computed is
 //     taken over where `reuse` says so.
 //  5. Matching blocks are merged: runs in a row, and equal runs in rows one upon the other.

@@ -21,7 +21,12 @@ constexpr double kLeastQuality = 0.01;  // of the best corner's
 constexpr double kLeastDistance = 4.0;  // in the picture of half the size
 constexpr int kCornerWindow = 3;
 
-constexpr float kAkazeThreshold = 0.001f;
+constexpr float kOrbScale = 1.2f;
+constexpr int kOrbLevels = 4;
+constexpr int kOrbEdge = 16;  // pixels without keypoints
+constexpr int kOrbPatch = 31;
+constexpr int kOrbThreshold = 7;  // levels
+constexpr float kAkazeThreshold = 2e-4f;
 constexpr float kLargestDistance = 0.2f;  // of the descriptors' bits
 
 // OpenCV takes no pointers to const, and does not write.
@@ -84,7 +89,8 @@ KeypointMatching::KeypointMatching(HomographyConfig::Features kind, int most_fea
     : matcher_(cv::NORM_HAMMING, /*crossCheck=*/true),
       most_features_(static_cast<size_t>(most_features)) {
   if (kind == HomographyConfig::Features::kOrb) {
-    detector_ = cv::ORB::create(most_features);
+    detector_ = cv::ORB::create(most_features, kOrbScale, kOrbLevels, kOrbEdge, 0, 2,
+                                cv::ORB::HARRIS_SCORE, kOrbPatch, kOrbThreshold);
   } else {
     detector_ = cv::AKAZE::create(cv::AKAZE::DESCRIPTOR_MLDB, 0, 3, kAkazeThreshold);
   }

@@ -1,5 +1,7 @@
 #include "client/tracker/grey_picture.h"
 
+#include <algorithm>
+
 namespace cacheinf {
 namespace {
 
@@ -50,6 +52,47 @@ void GreyPicture::Assign(const PictureView& picture, int factor) {
     }
     shrink(sums_.data(), factor, width_, pixels_.data() + int64_t{y} * width_);
   }
+}
+
+// ------------------------------------------------------------------------------------------------
+
+void SquareMeans::Assign(const GreyPicture& picture) {
+  width_ = picture.width();
+  height_ = picture.height();
+  const auto row_size = static_cast<size_t>(width_) + 1;
+  sums_.resize((static_cast<size_t>(height_) + 1) * row_size);
+  std::fill_n(sums_.begin(), row_size, 0u);
+  for (int y = 0; y < height_; ++y) {
+    const uint8_t* const pixels = picture.Row(y);
+    const uint32_t* const above = Row(y);
+    uint32_t* const sums = sums_.data() + static_cast<size_t>(y + 1) * row_size;
+    uint32_t sum = 0;
+    sums[0] = 0;
+    for (int x = 0; x < width_; ++x) {
+      sum += pixels[x];
+      sums[x + 1] = above[x + 1] + sum;
+    }
+  }
+}
+
+double SquareMeans::Mean(double left, double top, int side) const {
+  const double right = left + side;
+  const double bottom = top + side;
+  const double sum = (SumBefore(right, bottom) - SumBefore(left, bottom)) -
+                     (SumBefore(right, top) - SumBefore(left, top));
+  return sum / (double{1} * side * side);
+}
+
+double SquareMeans::SumBefore(double x, double y) const {
+  const int column = std::min(static_cast<int>(x), width_ - 1);
+  const int row = std::min(static_cast<int>(y), height_ - 1);
+  const double part_x = x - column;
+  const double part_y = y - row;
+  const uint32_t* const above = Row(row) + column;
+  const uint32_t* const below = Row(row + 1) + column;
+  const double upper = above[0] * (1 - part_x) + above[1] * part_x;
+  const double lower = below[0] * (1 - part_x) + below[1] * part_x;
+  return upper * (1 - part_y) + lower * part_y;
 }
 
 }  // namespace cacheinf

@@ -35,6 +35,27 @@ class GreyPicture {
   std::vector<uint16_t> sums_;  // of `factor` rows
 };
 
+// A picture's brightness, averaged over any square.
+class SquareMeans {
+ public:
+  // REQUIRES: a picture of at most 2^24 pixels.
+  void Assign(const GreyPicture& picture);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  // Of the square whose upper left corner lies `left` and `top` pixels from that of the picture;
+  // pixels that lie in it in part count in part. REQUIRES: a square within the picture.
+  double Mean(double left, double top, int side) const;
+
+ private:
+  const uint32_t* Row(int y) const { return sums_.data() + int64_t{y} * (width_ + 1); }
+  double SumBefore(double x, double y) const;
+
+  int width_ = 0;
+  int height_ = 0;
+  std::vector<uint32_t> sums_;  // of all pixels above and to the left, one more a row and column
+};
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_

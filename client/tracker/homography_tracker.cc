@@ -1,10 +1,14 @@
 #include "client/tracker/homography_tracker.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <mutex>
 #include <opencv2/core.hpp>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "client/tracker/features.h"
 #include "client/tracker/grey_picture.h"
@@ -19,6 +23,9 @@ constexpr int kLargestFactor = 64;  // by which a picture is shrunk at once
 constexpr int kLeastContrast = 8;   // levels, between the darkest and the brightest blurred pixel
 constexpr double kLeastAgreeing = 0.4;  // of the pixels, under motion and light
 constexpr double kAlike = 0.9;          // of the pixels, where nothing can be tracked
+constexpr int kAlikeLevels = 4;
+constexpr double kLargestGain = 2;
+constexpr double kOtherLight = 4;  // levels, by which flow is led astray
 
 void KeepOpenCvInThisThread() {
   static std::once_flag once;
@@ -55,14 +62,26 @@ struct WorkingPicture {
 };
 
 // The homography between pictures of which the one given is that between the same, `factor` times
-// smaller, and the other way round.
+// smaller.
 Homography Enlarged(const Homography& small, double factor) {
   const AxisPlacement axis = {1 / factor, 0.5 / factor - 0.5};
   return OfMap(small, axis, axis);
 }
-Homography Shrunk(const Homography& large, double factor) {
-  const AxisPlacement axis = {factor, 0.5 * factor - 0.5};
-  return OfMap(large, axis, axis);
+
+bool AreFarApart(const Light& a, const Light& b) {
+  const double dark = a.offset - b.offset;
+  const double bright = dark + 255 * (a.gain - b.gain);
+  return std::max(std::abs(dark), std::abs(bright)) > kOtherLight;
+}
+
+void Relight(double gain, double offset, GreyPicture* picture) {
+  std::array<uint8_t, 256> levels;
+  for (size_t level = 0; level < levels.size(); ++level) {
+    levels[level] = static_cast<uint8_t>(
+        std::clamp(std::floor(gain * static_cast<double>(level) + offset + 0.5), 0.0, 255.0));
+  }
+  uint8_t* const pixels = picture->pixels();
+  for (size_t i = 0; i < picture->pixel_count(); ++i) pixels[i] = levels[pixels[i]];
 }
 
 using Features = std::variant<CornerFlow, KeypointMatching>;
@@ -113,37 +132,65 @@ class HomographyTracker::Impl {
       return motion;
     }
     if (frame_.grey == reference_.grey) return motion;
-    const Fit fit = FindMotion();
-    guess_ = fit.reference_from_frame;
-    motion.loss = fit.loss;
-    motion.match_ratio = fit.inlier_share;
+    const Finding finding = FindMotion();
+    motion.loss = finding.fit.loss;
+    motion.match_ratio = finding.fit.inlier_share;
+    guess_ = {};
     if (motion.is_lost()) return motion;
-    motion.reference_from_frame = Enlarged(fit.reference_from_frame, frame_.factor);
-    Compare(fit.reference_from_frame, &motion);
+    if (finding.light.agreeing_share < kLeastAgreeing) {
+      motion.loss = Loss::kTooDifferent;
+      return motion;
+    }
+    guess_ = {finding.fit.reference_from_frame, finding.light};
+    motion.reference_from_frame = Enlarged(finding.fit.reference_from_frame, frame_.factor);
+    motion.gain = finding.light.gain;
+    motion.offset = finding.light.offset;
     return motion;
   }
 
  private:
+  // Where the frame may lie and how it may be lit.
+  struct Guess {
+    Homography reference_from_frame;  // in pixels of the working pictures
+    Light light;
+  };
+  struct Finding {
+    Fit fit;
+    Light light;
+  };
+
   void FindFeatures() {
+    reference_means_.Assign(reference_.grey);
     if (reference_.IsTooSmall()) return;
     std::visit([&](auto& features) { features.SetReference(reference_.grey); }, features_);
   }
 
-  // In pixels of the working pictures.
-  Fit FindMotion() {
+  bool IsBoundToGuesses() const { return std::holds_alternative<CornerFlow>(features_); }
+
+  Finding FindMotion() {
     const bool has_features =
         !frame_.IsTooSmall() && frame_.HasContrast() && reference_.HasContrast() &&
         std::visit([](auto& features) { return features.has_features(); }, features_);
-    if (!has_features) return FitInPlace(Loss::kFewFeatures);
-    std::visit([&](auto& features) { features.SetFrame(frame_.grey); }, features_);
-    has_frame_features_ = true;
-    Fit fit = FitFeatures(guess_);
-    if (fit.loss != Loss::kNone && !guess_.IsIdentity()) fit = FitFeatures({});
-    return fit.loss == Loss::kFewInliers ? FitInPlace(fit.loss) : fit;
+    if (!has_features) return FindInPlace(Loss::kFewFeatures);
+    Guess guess = guess_;
+    Finding finding = FindByFeatures(guess);
+    if (IsBoundToGuesses()) {
+      if (finding.fit.loss != Loss::kNone) {
+        guess = {{}, config_.photometric ? EstimateLight() : Light()};
+        finding = FindByFeatures(guess);
+      }
+      if (finding.fit.loss == Loss::kNone && AreFarApart(finding.light, guess.light)) {
+        const Finding again = FindByFeatures({finding.fit.reference_from_frame, finding.light});
+        if (again.fit.loss == Loss::kNone) finding = again;
+      }
+    }
+    return finding.fit.loss == Loss::kFewInliers ? FindInPlace(Loss::kFewInliers) : finding;
   }
 
-  Fit FitFeatures(const Homography& guess) {
-    std::visit([&](auto& features) { features.Match(guess, &pairs_); }, features_);
+  Finding FindByFeatures(const Guess& guess) {
+    ShowFrameToFeatures(guess.light);
+    std::visit([&](auto& features) { features.Match(guess.reference_from_frame, &pairs_); },
+               features_);
     FitLimits limits;
     limits.width = frame_.grey.width();
     limits.height = frame_.grey.height();
@@ -151,40 +198,80 @@ class HomographyTracker::Impl {
     limits.snap_pixels = config_.snap_pixels / frame_.factor;
     limits.least_inliers = config_.least_inliers;
     limits.least_overlap = config_.least_overlap;
-    return FitHomography(pairs_, limits);
+    Finding finding = {FitHomography(pairs_, limits), {}};
+    if (finding.fit.loss == Loss::kNone) {
+      finding.light = light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur,
+                                     finding.fit.reference_from_frame, config_.photometric);
+    }
+    return finding;
+  }
+
+  // Flow follows brightness, so it sees the frame in the reference's light; descriptors compare.
+  void ShowFrameToFeatures(const Light& light) {
+    has_frame_features_ = true;
+    if (auto* const keypoints = std::get_if<KeypointMatching>(&features_)) {
+      keypoints->SetFrame(frame_.grey);
+      return;
+    }
+    auto& flow = std::get<CornerFlow>(features_);
+    if (light.gain == 1 && light.offset == 0) {
+      flow.SetFrame(frame_.grey);
+      return;
+    }
+    relit_ = frame_.grey;
+    Relight(1 / light.gain, -light.offset / light.gain, &relit_);
+    flow.SetFrame(relit_);
+  }
+
+  // From the distribution of the brightness alone, wherever the camera looks.
+  Light EstimateLight() {
+    const auto [dark, middle, bright] = Levels(reference_.blurred);
+    const auto [frame_dark, frame_middle, frame_bright] = Levels(frame_.blurred);
+    Light light;
+    if (bright > dark && frame_bright > frame_dark) {
+      light.gain =
+          std::clamp((frame_bright - frame_dark) / (bright - dark), 1 / kLargestGain, kLargestGain);
+    }
+    light.offset = frame_middle - light.gain * middle;
+    return light;
+  }
+
+  // The 10th, 50th and 90th percentile.
+  std::array<double, 3> Levels(const GreyPicture& picture) {
+    sorted_.assign(picture.pixels(), picture.pixels() + picture.pixel_count());
+    std::sort(sorted_.begin(), sorted_.end());
+    const size_t last = sorted_.size() - 1;
+    const auto at = [this](size_t place) { return static_cast<double>(sorted_[place]); };
+    return {at(last / 10), at(last / 2), at(last - last / 10)};
   }
 
   // Where features say nothing: still if the pictures are alike, else lost.
-  Fit FitInPlace(Loss loss) {
-    const Light light = light_fit_.Fit(frame_.blurred, reference_.blurred, {}, /*is_free=*/false);
-    Fit fit;
-    if (light.agreeing_share < kAlike) fit.loss = loss;
-    return fit;
-  }
-
-  // Light, and whether the pixels bear out what the features say.
-  void Compare(const Homography& reference_from_frame, Motion* motion) {
-    const Light light =
-        light_fit_.Fit(frame_.blurred, reference_.blurred,
-                       Shrunk(reference_from_frame, frame_.blur), config_.photometric);
-    if (light.agreeing_share < kLeastAgreeing) {
-      motion->loss = Loss::kTooDifferent;
-      motion->reference_from_frame = guess_ = {};
-      return;
+  Finding FindInPlace(Loss loss) const {
+    size_t alike = 0;
+    const size_t count = frame_.blurred.pixel_count();
+    for (size_t i = 0; i < count; ++i) {
+      const int difference = int{frame_.blurred.pixels()[i]} - int{reference_.blurred.pixels()[i]};
+      if (std::abs(difference) <= kAlikeLevels) ++alike;
     }
-    motion->gain = light.gain;
-    motion->offset = light.offset;
+    const double share = static_cast<double>(alike) / static_cast<double>(count);
+    Finding finding;
+    finding.light.agreeing_share = share;
+    if (share < kAlike) finding.fit.loss = loss;
+    return finding;
   }
 
   HomographyConfig config_;
   Features features_;
   WorkingPicture reference_;
+  SquareMeans reference_means_;
   WorkingPicture frame_;
+  GreyPicture relit_;  // the frame, in the reference's light
   bool has_frame_ = false;
   bool has_frame_features_ = false;
-  Homography guess_;  // in pixels of the working pictures
+  Guess guess_;
   PointPairs pairs_;
   LightFit light_fit_;
+  std::vector<uint8_t> sorted_;
 };
 
 HomographyTracker::HomographyTracker(const HomographyConfig& config)

@@ -15,8 +15,11 @@ namespace cacheinf {
 // Lucas-Kanade, or ORB's or AKAZE's keypoints by their descriptors. If nearly all that agree with
 // the best homography have not moved by snap_pixels, the camera is still: slow pans are seen as
 // long as the reference stays what it is, and vanish where it follows every frame. Light is fitted
-// on what the pictures show of each other, blurred, without the pixels that fit worst; where it
-// changed by less than a level it did not change.
+// on what the pictures show of each other, blurred alike, without the pixels that fit worst; where
+// it changed by less than a level it did not change. Optical flow takes brightness for motion, so
+// it sees the frame in the reference's light as far as that is known: from the last motion, from
+// how brightness is distributed where that fails, and once more where the light turns out
+// otherwise.
 //
 // Where there are too few features, but the pictures are alike in place, as of a blank wall, the
 // camera counts as still. A picture that repeats the reference is the identity at no cost.

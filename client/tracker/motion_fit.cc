@@ -12,6 +12,7 @@ constexpr size_t kLeastPairs = 12;
 constexpr double kStillShare = 0.85;  // of those that agree with the best homography
 constexpr int kMostSamples = 200;     // that RANSAC draws
 constexpr double kConfidence = 0.995;
+constexpr int kMostRefits = 8;
 constexpr double kLargestScale = 2.0;
 constexpr int kOverlapGrid = 16;
 
@@ -76,6 +77,43 @@ double Overlap(const Homography& homography, int width, int height) {
   return static_cast<double>(in_view) / (kOverlapGrid * kOverlapGrid);
 }
 
+Homography FromMatrix(const cv::Mat& matrix) {
+  Homography homography;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) homography.m[i][j] = matrix.at<double>(i, j);
+  }
+  return homography;
+}
+
+std::ptrdiff_t CountInliers(const std::vector<uint8_t>& is_inlier) {
+  return std::count(is_inlier.begin(), is_inlier.end(), 1);
+}
+
+// RANSAC's best drew from few pairs; fitted again to all that agree with it, as long as more do.
+cv::Mat WithAllThatAgree(const PointPairs& pairs, double inlier_pixels, cv::Mat matrix,
+                         std::vector<uint8_t>* is_inlier) {
+  std::vector<uint8_t> agrees(pairs.size());
+  PointPairs inliers;
+  for (int round = 0; round < kMostRefits; ++round) {
+    const Homography homography = FromMatrix(matrix);
+    inliers.Clear();
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const Projected at = Project(homography, pairs.frame[i].x, pairs.frame[i].y);
+      agrees[i] = at.w > 0 && std::hypot(at.x - pairs.reference[i].x,
+                                         at.y - pairs.reference[i].y) <= inlier_pixels;
+      if (agrees[i] == 0) continue;
+      inliers.frame.push_back(pairs.frame[i]);
+      inliers.reference.push_back(pairs.reference[i]);
+    }
+    if (CountInliers(agrees) <= CountInliers(*is_inlier)) break;
+    const cv::Mat refitted = cv::findHomography(inliers.frame, inliers.reference, 0);
+    if (refitted.empty()) break;
+    matrix = refitted;
+    *is_inlier = agrees;
+  }
+  return matrix;
+}
+
 size_t CountStill(const PointPairs& pairs, double snap_pixels) {
   size_t count = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -113,10 +151,10 @@ Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
   }
 
   std::vector<uint8_t> is_inlier;
-  const cv::Mat found =
-      cv::findHomography(pairs.frame, pairs.reference, cv::RANSAC, limits.inlier_pixels, is_inlier,
-                         kMostSamples, kConfidence);
-  const auto inliers = static_cast<double>(std::count(is_inlier.begin(), is_inlier.end(), 1));
+  cv::Mat found = cv::findHomography(pairs.frame, pairs.reference, cv::RANSAC, limits.inlier_pixels,
+                                     is_inlier, kMostSamples, kConfidence);
+  if (!found.empty()) found = WithAllThatAgree(pairs, limits.inlier_pixels, found, &is_inlier);
+  const auto inliers = static_cast<double>(CountInliers(is_inlier));
   if (still >= required && still >= kStillShare * inliers) {
     fit.inlier_share = still / all;
     return fit;
@@ -127,10 +165,7 @@ Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
   } else if (inliers < required) {
     fit.loss = Loss::kFewInliers;
   } else {
-    Homography homography;
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) homography.m[i][j] = found.at<double>(i, j);
-    }
+    const Homography homography = FromMatrix(found);
     fit.loss = Judge(homography, limits.width, limits.height, limits.least_overlap);
     if (fit.loss == Loss::kNone) fit.reference_from_frame = homography;
   }
@@ -139,9 +174,9 @@ Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
 
 // ------------------------------------------------------------------------------------------------
 
-Light LightFit::Fit(const GreyPicture& frame, const GreyPicture& reference,
+Light LightFit::Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
                     const Homography& reference_from_frame, bool is_free) {
-  TakeSamples(frame, reference, reference_from_frame);
+  TakeSamples(frame, reference, side, reference_from_frame);
   Light best;
   if (samples_.empty()) return best;
 
@@ -193,27 +228,21 @@ Light LightFit::Fit(const GreyPicture& frame, const GreyPicture& reference,
   return best;
 }
 
-void LightFit::TakeSamples(const GreyPicture& frame, const GreyPicture& reference,
+void LightFit::TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,
                            const Homography& reference_from_frame) {
   samples_.clear();
   samples_.reserve(static_cast<size_t>(frame.width()) * static_cast<size_t>(frame.height()));
   for (int y = 0; y < frame.height(); ++y) {
     for (int x = 0; x < frame.width(); ++x) {
-      const Projected at = Project(reference_from_frame, x, y);
-      if (!(at.w > 0 && at.x >= 0 && at.x <= frame.width() - 1 && at.y >= 0 &&
-            at.y <= frame.height() - 1)) {
+      const Projected centre =
+          Project(reference_from_frame, (x + 0.5) * side - 0.5, (y + 0.5) * side - 0.5);
+      const double left = centre.x + 0.5 - 0.5 * side;
+      const double top = centre.y + 0.5 - 0.5 * side;
+      if (!(centre.w > 0 && left >= 0 && left + side <= reference.width() && top >= 0 &&
+            top + side <= reference.height())) {
         continue;
       }
-      const int column = static_cast<int>(at.x);
-      const int row = static_cast<int>(at.y);
-      const double part_x = at.x - column;
-      const double part_y = at.y - row;
-      const uint8_t* const above = reference.Row(row);
-      const uint8_t* const below = reference.Row(std::min(row + 1, reference.height() - 1));
-      const int right = std::min(column + 1, reference.width() - 1);
-      const double upper = above[column] * (1 - part_x) + above[right] * part_x;
-      const double lower = below[column] * (1 - part_x) + below[right] * part_x;
-      const double level = upper * (1 - part_y) + lower * part_y;
+      const double level = reference.Mean(left, top, side);
       samples_.push_back(
           {static_cast<int>(std::floor(level * kPart + 0.5)), frame.Row(y)[x] * kPart});
     }

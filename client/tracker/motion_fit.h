@@ -44,8 +44,11 @@ struct Light {
 // How the frame's brightness follows from the reference's.
 class LightFit {
  public:
-  // Without `is_free` the gain is 1 and the offset 0. REQUIRES: pictures of one size.
-  Light Fit(const GreyPicture& frame, const GreyPicture& reference,
+  // Compares squares of side × side pixels: `frame` has one pixel for each of the frame's, the
+  // reference's are averaged wherever they lie, so that neither is more blurred than the other.
+  // The homography is between the pictures as `reference` has them. Without `is_free` the gain is
+  // 1 and the offset 0.
+  Light Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
             const Homography& reference_from_frame, bool is_free);
 
  private:
@@ -53,7 +56,7 @@ class LightFit {
     int reference = 0;  // brightness, in sixteenths of a level
     int frame = 0;
   };
-  void TakeSamples(const GreyPicture& frame, const GreyPicture& reference,
+  void TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,
                    const Homography& reference_from_frame);
   void Refine(Light* light);
   double MedianError(const Light& light);

@@ -42,7 +42,7 @@ FieldTable BlockMatchingConfig::Fields() {
           .Flag("--search"),
       Field{"translation", MakeChoice(translation, {"best", "mean"}),
             "The frame's translation: the blocks' mean, as DeepCache has it, or whichever of mean, "
-            "median and none matches most blocks."},
+            "median and none fits the blocks best."},
       Field{"block", &block, "Side of a block in pixels."}.Between(4, 64),
       Field{"psnr", &psnr, "Decibels that the blocks' signal-to-noise ratio must exceed."}.Between(
           0, 100),

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "client/tracker/grey_picture.h"
 #include "client/tracker/scripted_tracker.h"
 #include "tests/client/tracker_pictures.h"
 
@@ -55,6 +58,30 @@ TEST(TrackerTest, EveryLossHasANameOfItsOwn) {
   for (int loss = 0; loss < kLossCount; ++loss) names.insert(NameOf(static_cast<Loss>(loss)));
   EXPECT_EQ(names.size(), static_cast<size_t>(kLossCount));
   EXPECT_FALSE(names.contains(""));
+}
+
+TEST(SquareMeansTest, ASquareBetweenPixelsIsTheMeanOfItsParts) {
+  const TestPicture picture = Photograph(World(2), {}, 23, 17, 1);
+  GreyPicture grey;
+  grey.Assign(picture.view(), 1);
+  SquareMeans means;
+  means.Assign(grey);
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const int side = std::uniform_int_distribution<int>(1, 17)(random);
+    const double left = std::uniform_int_distribution<int>(0, 4 * (23 - side))(random) / 4.0;
+    const double top = std::uniform_int_distribution<int>(0, 4 * (17 - side))(random) / 4.0;
+    double sum = 0;
+    for (int y = 0; y < 17; ++y) {
+      for (int x = 0; x < 23; ++x) {
+        const double columns = std::min(x + 1.0, left + side) - std::max<double>(x, left);
+        const double rows = std::min(y + 1.0, top + side) - std::max<double>(y, top);
+        sum += std::max(0.0, columns) * std::max(0.0, rows) * *picture.Pixel(y, x);
+      }
+    }
+    EXPECT_NEAR(means.Mean(left, top, side), sum / (side * side), 1e-9)
+        << left << " " << top << " " << side;
+  }
 }
 
 }  // namespace
