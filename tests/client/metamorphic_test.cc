@@ -1,0 +1,498 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/frame_cache.h"
+#include "client/tracker/scripted_tracker.h"
+#include "common/exec/cpu_backend.h"
+#include "common/model/cost.h"
+#include "common/model/decode.h"
+#include "common/model/geometry.h"
+#include "common/model/load.h"
+#include "common/model/passes.h"
+#include "common/model/picture.h"
+#include "common/source/scenes.h"
+#include "sparse_ops/mask/propagation.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// What must hold between the answers to two frames, and what they may cost, whatever the network.
+
+namespace cacheinf {
+namespace {
+
+constexpr int kChannels = 3;
+using Pixels = std::vector<uint8_t>;
+using Values = std::vector<std::vector<float>>;  // one a value of the graph; empty for constants
+
+// The size of a value's mask: that of a map, or one pixel.
+int HeightOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[2]) : 1; }
+int WidthOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[3]) : 1; }
+
+// Pixels (y, x) of a value whose bits are not those of (y + rows, x + columns) before. All are
+// where there was no such pixel.
+Mask Differing(const Value& value, const std::vector<float>& before,
+               const std::vector<float>& after, const Shift& shift = {}) {
+  Mask mask(HeightOf(value), WidthOf(value));
+  const MaskView view = mask;
+  const int64_t pixels = view.pixel_count();
+  const auto count = static_cast<int64_t>(after.size());
+  for (int y = 0; y < view.height; ++y) {
+    for (int x = 0; x < view.width; ++x) {
+      const int old_y = y + shift.rows;
+      const int old_x = x + shift.columns;
+      bool differs = old_y < 0 || old_y >= view.height || old_x < 0 || old_x >= view.width;
+      // A value that is not a map is one pixel of many numbers.
+      const int64_t stride = value.is_map() ? pixels : 1;
+      const int64_t now = int64_t{y} * view.width + x;
+      const int64_t then = int64_t{old_y} * view.width + old_x;
+      for (int64_t i = 0; i < count && !differs; i += stride) {
+        differs =
+            !SameBits(before[static_cast<size_t>(then + i)], after[static_cast<size_t>(now + i)]);
+      }
+      if (differs) view.Set(y, x);
+    }
+  }
+  return mask;
+}
+
+// What an operator can have come to differently if these pixels of its inputs did.
+Mask Reached(const Graph& graph, const Operator& op, const std::vector<Mask>& differing) {
+  const Value& output = graph.value(op.outputs[0]);
+  Mask reached(HeightOf(output), WidthOf(output));
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const ValueId input = op.inputs[i];
+    if (graph.value(input).is_constant() || IsEmpty(differing[input])) continue;
+    if (!IsLocal(graph, op)) {
+      SetAll(reached);
+      continue;
+    }
+    const Window window = InputWindow(graph, op, static_cast<int>(i));
+    Mask through(HeightOf(output), WidthOf(output));
+    MaskPropagation(window.rows, window.columns).GrowThrough(differing[input], through);
+    Unite(std::as_const(reached), std::as_const(through), reached);
+  }
+  return reached;
+}
+
+double ShareOf(const Mask& mask) {
+  const ConstMaskView view = mask;
+  return static_cast<double>(CountActive(view)) / static_cast<double>(view.pixel_count());
+}
+
+// A network whose results are kept, beside one that computes everything.
+class CachedNetwork {
+ protected:
+  void Use(std::shared_ptr<const Graph> graph) {
+    graph_ = std::move(graph);
+    const Shape& picture = graph_->value(graph_->inputs[0]).shape;
+    height_ = static_cast<int>(picture[2]);
+    width_ = static_cast<int>(picture[3]);
+    dense_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAllApart});
+  }
+
+  // Without a canvas, unless a tracker is given.
+  void Start(CacheConfig config, const ChangeConfig& change = {},
+             std::unique_ptr<Tracker> tracker = nullptr) {
+    if (!tracker) config.geometry = CacheConfig::Geometry::kNone;
+    executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
+    cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, *executor_);
+  }
+
+  FrameWork Show(const Pixels& pixels, std::span<const Rectangle> watched = {}) {
+    return cache_->Run({pixels.data(), width_, height_, kChannels}, watched);
+  }
+
+  Values Dense(const Pixels& pixels) {
+    std::vector<float> numbers(pixels.size());
+    const int64_t row = int64_t{width_} * kChannels;
+    const TensorView input = {
+        numbers.data(), 4, {1, kChannels, height_, width_}, {row * height_, 1, row, kChannels}};
+    ToFloats(pixels.data(), input);
+    dense_->SetInput(0, input);
+    dense_->Run();
+    return ValuesOf(*dense_);
+  }
+
+  Values Cached() const { return ValuesOf(*executor_); }
+
+  static Values ValuesOf(const Executor& executor) {
+    const Graph& graph = executor.graph();
+    Values values(graph.values.size());
+    for (size_t id = 0; id < values.size(); ++id) {
+      if (graph.values[id].is_constant()) continue;
+      values[id] = Numbers(executor.view(static_cast<ValueId>(id)));
+    }
+    return values;
+  }
+
+  // Whether two runs came to the same; else says where not.
+  testing::AssertionResult AreSame(const Values& expected, const Values& actual) const {
+    for (const Operator& op : graph_->operators) {
+      const auto output = static_cast<size_t>(op.outputs[0]);
+      const std::string difference = FirstDifference(expected[output], actual[output]);
+      if (!difference.empty()) {
+        return testing::AssertionFailure()
+               << KindName(op) << " '" << op.name << "': " << difference;
+      }
+    }
+    return testing::AssertionSuccess();
+  }
+
+  static Pixels Render(const Scene& scene, int frame) {
+    const SceneOptions& options = scene.options();
+    Pixels pixels(static_cast<size_t>(options.height) * static_cast<size_t>(options.width) *
+                  kChannels);
+    scene.Render(frame, pixels.data(), nullptr);
+    return pixels;
+  }
+
+  Scene MakeScene(CameraMotion camera = CameraMotion::kStill, int times = 1) const {
+    SceneOptions options;
+    options.width = times * width_;
+    options.height = times * height_;
+    options.shapes = 6 * times;
+    options.camera = camera;
+    return Scene(options);
+  }
+
+  // Multiply-adds of everything that a change of these pixels can have reached, where an operator
+  // is reached only by what its inputs really came to differently.
+  int64_t ImpliedWork(const std::vector<Mask>& differing) const {
+    int64_t work = 0;
+    for (const Operator& op : graph_->operators) {
+      const Mask reached = Reached(*graph_, op, differing);
+      work += CostOf(*graph_, op).multiply_adds * CountActive(reached) / PixelCount(op);
+    }
+    return work;
+  }
+
+  int64_t PixelCount(const Operator& op) const {
+    const Value& output = graph_->value(op.outputs[0]);
+    return int64_t{HeightOf(output)} * WidthOf(output);
+  }
+
+  SteadyClock clock_;
+  int height_ = 0;
+  int width_ = 0;
+  std::shared_ptr<const Graph> graph_;
+  std::unique_ptr<Executor> dense_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<FrameCache> cache_;
+};
+
+class MetamorphicTest : public CachedNetwork, public testing::TestWithParam<Network> {
+ protected:
+  MetamorphicTest() { Use(MakeNetwork(GetParam(), 64, 96)); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, MetamorphicTest, testing::ValuesIn(TenNetworks()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+constexpr auto kExact = CacheConfig::Policy::kExact;
+constexpr auto kChange = CacheConfig::Policy::kChange;
+constexpr auto kFixed = CacheConfig::Policy::kFixed;
+
+TEST_P(MetamorphicTest, ARepeatedFrameCostsNothingAndChangesNothing) {
+  const Scene scene = MakeScene();
+  for (const auto policy : {kExact, kChange, kFixed}) {
+    for (const int stem : {0, 2}) {
+      Start({.policy = policy, .stem = stem, .refresh = 0}, {}, MakeTracker({}));
+      Show(Render(scene, 0));
+      const Pixels pixels = Render(scene, 5);
+      EXPECT_GT(Show(pixels).share(), 0.0);
+      const Values before = Cached();
+      for (int again = 0; again < 2; ++again) {
+        const FrameWork work = Show(pixels);
+        EXPECT_EQ(work.operators.done, 0);
+        EXPECT_EQ(work.active, 0.0);
+        EXPECT_FALSE(work.is_dense);
+        EXPECT_TRUE(AreSame(before, Cached()));
+      }
+    }
+  }
+}
+
+// Everything that a still camera can see: shapes that move, one pixel, noise, another picture.
+TEST_P(MetamorphicTest, ExactlyAStillCameraGivesDenseBitsForTheWorkThatItsChangesImply) {
+  const Scene scene = MakeScene();
+  std::vector<Pixels> frames;
+  for (const int frame : {0, 1, 2, 8}) frames.push_back(Render(scene, frame));
+  frames.push_back(frames.back());
+  frames.back()[frames.back().size() / 2] ^= 1;
+  std::mt19937 random(1);
+  frames.push_back(frames.back());
+  for (uint8_t& level : frames.back()) level = static_cast<uint8_t>((level & ~3u) | random() % 4);
+  frames.push_back(Pixels(frames.back().size(), 77));
+  frames.push_back(frames.front());
+
+  Start({.policy = kExact});
+  Show(frames[0]);
+  Values before = Dense(frames[0]);
+  for (size_t frame = 1; frame < frames.size(); ++frame) {
+    SCOPED_TRACE(testing::Message() << "frame " << frame);
+    const FrameWork work = Show(frames[frame]);
+    const Values after = Dense(frames[frame]);
+    ASSERT_TRUE(AreSame(after, Cached()));
+    std::vector<Mask> differing;
+    for (size_t id = 0; id < after.size(); ++id) {
+      differing.push_back(Differing(graph_->values[id], before[id], after[id]));
+    }
+    for (const Operator& op : graph_->operators) {
+      const ValueId output = op.outputs[0];
+      if (IsLocal(*graph_, op)) {
+        EXPECT_TRUE(AreEqual(executor_->changed(output), std::as_const(differing[output])))
+            << KindName(op) << " '" << op.name << "'";
+      } else {
+        differing[output] = Reached(*graph_, op, differing);  // as a whole or not at all
+      }
+    }
+    EXPECT_EQ(work.operators.done, ImpliedWork(differing));
+    EXPECT_EQ(work.active, ShareOf(differing[graph_->inputs[0]]));
+    before = after;
+  }
+}
+
+TEST_P(MetamorphicTest, WhereEverythingIsActiveEveryPolicyGivesDenseBits) {
+  const Scene scene = MakeScene(CameraMotion::kTravel);
+  const Rectangle everything = {{0, height_}, {0, width_}};
+  for (const auto policy : {kChange, kFixed}) {
+    for (const int stem : {0, 1, 3}) {
+      Start({.policy = policy, .stem = stem, .refresh = 0});
+      Show(Render(scene, 0));
+      for (const int frame : {1, 5, 6}) {
+        const Pixels pixels = Render(scene, frame);
+        const FrameWork work = Show(pixels, {&everything, 1});
+        EXPECT_FALSE(work.is_dense);
+        EXPECT_EQ(work.share(), 1.0);
+        ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "stem " << stem << ", frame " << frame;
+      }
+    }
+  }
+}
+
+TEST_P(MetamorphicTest, ThresholdsOfZeroGiveDenseBitsWhateverTheCameraDoes) {
+  const Scene scene = MakeScene(CameraMotion::kTravel);
+  ChangeConfig every_byte;
+  every_byte.threshold = 0.0;
+  Start({.policy = kChange, .change = 0.0, .refresh = 5}, every_byte);
+  for (const int frame : {0, 1, 2, 3, 9, 9, 10}) {
+    const Pixels pixels = Render(scene, frame);
+    Show(pixels);
+    ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "frame " << frame;
+  }
+}
+
+// The part of a world of twice the picture's sides that is seen from (y, x) on.
+Pixels Window(const Pixels& world, int height, int width, int y, int x) {
+  Pixels pixels;
+  for (int row = 0; row < height; ++row) {
+    const auto first = world.begin() + (int64_t{y + row} * 2 * width + x) * kChannels;
+    pixels.insert(pixels.end(), first, first + int64_t{width} * kChannels);
+  }
+  return pixels;
+}
+
+// The rectangle around the middle that no active pixel lies in; none if the middle is active.
+Rectangle Interior(ConstMaskView mask) {
+  // The run of inactive lines around the middle one, where `is_active` tells which are active.
+  const auto around_middle = [](int size, auto is_active) {
+    Range range = {size / 2, size / 2};
+    while (range.begin > 0 && !is_active(range.begin - 1)) --range.begin;
+    while (range.end < size && !is_active(range.end)) ++range.end;
+    return range;
+  };
+  const Range rows = around_middle(mask.height, [&](int y) {
+    const int middle = mask.width / 2;
+    return mask.Test(y, middle) || mask.Test(y, std::max(middle - 1, 0));
+  });
+  const Range columns = around_middle(mask.width, [&](int x) {
+    for (int y = rows.begin; y < rows.end; ++y) {
+      if (mask.Test(y, x)) return true;
+    }
+    return rows.empty();
+  });
+  return {rows, columns};
+}
+
+int64_t AreaOf(const Rectangle& rectangle, int margin) {
+  return int64_t{std::max(rectangle.rows.size() - 2 * margin, 0)} *
+         std::max(rectangle.columns.size() - 2 * margin, 0);
+}
+
+TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOfTheBorder) {
+  Use(MakeNetwork(GetParam(), 128, 192));
+  const int step = ShiftStep(*graph_, 64);
+  ASSERT_GT(step, 0);
+  const Pixels world = Render(MakeScene(CameraMotion::kStill, 2), 0);
+  const Pixels first = Window(world, height_, width_, 0, 0);
+  const Pixels second = Window(world, height_, width_, step, step);
+  const Values before = Dense(first);
+  const Values after = Dense(second);
+  // Of every value, what a shift of what was there before does not give.
+  std::vector<Mask> differing;
+  for (size_t id = 0; id < after.size(); ++id) {
+    const Value& value = graph_->values[id];
+    const Shift shift = {step * HeightOf(value) / height_, step * WidthOf(value) / width_};
+    differing.push_back(Differing(value, before[id], after[id], shift));
+  }
+  int64_t least = 0;
+  int64_t most = 0;
+  for (const Operator& op : graph_->operators) {
+    const int64_t multiply_adds = CostOf(*graph_, op).multiply_adds;
+    const ConstMaskView differs = std::as_const(differing[op.outputs[0]]);
+    least += multiply_adds * CountActive(differs) / PixelCount(op);
+    most += multiply_adds * (PixelCount(op) - AreaOf(Interior(differs), 1)) / PixelCount(op);
+  }
+
+  Motion motion;
+  motion.reference_from_frame.m[0][2] = step;
+  motion.reference_from_frame.m[1][2] = step;
+  for (const auto policy : {kChange, kFixed}) {
+    for (const double change : {0.0, 0.1}) {
+      SCOPED_TRACE(testing::Message()
+                   << "policy " << static_cast<int>(policy) << ", change " << change);
+      ChangeConfig pixels;
+      pixels.threshold = change;
+      Start({.policy = policy, .change = change, .stem = 0, .refresh = 0}, pixels,
+            std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}));
+      Show(first);
+      const FrameWork work = Show(second);
+      ASSERT_EQ(work.loss, Loss::kNone);
+      EXPECT_FALSE(work.is_dense);
+      const Values cached = Cached();
+      if (policy == kChange && change == 0.0) {
+        EXPECT_TRUE(AreSame(after, cached)) << "nothing is left to chance at the border";
+        EXPECT_GE(work.operators.done, least);
+        EXPECT_LE(work.operators.done, most);
+      }
+      for (const Operator& op : graph_->operators) {
+        const ValueId id = op.outputs[0];
+        const Rectangle interior = Interior(std::as_const(differing[id]));
+        const Mask wrong = Differing(graph_->value(id), after[id], cached[id]);
+        for (int y = interior.rows.begin; y < interior.rows.end; ++y) {
+          for (int x = interior.columns.begin; x < interior.columns.end; ++x) {
+            ASSERT_FALSE(std::as_const(wrong).view().Test(y, x))
+                << KindName(op) << " '" << op.name << "' at " << y << ", " << x;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Noise of a sensor, another in every frame.
+class Noise {
+ public:
+  explicit Noise(double deviation) : table_(1 << 16) {
+    std::mt19937 random(20261121);
+    std::normal_distribution<double> noise(0.0, deviation);
+    for (int& level : table_) level = static_cast<int>(std::lround(noise(random)));
+  }
+
+  Pixels AddTo(Pixels pixels, int frame) const {
+    std::mt19937 random(static_cast<uint32_t>(frame));
+    size_t at = random();
+    for (uint8_t& pixel : pixels) {
+      pixel = static_cast<uint8_t>(std::clamp(pixel + table_[at++ % table_.size()], 0, 255));
+    }
+    return pixels;
+  }
+
+ private:
+  std::vector<int> table_;
+};
+
+// Of all outputs together.
+double RelativeError(const Graph& graph, const Values& dense, const Values& cached) {
+  double error = 0.0;
+  double length = 0.0;
+  for (const ValueId output : graph.outputs) {
+    const auto id = static_cast<size_t>(output);
+    for (size_t i = 0; i < dense[id].size(); ++i) {
+      const double expected = dense[id][i];
+      error += (cached[id][i] - expected) * (cached[id][i] - expected);
+      length += expected * expected;
+    }
+  }
+  return std::sqrt(error / length);
+}
+
+// A still camera with a noisy sensor, under `change` and without any refresh.
+class NoiseTest : public CachedNetwork {
+ protected:
+  struct Found {
+    double early_error = 0.0;  // of frames 10 to 39
+    double late_error = 0.0;   // of the same pictures, shown once more at the end
+    double share = 0.0;        // of a dense run's work, on average
+  };
+
+  Found ShowTwoThousandFrames(double change, double deviation) {
+    constexpr int kFrames = 2000;
+    constexpr int kFirst = 10;
+    constexpr int kLast = 40;
+    Start({.policy = CacheConfig::Policy::kChange, .change = change, .refresh = 0});
+    const Pixels still = Render(MakeScene(), 0);
+    const Noise noise(deviation);
+    Found found;
+    for (int frame = 0; frame < kFrames; ++frame) {
+      const int shown = frame < kFrames - kLast ? frame : frame - (kFrames - kLast);
+      const Pixels pixels = noise.AddTo(still, shown);
+      const FrameWork work = Show(pixels);
+      if (frame > 0) found.share += work.share() / (kFrames - 1);
+      if (shown < kFirst || shown >= kLast) continue;
+      const double error = RelativeError(*graph_, Dense(pixels), Cached());
+      (shown == frame ? found.early_error : found.late_error) += error / (kLast - kFirst);
+    }
+    return found;
+  }
+};
+
+class NoiseOnDemoTest : public NoiseTest, public testing::Test {
+ protected:
+  NoiseOnDemoTest() {
+    LoadOptions options;
+    options.input_shapes = {{1, kChannels, 64, 96}};
+    Graph graph = LoadModel(CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx", options);
+    PrependPicture(graph, PictureSpec(), {.mean = {127.5}, .divisor = {64.0}});
+    Optimise(graph);
+    Use(std::make_shared<const Graph>(std::move(graph)));
+  }
+};
+
+TEST_F(NoiseOnDemoTest, TheErrorAfterTwoThousandFramesIsThatAfterTen) {
+  const Found found = ShowTwoThousandFrames(0.1, 2.0);
+  EXPECT_GT(found.early_error, 0.0);
+  EXPECT_LT(found.late_error, 1.02 * found.early_error);
+  EXPECT_GT(found.share, 0.05);
+  EXPECT_LT(found.share, 0.5);
+}
+
+class NoiseOnNetworksTest : public NoiseTest, public testing::TestWithParam<Network> {
+ protected:
+  NoiseOnNetworksTest() { Use(MakeNetwork(GetParam(), 32, 64)); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, NoiseOnNetworksTest, testing::ValuesIn(TenNetworks()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Random weights make most of small differences, and after ten frames few old values have met the
+// noise that they cannot stand: the error still rises a little, but not for long.
+TEST_P(NoiseOnNetworksTest, TheErrorAfterTwoThousandFramesIsNearThatAfterTen) {
+  const Found found = ShowTwoThousandFrames(0.3, 2.0);
+  EXPECT_GT(found.early_error, 0.0);
+  EXPECT_LT(found.late_error, 1.3 * found.early_error);
+  EXPECT_GT(found.share, 0.0);
+  EXPECT_LT(found.share, 0.9);
+}
+
+}  // namespace
+}  // namespace cacheinf
