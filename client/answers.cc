@@ -335,6 +335,10 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     json["work"] = answer.work->share();
     if (answer.work->loss != Loss::kNone) json["lost"] = NameOf(answer.work->loss);
   }
+  if (answer.guard) {
+    json["guard"] = {{"level", NameOf(answer.guard->level)}};
+    if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
+  }
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/frame_work.h"
+#include "client/safety_levels.h"
 #include "common/config/model_config.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
@@ -90,7 +91,8 @@ struct Answer {
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
-  std::optional<FrameWork> work;  // what was computed anew, where results are kept
+  std::optional<FrameWork> work;    // what was computed anew, where results are kept
+  std::optional<GuardState> guard;  // where one watches
   AnswerContent content;
 
   std::chrono::nanoseconds latency() const { return preprocess + compute + decode; }
@@ -100,6 +102,8 @@ struct Answer {
 // decoder.kind "auto", from the graph's last operator.
 class AnswerReader {
  public:
+  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
+
   // Throws InputError if the outputs are not what the configuration says, or the file of class
   // names cannot be read.
   AnswerReader(const Graph& graph, const DecoderConfig& config);
@@ -107,6 +111,7 @@ class AnswerReader {
   // `seen` says where in the frame lies what the network saw.
   AnswerContent Read(const Executor& executor, const SeenPicture& seen);
 
+  Kind kind() const { return kind_; }
   bool reads_boxes() const { return kind_ == Kind::kBoxes; }
 
   // How many classes the first output tells apart, where the graph says so; else 0.
@@ -116,7 +121,6 @@ class AnswerReader {
   std::string ClassName(int index) const;
 
  private:
-  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   static Kind KindOf(const Graph& graph, const DecoderConfig& config);
 
   RawOutputs ReadRaw(const Executor& executor);

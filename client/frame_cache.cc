@@ -69,7 +69,6 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       policy_(PolicyOf(cache)),
       reference_(static_cast<size_t>(ElementCount(PictureShape(executor)))),
       relit_(reference_.size()),
-      numbers_(reference_.size()),
       active_(height_, width_),
       refresh_(height_, width_) {}
 
@@ -93,7 +92,7 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   // Before the run: if it fails, the executor itself knows what it missed.
   UpdateReference(seen);
   work.tracking = clock_.Now() - begin;
-  SetInput(seen);
+  input_.Set(seen, executor_);
   const ConstMaskView active = std::as_const(active_);
   work.operators = executor_.RunChanged({&active, 1}, policy_, std::as_const(refresh_));
   work.is_dense = false;
@@ -101,6 +100,23 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
       static_cast<double>(CountActive(active)) / static_cast<double>(active.pixel_count());
   ++frames_;
   return work;
+}
+
+std::optional<PictureView> FrameCache::canvas() const {
+  if (!config_.UsesCanvas()) return std::nullopt;
+  return canvas_.picture();
+}
+
+void FrameCache::Use(const CacheConfig& cache, const ChangeConfig& change) {
+  config_ = cache;
+  finder_ = ChangeFinder(FinderConfig(cache, change), width_, height_, channels_);
+  policy_ = PolicyOf(cache);
+  Forget();
+}
+
+void FrameCache::Forget() {
+  frames_ = 0;
+  policy_.spreads.reset();
 }
 
 bool FrameCache::IsWholeFrameDue() const {
@@ -117,7 +133,7 @@ void FrameCache::RunWhole(const PictureView& frame) {
   }
   std::memcpy(reference_.data(), frame.pixels, reference_.size());
   SetAll(active_);
-  SetInput(frame);
+  input_.Set(frame, executor_);
   executor_.Run();
   if (policy_.kind != ChangePolicy::Kind::kExact && policy_.spreads == nullptr) {
     policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(executor_));
@@ -197,14 +213,6 @@ void FrameCache::UpdateReference(const PictureView& seen) {
                   static_cast<size_t>(end - begin) * static_cast<size_t>(channels_));
     });
   }
-}
-
-void FrameCache::SetInput(const PictureView& seen) {
-  const int64_t row = int64_t{width_} * channels_;
-  const TensorView input = {
-      numbers_.data(), 4, {1, channels_, height_, width_}, {row * height_, 1, row, channels_}};
-  ToFloats(seen.pixels, input);
-  executor_.SetInput(0, input);
 }
 
 PictureView FrameCache::ReferenceView() const {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "client/canvas.h"
 #include "client/frame_work.h"
+#include "client/picture_input.h"
 #include "client/tracker/change_finder.h"
 #include "client/tracker/tracker.h"
 #include "common/base/clock.h"
@@ -45,8 +47,16 @@ class FrameCache {
   // The pixels of what the network saw that the last frame found changed.
   ConstMaskView active() const { return active_; }
 
-  // The next frame is computed whole.
-  void Forget() { frames_ = 0; }
+  // What the network saw last, if that was no frame.
+  std::optional<PictureView> canvas() const;
+
+  // From the next frame on, which is computed whole. REQUIRES: checked configurations, with or
+  // without a canvas as before.
+  void Use(const CacheConfig& cache, const ChangeConfig& change);
+
+  // The next frame is computed as if it were the first: what comes after depends on nothing that
+  // was before.
+  void Forget();
 
  private:
   bool IsWholeFrameDue() const;
@@ -56,7 +66,6 @@ class FrameCache {
   void Scroll(const Shift& shift);
   void FindRefresh(std::span<const Rectangle> watched);
   void UpdateReference(const PictureView& seen);
-  void SetInput(const PictureView& seen);
   PictureView ReferenceView() const;
 
   CacheConfig config_;
@@ -77,7 +86,7 @@ class FrameCache {
   Shift scrolled_;  // by the last frame
   std::vector<uint8_t> reference_;
   std::vector<uint8_t> relit_;
-  std::vector<float> numbers_;  // of the executor's input
+  PictureInput input_;
   Mask active_;
   Mask refresh_;
 };

@@ -66,6 +66,16 @@ std::optional<std::chrono::nanoseconds> Robot::Refresh(const Frame& frame) {
   return clock_.Now() - begin;
 }
 
+void Robot::UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change) {
+  if (cache_) cache_->Use(cache, change);
+}
+
+void Robot::Forget() {
+  kept_.reset();
+  watched_.clear();
+  if (cache_) cache_->Forget();
+}
+
 bool Robot::CanRepeat() const {
   if (!kept_) return false;
   switch (mode_) {
@@ -96,7 +106,7 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   SetInput(frame);
   const auto prepared = clock_.Now();
   if (cache_) {
-    answer.work = cache_->Run(ModelPicture(), watched_);
+    answer.work = cache_->Run(model_picture(), watched_);
   } else {
     executor_.Run();
   }
@@ -145,9 +155,7 @@ void Robot::FitPicture(const Frame& frame) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
   // What is kept is of another picture.
-  kept_.reset();
-  watched_.clear();
-  if (cache_) cache_->Forget();
+  Forget();
 }
 
 SeenPicture Robot::Seen() const {
@@ -173,27 +181,20 @@ void Robot::SetInput(const Frame& frame) {
     return;
   }
   const PictureSpec& spec = executor_.graph().picture;
-  pixels_.resize(ModelPicture().byte_count());
+  pixels_.resize(model_picture().byte_count());
   fit_->Resize(frame.picture, {0, spec.height}, pixels_.data());
   // A cache decides itself what the network sees.
-  if (!cache_) SetPicture();
+  if (!cache_) input_.Set(model_picture(), executor_);
 }
 
-PictureView Robot::ModelPicture() const {
+PictureView Robot::model_picture() const {
   const PictureSpec& spec = executor_.graph().picture;
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }
 
-void Robot::SetPicture() {
-  const PictureView picture = ModelPicture();
-  const auto count = static_cast<int64_t>(picture.byte_count());
-  numbers_.resize(picture.byte_count());
-  const TensorView input = {numbers_.data(),
-                            4,
-                            {1, picture.channels, picture.height, picture.width},
-                            {count, 1, picture.row_bytes(), picture.channels}};
-  ToFloats(picture.pixels, input);
-  executor_.SetInput(0, input);
+PictureView Robot::seen_picture() const {
+  const std::optional<PictureView> canvas = cache_ ? cache_->canvas() : std::nullopt;
+  return canvas ? *canvas : model_picture();
 }
 
 }  // namespace cacheinf

@@ -8,6 +8,7 @@
 
 #include "client/answers.h"
 #include "client/frame_cache.h"
+#include "client/picture_input.h"
 #include "client/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -48,12 +49,23 @@ class Robot {
   // it took; nothing if there was nothing to do. REQUIRES: the frame of the last Process.
   std::optional<std::chrono::nanoseconds> Refresh(const Frame& frame);
 
+  // Mode cache: from the next frame on, which is computed whole. The geometry stays what it is.
+  void UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change);
+
+  // The next frame is computed whole, whatever is kept.
+  void Forget();
+
   // Its outputs are those that the last answer was read from, until Refresh.
   const Executor& executor() const { return executor_; }
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first and for tensors.
   const PictureFit* fit() const { return fit_ ? &*fit_ : nullptr; }
+
+  // The last frame as it was fitted to the model, and what the network saw instead of it. Of
+  // pictures only.
+  PictureView model_picture() const;
+  PictureView seen_picture() const;
 
  private:
   void MakeCache(const RobotConfig& config);
@@ -66,8 +78,6 @@ class Robot {
   SeenPicture Seen() const;
   void Watch();
   void SetInput(const Frame& frame);
-  void SetPicture();
-  PictureView ModelPicture() const;
 
   RobotConfig::Mode mode_;
   int every_;
@@ -76,7 +86,7 @@ class Robot {
   const Clock& clock_;
   std::optional<PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
-  std::vector<float> numbers_;   // the same as the graph takes it
+  PictureInput input_;
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept
   bool watches_ = false;

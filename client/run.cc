@@ -11,6 +11,7 @@
 
 #include "client/comparison.h"
 #include "client/dense_check.h"
+#include "client/guard.h"
 #include "client/output_paths.h"
 #include "client/outputs.h"
 #include "client/overlay.h"
@@ -163,6 +164,10 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   Robot robot(graph, MakeBackend(config), config, clock);
   std::optional<DenseCheck> check;
   if (config.check > 0) check.emplace(graph, MakeBackend(config), config, clock);
+  std::optional<Guard> guard;
+  if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
+    guard.emplace(graph, MakeBackend(config), config, clock);
+  }
   Publisher publisher(config.output, robot, *source);
   Intake intake(robot);
 
@@ -179,18 +184,21 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
     while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
       const std::optional<Frame> frame = source->Next();
       if (!frame) break;
-      const std::optional<Answer> answer = intake.ProcessOrSkip(*frame);
+      std::optional<Answer> answer = intake.ProcessOrSkip(*frame);
       if (!answer) continue;
+      if (guard) answer->guard = guard->state();
       summary.Add(*answer);
       Score(*frame, *answer, robot, source->truth_class_count(), summary);
       publisher.Publish(*frame, *answer);
       if (check) check->CheckIfDue(*frame, *answer, robot);
       if (const auto refresh = robot.Refresh(*frame)) summary.refresh.Add(*refresh);
+      if (guard) guard->Watch(*answer, robot);
       progress.Update(summary.frames, elapsed(), summary.latency);
     }
   }
   summary.elapsed = elapsed();
   if (check) summary.agreement = check->agreement();
+  if (guard) summary.guard = guard->report();
   if (summary.frames == 0 && intake.skipped() > 0 && !stop) {
     throw InputError(intake.first_reason());
   }

@@ -116,6 +116,28 @@ Json Describe(const WorkShares& work) {
           {"lost", losses}};
 }
 
+std::string ToText(const GuardReport& guard) {
+  std::string text = fmt::format("guard    {}", NameOf(guard.state.level));
+  if (guard.state.agreement) text += fmt::format(", agreement {:.4f}", *guard.state.agreement);
+  return text + fmt::format(", {} samples, {} of them bad, {} changes of level\n", guard.samples,
+                            guard.bad_samples, guard.changes);
+}
+
+Json Describe(const GuardReport& guard) {
+  Json json = {{"level", NameOf(guard.state.level)}};
+  if (guard.state.agreement) json["agreement"] = *guard.state.agreement;
+  json["samples"] = guard.samples;
+  json["whole_samples"] = guard.whole_samples;
+  json["bad_samples"] = guard.bad_samples;
+  json["changes"] = guard.changes;
+  for (size_t i = 0; i < guard.frames.size(); ++i) {
+    json["frames"][NameOf(static_cast<SafetyLevel>(i))] = guard.frames[i];
+  }
+  json["sample_ms"] = Describe(guard.time);
+  json["arena_bytes"] = guard.arena_bytes;
+  return json;
+}
+
 }  // namespace
 
 void Summary::Add(const Answer& answer) {
@@ -150,6 +172,7 @@ std::string ToText(const Summary& summary) {
                         summary.fresh, summary.frames);
   }
   if (summary.work.frames > 0) text += ToText(summary.work);
+  if (summary.guard) text += ToText(*summary.guard);
   if (summary.refresh.count() > 0) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
                         summary.refresh.PercentileMs(0.50), summary.refresh.PercentileMs(0.95));
@@ -193,6 +216,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
     json["class_iou"] = Describe(summary.score, reader);
   }
   if (summary.work.frames > 0) json["work"] = Describe(summary.work);
+  if (summary.guard) json["guard"] = Describe(*summary.guard);
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());

@@ -9,6 +9,7 @@
 
 #include "client/agreement.h"
 #include "client/answers.h"
+#include "client/guard.h"
 #include "client/statistics.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
@@ -41,7 +42,8 @@ struct Summary {
   LatencyHistogram preprocess;
   LatencyHistogram compute;
   LatencyHistogram decode;
-  WorkShares work;           // in mode cache
+  WorkShares work;  // in mode cache
+  std::optional<GuardReport> guard;
   LatencyHistogram refresh;  // what was done for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // where source and model tell the same classes apart

@@ -93,6 +93,7 @@ FieldTable RobotConfig::Fields() {
           .Flag("--log-level"),
       Field{"cache", cache.Fields(), "What is computed in mode \"cache\"."},
       Field{"tracker", tracker.Fields(), "How mode \"cache\" follows the camera."},
+      Field{"guard", guard.Fields(), "What watches over mode \"cache\"."},
       Field{"preprocess", model_config.preprocess.Fields(),
             "How a frame becomes the model's input. A packed model brings its own."},
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
@@ -127,6 +128,7 @@ void RobotConfig::Check(std::string_view name) const {
   CheckChecking(*this, name);
   cache.Check(name);
   tracker.Check(name);
+  guard.Check(name);
   model_config.Check(name);
 }
 

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/config/cache_config.h"
 #include "common/config/fields.h"
+#include "common/config/guard_config.h"
 #include "common/config/model_config.h"
 #include "common/config/tracker_config.h"
 
@@ -45,6 +46,7 @@ struct RobotConfig {
   LogLevel log_level = LogLevel::kInfo;
   CacheConfig cache;      // mode cache
   TrackerConfig tracker;  // likewise
+  GuardConfig guard;      // likewise
   ModelConfig model_config;
   OutputConfig output;
 

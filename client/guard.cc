@@ -1,0 +1,200 @@
+#include "client/guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "client/outputs.h"
+#include "common/base/log.h"
+#include "common/model/cost.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kBandsInAMap = 8;
+constexpr double kDearestBand = 0.4;  // of a dense run; beyond, whole answers tell more
+constexpr int kBandsForAWhole = 4;
+constexpr double kHasteInDoubt = 4;
+// What counts as agreeing in addition.
+constexpr double kPixelsGiven = 0.005;  // of the sample's
+constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
+
+const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
+
+// The part of a dense run's multiply-adds that these rows take.
+double ShareOf(const RowPlan& rows, const Graph& graph) {
+  double all = 0;
+  double done = 0;
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    const Operator& op = graph.operators[i];
+    const auto cost = static_cast<double>(CostOf(graph, op).multiply_adds);
+    all += cost;
+    done += cost * rows[i].size() / RowCount(graph, op);
+  }
+  return all > 0 ? done / all : 1;
+}
+
+double LeastFor(const AnswerReader& reader, const LeastAgreement& least) {
+  switch (reader.kind()) {
+    case AnswerReader::Kind::kClassification:
+      return least.classes;
+    case AnswerReader::Kind::kSegmentation:
+      return least.pixels;
+    case AnswerReader::Kind::kBoxes:
+      return least.boxes;
+    case AnswerReader::Kind::kKeypoints:
+      return least.keypoints;
+    case AnswerReader::Kind::kRaw:
+      break;
+  }
+  return least.numbers;
+}
+
+AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
+  const auto begin = static_cast<size_t>(rows.begin) * static_cast<size_t>(exact.width);
+  const auto end = static_cast<size_t>(rows.end) * static_cast<size_t>(exact.width);
+  std::map<int32_t, int64_t> counts;
+  for (size_t i = begin; i < end; ++i) ++counts[exact.classes[i]];
+  const int32_t usual =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+        return a.second < b.second;
+      })->first;
+  const double given = kPixelsGiven * static_cast<double>(end - begin);
+  double pixels = given;
+  double same = given;
+  for (size_t i = begin; i < end; ++i) {
+    if (answer.classes[i] == usual && exact.classes[i] == usual) continue;
+    pixels += 1;
+    same += answer.classes[i] == exact.classes[i] ? 1 : 0;
+  }
+  return {same / pixels, pixels};
+}
+
+AgreementSample SampleOf(const Agreement& agreement) {
+  if (const auto* classes = agreement.classes()) return {classes->top_1(), 1};
+  if (const auto* keypoints = agreement.keypoints()) return {keypoints->Pck(), 1};
+  if (const auto* boxes = agreement.detections()) {
+    const double all =
+        static_cast<double>(boxes->answer_boxes() + boxes->dense_boxes()) + kBoxesGiven;
+    return {(2 * static_cast<double>(boxes->matches()) + kBoxesGiven) / all, all};
+  }
+  const RelativeError* error = agreement.relative_error();
+  if (error->frames_without() > 0) return {0, 1};
+  return {std::max(0.0, 1 - error->mean()), 1};
+}
+
+}  // namespace
+
+Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+             const RobotConfig& config, const Clock& clock)
+    : executor_(std::move(graph), std::move(backend)),
+      reader_(executor_.graph(), config.model_config.decoder),
+      clock_(clock),
+      configured_{config.cache, config.tracker.change},
+      share_(config.guard.share),
+      least_(LeastFor(reader_, config.guard.least)),
+      levels_(LevelsFor(config.cache), config.guard.samples, config.guard.patience, least_),
+      random_(static_cast<uint64_t>(config.guard.seed)) {
+  const Value& output = FirstOutput(executor_.graph());
+  if (reader_.kind() == AnswerReader::Kind::kSegmentation && output.is_map()) {
+    const int height = static_cast<int>(output.shape[2]);
+    band_rows_ = std::max(1, height / kBandsInAMap);
+    if (PlanBand((height - band_rows_) / 2).cost > kDearestBand) band_rows_ = 0;
+  }
+  report_.arena_bytes = executor_.memory().arena_bytes;
+  next_ = ChooseNext();
+}
+
+std::optional<std::chrono::nanoseconds> Guard::Watch(const Answer& answer, Robot& robot) {
+  ++report_.frames[static_cast<size_t>(levels_.level())];
+  alarm_.clear();
+  if (!IsDue()) return std::nullopt;
+  const auto begin = clock_.Now();
+  AgreementSample sample;
+  if (levels_.level() != SafetyLevel::kDense) {
+    sample = Compare(answer, robot);
+    ++report_.samples;
+    report_.whole_samples += next_.is_whole ? 1 : 0;
+  }
+  Judge(sample, answer.frame, robot);
+  saved_ -= next_.cost;
+  next_ = ChooseNext();
+  const auto time = clock_.Now() - begin;
+  report_.time.Add(time);
+  return time;
+}
+
+GuardReport Guard::report() const {
+  GuardReport report = report_;
+  report.state = state();
+  return report;
+}
+
+bool Guard::IsDue() {
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  saved_ += levels_.is_in_doubt() && !is_dense ? kHasteInDoubt * share_ : share_;
+  return saved_ >= next_.cost;
+}
+
+Guard::Plan Guard::ChooseNext() {
+  if (band_rows_ == 0 || Random(kBandsForAWhole + 1) == 0) return {};
+  const int height = static_cast<int>(FirstOutput(executor_.graph()).shape[2]);
+  return PlanBand(Random(height - band_rows_ + 1));
+}
+
+Guard::Plan Guard::PlanBand(int first_row) const {
+  const Graph& graph = executor_.graph();
+  Plan plan;
+  plan.is_whole = false;
+  plan.rows = {first_row, first_row + band_rows_};
+  plan.operators = RowsNeeded(graph, graph.outputs.front(), plan.rows);
+  plan.cost = ShareOf(plan.operators, graph);
+  return plan;
+}
+
+int Guard::Random(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
+
+AgreementSample Guard::Compare(const Answer& answer, const Robot& robot) {
+  const bool is_raw = std::holds_alternative<RawOutputs>(answer.content);
+  input_.Set(is_raw ? robot.seen_picture() : robot.model_picture(), executor_);
+  if (next_.is_whole) {
+    executor_.Run();
+  } else {
+    executor_.Run(next_.operators);
+  }
+  const AnswerContent exact = reader_.Read(executor_, {robot.fit(), {}});
+  if (const auto* map = std::get_if<ClassMap>(&exact)) {
+    const Range rows = next_.is_whole ? Range{0, map->height} : next_.rows;
+    return CompareRows(std::get<ClassMap>(answer.content), *map, rows);
+  }
+  ReadOutputs(robot.executor(), numbers_);
+  ReadOutputs(executor_, exact_numbers_);
+  Agreement agreement;
+  agreement.Add(answer.content, numbers_, exact, exact_numbers_);
+  return SampleOf(agreement);
+}
+
+void Guard::Judge(const AgreementSample& sample, int64_t frame, Robot& robot) {
+  const SafetyLevel before = levels_.level();
+  const bool is_good = levels_.IsGood(sample);
+  const bool has_changed = levels_.Add(sample);
+  if (!is_good) {
+    ++report_.bad_samples;
+    alarm_ = fmt::format("an answer agrees with a dense one in {:.3f}, and {:.3f} are the least",
+                         sample.agreement, least_);
+    robot.Forget();
+  }
+  if (!has_changed) return;
+  ++report_.changes;
+  const SafetyLevel level = levels_.level();
+  LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
+                         is_good ? "after good samples" : alarm_));
+  const CacheSettings settings = SettingsAt(level, configured_);
+  robot.UseCacheSettings(settings.cache, settings.change);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,18 @@
+#include "client/picture_input.h"
+
+#include "common/model/picture.h"
+
+namespace cacheinf {
+
+void PictureInput::Set(const PictureView& picture, Executor& executor) {
+  numbers_.resize(picture.byte_count());
+  const TensorView input = {
+      numbers_.data(),
+      4,
+      {1, picture.channels, picture.height, picture.width},
+      {picture.row_bytes() * picture.height, 1, picture.row_bytes(), picture.channels}};
+  ToFloats(picture.pixels, input);
+  executor.SetInput(0, input);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,23 @@
+#ifndef CACHEINF_CLIENT_PICTURE_INPUT_H_
+#define CACHEINF_CLIENT_PICTURE_INPUT_H_
+
+#include <vector>
+
+#include "client/tracker/tracker.h"
+#include "common/exec/executor.h"
+
+namespace cacheinf {
+
+// Gives pictures to executors of a graph that takes one, as the numbers 0 to 255.
+class PictureInput {
+ public:
+  // REQUIRES: a picture of the graph's size.
+  void Set(const PictureView& picture, Executor& executor);
+
+ private:
+  std::vector<float> numbers_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_PICTURE_INPUT_H_
