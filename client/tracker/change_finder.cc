@@ -32,6 +32,13 @@ void AddDifferences(const uint8_t* a, const uint8_t* b, int64_t count, uint16_t*
   }
 }
 
+void AddSquares(const uint8_t* a, const uint8_t* b, int64_t count, uint32_t* sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int difference = int{a[i]} - int{b[i]};
+    sums[i] += static_cast<uint32_t>(difference * difference);
+  }
+}
+
 // Pixels of which any byte differs.
 void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active) {
   constexpr int kTogether = 64;
@@ -69,6 +76,8 @@ ChangeFinder::ChangeFinder(const ChangeConfig& config, int width, int height, in
       channels_(channels),
       aligned_row_(static_cast<size_t>(width) * static_cast<size_t>(channels)),
       sums_(aligned_row_.size()),
+      squares_(config.rule == ChangeConfig::Rule::kBlocks ? aligned_row_.size() : 0),
+      least_mean_square_(kFullScale * kFullScale * std::pow(10.0, -config.psnr / 10)),
       out_of_view_(height, width),
       cells_(CellCount(height, config.cell), CellCount(width, config.cell)),
       blocks_(CellCount(height, config.block), CellCount(width, config.block)) {}
@@ -88,14 +97,7 @@ void ChangeFinder::Find(const PictureView& frame, const PictureView& reference,
 
 void ChangeFinder::FindChanged(const PictureView& frame, const PictureView& reference,
                                const Motion& motion, MaskView active) {
-  if (config_.rule == ChangeConfig::Rule::kBlocks) {
-    SetAll(active);
-    for (const Rectangle& rectangle : motion.matched) {
-      ClearRectangle(rectangle.rows, rectangle.columns, active);
-    }
-    return;
-  }
-  if (config_.threshold == 0) {
+  if (config_.rule == ChangeConfig::Rule::kDifference && config_.threshold == 0) {
     if (!motion.reference_from_frame.IsIdentity()) return SetAll(active);
     return FindDifferentBytes(frame, reference, active);
   }
@@ -116,6 +118,7 @@ void ChangeFinder::FindDifferentCells(const PictureView& frame, const PictureVie
     const int first = row * config_.cell;
     const int end = std::min(first + config_.cell, height_);
     std::fill(sums_.begin(), sums_.end(), uint16_t{0});
+    std::fill(squares_.begin(), squares_.end(), 0u);
     for (int y = first; y < end; ++y) {
       const uint8_t* aligned = reference.Row(y);
       if (!is_still) {
@@ -126,14 +129,35 @@ void ChangeFinder::FindDifferentCells(const PictureView& frame, const PictureVie
         for (size_t i = 0; i < aligned_row_.size(); ++i) aligned_row_[i] = levels[aligned[i]];
         aligned = aligned_row_.data();
       }
-      AddDifferences(frame.Row(y), aligned, frame.row_bytes(), sums_.data());
+      if (config_.rule == ChangeConfig::Rule::kBlocks) {
+        AddSquares(frame.Row(y), aligned, frame.row_bytes(), squares_.data());
+      } else {
+        AddDifferences(frame.Row(y), aligned, frame.row_bytes(), sums_.data());
+      }
     }
-    JudgeCells(row, end - first);
+    if (config_.rule == ChangeConfig::Rule::kBlocks) {
+      JudgeCellsBySquares(row, end - first);
+    } else {
+      JudgeCellsByDifferences(row, end - first);
+    }
   }
 }
 
-// From the sums of the differences in the columns of a row of cells.
-void ChangeFinder::JudgeCells(int row, int pixel_rows) {
+// From the sums in the columns of a row of cells.
+void ChangeFinder::JudgeCellsBySquares(int row, int pixel_rows) {
+  const MaskView cells = cells_;
+  for (int column = 0; column < cells.width; ++column) {
+    const int first = column * config_.cell * channels_;
+    const int end = std::min((column + 1) * config_.cell, width_) * channels_;
+    uint64_t sum = 0;
+    for (int i = first; i < end; ++i) sum += squares_[static_cast<size_t>(i)];
+    if (static_cast<double>(sum) >= least_mean_square_ * ((end - first) * pixel_rows)) {
+      cells.Set(row, column);
+    }
+  }
+}
+
+void ChangeFinder::JudgeCellsByDifferences(int row, int pixel_rows) {
   const MaskView cells = cells_;
   for (int column = 0; column < cells.width; ++column) {
     const int first = column * config_.cell;

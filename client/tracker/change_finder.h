@@ -30,7 +30,8 @@ class ChangeFinder {
   //    any channel, the mean of |gain reference(M x) + offset - frame(x)| reaches the threshold;
   //    where the threshold is 0, pixels of which any byte differs from the reference's, without
   //    gain and offset (all pixels, if M is not the identity);
-  //    by the rule `blocks`, instead, what lies in none of motion.matched;
+  //    by the rule `blocks`, instead, cells of which the signal-to-noise ratio does not exceed
+  //    `psnr`, by the squares of those differences over all channels together;
   //  - pixels that the reference does not show;
   //  - all that grown by the margin;
   //  - what is watched: rectangles, which may reach outside, and a mask (of the same size, or no
@@ -52,7 +53,8 @@ class ChangeFinder {
                    MaskView active);
   void FindDifferentCells(const PictureView& frame, const PictureView& reference,
                           const Motion& motion);
-  void JudgeCells(int row, int pixel_rows);
+  void JudgeCellsBySquares(int row, int pixel_rows);
+  void JudgeCellsByDifferences(int row, int pixel_rows);
   void RoundOut(MaskView active);
 
   ChangeConfig config_;
@@ -61,6 +63,8 @@ class ChangeFinder {
   int channels_ = 0;
   std::vector<uint8_t> aligned_row_;  // of the reference, as the frame sees it
   std::vector<uint16_t> sums_;        // of differences in one row of cells, by byte of a row
+  std::vector<uint32_t> squares_;     // of them, by the rule `blocks`
+  double least_mean_square_ = 0;      // of a changed cell, by that rule
   Mask out_of_view_;
   Mask cells_;
   Mask blocks_;

@@ -1,9 +1,5 @@
 #include "common/config/tracker_config.h"
 
-#include <fmt/format.h>
-
-#include "common/base/error.h"
-
 namespace cacheinf {
 
 FieldTable HomographyConfig::Fields() {
@@ -57,12 +53,15 @@ FieldTable ChangeConfig::Fields() {
   return {
       Field{"rule", MakeChoice(rule, {"difference", "blocks"}),
             "What counts as changed: cells whose mean difference from the aligned reference "
-            "reaches the threshold, or the blocks that block matching left unmatched."},
+            "reaches \"threshold\", or, as DeepCache matches blocks, cells whose signal-to-noise "
+            "ratio against it does not exceed \"psnr\"."},
       Field{"threshold", &threshold,
             "Mean difference of a cell, of full scale, from which on it counts as changed; 0: any "
             "byte that differs."}
           .Between(0, 1)
           .Flag("--threshold"),
+      Field{"psnr", &psnr, "Decibels that cells which did not change exceed, by the rule blocks."}
+          .Between(0, 100),
       Field{"cell", &cell, "Side in pixels of the cells over which differences are averaged."}
           .Between(1, 64),
       Field{"margin", &margin, "Pixels by which what changed is grown."}.Between(0, 256),
@@ -91,10 +90,6 @@ FieldTable TrackerConfig::Fields() {
 void TrackerConfig::Check(std::string_view name) const {
   TrackerConfig copy = *this;
   CheckBounds(name, copy.Fields());
-  if (change.rule == ChangeConfig::Rule::kBlocks && kind != Kind::kBlock) {
-    throw InputError(
-        fmt::format("{}: change.rule \"blocks\" needs a tracker of kind \"block\"", name));
-  }
 }
 
 }  // namespace cacheinf

@@ -49,6 +49,7 @@ struct ChangeConfig {
 
   Rule rule = Rule::kDifference;
   double threshold = 0.1;     // of full scale; 0: any byte that differs
+  double psnr = 20.0;         // kBlocks: decibels that unchanged cells exceed
   int cell = 4;               // pixels, the side of what is averaged
   int margin = 0;             // pixels
   int block = 8;              // pixels, the side of what becomes active as a whole

@@ -76,6 +76,10 @@ void BenchPrecision(const BenchOptions& options, BenchReport* report);
 // beside a dense run, and agreement with it.
 void BenchFrames(const BenchOptions& options, BenchReport* report);
 
+// DeepCache's own configuration and the sweeps of its parameters, and CacheInf's sweep of N: what
+// is saved, of every layer and in all, and what it costs in agreement.
+void BenchDeepCache(const BenchOptions& options, BenchReport* report);
+
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,9 +11,9 @@
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
-#include "common/base/error.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
 
 namespace cacheinf {
@@ -28,73 +26,6 @@ constexpr int kFramesInFull = 120;
 constexpr double kMegabyte = 1e6;
 constexpr std::array kFull = {0.05, 0.1, 0.2, 0.3};
 constexpr std::array kSample = {0.1};
-
-fs::path SourceFolder() { return CACHEINF_SOURCE_DIR; }
-
-fs::path SharedData() {
-  const char* shared = std::getenv("CACHEINF_SHARED");
-  return (shared != nullptr ? fs::path(shared) : SourceFolder() / ".." / "shared") / "data";
-}
-
-std::vector<fs::path> FilesIn(const fs::path& folder) {
-  std::vector<fs::path> files;
-  if (!fs::is_directory(folder)) return files;
-  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::vector<fs::path> Models(const BenchOptions& options) {
-  if (!options.models.empty()) return options.models;
-  std::vector<fs::path> models = {SourceFolder() / "configs/models/demo_segmentation.onnx"};
-  for (const fs::path& file : FilesIn(SharedData() / "models")) {
-    if (file.extension() == ".onnx") models.push_back(file);
-  }
-  return models;
-}
-
-// Recorded ones, or else generated ones.
-std::vector<std::string> Clips(const BenchOptions& options) {
-  if (!options.videos.empty()) return options.videos;
-  std::vector<std::string> clips;
-  for (const fs::path& file : FilesIn(SharedData() / "video")) clips.push_back(file.string());
-  if (!clips.empty()) return clips;
-  for (const std::string_view camera : {"still", "handheld", "travel"}) {
-    clips.push_back("generated:seed=11,width=640,height=480,camera=" + std::string(camera));
-  }
-  return clips;
-}
-
-std::string ClipName(const std::string& clip) {
-  if (clip.starts_with("generated")) return clip.substr(clip.rfind('=') + 1);
-  return fs::path(clip).stem().string();
-}
-
-// The configuration that is made for the model, where there is one.
-RobotConfig ConfigFor(const fs::path& model, const BenchOptions& options) {
-  RobotConfig config;
-  for (const fs::path& file : FilesIn(SourceFolder() / "configs")) {
-    const bool is_for_it =
-        file.extension() == ".json" && model.stem().string().starts_with(file.stem().string());
-    if (is_for_it && file.stem().extension() != ".schema") config = LoadRobotConfig(file);
-  }
-  config.model = model.string();
-  config.log_level = LogLevel::kWarning;
-  for (const Shape& shape : options.input_shapes) config.shapes.push_back(ToString(shape));
-  return config;
-}
-
-std::vector<Frame> ReadFrames(const std::string& clip, int count) {
-  const SteadyClock clock;
-  const std::unique_ptr<FrameSource> source = OpenSource(clip, clock);
-  std::vector<Frame> frames;
-  while (static_cast<int>(frames.size()) < count) {
-    std::optional<Frame> frame = source->Next();
-    if (!frame) break;
-    frames.push_back(std::move(*frame));
-  }
-  return frames;
-}
 
 struct Way {
   std::string mode;
@@ -150,15 +81,6 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
     ways.push_back(std::move(stem));
   }
   return ways;
-}
-
-// What says most about the answers' kind.
-std::pair<std::string, double> MeasureOf(const Agreement& agreement) {
-  if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
-  if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
-  if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
-  if (const auto* error = agreement.relative_error()) return {"relative L2", error->mean()};
-  return {"-", 0.0};
 }
 
 double Ms(std::chrono::nanoseconds time) { return Milliseconds(time); }
@@ -220,7 +142,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
 void BenchFrames(const BenchOptions& options, BenchReport* report) {
   const int threads = options.threads.empty() ? 1 : options.threads.front();
   PinToCores(threads);
-  for (const fs::path& model : Models(options)) {
+  for (const fs::path& model : ClipModels(options)) {
     RobotConfig config = ConfigFor(model, options);
     config.threads = threads;
     const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));

@@ -21,6 +21,8 @@ constexpr std::array kBenches = {
           BenchChanges},
     Bench{"frames", "videos whose results are kept from frame to frame, beside dense runs",
           BenchFrames},
+    Bench{"deepcache", "videos under DeepCache's configuration and the sweeps of its parameters",
+          BenchDeepCache},
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},

@@ -316,19 +316,59 @@ TEST(TrackerChangeTest, WhatIsWatchedIsActive) {
   EXPECT_TRUE(active.view().Test(18, 8));
 }
 
-TEST(TrackerChangeTest, ByTheRuleOfBlocksWhatIsUnmatchedIsActive) {
-  const TestPicture picture = Photograph(World(25), {}, 60, 40);
+TEST(TrackerChangeTest, ByTheRuleOfBlocksCellsChangeWhoseSignalToNoiseRatioIsTooLow) {
+  constexpr int kWide = 67;
+  constexpr int kHigh = 45;
+  for (const int channels : {1, 3}) {
+    for (const int cell : {1, 7, 10, 64}) {
+      const TestPicture reference = Photograph(World(25), {}, kWide, kHigh, channels);
+      TestPicture frame = reference;
+      AddNoise(25, 9, &frame);  // about 20 decibels
+      ChangeConfig config;
+      config.rule = ChangeConfig::Rule::kBlocks;
+      config.threshold = 0;  // is not asked
+      config.cell = cell;
+      config.block = 1;
+      ChangeFinder finder(config, kWide, kHigh, channels);
+      Mask active(kHigh, kWide);
+      finder.Find(frame.view(), reference.view(), {}, active);
+      int expected = 0;
+      for (int top = 0; top < kHigh; top += cell) {
+        for (int left = 0; left < kWide; left += cell) {
+          double squares = 0;
+          const int bottom = std::min(top + cell, kHigh);
+          const int right = std::min(left + cell, kWide);
+          for (int y = top; y < bottom; ++y) {
+            for (int x = left; x < right; ++x) {
+              for (int c = 0; c < channels; ++c) {
+                squares += std::pow(frame.Pixel(y, x)[c] - reference.Pixel(y, x)[c], 2);
+              }
+            }
+          }
+          const int pixels = (bottom - top) * (right - left);
+          const double mean = squares / (pixels * channels);
+          if (mean > 0 && 10 * std::log10(255.0 * 255.0 / mean) <= 20) expected += pixels;
+        }
+      }
+      EXPECT_EQ(CountActive(active), expected) << channels << " " << cell;
+      EXPECT_TRUE(cell == 64 || (expected > 0 && expected < kWide * kHigh));
+    }
+  }
+}
+
+TEST(TrackerChangeTest, ByTheRuleOfBlocksTooTheReferenceIsAligned) {
+  const World world(26);
+  const TestPicture reference = Photograph(world, {}, 80, 60);
+  const TestPicture frame = Photograph(world, Shift(5, 0), 80, 60);
   ChangeConfig config;
   config.rule = ChangeConfig::Rule::kBlocks;
   config.block = 1;
-  ChangeFinder finder(config, 60, 40, 3);
-  Mask active(40, 60);
+  ChangeFinder finder(config, 80, 60, 3);
+  Mask active(60, 80);
   Motion motion;
-  const std::vector<Rectangle> matched = {{{0, 10}, {0, 60}}, {{10, 40}, {20, 30}}};
-  motion.matched = matched;
-  finder.Find(picture.view(), picture.view(), motion, active);
-  EXPECT_EQ(CountActive(active), 60 * 40 - 600 - 300);
-  EXPECT_FALSE(active.view().Test(39, 29));
+  motion.reference_from_frame = Shift(5, 0);
+  finder.Find(frame.view(), reference.view(), motion, active);
+  EXPECT_EQ(CountActive(active), 5 * 60);  // what the reference does not show
 }
 
 }  // namespace

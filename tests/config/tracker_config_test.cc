@@ -42,9 +42,9 @@ TEST(TrackerConfigTest, WhatIsWrittenIsReadAgain) {
 TEST(TrackerConfigTest, NamesTheKeyAtFault) {
   EXPECT_EQ(Refusal(R"({"change": {"threshold": 2}})"),
             "tracker.json: change.threshold must be at most 1, got 2");
-  EXPECT_EQ(Refusal(R"({"change": {"rule": "blocks"}})"),
-            "tracker.json: change.rule \"blocks\" needs a tracker of kind \"block\"");
-  EXPECT_EQ(Refusal(R"({"kind": "block", "change": {"rule": "blocks"}})"), "");
+  EXPECT_EQ(Refusal(R"({"change": {"rule": "blocks", "psnr": 101}})"),
+            "tracker.json: change.psnr must be at most 100, got 101");
+  EXPECT_EQ(Refusal(R"({"change": {"rule": "blocks"}})"), "");
   EXPECT_NE(Refusal(R"({"kind": "gyroscope"})"), "");
   EXPECT_NE(Refusal(R"({"homography": {"working_side": 4}})"), "");
   EXPECT_NE(Refusal(R"({"blocks": {"block": 0}})"), "");

@@ -1,0 +1,317 @@
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/agreement.h"
+#include "client/outputs.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/exec/backend.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/clips.h"
+#include "tests/bench/worker.h"
+
+// DeepCache's evaluation on our runtime. Two things are not as there: frames are drawn onto a
+// canvas by the blocks' mean motion, so that stored maps need not be moved by parts of a stride,
+// and a block is compared with the picture whose results are stored, not with the frame before.
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kFrames = 21;  // the first is dense whatever the setting, and two are flushed
+constexpr int kFramesInFull = 101;
+constexpr int kExpiry = 10;  // N of DeepCache
+constexpr int kBlock = 10;
+constexpr double kPsnr = 20.0;
+constexpr std::array kPsnrs = {10.0, 15.0, 25.0, 30.0, 40.0};
+constexpr std::array kBlocks = {1, 5, 20, 40};
+constexpr std::array kThresholds = {0.1, 0.2, 0.3};
+
+// Passes everything on and adds up what the operators took.
+class TimedBackend final : public Backend {
+ public:
+  struct Layer {
+    std::string name;
+    bool is_convolution = false;
+    double ms = 0;
+  };
+  using Layers = std::vector<Layer>;  // by handle
+
+  TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<Layers> layers)
+      : backend_(std::move(backend)), layers_(std::move(layers)) {}
+
+  std::string_view Name() const override { return backend_->Name(); }
+  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
+  int Prepare(const Graph& graph, const Operator& op) override {
+    const int handle = backend_->Prepare(graph, op);
+    const auto index = static_cast<size_t>(handle);
+    if (layers_->size() <= index) layers_->resize(index + 1);
+    layers_->at(index) = {op.name, op.As<op::Conv>() != nullptr, 0.0};
+    return handle;
+  }
+  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
+    const auto begin = clock_.Now();
+    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
+    layers_->at(static_cast<size_t>(handle)).ms += Milliseconds(clock_.Now() - begin);
+  }
+  void Move(const TensorView& map, int rows, int columns) override {
+    backend_->Move(map, rows, columns);
+  }
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override {
+    backend_->CopyIn(host, device);
+  }
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
+    backend_->CopyOut(device, host);
+  }
+
+ private:
+  SteadyClock clock_;
+  std::unique_ptr<Backend> backend_;
+  std::shared_ptr<Layers> layers_;
+};
+
+struct Setting {
+  std::string figure;  // of DeepCache, or a table of CacheInf
+  std::string name;
+  RobotConfig config;
+  Json published_saving = nullptr;  // share of the dense time
+  Json published_drop = nullptr;    // of top-1 accuracy, at most
+};
+
+// Reuse erodes from operator to operator as the windows grow, and by nothing else.
+RobotConfig DeepCacheConfig(RobotConfig config, int block, double psnr) {
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = CacheConfig::Policy::kChange;
+  config.cache.change = 0;
+  config.cache.geometry = CacheConfig::Geometry::kCanvas;
+  config.cache.stem = 0;
+  config.cache.refresh = 0;
+  config.cache.flush = kExpiry;
+  config.tracker.kind = TrackerConfig::Kind::kBlock;
+  config.tracker.blocks.translation = BlockMatchingConfig::Translation::kMean;
+  config.tracker.blocks.psnr = psnr;
+  config.tracker.change.rule = ChangeConfig::Rule::kBlocks;
+  config.tracker.change.psnr = psnr;
+  config.tracker.change.cell = block;
+  config.tracker.change.block = 1;
+  return config;
+}
+
+RobotConfig CacheInfConfig(RobotConfig config, double threshold) {
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = CacheConfig::Policy::kFixed;
+  config.cache.stem = 0;
+  config.tracker.change.threshold = threshold;
+  return config;
+}
+
+std::string Text(double number) {
+  const int tenths = static_cast<int>(std::lround(number * 10));
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10));
+}
+
+// The first is DeepCache's own. The sweeps of its parameters are those of a classifier.
+std::vector<Setting> SettingsOf(const RobotConfig& config, bool has_sweeps) {
+  std::vector<Setting> settings;
+  settings.push_back(
+      {"10, 13", "block 10, T 20", DeepCacheConfig(config, kBlock, kPsnr), 0.182, 0.03});
+  RobotConfig fixed = DeepCacheConfig(config, kBlock, kPsnr);
+  fixed.cache.policy = CacheConfig::Policy::kFixed;
+  settings.push_back({"-", "the same, policy fixed", fixed});
+  if (has_sweeps) {
+    for (const double psnr : kPsnrs) {
+      settings.push_back({"16", "T " + Text(psnr), DeepCacheConfig(config, kBlock, psnr)});
+    }
+    for (const int block : kBlocks) {
+      settings.push_back(
+          {"17", "block " + std::to_string(block), DeepCacheConfig(config, block, kPsnr)});
+      if (block == 1) {
+        settings.back().published_saving = 0.0219;
+        settings.back().published_drop = 0.002;
+      }
+    }
+  }
+  for (const double threshold : kThresholds) {
+    settings.push_back({"Table 7", "N " + Text(threshold), CacheInfConfig(config, threshold)});
+  }
+  return settings;
+}
+
+// What the frames of a clip, or of all, came to.
+struct Tally {
+  int frames = 0;
+  double dense_ms = 0;
+  double ms = 0;
+  double work = 0;
+  Agreement agreement;
+};
+
+Json RowOf(const std::string& model, const std::string& clip, const Setting& setting,
+           const Tally& tally) {
+  const auto [metric, value] = MeasureOf(tally.agreement);
+  const auto* const classes = tally.agreement.classes();
+  const auto* const error = tally.agreement.relative_error();
+  return {{"model", model},
+          {"clip", clip},
+          {"figure", setting.figure},
+          {"setting", setting.name},
+          {"dense_ms", tally.dense_ms / tally.frames},
+          {"ms", tally.ms / tally.frames},
+          {"saving", 1 - tally.ms / tally.dense_ms},
+          {"work", tally.work / tally.frames},
+          {"agreement", value},
+          {"metric", metric},
+          {"top_3", classes == nullptr ? Json() : Json(classes->top_3())},
+          {"error", error == nullptr ? Json() : Json(error->mean())},
+          {"deepcache_saving", setting.published_saving},
+          {"deepcache_drop", setting.published_drop}};
+}
+
+struct Contender {
+  Setting setting;
+  Tally all;
+};
+
+// A robot that says what its layers took.
+struct TimedRobot {
+  std::shared_ptr<TimedBackend::Layers> layers = std::make_shared<TimedBackend::Layers>();
+  Robot robot;
+
+  TimedRobot(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
+             const Clock& clock)
+      : robot(graph, std::make_unique<TimedBackend>(MakeBackend(config), layers), config, clock) {}
+
+  void StartLayersAnew() {
+    for (TimedBackend::Layer& layer : *layers) layer.ms = 0;
+  }
+};
+
+void Add(const TimedBackend::Layers& layers, TimedBackend::Layers* sums) {
+  sums->resize(layers.size());
+  for (size_t i = 0; i < layers.size(); ++i) {
+    sums->at(i) = {layers[i].name, layers[i].is_convolution, sums->at(i).ms + layers[i].ms};
+  }
+}
+
+// DeepCache's figure 12: the convolutions, one by one.
+struct LayerSums {
+  TimedBackend::Layers dense;
+  TimedBackend::Layers cached;
+};
+
+// Every frame is answered densely and then under every setting, so that what disturbs the machine
+// disturbs all of them.
+void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
+                 const std::string& model, const std::string& clip,
+                 const std::vector<Frame>& frames, std::vector<Contender>* contenders,
+                 LayerSums* layer_sums, BenchReport* report) {
+  const SteadyClock clock;
+  TimedRobot dense(graph, config, clock);
+  std::vector<std::unique_ptr<TimedRobot>> robots;
+  for (const Contender& contender : *contenders) {
+    robots.push_back(std::make_unique<TimedRobot>(graph, contender.setting.config, clock));
+  }
+  std::vector<Tally> tallies(robots.size());
+  OutputNumbers dense_numbers;
+  OutputNumbers numbers;
+  for (const Frame& frame : frames) {
+    const bool is_first = &frame == &frames.front();
+    const Answer expected = dense.robot.Process(frame);
+    ReadOutputs(dense.robot.executor(), dense_numbers);
+    if (is_first) dense.StartLayersAnew();
+    for (size_t i = 0; i < robots.size(); ++i) {
+      const Answer answer = robots[i]->robot.Process(frame);
+      if (is_first) {
+        robots[i]->StartLayersAnew();
+        continue;
+      }
+      ReadOutputs(robots[i]->robot.executor(), numbers);
+      for (Tally* const tally : {&tallies[i], &contenders->at(i).all}) {
+        ++tally->frames;
+        tally->dense_ms += Milliseconds(expected.latency());
+        tally->ms += Milliseconds(answer.latency());
+        tally->work += answer.work ? answer.work->share() : 1.0;
+        tally->agreement.Add(answer.content, numbers, expected.content, dense_numbers);
+      }
+    }
+  }
+  Add(*dense.layers, &layer_sums->dense);
+  Add(*robots.front()->layers, &layer_sums->cached);
+  for (size_t i = 0; i < robots.size(); ++i) {
+    report->AddRow(RowOf(model, clip, contenders->at(i).setting, tallies[i]));
+  }
+}
+
+void ReportLayers(const std::string& model, const Contender& contender, const LayerSums& sums,
+                  bool is_for_table, BenchReport* report) {
+  for (size_t i = 0; i < sums.dense.size(); ++i) {
+    const TimedBackend::Layer& layer = sums.dense[i];
+    if (!layer.is_convolution) continue;
+    const Json row = {{"model", model},
+                      {"clip", "all"},
+                      {"figure", "12"},
+                      {"setting", layer.name},
+                      {"dense_ms", layer.ms / contender.all.frames},
+                      {"ms", sums.cached[i].ms / contender.all.frames},
+                      {"saving", 1 - sums.cached[i].ms / layer.ms},
+                      {"work", nullptr},
+                      {"agreement", nullptr},
+                      {"metric", nullptr},
+                      {"top_3", nullptr},
+                      {"error", nullptr},
+                      {"deepcache_saving", nullptr},
+                      {"deepcache_drop", nullptr}};
+    report->AddRow(row);
+    if (is_for_table) report->AddTableRow(row);
+  }
+}
+
+void MeasureModel(const fs::path& model, const BenchOptions& options, int threads,
+                  BenchReport* report) {
+  RobotConfig config = ConfigFor(model, options);
+  config.threads = threads;
+  const std::string name = model.stem().string();
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  const bool is_classifier =
+      config.model_config.decoder.kind == DecoderConfig::Kind::kClassification;
+  std::vector<Contender> contenders;
+  for (Setting& setting : SettingsOf(config, is_classifier || options.full)) {
+    contenders.push_back({std::move(setting), {}});
+  }
+  LayerSums layer_sums;
+  for (const std::string& clip : Clips(options)) {
+    const std::vector<Frame> frames = ReadFrames(clip, options.full ? kFramesInFull : kFrames);
+    if (frames.size() < 2) {
+      report->AddNote(clip + " has fewer than two frames");
+      continue;
+    }
+    MeasureClip(graph, config, name, ClipName(clip), frames, &contenders, &layer_sums, report);
+  }
+  if (contenders.front().all.frames == 0) return;
+  for (const Contender& contender : contenders) {
+    report->AddTableRow(RowOf(name, "all", contender.setting, contender.all));
+  }
+  ReportLayers(name, contenders.front(), layer_sums, is_classifier, report);
+}
+
+}  // namespace
+
+void BenchDeepCache(const BenchOptions& options, BenchReport* report) {
+  const int threads = options.threads.empty() ? 1 : options.threads.front();
+  PinToCores(threads);
+  for (const fs::path& model : ClipModels(options)) MeasureModel(model, options, threads, report);
+}
+
+}  // namespace cacheinf
