@@ -28,12 +28,16 @@ Picture ReadPicture(const fs::path& path) {
   QuietOpenCv();
   cv::Mat image;
   try {
-    image = cv::imread(path.string(), cv::IMREAD_COLOR);
+    image = cv::imread(path.string(), cv::IMREAD_COLOR | cv::IMREAD_ANYDEPTH);
   } catch (const cv::Exception&) {
     image.release();
   }
   if (image.empty()) throw InputError(fmt::format("{}: not a readable picture", path.string()));
-  return PictureFrom(image);
+  try {
+    return PictureFrom(image);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", path.string(), error.what()));
+  }
 }
 
 Tensor ReadTensor(const fs::path& path) {

@@ -93,6 +93,7 @@ struct Setting {
 // Reuse erodes from operator to operator as the windows grow, and by nothing else.
 RobotConfig DeepCacheConfig(RobotConfig config, int block, double psnr) {
   config.mode = RobotConfig::Mode::kCache;
+  config.guard.is_on = false;
   config.cache.policy = CacheConfig::Policy::kChange;
   config.cache.change = 0;
   config.cache.geometry = CacheConfig::Geometry::kCanvas;
@@ -111,6 +112,7 @@ RobotConfig DeepCacheConfig(RobotConfig config, int block, double psnr) {
 
 RobotConfig CacheInfConfig(RobotConfig config, double threshold) {
   config.mode = RobotConfig::Mode::kCache;
+  config.guard.is_on = false;
   config.cache.policy = CacheConfig::Policy::kFixed;
   config.cache.stem = 0;
   config.tracker.change.threshold = threshold;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 #include <string>
@@ -93,6 +96,36 @@ TEST_F(FrameSourceTest, ReadsPicturesInTheOrderOfTheirNames) {
     EXPECT_EQ(frame.picture.channels, 3);
     EXPECT_EQ(frame.picture.Row(5)[0], 10 * (i + 1));
   }
+}
+
+TEST_F(FrameSourceTest, ReadsPicturesOfAnyDepthAndRefusesFloats) {
+  cv::imwrite(Path("0.png"), cv::Mat(6, 8, CV_8UC1, cv::Scalar(7)));
+  cv::imwrite(Path("1.png"), cv::Mat(6, 8, CV_16UC1, cv::Scalar(257 * 9)));
+  cv::imwrite(Path("2.png"), cv::Mat(6, 8, CV_16UC3, cv::Scalar(0, 257 * 11 - 100, 65535)));
+  cv::imwrite(Path("3.png"), cv::Mat(6, 8, CV_8UC4, cv::Scalar(1, 2, 3, 128)));
+  cv::imwrite(Path("4.tiff"), cv::Mat(6, 8, CV_32FC3, cv::Scalar::all(std::nan(""))));
+  auto source = Open(folder_);
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 4u);
+  EXPECT_EQ(source->skipped(), 1);
+  const std::vector<std::vector<int>> expected = {{7, 7, 7}, {9, 9, 9}, {0, 11, 255}, {1, 2, 3}};
+  for (size_t i = 0; i < frames.size(); ++i) {
+    ASSERT_EQ(frames[i].picture.channels, 3);
+    for (size_t c = 0; c < 3; ++c) EXPECT_EQ(frames[i].picture.Row(5)[c], expected[i][c]) << i;
+  }
+  for (int i = 0; i < 4; ++i) fs::remove(Path(std::to_string(i) + ".png"));
+  EXPECT_NE(Refusal(folder_).find("4.tiff"), std::string::npos) << Refusal(folder_);
+}
+
+// Numbers that are none are a tensor's own affair: they reach the network as they are.
+TEST_F(FrameSourceTest, TensorsMayHoldWhatIsNotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  WriteNpy(Path("0.npy"), std::vector<int64_t>{1, 2}, std::vector<float>{nan, 1.0f});
+  auto source = Open(folder_);
+  const std::vector<Frame> frames = ReadAll(*source);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_TRUE(std::isnan(frames[0].tensor.view().data[0]));
+  EXPECT_EQ(frames[0].tensor.view().data[1], 1.0f);
 }
 
 TEST_F(FrameSourceTest, SkipsAndCountsBrokenPictures) {
@@ -213,6 +246,27 @@ TEST_F(FrameSourceTest, ConvertsWhatCamerasDeliverOrRefusesIt) {
   EXPECT_LT(frame->picture.Row(20)[30 * 3 + 0], 20);
   EXPECT_LT(frame->picture.Row(20)[30 * 3 + 1], 20);
   EXPECT_GT(frame->picture.Row(20)[30 * 3 + 2], 235);
+  // What OpenCV does not take is refused when the pipeline is opened, not swapped.
+  for (const char* format : {"RGB", "BGRx", "RGBx", "GRAY8", "GRAY16_LE", "UYVY"}) {
+    SCOPED_TRACE(format);
+    std::unique_ptr<FrameSource> other;
+    try {
+      other = Open(source + ",format=" + format + " ! appsink");
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()), "");
+      continue;
+    }
+    const std::optional<Frame> converted = other->Next();
+    ASSERT_TRUE(converted);
+    const int channels = converted->picture.channels;
+    const uint8_t* const pixel = converted->picture.Row(20) + ptrdiff_t{30} * channels;
+    if (channels == 1) {
+      EXPECT_NEAR(pixel[0], 70, 30);  // red's brightness, in whatever norm
+    } else {
+      EXPECT_LT(pixel[0], 20);
+      EXPECT_GT(pixel[2], 235);
+    }
+  }
   for (const char* format : {"I420", "NV12"}) {
     EXPECT_NE(Refusal(source + ",format=" + format + " ! appsink").find("videoconvert"),
               std::string::npos);

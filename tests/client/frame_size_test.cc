@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <opencv2/core.hpp>
+#include <utility>
+#include <vector>
+
+#include "client/outputs.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/source/frame_source.h"
+#include "common/source/opencv_picture.h"
+
+namespace cacheinf {
+namespace {
+
+// The demo's network on generated scenes of which the size changes on the way.
+class FrameSizeTest : public ::testing::Test {
+ protected:
+  FrameSizeTest() {
+    config_ = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
+    config_.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+    config_.shapes = {"1x3x96x128"};
+    config_.mode = RobotConfig::Mode::kCache;
+    config_.guard.is_on = false;
+    config_.threads = 1;
+    config_.Check();
+    graph_ = std::make_shared<const Graph>(LoadGraph(config_, /*has_tensors=*/false));
+  }
+
+  std::vector<Frame> ReadFrames(const char* source_name, int count) const {
+    const auto source = OpenSource(source_name, clock_);
+    std::vector<Frame> frames;
+    for (int i = 0; i < count; ++i) frames.push_back(source->Next().value());
+    return frames;
+  }
+
+  RobotConfig config_;
+  std::shared_ptr<const Graph> graph_;
+  SteadyClock clock_;
+};
+
+TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
+  std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240", 2);
+  for (const char* source :
+       {"generated:camera=still,width=640,height=360", "generated:camera=still,width=90,height=200",
+        "generated:camera=still,width=320,height=240"}) {
+    for (Frame& frame : ReadFrames(source, 2)) frames.push_back(std::move(frame));
+  }
+  RobotConfig dense_config = config_;
+  dense_config.mode = RobotConfig::Mode::kDense;
+  Robot robot(graph_, MakeBackend(config_), config_, clock_);
+  Robot dense(graph_, MakeBackend(dense_config), dense_config, clock_);
+  std::vector<std::vector<float>> outputs;
+  std::vector<std::vector<float>> dense_outputs;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Answer answer = robot.Process(frames[i]);
+    dense.Process(frames[i]);
+    ASSERT_TRUE(answer.work);
+    EXPECT_EQ(answer.work->is_dense, i % 2 == 0);
+    if (i % 2 != 0) continue;
+    ReadOutputs(robot.executor(), outputs);
+    ReadOutputs(dense.executor(), dense_outputs);
+    EXPECT_EQ(outputs, dense_outputs);
+  }
+}
+
+TEST_F(FrameSizeTest, GreyFramesBetweenColouredOnesAreAnswered) {
+  std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240", 3);
+  frames[1].picture = PictureFrom(cv::Mat(240, 320, CV_8UC1, cv::Scalar(90)));
+  Robot robot(graph_, MakeBackend(config_), config_, clock_);
+  for (const Frame& frame : frames) {
+    const Answer answer = robot.Process(frame);
+    EXPECT_EQ(answer.computed_from, frame.index);
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
