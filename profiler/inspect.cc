@@ -165,6 +165,35 @@ nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& values
   return list;
 }
 
+double Megabytes(size_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+std::string MemoryText(const ModelReport& report) {
+  std::string text = fmt::format(
+      "memory: {:.1f} MB where nothing is kept between frames, {:.1f} MB with all maps\n",
+      Megabytes(report.memory.no_cache_bytes), Megabytes(report.memory.cache_all_bytes));
+  for (const BudgetReport& budget : report.budgets) {
+    const CacheChoice& choice = budget.choice;
+    text += fmt::format(
+        "budget {:.1f} MB: {:.1f} MB with {} of {} values kept, {:.1f} % more work{}\n",
+        Megabytes(budget.budget_bytes), Megabytes(choice.bytes), choice.kept.size(), report.values,
+        100.0 * choice.extra_work, choice.bytes > budget.budget_bytes ? "; no less was found" : "");
+  }
+  return text;
+}
+
+nlohmann::json MemoryJson(const ModelReport& report) {
+  nlohmann::json budgets = nlohmann::json::array();
+  for (const BudgetReport& budget : report.budgets) {
+    budgets.push_back({{"budget_bytes", budget.budget_bytes},
+                       {"bytes", budget.choice.bytes},
+                       {"kept", budget.choice.kept},
+                       {"extra_work", budget.choice.extra_work}});
+  }
+  return {{"no_cache_bytes", report.memory.no_cache_bytes},
+          {"cache_all_bytes", report.memory.cache_all_bytes},
+          {"budgets", std::move(budgets)}};
+}
+
 std::string DotText(std::string_view text) {
   std::string escaped;
   for (const char c : OneLine(text)) {
@@ -176,7 +205,7 @@ std::string DotText(std::string_view text) {
 
 }  // namespace
 
-ModelReport Inspect(const Graph& graph) {
+ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
   ModelReport report;
   report.name = graph.name;
   std::set<ValueId> constants;
@@ -193,6 +222,13 @@ ModelReport Inspect(const Graph& graph) {
       }
     }
     report.operators.push_back(std::move(op));
+  }
+  report.values =
+      static_cast<size_t>(std::count_if(graph.values.begin(), graph.values.end(),
+                                        [](const Value& value) { return !value.is_constant(); }));
+  report.memory = MemoryOfExtremes(graph);
+  for (const size_t budget : budgets) {
+    report.budgets.push_back({budget, ChooseCaches(graph, budget)});
   }
   return report;
 }
@@ -223,7 +259,7 @@ std::string ToText(const ModelReport& report) {
       static_cast<double>(report.parameters) / 1e6, static_cast<double>(report.multiply_adds) / 1e9,
       static_cast<double>(report.operations) / 1e9,
       static_cast<double>(report.activation_bytes) / (1024.0 * 1024.0));
-  return text;
+  return text + MemoryText(report);
 }
 
 nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
@@ -251,6 +287,7 @@ nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
           {"inputs", ValuesJson(graph, graph.inputs)},
           {"outputs", ValuesJson(graph, graph.outputs)},
           {"operators", std::move(operators)},
+          {"memory", MemoryJson(report)},
           {"totals",
            {{"operators", report.operators.size()},
             {"local_operators", report.local_operators},

@@ -1,12 +1,15 @@
 #ifndef CACHEINF_PROFILER_INSPECT_H_
 #define CACHEINF_PROFILER_INSPECT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "common/exec/cache_choice.h"
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
 
@@ -30,6 +33,12 @@ struct OperatorReport {
   int64_t activation_bytes = 0;  // its results, as 32-bit floats
 };
 
+// The maps that would be kept from frame to frame if memory were limited.
+struct BudgetReport {
+  size_t budget_bytes = 0;
+  CacheChoice choice;
+};
+
 struct ModelReport {
   std::string name;
   std::vector<OperatorReport> operators;
@@ -38,12 +47,15 @@ struct ModelReport {
   int64_t operations = 0;
   int64_t activation_bytes = 0;
   int local_operators = 0;
+  size_t values = 0;                  // constants aside
+  CacheMemory memory;                 // of activations, with nothing and everything kept
+  std::vector<BudgetReport> budgets;  // and between
 };
 
-// REQUIRES: a validated graph.
-ModelReport Inspect(const Graph& graph);
+// With a choice of maps to keep for every budget, in bytes. REQUIRES: a validated graph.
+ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets = {});
 
-// A line an operator, a line of totals.
+// A line an operator, a line of totals, lines of what keeping maps from frame to frame takes.
 std::string ToText(const ModelReport& report);
 
 nlohmann::json ToJson(const ModelReport& report, const Graph& graph);

@@ -57,18 +57,25 @@ struct InspectOptions {
   ModelOptions model;
   std::filesystem::path json;
   std::filesystem::path dot;
+  std::vector<double> budgets_mb;
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
     model.AddTo(*command);
     command->add_option("--json", json, "write the table as JSON too");
     command->add_option("--dot", dot, "write the graph for Graphviz too");
+    command
+        ->add_option("--budget-mb", budgets_mb,
+                     "choose the maps to keep between frames in so many MB of activations")
+        ->check(CLI::Range(0.0, 1e6));
     command->callback([this] { Run(); });
   }
 
   void Run() const {
     const cacheinf::Graph graph = cacheinf::LoadModel(model.model, model.Load());
-    const cacheinf::ModelReport report = cacheinf::Inspect(graph);
+    std::vector<size_t> budgets;
+    for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
+    const cacheinf::ModelReport report = cacheinf::Inspect(graph, budgets);
     if (!json.empty()) WriteText(json, JsonText(cacheinf::ToJson(report, graph)));
     if (!dot.empty()) WriteText(dot, cacheinf::ToDot(report, graph));
     std::cout << cacheinf::ToText(report);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/exec/stem.h"
 #include "common/exec/value_masks.h"
 #include "common/model/geometry.h"
 #include "sparse_ops/mask/lists.h"
@@ -49,8 +50,6 @@ struct Resolution {
   Mask refresh;
   RunList runs;  // of `fixed`
 };
-
-bool IsConvolution(const Operator& op) { return op.As<op::Conv>() != nullptr; }
 
 }  // namespace
 
@@ -130,13 +129,7 @@ struct ActiveMasks::State {
   void FindStem(int depth) {
     if (depth == stem_depth) return;
     stem_depth = depth;
-    stem_size = 0;
-    for (int convolutions = 0; stem_size < operators.size(); ++stem_size) {
-      const OpId op = static_cast<OpId>(stem_size);
-      if (!operators[op].is_local) break;
-      if (IsConvolution(graph.operators[op]) && convolutions++ == depth) break;
-    }
-    if (depth == 0) stem_size = 0;
+    stem_size = StemSize(graph, depth);
     std::fill(ends_stem.begin(), ends_stem.end(), uint8_t{0});
     for (size_t op = stem_size; op < operators.size(); ++op) {
       for (ValueId value : operators[op].reads) EndStemAt(value);

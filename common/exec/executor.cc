@@ -1,15 +1,19 @@
 #include "common/exec/executor.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "common/exec/active_masks.h"
+#include "common/exec/cache_choice.h"
 #include "common/exec/needed_pixels.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/stages.h"
+#include "common/exec/stored_check.h"
 #include "common/exec/value_masks.h"
 #include "common/model/cost.h"
 
@@ -31,6 +35,14 @@ struct Step {
 int64_t PixelsIn(const ActivePixels& runs) {
   return runs.pixels_before[runs.run_count] - runs.pixels_before[0];
 }
+
+// Whether RunChanged looks at what it has stored.
+#ifdef NDEBUG
+constexpr bool kChecksEveryFrame = false;
+#else
+constexpr bool kChecksEveryFrame = true;
+#endif
+constexpr int kSamplesOfAFrame = 4;
 
 void CheckDims(const ConstTensorView& host, const ConstTensorView& own, const Value& value) {
   if (host.rank != own.rank || host.dims != own.dims) {
@@ -55,6 +67,7 @@ struct Executor::State {
     if (options.keep == Keep::kListed) return;
     active.emplace(*this->graph, layout);
     needed.emplace(*this->graph, layout.is_kept);
+    check.emplace(*this->graph, layout);
   }
 
   TensorView ViewOf(ValueId value) const {
@@ -99,6 +112,9 @@ struct Executor::State {
 
   void FillReport() {
     const size_t constant_floats = layout.constant_floats;
+    const CacheMemory extremes = MemoryOfExtremes(*graph);
+    memory.no_cache_bytes = extremes.no_cache_bytes;
+    memory.cache_all_bytes = extremes.cache_all_bytes;
     memory.arena_bytes = (layout.arena_floats - constant_floats) * sizeof(float);
     memory.persistent_bytes = (layout.persistent_floats - constant_floats) * sizeof(float);
     memory.lower_bound_bytes = (layout.lower_bound_floats - constant_floats) * sizeof(float);
@@ -165,6 +181,37 @@ struct Executor::State {
     return step.multiply_adds * PixelsIn(pixels) / step.pixels;
   }
 
+  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < samples; ++i) {
+      const std::optional<StoredPixel> pixel = check->Choose(random, *active);
+      if (pixel && !IsAsPromised(*pixel)) return pixel;
+    }
+    return std::nullopt;
+  }
+
+  void ThrowIfFaulty() {
+    const std::optional<StoredPixel> fault = CheckStored(kSamplesOfAFrame, checked_frames++);
+    if (!fault) return;
+    throw std::logic_error("pixel " + std::to_string(fault->row) + ", " +
+                           std::to_string(fault->column) + " of '" + graph->value(fault->map).name +
+                           "' is not what the stored maps give");
+  }
+
+  bool IsAsPromised(const StoredPixel& pixel) {
+    const Step& step = steps[graph->value(pixel.map).producer];
+    const PixelRun run = {pixel.row, pixel.column, pixel.column + 1};
+    constexpr std::array<int, 2> kBefore = {0, 1};
+    const ActivePixels alone({pixel.row, pixel.row + 1}, &run, kBefore.data(), 1);
+    needed->Begin();
+    RunInner(*step.stage, check->MaskOf(pixel));
+    const TensorView stored = ViewOf(pixel.map);
+    const TensorView again = check->Shadow(stored, *backend);
+    RunPixels(step, {&again, 1}, alone, /*test=*/nullptr);
+    return check->AreAlike(pixel, stored, again, *backend,
+                           active->mask(pixel.map).Test(pixel.row, pixel.column));
+  }
+
   void Scroll(const Shift& picture) {
     std::vector<ShiftedMap> maps = ShiftMaps(*graph, picture);
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
@@ -206,6 +253,8 @@ struct Executor::State {
   // If values are kept.
   std::optional<ActiveMasks> active;
   std::optional<NeededPixels> needed;
+  std::optional<StoredCheck> check;
+  uint32_t checked_frames = 0;
   MemoryReport memory;
 };
 
@@ -227,7 +276,9 @@ void Executor::SetInput(size_t index, const ConstTensorView& host) {
 void Executor::Run() {
   if (state_->active) state_->active->MarkAll(/*stale=*/true);
   for (const OpId op : state_->order) state_->Run(state_->steps[op], state_->steps[op].all_rows);
-  if (state_->active) state_->active->MarkAll(/*stale=*/false);
+  if (!state_->active) return;
+  state_->active->MarkAll(/*stale=*/false);
+  state_->check->AllComputed();
 }
 
 void Executor::Run(const RowPlan& rows) {
@@ -249,6 +300,7 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
     throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
                                 std::to_string(state_->graph->inputs.size()) + " graph inputs");
   }
+  state_->check->Begin(policy);
   state_->active->Begin(policy, changed, refresh);
   state_->needed->Begin();
   ChangedWork work;
@@ -263,12 +315,21 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
     throw;
   }
   state_->active->Commit();
+  state_->check->Commit();
+  if constexpr (kChecksEveryFrame) state_->ThrowIfFaulty();
   return work;
 }
 
 void Executor::Scroll(const Shift& picture) {
   if (!state_->active) throw std::logic_error("Scroll needs an executor that keeps values");
-  if (!picture.is_zero()) state_->Scroll(picture);
+  if (picture.is_zero()) return;
+  state_->check->Suspend();
+  state_->Scroll(picture);
+}
+
+std::optional<StoredPixel> Executor::CheckStored(int samples, uint32_t seed) {
+  if (!state_->active) throw std::logic_error("CheckStored needs an executor that keeps values");
+  return state_->CheckStored(samples, seed);
 }
 
 ConstMaskView Executor::changed(ValueId map) const { return state_->active->mask(map); }

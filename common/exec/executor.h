@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/layout.h"
 #include "common/exec/scroll.h"
+#include "common/exec/stored_check.h"
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
 #include "sparse_ops/mask/mask.h"
@@ -28,6 +30,8 @@ struct ExecutorOptions {
 
 struct MemoryReport {
   size_t arena_bytes = 0;        // what the executor allocated for activations
+  size_t no_cache_bytes = 0;     // what it would have allocated if it kept nothing between frames
+  size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
   size_t persistent_bytes = 0;   // the part of the arena that is never shared
   size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
@@ -91,6 +95,16 @@ class Executor {
   // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
   // computed. REQUIRES: an executor that keeps values.
   void Scroll(const Shift& picture);
+
+  // Computes so many stored pixels, chosen by the seed, anew from what is stored before them.
+  // Returns the first that does not hold what the last RunChanged promised: the same bits, or under
+  // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
+  // looked at are pixels that no frame promises anything about: of kFixed those that the last frame
+  // did not compute, and such ones that are computed from a graph input, of which a caller may have
+  // left out small changes.) Nothing is found after a frame that ended in an exception. Debug
+  // builds do this for some pixels at the end of each RunChanged, and throw std::logic_error.
+  // REQUIRES: an executor that keeps values, and inputs as the last RunChanged saw them.
+  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
 
   // The pixels of a kept map that the last RunChanged changed.
   ConstMaskView changed(ValueId map) const;

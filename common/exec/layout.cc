@@ -54,21 +54,23 @@ class LayoutPlanner {
     for (const Operator& op : graph_.operators) {
       layout.is_done_by_placement.push_back(IsDoneByPlacement(op));
     }
-    for (size_t id = 0; id < graph_.values.size(); ++id) layout.is_kept.push_back(IsKept(id));
+    layout.is_kept = Kept().is_kept;
     layout.stages =
         keep_ == Keep::kChosen ? FindStages(graph_, layout.is_kept) : StagesOfOne(graph_);
     LayOutBuffers(layout);
     return layout;
   }
 
-  // Constants aside.
-  size_t KeptFloats() const {
-    size_t floats = 0;
+  KeptValues Kept() const {
+    KeptValues kept;
     for (size_t id = 0; id < graph_.values.size(); ++id) {
-      if (!OwnsBuffer(id) || graph_.values[id].is_constant() || !IsKept(id)) continue;
-      floats += AlignedFloats(static_cast<size_t>(ElementCount(graph_.values[id].shape)));
+      const Value& value = graph_.values[id];
+      kept.is_kept.push_back(IsKept(id));
+      kept.viewed.push_back(spots_[id].viewed);
+      if (!OwnsBuffer(id) || value.is_constant() || !IsKept(id)) continue;
+      kept.floats += AlignedFloats(static_cast<size_t>(ElementCount(value.shape)));
     }
-    return floats;
+    return kept;
   }
 
  private:
@@ -277,8 +279,8 @@ Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Ke
   return LayoutPlanner(graph, persistent, keep).Plan();
 }
 
-size_t KeptFloats(const Graph& graph, const std::vector<ValueId>& chosen) {
-  return LayoutPlanner(graph, chosen, Keep::kChosen).KeptFloats();
+KeptValues FindKept(const Graph& graph, const std::vector<ValueId>& chosen) {
+  return LayoutPlanner(graph, chosen, Keep::kChosen).Kept();
 }
 
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena) {

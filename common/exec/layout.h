@@ -52,8 +52,13 @@ struct Layout {
 enum class Keep : uint8_t { kListed, kAll, kAllApart, kChosen };
 Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep);
 
-// The persistent_floats less the constant_floats of PlanLayout with kChosen.
-size_t KeptFloats(const Graph& graph, const std::vector<ValueId>& chosen);
+// What PlanLayout keeps with kChosen.
+struct KeptValues {
+  std::vector<bool> is_kept;    // Layout::is_kept
+  std::vector<ValueId> viewed;  // ValuePlace::viewed
+  size_t floats = 0;            // Layout::persistent_floats less constant_floats
+};
+KeptValues FindKept(const Graph& graph, const std::vector<ValueId>& chosen);
 
 // The view of a value in an arena. REQUIRES: its place exists.
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena);

@@ -24,6 +24,7 @@ struct BenchOptions {
   std::filesystem::path sige_python;          // has the PyTorch that it was built with
   std::string bf16 = "auto";                  // or "emulated", "instructions": how BF16 is computed
   std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
+  std::vector<double> budgets;      // shares of the memory that keeping all takes; empty: 1
   TimingOptions timing;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/exec/cache_choice.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/executor.h"
 #include "common/exec/spreads.h"
@@ -66,20 +67,22 @@ Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) 
 // An executor that sees two pictures in turn, which differ in one mask.
 class TurningNetwork {
  public:
-  TurningNetwork(std::shared_ptr<const Graph> graph, int threads)
-      : executor_(std::move(graph),
-                  std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
-                  {.persistent = {}, .keep = Keep::kAll}) {}
+  // `budget`: a share of the memory that keeping all values takes.
+  TurningNetwork(const std::shared_ptr<const Graph>& graph, int threads, double budget)
+      : budget_(budget),
+        executor_(graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+                  {ChooseCaches(*graph, BudgetBytes(*graph, budget)).kept, Keep::kChosen}) {}
 
-  void Show(Tensor picture, Tensor changed, Mask mask) {
-    pictures_ = {std::move(picture), std::move(changed)};
-    mask_ = std::move(mask);
+  void Show(const Tensor& picture, const Tensor& changed, const Mask& mask) {
+    pictures_ = {picture, changed};
+    mask_ = mask;
     executor_.SetInput(0, pictures_[0].view());
     executor_.Run();
     shown_ = 0;
   }
 
   Executor& executor() { return executor_; }
+  double budget() const { return budget_; }
 
   double DenseMs() {
     Turn();
@@ -96,11 +99,17 @@ class TurningNetwork {
   const ChangedWork& work() const { return work_; }
 
  private:
+  static size_t BudgetBytes(const Graph& graph, double share) {
+    const auto all = static_cast<double>(MemoryOfExtremes(graph).cache_all_bytes);
+    return static_cast<size_t>(share * all);
+  }
+
   void Turn() {
     shown_ = 1 - shown_;
     executor_.SetInput(0, pictures_[shown_].view());
   }
 
+  double budget_;
   Executor executor_;
   std::array<Tensor, 2> pictures_;
   Mask mask_;
@@ -116,33 +125,50 @@ std::vector<double> Repeat(int count, const Measure& measure) {
   return ms;
 }
 
-void MeasureShare(TurningNetwork& network, const std::vector<NamedPolicy>& policies,
+// One network under one policy.
+struct Contender {
+  TurningNetwork* network;
+  const NamedPolicy* policy;
+  double active = 0.0;  // of the last frame
+};
+
+double MeasureOnce(Contender& contender) {
+  const double ms = contender.network->ChangedMs(contender.policy->policy);
+  const ChangedWork& work = contender.network->work();
+  contender.active = static_cast<double>(work.done) / static_cast<double>(work.of_all);
+  return ms;
+}
+
+// The first network's dense run is what all are compared with.
+void MeasureShare(std::vector<TurningNetwork>& networks, const std::vector<NamedPolicy>& policies,
                   const BenchOptions& options, const nlohmann::ordered_json& head,
                   BenchReport* report) {
-  std::vector<double> active(policies.size());
+  std::vector<Contender> contenders;
+  for (TurningNetwork& network : networks) {
+    for (const NamedPolicy& policy : policies) contenders.push_back({&network, &policy});
+  }
   std::vector<Turn> turns = {
-      [&](int count) { return Repeat(count, [&] { return network.DenseMs(); }); }};
-  for (size_t i = 0; i < policies.size(); ++i) {
-    turns.emplace_back([&, i](int count) {
+      [&](int count) { return Repeat(count, [&] { return networks[0].DenseMs(); }); }};
+  for (Contender& contender : contenders) {
+    turns.emplace_back([&contender](int count) {
       // What other policies left in the maps is not what this one would have.
-      network.DenseMs();
-      return Repeat(count, [&] {
-        const double ms = network.ChangedMs(policies[i].policy);
-        active[i] =
-            static_cast<double>(network.work().done) / static_cast<double>(network.work().of_all);
-        return ms;
-      });
+      contender.network->DenseMs();
+      return Repeat(count, [&contender] { return MeasureOnce(contender); });
     });
   }
   const Timing timing = TimeTurns(turns, options.timing);
   report->AddNoise(timing);
   const double dense_ms = timing.contenders[0].Median();
-  for (size_t i = 0; i < policies.size(); ++i) {
+  for (size_t i = 0; i < contenders.size(); ++i) {
     const Samples& samples = timing.contenders[i + 1];
-    const double ideal_ms = active[i] * dense_ms;
+    const Contender& contender = contenders[i];
+    const double ideal_ms = contender.active * dense_ms;
     nlohmann::ordered_json row = head;
-    row.update({{"policy", policies[i].name},
-                {"active", active[i]},
+    row.update({{"policy", contender.policy->name},
+                {"budget", contender.network->budget()},
+                {"memory_mb",
+                 static_cast<double>(contender.network->executor().memory().arena_bytes) / 1e6},
+                {"active", contender.active},
                 {"median_ms", samples.Median()},
                 {"p10_ms", samples.Quantile(0.1)},
                 {"p90_ms", samples.Quantile(0.9)},
@@ -164,19 +190,24 @@ void MeasureNetwork(const fs::path& model, const BenchOptions& options, int thre
   const Shape& shape = graph->value(graph->inputs[0]).shape;
   std::mt19937 random(1);
   const Tensor picture = RandomPicture(shape, random);
-  TurningNetwork network(graph, threads);
-  network.executor().SetInput(0, picture.view());
-  network.executor().Run();
-  const auto spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(network.executor()));
+  std::vector<TurningNetwork> networks;
+  for (const double budget : options.budgets.empty() ? std::vector{1.0} : options.budgets) {
+    networks.emplace_back(graph, threads, budget);
+  }
+  // Those of all values: the smaller budgets keep some of them.
+  TurningNetwork keeps_all(graph, threads, 1.0);
+  keeps_all.executor().SetInput(0, picture.view());
+  keeps_all.executor().Run();
+  const auto spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(keeps_all.executor()));
   const std::vector<NamedPolicy> policies = {
       {"exact", {}},
       {"change", {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f, .spreads = spreads}},
       {"fixed", {.kind = ChangePolicy::Kind::kFixed}}};
   for (const double share : kShares) {
-    Mask mask = MiddleBlob(static_cast<int>(shape[2]), static_cast<int>(shape[3]), share);
-    Tensor changed = Changed(picture, std::as_const(mask), random);
-    network.Show(picture, std::move(changed), std::move(mask));
-    MeasureShare(network, policies, options,
+    const Mask mask = MiddleBlob(static_cast<int>(shape[2]), static_cast<int>(shape[3]), share);
+    const Tensor changed = Changed(picture, mask, random);
+    for (TurningNetwork& network : networks) network.Show(picture, changed, mask);
+    MeasureShare(networks, policies, options,
                  {{"model", model.stem().string()}, {"threads", threads}, {"share", share}},
                  report);
   }

@@ -68,6 +68,8 @@ int Run(int argc, char** argv) {
   app.add_option("--peers-python", options.peers_python, "the Python that has the other engines");
   app.add_option("--cache", options.cache, "where converted models are kept");
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");
+  app.add_option("--budget", options.budgets, "shares of the memory that keeping all maps takes")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");
   app.add_option("--sige-python", options.sige_python, "the Python that has its PyTorch");
   app.add_option("--bf16", options.bf16, "how BF16 is computed")

@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
+#include "common/exec/spreads.h"
+#include "tests/exec/changing_frames.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -95,6 +98,46 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
       for (size_t i = 0; i < views.size(); ++i) executor->GetOutput(i, views[i]);
     }
     EXPECT_EQ(allocations - before, 0);
+  }
+}
+
+TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
+  if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Graph graph = RandomGraph(seed);
+    std::mt19937 random(seed);
+    const bool keeps_all = seed % 3 == 0;
+    const ExecutorOptions options = {
+        keeps_all ? std::vector<ValueId>() : RandomValues(graph, random),
+        keeps_all ? Keep::kAll : Keep::kChosen};
+    const auto executor = seed % 2 == 0
+                              ? MakeReferenceExecutor(graph, options)
+                              : MakeExecutor(graph,
+                                             std::make_unique<CpuBackend>(CpuBackendOptions{
+                                                 static_cast<int>(1 + seed % 3), false}),
+                                             options);
+    std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    SetInputs(*executor, inputs);
+    executor->Run();
+    ChangePolicy policy = {.threshold = 0.1f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    Mask refresh(4, 4);
+    SetRectangle({0, 2}, {0, 4}, refresh);
+    for (int frame = 0; frame < 7; ++frame) {
+      policy.kind = static_cast<ChangePolicy::Kind>(frame % 3);
+      policy.stem_depth = frame % 2;
+      const std::vector<Tensor> next = NextFrame(inputs, random);
+      const ChangedMasks changed(inputs, next);
+      inputs = next;
+      const long before = allocations;
+      SetInputs(*executor, inputs);
+      executor->RunChanged(changed.views(), policy, std::as_const(refresh));
+      // Debug builds make room for what they check in the first frame.
+      if (frame > 0) {
+        EXPECT_EQ(allocations - before, 0);
+      }
+    }
   }
 }
 

@@ -138,7 +138,8 @@ TEST(LayoutTest, EveryValueChosenIsKeepingAll) {
       EXPECT_EQ(chosen.places[id].offset, all.places[id].offset);
       EXPECT_EQ(chosen.places[id].viewed, all.places[id].viewed);
     }
-    EXPECT_EQ(KeptFloats(graph, AllValues(graph)), all.persistent_floats - all.constant_floats);
+    EXPECT_EQ(FindKept(graph, AllValues(graph)).floats,
+              all.persistent_floats - all.constant_floats);
   }
 }
 
@@ -159,9 +160,9 @@ TEST(LayoutTest, AKeptConcatenationKeepsItsParts) {
   EXPECT_EQ(part.places[b].viewed, both);
   const Layout none = PlanLayout(graph, {}, Keep::kChosen);
   EXPECT_FALSE(none.is_kept[a] || none.is_kept[b] || none.is_kept[both]);
-  EXPECT_EQ(KeptFloats(graph, {both}), 64u + 128u + 128u);
-  EXPECT_EQ(KeptFloats(graph, {a}), 64u + 64u + 128u);
-  EXPECT_EQ(KeptFloats(graph, {}), 64u + 128u);
+  EXPECT_EQ(FindKept(graph, {both}).floats, 64u + 128u + 128u);
+  EXPECT_EQ(FindKept(graph, {a}).floats, 64u + 64u + 128u);
+  EXPECT_EQ(FindKept(graph, {}).floats, 64u + 128u);
 }
 
 TEST(LayoutTest, WhatIsNotChosenSharesMemoryStageByStage) {

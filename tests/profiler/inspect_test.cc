@@ -135,7 +135,32 @@ TEST(InspectTest, TheTableHasALineAnOperatorAndTheTotals) {
   EXPECT_NE(text.find("3x3 s2 p1"), std::string::npos) << text;
   EXPECT_NE(text.find("1x6x4x4"), std::string::npos) << text;
   EXPECT_NE(text.find("net: 2 operators, 2 of them local"), std::string::npos) << text;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_NE(text.find("memory: 0.0 MB"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+}
+
+TEST(InspectTest, SaysWhatKeepingMapsTakes) {
+  Network net({1, 4, 64, 64});
+  ValueId map = 0;
+  for (int i = 0; i < 6; ++i) map = net.Conv(map, 4, 3, 1);
+  const Graph graph = net.Finish(map);
+  const size_t map_bytes = 4 * 64 * 64 * 4;
+  const std::vector<size_t> budgets = {5 * map_bytes, 0};
+  const ModelReport report = Inspect(graph, budgets);
+  EXPECT_EQ(report.memory.no_cache_bytes, 4 * map_bytes);
+  EXPECT_EQ(report.memory.cache_all_bytes, 7 * map_bytes);
+  ASSERT_EQ(report.budgets.size(), 2u);
+  EXPECT_LE(report.budgets[0].choice.bytes, 5 * map_bytes);
+  EXPECT_GT(report.budgets[0].choice.extra_work, 0.0);
+  const std::string text = ToText(report);
+  EXPECT_NE(text.find("memory: 0.3 MB where nothing is kept between frames, 0.5 MB with all maps"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("of 7 values kept"), std::string::npos) << text;
+  EXPECT_NE(text.find("more work; no less was found\n"), std::string::npos) << text;
+  const nlohmann::json json = ToJson(report, graph);
+  EXPECT_EQ(json["memory"]["cache_all_bytes"], 7 * map_bytes);
+  EXPECT_EQ(json["memory"]["budgets"][0]["kept"].size(), report.budgets[0].choice.kept.size());
 }
 
 TEST(InspectTest, TheTableShowsGroups) {
@@ -152,7 +177,7 @@ TEST(InspectTest, NamesDoNotBreakTheTable) {
   const ValueId input = graph.AddInput("image", {1, 3, 4, 4});
   graph.outputs = {graph.AddOne("two\nlines", op::Activation{}, {input})};
   const std::string text = ToText(Inspect(graph));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
   EXPECT_NE(text.find("two\\x0alines\n"), std::string::npos) << text;
   EXPECT_NE(text.find("a\\x09model: 1 operators"), std::string::npos) << text;
 }

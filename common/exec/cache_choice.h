@@ -1,0 +1,43 @@
+#ifndef CACHEINF_COMMON_EXEC_CACHE_CHOICE_H_
+#define CACHEINF_COMMON_EXEC_CACHE_CHOICE_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "common/model/graph.h"
+
+// Which values to keep from frame to frame where there is no memory for all of them.
+
+namespace cacheinf {
+
+struct CacheChoice {
+  std::vector<ValueId> kept;  // for an executor with Keep::kChosen; constants aside
+  size_t bytes = 0;           // what that executor allocates for activations, kept or not
+  double extra_work = 0.0;  // expected, by ExpectedWork: 0.1 is a tenth more than keeping all takes
+};
+
+// Greedy: from keeping all values, gives up the one that costs the least expected work per byte it
+// saves, until activations take no more than the budget. Values that must be kept (AlwaysKept of
+// stages.h), the input of the first operator among them, and `required` ones are never given up. If
+// no set is found that fits, the smallest one that was seen. Equal graphs give equal choices.
+CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
+                         std::span<const ValueId> required = {});
+
+// The work of a frame in which a rectangle in the middle of the picture has changed, a tenth of it:
+// operations and numbers stored. Every kept map is taken to have changed in that rectangle alone,
+// as if the test for change stopped all growth there; between kept maps changes grow, and what is
+// not kept is computed with its halo. `is_kept` as FindStages takes it.
+double ExpectedWork(const Graph& graph, const std::vector<bool>& is_kept);
+
+// What activations take, constants aside, in one arena: sharing all memory that can be shared, and
+// with all of them kept.
+struct CacheMemory {
+  size_t no_cache_bytes = 0;
+  size_t cache_all_bytes = 0;
+};
+CacheMemory MemoryOfExtremes(const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_CACHE_CHOICE_H_

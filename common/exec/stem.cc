@@ -1,0 +1,32 @@
+#include "common/exec/stem.h"
+
+#include <set>
+
+#include "common/model/geometry.h"
+
+namespace cacheinf {
+
+size_t StemSize(const Graph& graph, int depth) {
+  if (depth == 0) return 0;
+  size_t size = 0;
+  for (int convolutions = 0; size < graph.operators.size(); ++size) {
+    const Operator& op = graph.operators[size];
+    if (!IsLocal(graph, op)) break;
+    if (op.As<op::Conv>() != nullptr && convolutions++ == depth) break;
+  }
+  return size;
+}
+
+std::vector<ValueId> StemOutputs(const Graph& graph, int depth) {
+  const size_t size = StemSize(graph, depth);
+  std::set<ValueId> outputs;
+  for (size_t op = size; op < graph.operators.size(); ++op) {
+    for (const ValueId input : graph.operators[op].inputs) {
+      const OpId producer = graph.value(input).producer;
+      if (producer != kNone && static_cast<size_t>(producer) < size) outputs.insert(input);
+    }
+  }
+  return {outputs.begin(), outputs.end()};
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,23 @@
+#ifndef CACHEINF_COMMON_EXEC_STEM_H_
+#define CACHEINF_COMMON_EXEC_STEM_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "common/model/graph.h"
+
+// The stem of a network: the operators before the convolution of a number, counted from 0, as long
+// as they are local (ChangePolicy::stem_depth).
+
+namespace cacheinf {
+
+// How many operators it has.
+size_t StemSize(const Graph& graph, int depth);
+
+// The values by which what comes after the stem sees what is in it. Where they are kept, what a
+// change is can be decided on them; where they are not, it is decided before them.
+std::vector<ValueId> StemOutputs(const Graph& graph, int depth);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_STEM_H_

@@ -1,0 +1,134 @@
+#include "common/exec/stored_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "common/exec/shadow.h"
+#include "common/exec/value_masks.h"
+#include "common/model/geometry.h"
+
+namespace cacheinf {
+namespace {
+
+// The test sums in floats, in another order.
+constexpr double kRounding = 1e-3;
+
+bool IsSame(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+TensorView PixelOf(TensorView map, const StoredPixel& pixel) {
+  map.data += pixel.row * map.strides[2] + pixel.column * map.strides[3];
+  map.dims[2] = map.dims[3] = 1;
+  return map;
+}
+
+// One pixel of each image, the channels of an image end to end.
+void CopyPixel(const TensorView& map, const StoredPixel& pixel, Backend& backend,
+               std::vector<float>& numbers) {
+  const TensorView device = PixelOf(map, pixel);
+  numbers.resize(static_cast<size_t>(device.Count()));
+  TensorView host = device;
+  host.data = numbers.data();
+  host.strides = {device.dims[1], 1, device.dims[1], device.dims[1]};
+  backend.CopyOut(device, host);
+}
+
+}  // namespace
+
+StoredCheck::StoredCheck(const Graph& graph, const Layout& layout) : graph_(graph) {
+  size_t most_words = 0;
+  for (const Stage& stage : layout.stages) {
+    const Operator& root = graph.operators[stage.root];
+    const ValueId output = root.outputs[0];
+    if (!IsLocal(graph, root) || layout.is_done_by_placement[stage.root]) continue;
+    const auto reads_input = [&](OpId op) {
+      const std::vector<ValueId>& reads = graph.operators[op].inputs;
+      return std::any_of(reads.begin(), reads.end(), [&](ValueId value) {
+        return graph.value(value).producer == kNone && !graph.value(value).is_constant();
+      });
+    };
+    candidates_.push_back(
+        {output, reads_input(stage.root) ||
+                     std::any_of(stage.inner.begin(), stage.inner.end(), reads_input)});
+    const Value& value = graph.value(output);
+    largest_map_ = std::max(largest_map_, static_cast<size_t>(ElementCount(value.shape)));
+    most_words = std::max(most_words, MaskWords(HeightOf(value), WidthOf(value)));
+  }
+  words_.resize(most_words);
+}
+
+void StoredCheck::AllComputed() {
+  has_policy_ = false;
+  covers_inactive_ = true;
+  is_committed_ = true;
+}
+
+void StoredCheck::Begin(const ChangePolicy& policy) {
+  Suspend();
+  const bool is_same = policy.kind == policy_.kind && policy.threshold == policy_.threshold &&
+                       policy.spreads == policy_.spreads;
+  if (policy.kind == ChangePolicy::Kind::kFixed || (has_policy_ && !is_same)) {
+    covers_inactive_ = false;
+  }
+  policy_ = policy;
+  has_policy_ = true;
+}
+
+void StoredCheck::Suspend() { is_committed_ = false; }
+
+void StoredCheck::Commit() { is_committed_ = true; }
+
+std::optional<StoredPixel> StoredCheck::Choose(std::mt19937& random,
+                                               const ActiveMasks& active) const {
+  if (!is_committed_ || candidates_.empty()) return std::nullopt;
+  const Candidate& candidate = candidates_[random() % candidates_.size()];
+  const Value& value = graph_.value(candidate.map);
+  const StoredPixel pixel = {candidate.map, static_cast<int>(random() % HeightOf(value)),
+                             static_cast<int>(random() % WidthOf(value))};
+  const bool is_promised = covers_inactive_ && !candidate.reads_input;
+  if (!is_promised && !active.mask(pixel.map).Test(pixel.row, pixel.column)) return std::nullopt;
+  return pixel;
+}
+
+ConstMaskView StoredCheck::MaskOf(const StoredPixel& pixel) {
+  const Value& value = graph_.value(pixel.map);
+  const MaskView mask(words_.data(), HeightOf(value), WidthOf(value));
+  ClearAll(mask);
+  mask.Set(pixel.row, pixel.column);
+  return mask;
+}
+
+TensorView StoredCheck::Shadow(const TensorView& stored, Backend& backend) {
+  if (shadow_ == nullptr) shadow_ = backend.Allocate(largest_map_);
+  return ShadowOf(stored, shadow_.get());
+}
+
+bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
+                           const TensorView& again, Backend& backend, bool is_active) {
+  CopyPixel(stored, pixel, backend, stored_numbers_);
+  CopyPixel(again, pixel, backend, numbers_);
+  if (std::equal(numbers_.begin(), numbers_.end(), stored_numbers_.begin(), IsSame)) return true;
+  const bool may_differ = has_policy_ && policy_.kind == ChangePolicy::Kind::kChange && !is_active;
+  return may_differ && policy_.spreads != nullptr && IsWithinThreshold(pixel.map);
+}
+
+// Only in a batch of one are values kept that are not the same.
+bool StoredCheck::IsWithinThreshold(ValueId map) const {
+  const std::vector<float>& inverse_spread = (*policy_.spreads)[map];
+  if (numbers_.size() != inverse_spread.size()) return false;
+  double squares = 0.0;
+  for (size_t c = 0; c < numbers_.size(); ++c) {
+    const double change =
+        (static_cast<double>(numbers_[c]) - stored_numbers_[c]) * inverse_spread[c];
+    squares += change * change;
+  }
+  return std::sqrt(squares / static_cast<double>(numbers_.size())) <=
+         policy_.threshold * (1.0 + kRounding);
+}
+
+}  // namespace cacheinf

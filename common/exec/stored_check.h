@@ -1,0 +1,83 @@
+#ifndef CACHEINF_COMMON_EXEC_STORED_CHECK_H_
+#define CACHEINF_COMMON_EXEC_STORED_CHECK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "common/exec/active_masks.h"
+#include "common/exec/backend.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/layout.h"
+#include "common/model/graph.h"
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// A pixel of a kept map.
+struct StoredPixel {
+  ValueId map = kNone;
+  int row = 0;
+  int column = 0;
+};
+
+// What the stored pixels of an executor must hold, as its frames promise it
+// (Executor::CheckStored): which pixels can be checked, and whether a pixel that was computed again
+// is as it must be.
+class StoredCheck {
+ public:
+  StoredCheck(const Graph& graph, const Layout& layout);  // the graph outlives this
+
+  // A run of everything: all pixels hold what was computed.
+  void AllComputed();
+
+  // A frame with this policy begins.
+  void Begin(const ChangePolicy& policy);
+
+  // Nothing is promised until the next frame is committed.
+  void Suspend();
+  void Commit();
+
+  // A random pixel that is worth computing again, if the one that chance hits is.
+  std::optional<StoredPixel> Choose(std::mt19937& random, const ActiveMasks& active) const;
+
+  // This pixel alone, valid until the next call.
+  ConstMaskView MaskOf(const StoredPixel& pixel);
+
+  // Room for the pixels of a map, beside what is stored. The first call allocates.
+  TensorView Shadow(const TensorView& stored, Backend& backend);
+
+  // `is_active`: the last frame changed the pixel.
+  bool AreAlike(const StoredPixel& pixel, const TensorView& stored, const TensorView& again,
+                Backend& backend, bool is_active);
+
+ private:
+  // A kept map that a local operator computes.
+  struct Candidate {
+    ValueId map;
+    bool reads_input;  // a graph input, it or what is computed for it
+  };
+
+  bool IsWithinThreshold(ValueId map) const;
+
+  const Graph& graph_;
+  std::vector<Candidate> candidates_;
+  size_t largest_map_ = 0;  // floats
+
+  ChangePolicy policy_;
+  bool has_policy_ = false;      // some frame since the last run of everything had one
+  bool covers_inactive_ = true;  // all had the same
+  bool is_committed_ = false;
+
+  Backend::Memory shadow_;
+  std::vector<uint64_t> words_;
+  std::vector<float> stored_numbers_;
+  std::vector<float> numbers_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_STORED_CHECK_H_

@@ -1,0 +1,174 @@
+#include "common/exec/stored_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/exec/spreads.h"
+#include "tests/exec/changing_frames.h"
+#include "tests/exec/failing_backend.h"
+#include "tests/exec/on_backends.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Stored pixels that are computed again to see whether they are what they should be.
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 30;
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 14);
+  options.only_local = seed % 3 != 0;
+  return options;
+}
+
+class StoredCheckTest : public OnBackends {
+ protected:
+  ExecutorOptions RandomOptions(std::mt19937& random) const {
+    if (random() % 3 == 0) return {{}, Keep::kAll};
+    return {RandomValues(graph_, random), Keep::kChosen};
+  }
+
+  void Step(Executor& executor, const ChangePolicy& policy, std::mt19937& random) {
+    const std::vector<Tensor> next = NextFrame(inputs_, random);
+    const ChangedMasks changed(inputs_, next);
+    inputs_ = next;
+    SetInputs(executor, inputs_);
+    executor.RunChanged(changed.views(), policy);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, EveryBackend(), NameOf);
+
+TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
+  ForEachGraph(kGraphs, Varied, [&] {
+    std::mt19937 random(seed_);
+    const auto executor = MakeExecutor(RandomOptions(random));
+    SetInputs(*executor, inputs_);
+    executor->Run();
+    ChangePolicy policy = {.threshold = 0.3f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    for (int frame = 0; frame < 9; ++frame) {
+      // First a few of one policy each, then all in turn.
+      policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
+      policy.stem_depth = static_cast<int>(seed_ % 2);
+      Step(*executor, policy, random);
+      const std::optional<StoredPixel> fault = executor->CheckStored(30, frame);
+      ASSERT_FALSE(fault) << "frame " << frame << ", map '" << graph_.value(fault->map).name
+                          << "', pixel " << fault->row << ", " << fault->column;
+    }
+  });
+}
+
+// A picture, four convolutions, of which the second is not kept.
+class StoredChainTest : public testing::Test {
+ protected:
+  StoredChainTest() {
+    std::mt19937 random(7);
+    ValueId map = graph_.AddInput("in", {1, 4, 12, 12});
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = "conv" + std::to_string(i);
+      op::Conv conv;
+      conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+      const ValueId weights =
+          graph_.AddConstant(name + ".weights", RandomTensor({4, 4, 3, 3}, random, -0.3f, 0.3f));
+      map = graph_.AddOne(name, conv, {map, weights});
+      maps_.push_back(map);
+    }
+    graph_.outputs = {map};
+    auto backend = std::make_unique<FailingBackend>(std::make_unique<CpuBackend>());
+    backend_ = backend.get();
+    executor_ = MakeExecutor(graph_, std::move(backend), {{maps_[0], maps_[2]}, Keep::kChosen});
+    picture_ = RandomInputs(graph_, 1);
+    SetInputs(*executor_, picture_);
+    executor_->Run();
+  }
+
+  void RunUnchanged(const ChangePolicy& policy) {
+    const ChangedMasks none(picture_, picture_);
+    executor_->RunChanged(none.views(), policy);
+  }
+
+  void Spoil(ValueId map, int row, int column, float by) {
+    const TensorView view = executor_->view(map);
+    view.data[row * view.strides[2] + column * view.strides[3]] += by;
+  }
+
+  std::optional<StoredPixel> Fault() { return executor_->CheckStored(20000, 1); }
+
+  Graph graph_;
+  std::vector<ValueId> maps_;
+  std::vector<Tensor> picture_;
+  FailingBackend* backend_ = nullptr;
+  std::unique_ptr<Executor> executor_;
+};
+
+TEST_F(StoredChainTest, ASpoiledPixelIsFound) {
+  RunUnchanged({});
+  EXPECT_FALSE(Fault());
+  Spoil(maps_[3], 5, 7, 0.001f);
+  const std::optional<StoredPixel> fault = Fault();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->map, maps_[3]);
+  EXPECT_EQ(fault->row, 5);
+  EXPECT_EQ(fault->column, 7);
+}
+
+TEST_F(StoredChainTest, WhatIsComputedFromASpoiledPixelIsFoundThroughMapsThatAreNotKept) {
+  RunUnchanged({});
+  // The first map is computed from the picture, in which a caller may leave out changes.
+  Spoil(maps_[0], 5, 7, 1.0f);
+  const std::optional<StoredPixel> fault = Fault();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->map, maps_[2]);
+}
+
+TEST_F(StoredChainTest, OnlyUnderChangeThereIsAThreshold) {
+  ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.5f};
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+  RunUnchanged(policy);
+  Spoil(maps_[3], 5, 7, 0.001f);
+  EXPECT_FALSE(Fault());
+  Spoil(maps_[3], 5, 7, 100.0f);
+  EXPECT_TRUE(Fault());
+  executor_->Run();
+  RunUnchanged({});
+  Spoil(maps_[3], 5, 7, 0.001f);
+  EXPECT_TRUE(Fault());
+}
+
+TEST_F(StoredChainTest, UnderFixedNothingIsPromisedAboutWhatWasNotComputed) {
+  RunUnchanged({.kind = ChangePolicy::Kind::kFixed});
+  Spoil(maps_[3], 5, 7, 1.0f);
+  EXPECT_FALSE(Fault());
+}
+
+TEST_F(StoredChainTest, AfterAnAbandonedFrameNothingIsPromised) {
+  const std::vector<Tensor> before = std::exchange(picture_, RandomInputs(graph_, 2));
+  const ChangedMasks changed(before, picture_);
+  SetInputs(*executor_, picture_);
+  backend_->FailAfter(0);
+  EXPECT_THROW(executor_->RunChanged(changed.views(), {}), std::runtime_error);
+  Spoil(maps_[3], 5, 7, 1.0f);
+  EXPECT_FALSE(Fault());
+  backend_->FailAfter(-1);
+  RunUnchanged({});
+  EXPECT_FALSE(Fault());
+  EXPECT_EQ(FirstDifference(EvaluateDirectly(graph_, picture_)[maps_[3]],
+                            Numbers(executor_->view(maps_[3]))),
+            "");
+}
+
+}  // namespace
+}  // namespace cacheinf
