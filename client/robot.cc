@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 #include <variant>
+
+#include "common/exec/cache_choice.h"
+#include "common/exec/stem.h"
 
 namespace cacheinf {
 namespace {
@@ -16,8 +20,26 @@ std::shared_ptr<const Graph> WithOneInput(std::shared_ptr<const Graph> graph) {
   return graph;
 }
 
-Keep KeepFor(RobotConfig::Mode mode) {
-  return mode == RobotConfig::Mode::kCache ? Keep::kAll : Keep::kListed;
+// The maps on which a stem's changes are judged are always kept.
+ExecutorOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
+  if (config.mode != RobotConfig::Mode::kCache) return {};
+  if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll};
+  const auto budget_bytes = static_cast<size_t>(config.cache.budget_mb * 1e6);
+  const CacheChoice choice =
+      ChooseCaches(graph, budget_bytes, StemOutputs(graph, config.cache.stem));
+  if (choice.bytes > budget_bytes) {
+    throw InputError(fmt::format("cache.budget_mb is {}, but model '{}' needs {:.1f} MB",
+                                 config.cache.budget_mb, graph.name,
+                                 std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
+  }
+  return {.persistent = choice.kept, .keep = Keep::kChosen};
+}
+
+Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+                      const RobotConfig& config) {
+  graph = WithOneInput(std::move(graph));
+  const ExecutorOptions options = OptionsFor(config, *graph);
+  return Executor(std::move(graph), std::move(backend), options);
 }
 
 const Shape& InputShape(const Executor& executor) {
@@ -31,8 +53,7 @@ Robot::Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backen
              const RobotConfig& config, const Clock& clock)
     : mode_(config.mode),
       every_(config.every),
-      executor_(WithOneInput(std::move(graph)), std::move(backend),
-                {.persistent = {}, .keep = KeepFor(config.mode)}),
+      executor_(MakeExecutor(std::move(graph), std::move(backend), config)),
       reader_(executor_.graph(), config.model_config.decoder),
       clock_(clock) {
   if (config.mode == RobotConfig::Mode::kCache) MakeCache(config);

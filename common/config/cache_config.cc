@@ -42,6 +42,11 @@ FieldTable CacheConfig::Fields() {
       Field{"watch", &watch,
             "Whether boxes of the last answer are computed and stored however little they changed."}
           .Flag("--watch"),
+      Field{"budget_mb", &budget_mb,
+            "Megabytes that activations may take: maps that are cheapest to compute again where "
+            "they are needed are not kept from frame to frame; 0: all are kept."}
+          .Between(0, 1e6)
+          .Flag("--budget-mb"),
   };
 }
 

@@ -16,12 +16,13 @@ struct CacheConfig {
 
   Policy policy = Policy::kChange;
   Geometry geometry = Geometry::kCanvas;
-  double change = 0.1;  // kChange; kFixed with a stem: in units of each channel's spread
-  int growth = 1;       // kFixed: pixels of every map
-  int stem = 1;         // convolutions that follow every change
-  int refresh = 8;      // frames in which every part of the picture is stored anew; 0: never
-  int flush = 0;        // every so many frames one is computed whole; 0: never
-  bool watch = false;   // where the last answer found something is always computed
+  double change = 0.1;     // kChange; kFixed with a stem: in units of each channel's spread
+  int growth = 1;          // kFixed: pixels of every map
+  int stem = 1;            // convolutions that follow every change
+  int refresh = 8;         // frames in which every part of the picture is stored anew; 0: never
+  int flush = 0;           // every so many frames one is computed whole; 0: never
+  bool watch = false;      // where the last answer found something is always computed
+  double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
   // A canvas is no frame, so the exact policy has none.
   bool UsesCanvas() const { return geometry == Geometry::kCanvas && policy != Policy::kExact; }

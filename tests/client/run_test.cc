@@ -350,6 +350,24 @@ TEST_F(CacheModeTest, ExactlyEveryAnswerIsTheDenseOneForLessWork) {
   EXPECT_LT(lines[5]["active"], 0.5);
 }
 
+TEST_F(CacheModeTest, InALittleMemoryEveryAnswerIsTheDenseOneAsWell) {
+  RobotConfig config = Demo("still");
+  config.cache.policy = CacheConfig::Policy::kExact;
+  const Summary all = Run(config);
+  config.cache.budget_mb = 0.7 * static_cast<double>(all.memory.cache_all_bytes) / 1e6;
+  const Summary some = Run(config);
+  EXPECT_EQ(some.agreement->map()->PixelShare(), 1.0);
+  EXPECT_EQ(all.memory.arena_bytes, all.memory.cache_all_bytes);
+  EXPECT_LE(static_cast<double>(some.memory.arena_bytes), 1e6 * config.cache.budget_mb);
+  EXPECT_GT(some.memory.arena_bytes, some.memory.no_cache_bytes);
+  EXPECT_LT(some.work.share(), 1.0);
+  EXPECT_GT(some.work.share(), all.work.share());
+  config.cache.budget_mb = 0.001;
+  EXPECT_EQ(Refusal(config).find("cache.budget_mb is 0.001, but model 'demo_segmentation' needs "),
+            0u)
+      << Refusal(config);
+}
+
 TEST_F(CacheModeTest, FollowsACameraThatMoves) {
   RobotConfig config = Demo("handheld");
   config.cache.policy = CacheConfig::Policy::kFixed;
