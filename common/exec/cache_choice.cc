@@ -1,8 +1,10 @@
 #include "common/exec/cache_choice.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
@@ -185,13 +187,20 @@ std::vector<ValueId> Listed(const std::vector<bool>& is_in) {
   return values;
 }
 
-class Chooser {
+// How much memory that is shared a search may use for what it gives up, in units of what a dense
+// run shares. What little is given up needs room too, and what lives from stage to stage much.
+constexpr std::array kScratchLimits = {0.25, 0.5, 1.0, 2.0,
+                                       std::numeric_limits<double>::infinity()};
+
+// Gives up one value after the other.
+class Search {
  public:
-  Chooser(const Graph& graph, std::span<const ValueId> required)
+  Search(const Graph& graph, std::span<const ValueId> required)
       : graph_(graph),
         model_(graph),
         must_keep_(AlwaysKept(graph)),
         chosen_(graph.values.size(), true),
+        layout_(PlanLayout(graph, Listed(chosen_), Keep::kChosen)),
         kept_(FindKept(graph, Listed(chosen_))),
         work_(model_.WorkOf(kept_.is_kept)),
         work_of_all_(work_) {
@@ -201,9 +210,10 @@ class Chooser {
     }
   }
 
-  CacheChoice Choose(size_t budget_bytes) {
+  // Until activations take no more than the budget. The smallest set that was seen.
+  CacheChoice Run(size_t budget_bytes, double most_scratch_floats) {
     CacheChoice smallest = Current();
-    while (smallest.bytes > budget_bytes && GiveUpOne()) {
+    while (smallest.bytes > budget_bytes && GiveUpOne(most_scratch_floats)) {
       CacheChoice current = Current();
       if (current.bytes < smallest.bytes) smallest = std::move(current);
     }
@@ -226,19 +236,18 @@ class Chooser {
   };
 
   CacheChoice Current() const {
-    const Layout layout = PlanLayout(graph_, Listed(chosen_), Keep::kChosen);
     CacheChoice choice;
-    for (const ValueId value : Listed(layout.is_kept)) {
+    for (const ValueId value : Listed(layout_.is_kept)) {
       if (!graph_.value(value).is_constant()) choice.kept.push_back(value);
     }
-    choice.bytes = (layout.arena_floats - layout.constant_floats) * sizeof(float);
+    choice.bytes = (layout_.arena_floats - layout_.constant_floats) * sizeof(float);
     choice.extra_work = work_of_all_ > 0.0 ? work_ / work_of_all_ - 1.0 : 0.0;
     return choice;
   }
 
   // Costs only grow as more is given up, nearly always: an old offer is looked at again when it
   // comes out first.
-  bool GiveUpOne() {
+  bool GiveUpOne(double most_scratch_floats) {
     while (!offers_.empty()) {
       const Offer best = offers_.top();
       offers_.pop();
@@ -246,7 +255,12 @@ class Chooser {
         Queue(best.value);
         continue;
       }
-      chosen_ = *Without(best.value);
+      std::vector<bool> without = *Without(best.value);
+      Layout layout = PlanLayout(graph_, Listed(without), Keep::kChosen);
+      const size_t scratch_floats = layout.arena_floats - layout.persistent_floats;
+      if (static_cast<double>(scratch_floats) > most_scratch_floats) continue;
+      chosen_ = std::move(without);
+      layout_ = std::move(layout);
       kept_ = FindKept(graph_, Listed(chosen_));
       work_ = model_.WorkOf(kept_.is_kept);
       ++round_;
@@ -281,6 +295,7 @@ class Chooser {
   WorkModel model_;
   std::vector<bool> must_keep_;
   std::vector<bool> chosen_;
+  Layout layout_;
   KeptValues kept_;
   double work_;
   double work_of_all_;
@@ -288,11 +303,26 @@ class Chooser {
   std::priority_queue<Offer> offers_;
 };
 
+bool IsBetter(const CacheChoice& a, const CacheChoice& b, size_t budget_bytes) {
+  const bool fits = a.bytes <= budget_bytes;
+  if (fits != (b.bytes <= budget_bytes)) return fits;
+  return fits ? a.extra_work < b.extra_work : a.bytes < b.bytes;
+}
+
 }  // namespace
 
 CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
                          std::span<const ValueId> required) {
-  return Chooser(graph, required).Choose(budget_bytes);
+  const Search start(graph, required);
+  CacheChoice best = Search(start).Run(budget_bytes, 0.0);
+  if (best.bytes <= budget_bytes) return best;
+  const Layout dense = PlanLayout(graph, {}, Keep::kListed);
+  const auto shared_floats = static_cast<double>(dense.arena_floats - dense.persistent_floats);
+  for (const double limit : kScratchLimits) {
+    CacheChoice choice = Search(start).Run(budget_bytes, limit * shared_floats);
+    if (IsBetter(choice, best, budget_bytes)) best = std::move(choice);
+  }
+  return best;
 }
 
 double ExpectedWork(const Graph& graph, const std::vector<bool>& is_kept) {

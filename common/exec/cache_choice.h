@@ -18,9 +18,11 @@ struct CacheChoice {
 };
 
 // Greedy: from keeping all values, gives up the one that costs the least expected work per byte it
-// saves, until activations take no more than the budget. Values that must be kept (AlwaysKept of
-// stages.h), the input of the first operator among them, and `required` ones are never given up. If
-// no set is found that fits, the smallest one that was seen. Equal graphs give equal choices.
+// saves, until activations take no more than the budget; this several times, with different bounds
+// on the memory that what is given up may share, of which the least work counts. Values that must
+// be kept (AlwaysKept of stages.h), the input of the first operator among them, and `required` ones
+// are never given up. If no set is found that fits, the smallest one that was seen. Equal graphs
+// give equal choices.
 CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
                          std::span<const ValueId> required = {});
 

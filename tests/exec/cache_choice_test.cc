@@ -63,15 +63,12 @@ TEST(CacheChoiceTest, AChoiceTakesNoMoreThanItsBudgetAndSaysWhatItTakes) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed, {.operator_count = 20, .only_local = seed % 2 == 0});
     const CacheChoice least = ChooseCaches(graph, 0);
-    size_t bytes_before = kUnlimited;
     for (const double share : {0.9, 0.7, 0.5, 0.3}) {
       const auto budget =
           static_cast<size_t>(share * static_cast<double>(MemoryOfExtremes(graph).cache_all_bytes));
       const CacheChoice choice = ChooseCaches(graph, budget);
       EXPECT_EQ(choice.bytes, ArenaBytes(graph, choice.kept));
       EXPECT_LE(choice.bytes, std::max(budget, least.bytes));
-      EXPECT_LE(choice.bytes, bytes_before);
-      bytes_before = choice.bytes;
       fits += choice.bytes <= budget;
       const std::vector<bool> always = AlwaysKept(graph);
       for (ValueId id = 0; id < static_cast<ValueId>(always.size()); ++id) {
@@ -107,8 +104,8 @@ TEST(CacheChoiceTest, WhatCostsNothingIsGivenUpFirst) {
   const CacheChoice choice = ChooseCaches(graph, all_bytes - 1);
   EXPECT_EQ(choice.bytes, all_bytes - 4 * 64 * 64 * sizeof(float));
   EXPECT_EQ(choice.extra_work, 0.0);
-  EXPECT_EQ(choice.kept.size(), ValuesOf(graph) - 3);
-  for (const size_t i : {0, 1, 2}) EXPECT_FALSE(Contains(choice.kept, points[i])) << i;
+  EXPECT_EQ(choice.kept.size(), ValuesOf(graph) - 2);
+  for (const size_t i : {0, 2}) EXPECT_FALSE(Contains(choice.kept, points[i])) << i;
 }
 
 TEST(CacheChoiceTest, WhatIsRequiredIsKept) {
