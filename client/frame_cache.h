@@ -57,6 +57,7 @@ class FrameCache {
   // The next frame is computed as if it were the first: what comes after depends on nothing that
   // was before.
   void Forget();
+  bool keeps_nothing() const { return frames_ == 0; }
 
  private:
   bool IsWholeFrameDue() const;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/replay.h"
 #include "client/run.h"
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
@@ -91,12 +92,27 @@ RobotConfig EffectiveConfiguration(const std::string& file, const std::vector<Se
   return config;
 }
 
+int RunReplay(const std::string& folder) {
+  SetLogLevel(LogLevel::kWarning);
+  const SteadyClock clock;
+  const ReplayReport report = Replay(folder, clock);
+  std::cout << ToText(report);
+  return report.agrees() ? 0 : 1;
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.",
                "cacheinf-robot");
   app.set_version_flag("--version", "cacheinf-robot " CACHEINF_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
+  CLI::App& replay = *app.add_subcommand(
+      "replay",
+      "Runs a recording of --record again, and says whether all answers are the same bit for bit; "
+      "exit code 1 if not.");
+  std::string recording;
+  replay.add_option("folder", recording, "The recording's folder, such as DIR/guard-000123.")
+      ->required();
   std::string file;
   bool print_config = false;
   bool print_schema = false;
@@ -113,6 +129,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   }
+  if (replay.parsed()) return RunReplay(recording);
   if (print_schema) {
     std::cout << RobotConfigSchema();
     return 0;

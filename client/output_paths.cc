@@ -61,6 +61,7 @@ void CheckOutputPaths(const RobotConfig& config) {
                                                        {"--dump-outputs", output.dump_outputs},
                                                        {"--overlay", output.overlay},
                                                        {"--picture", output.picture},
+                                                       {"--record", config.record.folder},
                                                        {"--summary", output.summary}});
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedPath& written = outputs[i];

@@ -213,6 +213,11 @@ PictureView Robot::model_picture() const {
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }
 
+std::optional<ConstMaskView> Robot::active() const {
+  if (!cache_) return std::nullopt;
+  return cache_->active();
+}
+
 PictureView Robot::seen_picture() const {
   const std::optional<PictureView> canvas = cache_ ? cache_->canvas() : std::nullopt;
   return canvas ? *canvas : model_picture();

@@ -52,8 +52,14 @@ class Robot {
   // Mode cache: from the next frame on, which is computed whole. The geometry stays what it is.
   void UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change);
 
-  // The next frame is computed whole, whatever is kept.
+  // The next frame is computed as if it were the first.
   void Forget();
+
+  // Whether the next frame is computed as if it were the first.
+  bool keeps_nothing() const { return cache_ ? cache_->keeps_nothing() : !kept_; }
+
+  // Mode cache: the pixels of what the network saw that the last frame found changed.
+  std::optional<ConstMaskView> active() const;
 
   // Its outputs are those that the last answer was read from, until Refresh.
   const Executor& executor() const { return executor_; }

@@ -16,6 +16,7 @@
 #include "client/outputs.h"
 #include "client/overlay.h"
 #include "client/progress.h"
+#include "client/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "client/scheme_choice.h"
@@ -127,6 +128,17 @@ class Intake {
   std::string first_reason_;
 };
 
+// What makes the robot throw is recorded first.
+std::optional<Answer> ProcessAndKeepFailure(const Frame& frame, Intake& intake,
+                                            std::optional<Recorder>& recorder) {
+  try {
+    return intake.ProcessOrSkip(frame);
+  } catch (const std::exception& error) {
+    if (recorder) recorder->KeepFailure(frame, error.what());
+    throw;
+  }
+}
+
 // Compares with the truth where both know the class of a pixel, and mean the same by it.
 void Score(const Frame& frame, const Answer& answer, const Robot& robot, int truth_classes,
            Summary& summary) {
@@ -168,11 +180,14 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
     guard.emplace(graph, MakeBackend(config), config, clock);
   }
+  std::optional<Recorder> recorder;
+  if (!config.record.folder.empty()) recorder.emplace(config);
   Publisher publisher(config.output, robot, *source);
   Intake intake(robot);
 
   Summary summary;
   summary.mode = config.ModeName();
+  summary.deadline_ms = config.deadline_ms;
   summary.memory = robot.executor().memory();
   const auto start = clock.Now();
   const auto elapsed = [&] {
@@ -184,15 +199,21 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
     while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
       const std::optional<Frame> frame = source->Next();
       if (!frame) break;
-      std::optional<Answer> answer = intake.ProcessOrSkip(*frame);
+      const GuardState state = guard ? guard->state() : GuardState();
+      if (recorder) recorder->Before(*frame, state.level, robot);
+      std::optional<Answer> answer = ProcessAndKeepFailure(*frame, intake, recorder);
       if (!answer) continue;
-      if (guard) answer->guard = guard->state();
+      if (guard) answer->guard = state;
       summary.Add(*answer);
       Score(*frame, *answer, robot, source->truth_class_count(), summary);
       publisher.Publish(*frame, *answer);
       if (check) check->CheckIfDue(*frame, *answer, robot);
+      if (recorder) recorder->Keep(*frame, *answer, robot);
       if (const auto refresh = robot.Refresh(*frame)) summary.refresh.Add(*refresh);
-      if (guard) guard->Watch(*answer, robot);
+      if (guard) {
+        guard->Watch(*answer, robot);
+        if (recorder && !guard->alarm().empty()) recorder->Record("guard", guard->alarm());
+      }
       progress.Update(summary.frames, elapsed(), summary.latency);
     }
   }

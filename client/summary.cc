@@ -144,6 +144,7 @@ void Summary::Add(const Answer& answer) {
   ++frames;
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
+  if (deadline_ms > 0 && Milliseconds(answer.latency()) > deadline_ms) ++late;
   preprocess.Add(answer.preprocess);
   compute.Add(answer.compute);
   decode.Add(answer.decode);
@@ -167,6 +168,10 @@ std::string ToText(const Summary& summary) {
   text += fmt::format("latency  p50 {:.2f} ms, p95 {:.2f} ms, p99 {:.2f} ms\n",
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
+  if (summary.deadline_ms > 0) {
+    text += fmt::format("late     {} answers took more than {} ms\n", summary.late,
+                        summary.deadline_ms);
+  }
   if (summary.fresh < summary.frames) {
     text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
                         summary.fresh, summary.frames);
@@ -196,6 +201,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"mode", summary.mode},
                {"frames", summary.frames},
                {"fresh", summary.fresh},
+               {"late", summary.late},
                {"skipped", summary.skipped},
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},

@@ -33,9 +33,11 @@ struct WorkShares {
 // What a run came to.
 struct Summary {
   std::string mode;
-  int64_t frames = 0;   // answered
-  int64_t fresh = 0;    // of these, with what their own frame came to
-  int64_t skipped = 0;  // that could not be read
+  int64_t frames = 0;      // answered
+  int64_t fresh = 0;       // of these, with what their own frame came to
+  double deadline_ms = 0;  // 0: none
+  int64_t late = 0;        // answers after more than that
+  int64_t skipped = 0;     // that could not be read
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;

@@ -76,6 +76,11 @@ FieldTable RobotConfig::Fields() {
       Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
           .Between(0, kMostFrames)
           .Flag("--frames"),
+      Field{"deadline_ms", &deadline_ms,
+            "Milliseconds that an answer may take; later ones are counted, and recorded where "
+            "\"record\" says so; 0: any."}
+          .Between(0, 1e9)
+          .Flag("--deadline-ms"),
       Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
             "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
           .Flag("--backend"),
@@ -98,6 +103,7 @@ FieldTable RobotConfig::Fields() {
             "How a frame becomes the model's input. A packed model brings its own."},
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
       Field{"output", output.Fields(), "Where results go."},
+      Field{"record", record.Fields(), "What is kept for when something looks wrong."},
   };
 }
 

@@ -12,6 +12,7 @@
 #include "common/config/fields.h"
 #include "common/config/guard_config.h"
 #include "common/config/model_config.h"
+#include "common/config/record_config.h"
 #include "common/config/tracker_config.h"
 
 namespace cacheinf {
@@ -41,6 +42,7 @@ struct RobotConfig {
   int check = 0;
   int threads = 0;
   int64_t frames = 0;
+  double deadline_ms = 0;
   Backend backend = Backend::kCpu;
   Scheme scheme = Scheme::kDirect;
   LogLevel log_level = LogLevel::kInfo;
@@ -49,6 +51,7 @@ struct RobotConfig {
   GuardConfig guard;      // likewise
   ModelConfig model_config;
   OutputConfig output;
+  RecordConfig record;
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;

@@ -34,6 +34,9 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
                              "--mode",
                              "--every",
                              "--check",
+                             "--guard",
+                             "--record",
+                             "--deadline-ms",
                              "--shape",
                              "--config",
                              "--threads",
@@ -112,7 +115,7 @@ TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
 TEST(RobotCommandTest, AnUnknownCommandIsNamedBesideTheKnownOnes) {
   const CommandResult result = RunCommand({kRobot, "runn"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.error, "cacheinf-robot: unknown command \"runn\"; commands: run\n");
+  EXPECT_EQ(result.error, "cacheinf-robot: unknown command \"runn\"; commands: run, replay\n");
 }
 
 TEST(RobotCommandTest, SaysThatStandardOutputIsFull) {

@@ -1,0 +1,24 @@
+#ifndef CACHEINF_COMMON_CONFIG_RECORD_CONFIG_H_
+#define CACHEINF_COMMON_CONFIG_RECORD_CONFIG_H_
+
+#include <string>
+
+#include "common/config/fields.h"
+
+namespace cacheinf {
+
+// Keeping the last seconds of a run, and writing them down when something looks wrong
+// (client/recorder.h).
+struct RecordConfig {
+  std::string folder;  // empty: nothing is kept
+  double seconds = 5;
+  int megabytes = 256;
+  int most = 10;
+
+  // The table lies over this object, which must outlive it.
+  FieldTable Fields();
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_RECORD_CONFIG_H_

@@ -1,0 +1,337 @@
+#include "client/recording.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <string>
+#include <vector>
+
+#include "client/recorder.h"
+#include "client/replay.h"
+#include "client/robot_setup.h"
+#include "client/run.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/model/pack.h"
+#include "common/source/frame_source.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class RecordingTest : public FolderTest {
+ protected:
+  // The demo's network with settings that see no change, so that the guard has what to say.
+  RobotConfig Frozen() const {
+    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
+    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+    config.shapes = {"1x3x96x128"};
+    config.source = "generated:seed=5,frames=60,width=160,height=120,shapes=6,camera=handheld";
+    config.mode = RobotConfig::Mode::kCache;
+    config.threads = 1;
+    config.cache.stem = 0;
+    config.cache.refresh = 0;
+    config.tracker.change.threshold = 1.0;
+    config.guard.share = 0.2;
+    config.record.folder = Path("records");
+    config.record.seconds = 0.4;
+    return config;
+  }
+
+  // Settings that reuse most, on a camera that moves.
+  RobotConfig Moving() const {
+    RobotConfig config = Frozen();
+    config.cache = {};
+    config.cache.policy = CacheConfig::Policy::kFixed;
+    config.cache.stem = 0;
+    config.tracker.change = {};
+    config.guard.is_on = false;
+    return config;
+  }
+
+  Summary Run(const RobotConfig& config) const {
+    config.Check();
+    return RunRobot(config, clock_, stop_);
+  }
+
+  // Folders that were written, by name.
+  std::vector<fs::path> Recordings() const {
+    std::vector<fs::path> folders;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(Path("records"), error)) {
+      folders.push_back(entry.path());
+    }
+    std::sort(folders.begin(), folders.end());
+    return folders;
+  }
+
+  std::string Refusal(const fs::path& folder) const {
+    try {
+      Replay(folder, clock_);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  SteadyClock clock_;
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(RecordingTest, WhatTheGuardFindsIsRecordedAndReplaysBitForBit) {
+  const Summary summary = Run(Frozen());
+  EXPECT_GT(summary.guard->changes, 0);
+  const std::vector<fs::path> folders = Recordings();
+  ASSERT_FALSE(folders.empty());
+  bool has_other_level = false;
+  bool has_reuse = false;
+  for (const fs::path& folder : folders) {
+    EXPECT_TRUE(folder.filename().string().starts_with("guard-")) << folder;
+    const ReplayReport report = Replay(folder, clock_);
+    EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
+    EXPECT_EQ(report.reason, "guard");
+    for (const auto& frame : ReadRecording(folder).frames) {
+      has_other_level |= frame->record.level != SafetyLevel::kNormal;
+      has_reuse |= !frame->record.is_fresh;
+    }
+  }
+  EXPECT_TRUE(has_other_level);
+  EXPECT_TRUE(has_reuse);
+}
+
+TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;  // every answer is late
+  config.record.most = 3;
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.late, 60);
+  const std::vector<fs::path> folders = Recordings();
+  // One at a time: while one is written there is no other.
+  ASSERT_GE(folders.size(), 2u);
+  ASSERT_LE(folders.size(), 3u);
+  const fs::path folder = folders.back();
+  EXPECT_EQ(Json::parse(ReadFile(folder / "recording.json"))["reason"], "deadline");
+  std::ifstream lines(folder / "frames.jsonl");
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  std::vector<Frame> frames;
+  while (const std::optional<Frame> frame = source->Next()) frames.push_back(*frame);
+  int count = 0;
+  for (std::string text; std::getline(lines, text); ++count) {
+    const Json line = Json::parse(text);
+    const auto index = line["frame"].get<size_t>();
+    EXPECT_EQ(line["answer"]["frame"], index);
+    char name[16];
+    std::snprintf(name, sizeof(name), "%06zu.png", index);
+    const cv::Mat image = cv::imread((folder / "frames" / name).string(), cv::IMREAD_UNCHANGED);
+    const Picture& picture = frames[index].picture;
+    ASSERT_EQ(image.rows, picture.height);
+    ASSERT_EQ(image.cols, picture.width);
+    for (int y = 0; y < picture.height; ++y) {
+      ASSERT_TRUE(std::equal(image.ptr(y), image.ptr(y) + 3 * picture.width, picture.Row(y)));
+    }
+    const std::string mask = ReadFile(folder / "masks" / name);
+    EXPECT_EQ(mask[24], 1) << "bits a pixel, as a PNG file's header has them";
+    const cv::Mat active = cv::imread((folder / "masks" / name).string(), cv::IMREAD_UNCHANGED);
+    EXPECT_EQ(active.size(), cv::Size(128, 96));
+    const double share = cv::countNonZero(active) / (128.0 * 96.0);
+    EXPECT_NEAR(share, line["answer"]["active"].get<double>(), 1e-9);
+  }
+  EXPECT_GT(count, 10);
+  // The frames by themselves are a source, and the configuration one that can be run.
+  RobotConfig again = LoadRobotConfig(folder / "config.json");
+  again.source = (folder / "frames").string();
+  EXPECT_EQ(Run(again).frames, count);
+}
+
+// Spans begin anew several times in the run, and recordings hold the end of one and all of another.
+TEST_F(RecordingTest, AMovingCameraReplaysBitForBitFromWhereverItBegins) {
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;
+  Run(config);
+  const std::vector<fs::path> folders = Recordings();
+  ASSERT_GE(folders.size(), 2u);
+  for (const fs::path& folder : folders) {
+    const ReplayReport report = Replay(folder, clock_);
+    EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
+  }
+  EXPECT_GT(ReadRecording(folders.back()).frames.front()->record.frame, 0);
+}
+
+TEST_F(RecordingTest, EveryModeReplaysBitForBit) {
+  for (const auto mode :
+       {RobotConfig::Mode::kDense, RobotConfig::Mode::kStale, RobotConfig::Mode::kEveryK}) {
+    fs::remove_all(Path("records"));
+    RobotConfig config = Moving();
+    config.mode = mode;
+    config.deadline_ms = 1e-6;
+    Run(config);
+    ASSERT_GE(Recordings().size(), 2u);
+    const ReplayReport report = Replay(Recordings().back(), clock_);
+    EXPECT_TRUE(report.agrees()) << report.first_difference;
+    EXPECT_GT(report.frames, 5);
+  }
+}
+
+TEST_F(RecordingTest, AnotherFrameOrOtherBitsAreNotAsRecorded) {
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;
+  config.record.most = 2;
+  Run(config);
+  const fs::path folder = Recordings().back();
+  std::string lines = ReadFile(folder / "frames.jsonl");
+  const size_t hash = lines.find("\"outputs\":\"") + 11;
+  lines[hash] = lines[hash] == '0' ? '1' : '0';
+  WriteText(fs::relative(folder / "frames.jsonl", folder_).string(), lines);
+  const ReplayReport report = Replay(folder, clock_);
+  EXPECT_EQ(report.differing, 1);
+  EXPECT_NE(report.first_difference.find("the outputs have other bits"), std::string::npos);
+  const auto last = ReadRecording(folder).frames.back()->record.frame;
+  char name[16];
+  std::snprintf(name, sizeof(name), "%06d.png", static_cast<int>(last));
+  cv::imwrite((folder / "frames" / name).string(), cv::Mat(120, 160, CV_8UC3, cv::Scalar(9, 9, 9)));
+  EXPECT_EQ(Replay(folder, clock_).differing, 2);
+
+  const std::string robot = std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot";
+  const CommandResult differs = RunCommand({robot, "replay", folder.string()});
+  EXPECT_EQ(differs.exit_code, 1) << differs.error;
+  EXPECT_NE(differs.out.find("2 of them not as recorded"), std::string::npos) << differs.out;
+  const CommandResult agrees = RunCommand({robot, "replay", Recordings().front().string()});
+  EXPECT_EQ(agrees.exit_code, 0) << agrees.error;
+  EXPECT_NE(agrees.out.find("bit for bit"), std::string::npos) << agrees.out;
+  const CommandResult missing = RunCommand({robot, "replay", Path("none")});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.error, "cacheinf-robot: " + Path("none") + ": no such folder\n");
+}
+
+TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
+  const RobotConfig config = Moving();
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  Robot robot(graph, MakeBackend(config), config, clock_);
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  {
+    Recorder recorder(config);
+    for (int i = 0; i < 3; ++i) {
+      const Frame frame = *source->Next();
+      recorder.Before(frame, SafetyLevel::kNormal, robot);
+      recorder.Keep(frame, robot.Process(frame), robot);
+    }
+    const Frame frame = *source->Next();
+    recorder.Before(frame, SafetyLevel::kNormal, robot);
+    recorder.KeepFailure(frame, "out of memory");
+  }
+  ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000003")});
+  const ReplayReport report = Replay(Recordings()[0], clock_);
+  EXPECT_EQ(report.frames, 4);
+  EXPECT_EQ(report.detail, "out of memory");
+  EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
+}
+
+// Memory for a few frames only, in a span that has no end.
+TEST_F(RecordingTest, KeepsNoMoreThanItMay) {
+  RobotConfig config = Moving();
+  config.record.seconds = 3600;
+  config.record.megabytes = 1;  // 57,600 bytes a frame
+  config.deadline_ms = 1e-6;
+  Run(config);
+  ASSERT_FALSE(Recordings().empty());
+  EXPECT_LE(ReadRecording(Recordings().back()).frames.size(), 20u);
+}
+
+TEST_F(RecordingTest, AFolderThatCannotBeWrittenStopsNoRun) {
+  WriteText("file", "no folder");
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;
+  config.record.folder = Path("file/records");
+  EXPECT_EQ(Run(config).frames, 60);
+  EXPECT_EQ(ReadFile(Path("file")), "no folder");
+}
+
+TEST_F(RecordingTest, NothingIsLeftOfARecordingThatTheDiskHasNoRoomFor) {
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;
+  config.record.most = 1;
+  Run(config);
+  Recording recording = ReadRecording(Recordings()[0]);
+  for (auto& kept : recording.frames) {
+    auto whole = std::make_shared<RecordedFrame>(*kept);
+    whole->frame = ReadRecordedFrame(Recordings()[0], kept->record);
+    whole->record.answer = "{}";
+    kept = whole;
+  }
+  // A file of more than so many bytes cannot be written, as on a disk that is full.
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = {};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full = {4096, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(WriteRecording(recording, Path("records/other")), InputError);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(Recordings().size(), 1u);
+  WriteRecording(recording, Path("records/other"));
+  EXPECT_EQ(Recordings().size(), 2u);
+}
+
+TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
+  RobotConfig config = Moving();
+  config.deadline_ms = 1e-6;
+  config.record.most = 1;
+  Run(config);
+  const fs::path good = Recordings()[0];
+  const fs::path bad = Path("bad");
+  // The recording with one file's text changed.
+  const auto with = [&](const std::string& file, const std::string& from, const std::string& to) {
+    fs::remove_all(bad);
+    fs::copy(good, bad, fs::copy_options::recursive);
+    std::string text = ReadFile(bad / file);
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    WriteText("bad/" + file, text);
+    return Refusal(bad);
+  };
+  const std::string about = (bad / "recording.json").string();
+  const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
+  EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
+  EXPECT_EQ(with("recording.json", "\"version\": 1", "\"version\": 7"),
+            about + ": version must be 1");
+  EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
+            about + ": model_hash must be 16 hexadecimal digits");
+  EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),
+            about + ": model_hash must be 16 hexadecimal digits");
+  EXPECT_EQ(with("frames.jsonl", "\"fresh\":true", "\"fresh\":false"),
+            line + "a recording begins with a fresh frame");
+  EXPECT_EQ(with("frames.jsonl", "\"frame\":0", "\"frame\":-1"), line + "frame must be at least 0");
+  EXPECT_EQ(with("frames.jsonl", "\"level\":\"normal\"", "\"level\":\"best\""),
+            line + "level must be one of the guard's levels");
+  EXPECT_EQ(with("frames.jsonl", "\"outputs\":", "\"output\":"),
+            line + "outputs must be 16 hexadecimal digits");
+  EXPECT_EQ(with("frames.jsonl", "{", "[{"), line + "not a JSON object");
+  EXPECT_EQ(
+      with("config.json", "\"mode\": \"cache\"", "\"mode\": \"fast\"").find("bad/config.json"),
+      folder_.string().size() + 1);
+  fs::remove(bad / "frames" / "000000.png");
+  EXPECT_NE(with("config.json", "demo_segmentation.onnx", "none.onnx"), "");
+  with("frames.jsonl", "{", "{");
+  fs::remove(bad / "frames" / "000000.png");
+  EXPECT_EQ(Refusal(bad), (bad / "frames" / "000000.png").string() + ": no such file");
+  WriteText("bad/frames/000000.png", "broken");
+  EXPECT_EQ(Refusal(bad), (bad / "frames" / "000000.png").string() + ": not a readable picture");
+  WriteText("bad/frames.jsonl", "");
+  EXPECT_EQ(Refusal(bad), (bad / "frames.jsonl").string() + ": no frame in it");
+}
+
+}  // namespace
+}  // namespace cacheinf
