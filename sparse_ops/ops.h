@@ -293,15 +293,21 @@ struct DecodeBoxesArgs {
 // equals, and kept unless they overlap a kept one of the same class by more than
 // overlap_threshold (common area > threshold times united area). NaN scores are never taken.
 // The output is max_boxes × 6: left, top, right, bottom, score, class; unused rows are zero.
+// With heads the boxes are those that DecodeBoxes would make of them, with apply_sigmoid.
 struct NonMaxSuppressionArgs {
   struct Candidate {
     float score;
     int box;
     int label;
+    float left, top, right, bottom;
   };
+  const DetectionHead* heads = nullptr;  // or else `input`
+  int head_count = 0;
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
   Candidate* scratch = nullptr;  // room for as many as there are boxes
+  float* row = nullptr;          // with heads: room for 5 + classes numbers
+  int classes = 0;               // with heads
   ConstTensorView input;
   TensorView output;
 };

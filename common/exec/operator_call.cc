@@ -3,9 +3,9 @@
 namespace cacheinf {
 namespace {
 
-std::vector<DetectionHead> HeadsOf(const op::DecodeBoxes& decode) {
+std::vector<DetectionHead> HeadsOf(const std::vector<op::DecodeBoxes::Scale>& scales) {
   std::vector<DetectionHead> heads;
-  for (const op::DecodeBoxes::Scale& scale : decode.scales) {
+  for (const op::DecodeBoxes::Scale& scale : scales) {
     DetectionHead head;
     head.stride = scale.stride;
     head.anchors = scale.anchors.data();
@@ -13,6 +13,19 @@ std::vector<DetectionHead> HeadsOf(const op::DecodeBoxes& decode) {
     heads.push_back(head);
   }
   return heads;
+}
+
+OperatorCall::Boxes BoxesOf(const Graph& graph, const Operator& op,
+                            const std::vector<DetectionHead>& heads) {
+  const Shape& first = graph.value(op.inputs[0]).shape;
+  if (heads.empty()) return {static_cast<size_t>(first[0]), static_cast<size_t>(first[1])};
+  OperatorCall::Boxes boxes;
+  boxes.numbers = static_cast<size_t>(first[1] / heads[0].anchor_count);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const Shape& map = graph.value(op.inputs[i]).shape;
+    boxes.count += static_cast<size_t>(map[2] * map[3] * heads[i].anchor_count);
+  }
+  return boxes;
 }
 
 }  // namespace
@@ -30,11 +43,13 @@ bool IsParameter(const Operator& op, size_t input) {
 
 OperatorCall::OperatorCall(const Graph& graph, const Operator& op)
     : graph(&graph), op(&op), is_local(IsLocal(graph, op)) {
-  if (const auto* decode = op.As<op::DecodeBoxes>()) heads = HeadsOf(*decode);
-  if (op.As<op::NonMaxSuppression>()) {
+  if (const auto* decode = op.As<op::DecodeBoxes>()) heads = HeadsOf(decode->scales);
+  if (const auto* suppression = op.As<op::NonMaxSuppression>()) {
+    heads = HeadsOf(suppression->scales);
+    boxes = BoxesOf(graph, op, heads);
     static_assert(sizeof(NonMaxSuppressionArgs::Candidate) % sizeof(float) == 0);
-    const auto boxes = static_cast<size_t>(graph.value(op.inputs[0]).shape[0]);
-    scratch_floats = boxes * sizeof(NonMaxSuppressionArgs::Candidate) / sizeof(float);
+    scratch_floats = boxes.count * sizeof(NonMaxSuppressionArgs::Candidate) / sizeof(float);
+    if (!heads.empty()) scratch_floats += boxes.numbers;
   }
 }
 

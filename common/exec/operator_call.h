@@ -30,7 +30,13 @@ struct OperatorCall {
   const Operator* op;
   bool is_local;
   size_t scratch_floats = 0;
-  std::vector<DetectionHead> heads;  // DecodeBoxes: all but the maps
+  std::vector<DetectionHead> heads;  // DecodeBoxes, NonMaxSuppression: all but the maps
+
+  struct Boxes {
+    size_t count = 0;
+    size_t numbers = 0;  // of each
+  };
+  Boxes boxes;  // NonMaxSuppression
 };
 
 // Calls the kernels that compute the active pixels of the outputs (all of them, if the operator is
@@ -230,7 +236,7 @@ class OperatorRunner {
   }
 
   void operator()(const op::DecodeBoxes& decode) {
-    for (size_t i = 0; i < call_.heads.size(); ++i) call_.heads[i].map = AsImage(inputs_[i]);
+    LayHeads();
     DecodeBoxesArgs args;
     args.heads = call_.heads.data();
     args.head_count = static_cast<int>(call_.heads.size());
@@ -245,8 +251,16 @@ class OperatorRunner {
     args.score_threshold = suppression.score_threshold;
     args.overlap_threshold = suppression.overlap_threshold;
     args.scratch = reinterpret_cast<Candidate*>(scratch_);
-    std::uninitialized_default_construct_n(args.scratch, inputs_[0].dims[0]);
-    args.input = inputs_[0];
+    std::uninitialized_default_construct_n(args.scratch, call_.boxes.count);
+    if (call_.heads.empty()) {
+      args.input = inputs_[0];
+    } else {
+      LayHeads();
+      args.heads = call_.heads.data();
+      args.head_count = static_cast<int>(call_.heads.size());
+      args.classes = static_cast<int>(call_.boxes.numbers) - 5;
+      args.row = reinterpret_cast<float*>(args.scratch + call_.boxes.count);
+    }
     args.output = output_;
     kernels_.NonMaxSuppression(args);
   }
@@ -256,6 +270,10 @@ class OperatorRunner {
   }
 
  private:
+  void LayHeads() {
+    for (size_t i = 0; i < call_.heads.size(); ++i) call_.heads[i].map = AsImage(inputs_[i]);
+  }
+
   // Those of a view of the output to compute.
   ActivePixels Pixels(const TensorView& output) const {
     return call_.is_local ? pixels_ : ActivePixels(AllPixels(output));

@@ -103,7 +103,13 @@ void AppendBoxes(Graph& graph, const DecoderSpec& decoder) {
   ValueId boxes = graph.outputs.front();
   if (!decoder.scales.empty()) {
     CheckHeads(graph, decoder.scales);
-    boxes = graph.AddOne("decode", op::DecodeBoxes{decoder.scales, decoder.apply_sigmoid},
+    if (decoder.apply_sigmoid) {
+      op::NonMaxSuppression of_heads = decoder.suppression;
+      of_heads.scales = decoder.scales;
+      graph.outputs = {graph.AddOne("boxes", of_heads, graph.outputs)};
+      return;
+    }
+    boxes = graph.AddOne("decode", op::DecodeBoxes{decoder.scales, /*apply_sigmoid=*/false},
                          graph.outputs);
   } else {
     const Value& rows = graph.value(boxes);

@@ -264,6 +264,7 @@ void VisitFields(A& a, V& visit) {
   visit("score_threshold", a.score_threshold);
   visit("overlap_threshold", a.overlap_threshold);
   visit("max_boxes", a.max_boxes);
+  visit("scales", a.scales);
 }
 
 template <MaybeConst<op::Foreign> A, typename V>

@@ -227,13 +227,15 @@ struct DecodeBoxes {
   bool apply_sigmoid = true;
 };
 
-// boxes × (4 + 1 + classes) as DecodeBoxes gives them. Gives max_boxes × 6: left, top, right,
-// bottom, score, class; best first, the unused rows all zero. Non-maximum suppression within a
-// class; ties keep the lower index.
+// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, one a raw head, what
+// DecodeBoxes would give with apply_sigmoid. Gives max_boxes × 6: left, top, right, bottom, score,
+// class; best first, the unused rows all zero. Non-maximum suppression within a class; ties keep
+// the lower index.
 struct NonMaxSuppression {
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
   int max_boxes = 100;
+  std::vector<DecodeBoxes::Scale> scales;
 };
 
 // Anything. An operator outside the set, from a TorchScript file, run by LibTorch on contiguous

@@ -26,7 +26,7 @@
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 1;
+inline constexpr uint32_t kPackVersion = 2;
 
 // Whether a file that begins so is meant to be a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);

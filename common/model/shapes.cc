@@ -459,12 +459,17 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::DecodeBoxes& decode) {
-    NeedInputs(decode.scales.size());
     if (decode.scales.empty()) Refuse("no heads");
+    return One(Boxes(decode.scales));
+  }
+
+  // Those of raw heads, and the numbers of each.
+  Shape Boxes(const std::vector<op::DecodeBoxes::Scale>& scales) {
+    NeedInputs(scales.size());
     int64_t boxes = 0;
     int64_t width = 0;
-    for (size_t i = 0; i < decode.scales.size(); ++i) {
-      const op::DecodeBoxes::Scale& scale = decode.scales[i];
+    for (size_t i = 0; i < scales.size(); ++i) {
+      const op::DecodeBoxes::Scale& scale = scales[i];
       const Shape& in = Map(i);
       const auto anchors = static_cast<int64_t>(scale.anchors.size() / 2);
       if (scale.stride < 1 || anchors < 1 || scale.anchors.size() % 2 != 0 || in[0] != 1 ||
@@ -475,13 +480,17 @@ class Inference {
       width = in[1] / anchors;
       boxes += anchors * in[2] * in[3];
     }
-    return One({boxes, width});
+    return {boxes, width};
   }
 
   std::vector<InferredOutput> Outputs(const op::NonMaxSuppression& suppression) {
-    NeedInputs(1);
-    const Shape& in = Input(0);
-    if (in.size() != 2 || in[1] < 6) Refuse("boxes of shape " + ToString(in));
+    if (suppression.scales.empty()) {
+      NeedInputs(1);
+      const Shape& in = Input(0);
+      if (in.size() != 2 || in[1] < 6) Refuse("boxes of shape " + ToString(in));
+    } else {
+      Boxes(suppression.scales);
+    }
     const auto is_share = [](float x) { return x >= 0.0f && x <= 1.0f; };
     if (!is_share(suppression.score_threshold) || !is_share(suppression.overlap_threshold)) {
       Refuse("thresholds must lie between 0 and 1");

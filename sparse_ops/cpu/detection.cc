@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/functions.h"
@@ -43,19 +46,77 @@ void DecodeBoxes(const DecodeBoxesArgs& args, ThreadPool& pool) {
   }
 }
 
-void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
-  if (args.input.strides[1] != 1) return reference::NonMaxSuppression(args);
-  const RowKernels& kernels = ChooseRowKernels();
-  const int64_t classes = args.input.dims[1] - 5;
-  int count = 0;
-  for (int64_t box = 0; box < args.input.dims[0]; ++box) {
-    const float* const row = args.input.data + box * args.input.strides[0];
+namespace {
+
+using Candidate = NonMaxSuppressionArgs::Candidate;
+
+// The candidates among boxes of which `row` gives the numbers.
+class Collector {
+ public:
+  Collector(const NonMaxSuppressionArgs& args, int64_t classes)
+      : args_(args), kernels_(ChooseRowKernels()), classes_(classes) {}
+
+  void AddIfGood(const float* row, int box) {
     const float* const scores = row + 5;
-    if (!(row[4] * kernels.maximum(scores, classes) >= args.score_threshold)) continue;
-    const int64_t best = kernels.arg_max(scores, classes);
-    args.scratch[count++] = {row[4] * scores[best], static_cast<int>(box), static_cast<int>(best)};
+    if (!(row[4] * kernels_.maximum(scores, classes_) >= args_.score_threshold)) return;
+    const int64_t best = kernels_.arg_max(scores, classes_);
+    args_.scratch[count_++] = reference::CandidateOf(row, /*stride=*/1, row[4] * scores[best], box,
+                                                     static_cast<int>(best));
   }
-  reference::KeepBest(args, count);
+
+  int count() const { return count_; }
+
+ private:
+  const NonMaxSuppressionArgs& args_;
+  const RowKernels& kernels_;
+  int64_t classes_;
+  int count_ = 0;
+};
+
+// A number of which the sigmoid is less than the threshold, and that of every lesser one: by more
+// than the sigmoid's rounding.
+float SurelyTooSmall(float threshold) {
+  if (!(threshold > 0.0f)) return -std::numeric_limits<float>::infinity();
+  const double reached = std::min(double{threshold}, 0.99);
+  return static_cast<float>(std::log(reached / (1.0 - reached)) - 0.01);
+}
+
+// No class scores more than 1, so a box scores no more than its objectness: most need not be
+// decoded.
+int CollectFromHeads(const NonMaxSuppressionArgs& args) {
+  const Function sigmoid{Function::Kind::kSigmoid};
+  const FunctionKernel squash = ChooseFunctionKernels().function(sigmoid.kind);
+  const float too_small = SurelyTooSmall(args.score_threshold);
+  const int64_t width = 5 + args.classes;
+  Collector collector(args, args.classes);
+  int box = 0;
+  reference::ForEachCell(
+      args.heads, args.head_count, width,
+      [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+        if (cell[4] >= too_small) {
+          squash(sigmoid, cell, args.row, width);
+          reference::PlaceBox(head, anchor, y, x, /*stride=*/1, args.row);
+          collector.AddIfGood(args.row, box);
+        }
+        ++box;
+      });
+  return collector.count();
+}
+
+int CollectFromRows(const NonMaxSuppressionArgs& args) {
+  Collector collector(args, args.input.dims[1] - 5);
+  for (int64_t box = 0; box < args.input.dims[0]; ++box) {
+    collector.AddIfGood(args.input.data + box * args.input.strides[0], static_cast<int>(box));
+  }
+  return collector.count();
+}
+
+}  // namespace
+
+void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
+  if (args.heads != nullptr) return reference::KeepBest(args, CollectFromHeads(args));
+  if (args.input.strides[1] != 1) return reference::NonMaxSuppression(args);
+  reference::KeepBest(args, CollectFromRows(args));
 }
 
 }  // namespace cpu

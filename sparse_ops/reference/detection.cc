@@ -9,29 +9,17 @@ namespace cacheinf {
 namespace reference {
 namespace {
 
-struct Box {
-  float left;
-  float top;
-  float right;
-  float bottom;
-};
+using Candidate = NonMaxSuppressionArgs::Candidate;
 
-// Corners of a box given by its centre and size.
-Box Corners(const float* row, int64_t stride) {
-  const float half_width = row[2 * stride] * 0.5f;
-  const float half_height = row[3 * stride] * 0.5f;
-  return {row[0] - half_width, row[stride] - half_height, row[0] + half_width,
-          row[stride] + half_height};
+float Area(float left, float top, float right, float bottom) {
+  return std::max(right - left, 0.0f) * std::max(bottom - top, 0.0f);
 }
 
-float Area(const Box& box) {
-  return std::max(box.right - box.left, 0.0f) * std::max(box.bottom - box.top, 0.0f);
-}
+float Area(const Candidate& box) { return Area(box.left, box.top, box.right, box.bottom); }
 
-bool Overlap(const Box& a, const Box& b, float threshold) {
-  const Box common = {std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right),
-                      std::min(a.bottom, b.bottom)};
-  const float intersection = Area(common);
+bool Overlap(const Candidate& a, const Candidate& b, float threshold) {
+  const float intersection = Area(std::max(a.left, b.left), std::max(a.top, b.top),
+                                  std::min(a.right, b.right), std::min(a.bottom, b.bottom));
   const float both = (Area(a) + Area(b)) - intersection;
   return intersection > threshold * both;
 }
@@ -62,42 +50,64 @@ void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t strid
   row[3 * stride] = extent(row[3 * stride], head.anchors[2 * anchor + 1]);
 }
 
+// Corners of a box given by its centre and size.
+Candidate CandidateOf(const float* row, int64_t stride, float score, int box, int label) {
+  const float half_width = row[2 * stride] * 0.5f;
+  const float half_height = row[3 * stride] * 0.5f;
+  return {score,
+          box,
+          label,
+          row[0] - half_width,
+          row[stride] - half_height,
+          row[0] + half_width,
+          row[stride] + half_height};
+}
+
 void DecodeBoxes(const DecodeBoxesArgs& args) {
   const int64_t width = args.output.dims[1];
   float* out = args.output.data;
-  for (int h = 0; h < args.head_count; ++h) {
-    const DetectionHead& head = args.heads[h];
-    for (int anchor = 0; anchor < head.anchor_count; ++anchor) {
-      for (int y = 0; y < head.map.height; ++y) {
-        for (int x = 0; x < head.map.width; ++x) {
-          const float* cell = head.map.Pixel(0, y, x) + anchor * width;
-          DecodeCell(head, cell, y, x, anchor, args.apply_sigmoid, width, args.output.strides[1],
-                     out);
-          out += args.output.strides[0];
-        }
-      }
-    }
-  }
+  ForEachCell(args.heads, args.head_count, width,
+              [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+                DecodeCell(head, cell, y, x, anchor, args.apply_sigmoid, width,
+                           args.output.strides[1], out);
+                out += args.output.strides[0];
+              });
 }
 
 namespace {
 
-// Fills the scratch with the boxes that score enough; returns their number.
-int CollectCandidates(const NonMaxSuppressionArgs& args) {
+// Adds the box that `row` describes, whose numbers lie `stride` apart, if it scores enough.
+void AddIfGood(const NonMaxSuppressionArgs& args, const float* row, int64_t stride, int64_t classes,
+               int box, int* count) {
+  const auto class_score = [&](int64_t label) { return row[(5 + label) * stride]; };
+  int64_t best = 0;
+  for (int64_t label = 1; label < classes; ++label) {
+    const bool is_first_nan = std::isnan(class_score(label)) && !std::isnan(class_score(best));
+    if (class_score(label) > class_score(best) || is_first_nan) best = label;
+  }
+  const float score = row[4 * stride] * class_score(best);
+  if (!(score >= args.score_threshold)) return;
+  args.scratch[(*count)++] = CandidateOf(row, stride, score, box, static_cast<int>(best));
+}
+
+int CollectFromHeads(const NonMaxSuppressionArgs& args) {
+  int count = 0;
+  int box = 0;
+  ForEachCell(args.heads, args.head_count, 5 + args.classes,
+              [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+                DecodeCell(head, cell, y, x, anchor, /*apply_sigmoid=*/true, 5 + args.classes,
+                           /*out_stride=*/1, args.row);
+                AddIfGood(args, args.row, /*stride=*/1, args.classes, box++, &count);
+              });
+  return count;
+}
+
+int CollectFromRows(const NonMaxSuppressionArgs& args) {
   const ConstTensorView& input = args.input;
   int count = 0;
   for (int64_t box = 0; box < input.dims[0]; ++box) {
-    const float* row = input.data + box * input.strides[0];
-    const auto class_score = [&](int64_t label) { return row[(5 + label) * input.strides[1]]; };
-    int64_t best = 0;
-    for (int64_t label = 1; label < input.dims[1] - 5; ++label) {
-      const bool is_first_nan = std::isnan(class_score(label)) && !std::isnan(class_score(best));
-      if (class_score(label) > class_score(best) || is_first_nan) best = label;
-    }
-    const float score = row[4 * input.strides[1]] * class_score(best);
-    if (score >= args.score_threshold) {
-      args.scratch[count++] = {score, static_cast<int>(box), static_cast<int>(best)};
-    }
+    AddIfGood(args, input.data + box * input.strides[0], input.strides[1], input.dims[1] - 5,
+              static_cast<int>(box), &count);
   }
   return count;
 }
@@ -105,35 +115,29 @@ int CollectCandidates(const NonMaxSuppressionArgs& args) {
 }  // namespace
 
 void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
-  KeepBest(args, CollectCandidates(args));
+  KeepBest(args, args.heads != nullptr ? CollectFromHeads(args) : CollectFromRows(args));
 }
 
 void KeepBest(const NonMaxSuppressionArgs& args, int candidates) {
   std::sort(args.scratch, args.scratch + candidates, [](const auto& a, const auto& b) {
     return a.score != b.score ? a.score > b.score : a.box < b.box;
   });
-  const auto corners = [&](int box) {
-    return Corners(args.input.data + box * args.input.strides[0], args.input.strides[1]);
-  };
   const int64_t max_boxes = args.output.dims[0];
   // Kept candidates move to the front of the scratch, so `kept` never passes `i`.
   int kept = 0;
   for (int i = 0; i < candidates && kept < max_boxes; ++i) {
-    const NonMaxSuppressionArgs::Candidate candidate = args.scratch[i];
-    const Box box = corners(candidate.box);
+    const Candidate candidate = args.scratch[i];
     const bool is_covered = std::any_of(args.scratch, args.scratch + kept, [&](const auto& other) {
-      return other.label == candidate.label &&
-             Overlap(corners(other.box), box, args.overlap_threshold);
+      return other.label == candidate.label && Overlap(other, candidate, args.overlap_threshold);
     });
     if (!is_covered) args.scratch[kept++] = candidate;
   }
   for (int64_t i = 0; i < max_boxes; ++i) {
     float row[6] = {};
     if (i < kept) {
-      const NonMaxSuppressionArgs::Candidate& candidate = args.scratch[i];
-      const Box box = corners(candidate.box);
-      const float found[6] = {box.left,   box.top,         box.right,
-                              box.bottom, candidate.score, static_cast<float>(candidate.label)};
+      const Candidate& box = args.scratch[i];
+      const float found[6] = {box.left,   box.top,   box.right,
+                              box.bottom, box.score, static_cast<float>(box.label)};
       std::copy_n(found, 6, row);
     }
     for (int k = 0; k < 6; ++k) {

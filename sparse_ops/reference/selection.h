@@ -14,6 +14,26 @@ namespace reference {
 // DecodeBoxesArgs says, and its numbers lie `stride` apart.
 void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t stride, float* row);
 
+// The box that a row of DecodeBoxes describes; its numbers lie `stride` apart.
+NonMaxSuppressionArgs::Candidate CandidateOf(const float* row, int64_t stride, float score, int box,
+                                             int label);
+
+// Calls fn(head, anchor, y, x, cell) for every box in the order of DecodeBoxes; `cell` are its
+// `width` numbers.
+template <typename Fn>
+void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, const Fn& fn) {
+  for (int h = 0; h < head_count; ++h) {
+    const DetectionHead& head = heads[h];
+    for (int anchor = 0; anchor < head.anchor_count; ++anchor) {
+      for (int y = 0; y < head.map.height; ++y) {
+        for (int x = 0; x < head.map.width; ++x) {
+          fn(head, anchor, y, x, head.map.Pixel(0, y, x) + anchor * width);
+        }
+      }
+    }
+  }
+}
+
 // From the candidates at the front of the scratch, in any order, to the output.
 void KeepBest(const NonMaxSuppressionArgs& args, int candidates);
 

@@ -121,7 +121,7 @@ DecoderSpec Boxes() {
   DecoderSpec decoder;
   decoder.kind = DecoderSpec::Kind::kBoxes;
   decoder.scales = {{8, {10, 20}}, {16, {30, 40}}};
-  decoder.suppression = {0.25f, 0.5f, 4};
+  decoder.suppression = {0.25f, 0.5f, 4, {}};
   return decoder;
 }
 
@@ -222,7 +222,7 @@ TEST(DecodeTest, AConfigurationSetsUpBothEnds) {
   EXPECT_EQ(graph.picture.fit, PictureSpec::Fit::kLetterbox);
   EXPECT_EQ(graph.picture.border, 9);
   EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{3, 6}));
-  const auto* decode = graph.operators[3].As<op::DecodeBoxes>();
+  const auto* decode = graph.operators[3].As<op::NonMaxSuppression>();
   ASSERT_NE(decode, nullptr);
   ASSERT_EQ(decode->scales.size(), 2u);
   EXPECT_EQ(decode->scales[0].stride, 8);

@@ -118,7 +118,8 @@ Graph EveryKind() {
   const ValueId head = b.Input({1, 12, 2, 2}, "head");
   const ValueId boxes = b.Op(op::DecodeBoxes{{{16, {10.0f, 13.5f, 16.0f, 30.0f}}}, false}, {head});
   keep(boxes);
-  keep(b.Op(op::NonMaxSuppression{0.3f, 0.6f, 7}, {boxes}));
+  keep(b.Op(op::NonMaxSuppression{0.3f, 0.6f, 7, {}}, {boxes}));
+  keep(b.Op(op::NonMaxSuppression{0.3f, 0.6f, 7, {{16, {10.0f, 13.5f, 16.0f, 30.0f}}}}, {head}));
   op::Foreign foreign;
   foreign.type = "aten::cumsum";
   foreign.archive = std::make_shared<const std::string>(std::string("PK\0\1binary", 10));

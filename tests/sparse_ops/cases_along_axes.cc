@@ -185,26 +185,52 @@ void AddReductions(Table& table) {
   }
 }
 
+constexpr int kHeadBoxes = 3 * (6 * 8 + 3 * 4);
+
+// Of four classes.
+std::vector<DetectionHead> Heads(CaseMemory& memory) {
+  std::vector<DetectionHead> heads;
+  for (const int stride : {8, 16}) {
+    DetectionHead head;
+    head.map = AsImage(memory.Map({1, 3 * 9, 48 / stride, 64 / stride}));
+    head.stride = stride;
+    head.anchors = memory.Floats(6);
+    head.anchor_count = 3;
+    heads.push_back(head);
+  }
+  return heads;
+}
+
 void AddDetection(Table& table) {
   for (const bool apply_sigmoid : {false, true}) {
     table.Add(apply_sigmoid ? "decode_boxes" : "decode_boxes_already_squashed",
               [=](const OperatorFamily& family, CaseMemory& memory) {
-                std::vector<DetectionHead> heads;
-                for (const int stride : {8, 16}) {
-                  DetectionHead head;
-                  head.map = AsImage(memory.Map({1, 3 * 9, 48 / stride, 64 / stride}));
-                  head.stride = stride;
-                  head.anchors = memory.Floats(6);
-                  head.anchor_count = 3;
-                  heads.push_back(head);
-                }
+                const std::vector<DetectionHead> heads = Heads(memory);
                 DecodeBoxesArgs args;
                 args.heads = memory.Heads(heads);
-                args.head_count = 2;
+                args.head_count = static_cast<int>(heads.size());
                 args.apply_sigmoid = apply_sigmoid;
-                args.output = memory.OutputTensor({3 * (6 * 8 + 3 * 4), 9});
+                args.output = memory.OutputTensor({kHeadBoxes, 9});
                 return CallWhole(family.decode_boxes, args);
               });
+  }
+  for (const bool special : {false, true}) {
+    table.Add(
+        special ? "non_max_suppression_of_heads_special_numbers" : "non_max_suppression_of_heads",
+        [=](const OperatorFamily& family, CaseMemory& memory) {
+          if (special) memory.UseSpecialNumbers();
+          NonMaxSuppressionArgs args;
+          args.score_threshold = 0.25f;
+          args.overlap_threshold = 0.3f;
+          args.classes = 4;
+          const std::vector<DetectionHead> heads = Heads(memory);
+          args.heads = memory.Heads(heads);
+          args.head_count = static_cast<int>(heads.size());
+          args.output = memory.OutputTensor({60, 6});
+          args.scratch = memory.Candidates(kHeadBoxes);
+          args.row = memory.Floats(9);
+          return CallWhole(family.non_max_suppression, args);
+        });
   }
   for (const bool special : {false, true}) {
     table.Add(special ? "non_max_suppression_special_numbers" : "non_max_suppression",
