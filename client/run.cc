@@ -22,10 +22,13 @@
 #include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
 namespace {
+
+constexpr size_t kFramesAhead = 2;
 
 // A file of lines; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -167,8 +170,8 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
-  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
-  Graph loaded = LoadGraph(config, source->has_tensors());
+  FrameQueue source(OpenSource(config.source, clock), kFramesAhead);
+  Graph loaded = LoadGraph(config, source.has_tensors());
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
   }
@@ -182,7 +185,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   }
   std::optional<Recorder> recorder;
   if (!config.record.folder.empty()) recorder.emplace(config);
-  Publisher publisher(config.output, robot, *source);
+  Publisher publisher(config.output, robot, source);
   Intake intake(robot);
 
   Summary summary;
@@ -197,7 +200,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   {
     Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
     while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
-      const std::optional<Frame> frame = source->Next();
+      const std::optional<Frame> frame = source.Next();
       if (!frame) break;
       const GuardState state = guard ? guard->state() : GuardState();
       if (recorder) recorder->Before(*frame, state.level, robot);
@@ -205,7 +208,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
       if (!answer) continue;
       if (guard) answer->guard = state;
       summary.Add(*answer);
-      Score(*frame, *answer, robot, source->truth_class_count(), summary);
+      Score(*frame, *answer, robot, source.truth_class_count(), summary);
       publisher.Publish(*frame, *answer);
       if (check) check->CheckIfDue(*frame, *answer, robot);
       if (recorder) recorder->Keep(*frame, *answer, robot);
@@ -224,7 +227,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
     throw InputError(intake.first_reason());
   }
   publisher.Finish();
-  summary.skipped = source->skipped() + intake.skipped();
+  summary.skipped = source.skipped() + intake.skipped();
+  summary.dropped = source.dropped();
   summary.interrupted = stop;
   if (!config.output.summary.empty()) {
     LineFile(config.output.summary).Write(ToJsonText(summary, config, robot.reader()));

@@ -163,7 +163,8 @@ void WorkShares::Add(const FrameWork& work) {
 std::string ToText(const Summary& summary) {
   const LatencyHistogram& latency = summary.latency;
   std::string text = fmt::format(
-      "frames   {} answered, {} skipped{}, {:.1f} s, {:.1f} fps\n", summary.frames, summary.skipped,
+      "frames   {} answered, {} skipped{}{}, {:.1f} s, {:.1f} fps\n", summary.frames,
+      summary.skipped, summary.dropped > 0 ? fmt::format(", {} dropped", summary.dropped) : "",
       summary.interrupted ? ", interrupted" : "", Seconds(summary.elapsed), FrameRate(summary));
   text += fmt::format("latency  p50 {:.2f} ms, p95 {:.2f} ms, p99 {:.2f} ms\n",
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
@@ -203,6 +204,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"fresh", summary.fresh},
                {"late", summary.late},
                {"skipped", summary.skipped},
+               {"dropped", summary.dropped},
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},
                {"fps", FrameRate(summary)},

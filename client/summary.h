@@ -38,6 +38,7 @@ struct Summary {
   double deadline_ms = 0;  // 0: none
   int64_t late = 0;        // answers after more than that
   int64_t skipped = 0;     // that could not be read
+  int64_t dropped = 0;     // that a newer one overtook
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;
