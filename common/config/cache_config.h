@@ -15,7 +15,7 @@ struct CacheConfig {
   enum class Geometry : uint8_t { kCanvas, kNone };         // client/canvas.h
 
   Policy policy = Policy::kChange;
-  Geometry geometry = Geometry::kCanvas;
+  Geometry geometry = Geometry::kNone;
   double change = 0.1;     // kChange; kFixed with a stem: in units of each channel's spread
   int growth = 1;          // kFixed: pixels of every map
   int stem = 1;            // convolutions that follow every change

@@ -82,14 +82,13 @@ double RelativeError(const std::vector<float>& answer, const std::vector<float>&
 
 class FrameCacheTest : public testing::Test {
  protected:
-  // Without a canvas.
-  void Start(CacheConfig config, const ChangeConfig& change = {}) {
-    config.geometry = CacheConfig::Geometry::kNone;
+  void Start(const CacheConfig& config, const ChangeConfig& change = {}) {
     StartAs(config, change, nullptr);
   }
 
-  void StartAs(const CacheConfig& config, const ChangeConfig& change,
-               std::unique_ptr<Tracker> tracker) {
+  // With a tracker there is a canvas.
+  void StartAs(CacheConfig config, const ChangeConfig& change, std::unique_ptr<Tracker> tracker) {
+    config.geometry = tracker ? CacheConfig::Geometry::kCanvas : CacheConfig::Geometry::kNone;
     executor_ = MakeExecutor(graph_, Keep::kAll);
     cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, executor_);
   }

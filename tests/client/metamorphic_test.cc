@@ -102,7 +102,7 @@ class CachedNetwork {
   // Without a canvas, unless a tracker is given.
   void Start(CacheConfig config, const ChangeConfig& change = {},
              std::unique_ptr<Tracker> tracker = nullptr) {
-    if (!tracker) config.geometry = CacheConfig::Geometry::kNone;
+    if (tracker) config.geometry = CacheConfig::Geometry::kCanvas;
     executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
     cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, *executor_);
   }

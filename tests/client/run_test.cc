@@ -369,6 +369,7 @@ TEST_F(CacheModeTest, InALittleMemoryEveryAnswerIsTheDenseOneAsWell) {
 
 TEST_F(CacheModeTest, FollowsACameraThatMoves) {
   RobotConfig config = Demo("handheld");
+  config.cache.geometry = CacheConfig::Geometry::kCanvas;
   config.cache.policy = CacheConfig::Policy::kFixed;
   config.cache.stem = 0;
   const Summary summary = Run(config);
