@@ -5,7 +5,7 @@ if(NOT LibTorch_FOUND)
                       " (${LibTorch_NOT_FOUND_MESSAGE}): run scripts/setup,"
                       " or give -DLibTorch_ROOT=/path/to/libtorch.")
 endif()
-find_package(OpenCV 4.5 REQUIRED COMPONENTS core imgproc imgcodecs videoio video features2d calib3d)
+find_package(OpenCV 4.5 REQUIRED COMPONENTS core imgproc imgcodecs videoio video features2d)
 find_package(Protobuf REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 find_package(spdlog REQUIRED)

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <opencv2/calib3d.hpp>
+
+#include "client/tracker/consensus.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr size_t kLeastPairs = 12;
 constexpr double kStillShare = 0.85;  // of those that agree with the best homography
-constexpr int kMostSamples = 200;     // that RANSAC draws
-constexpr double kConfidence = 0.995;
-constexpr int kMostRefits = 8;
 constexpr double kLargestScale = 2.0;
 constexpr int kOverlapGrid = 16;
 
@@ -77,43 +75,6 @@ double Overlap(const Homography& homography, int width, int height) {
   return static_cast<double>(in_view) / (kOverlapGrid * kOverlapGrid);
 }
 
-Homography FromMatrix(const cv::Mat& matrix) {
-  Homography homography;
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) homography.m[i][j] = matrix.at<double>(i, j);
-  }
-  return homography;
-}
-
-std::ptrdiff_t CountInliers(const std::vector<uint8_t>& is_inlier) {
-  return std::count(is_inlier.begin(), is_inlier.end(), 1);
-}
-
-// RANSAC's best drew from few pairs; fitted again to all that agree with it, as long as more do.
-cv::Mat WithAllThatAgree(const PointPairs& pairs, double inlier_pixels, cv::Mat matrix,
-                         std::vector<uint8_t>* is_inlier) {
-  std::vector<uint8_t> agrees(pairs.size());
-  PointPairs inliers;
-  for (int round = 0; round < kMostRefits; ++round) {
-    const Homography homography = FromMatrix(matrix);
-    inliers.Clear();
-    for (size_t i = 0; i < pairs.size(); ++i) {
-      const Projected at = Project(homography, pairs.frame[i].x, pairs.frame[i].y);
-      agrees[i] = at.w > 0 && std::hypot(at.x - pairs.reference[i].x,
-                                         at.y - pairs.reference[i].y) <= inlier_pixels;
-      if (agrees[i] == 0) continue;
-      inliers.frame.push_back(pairs.frame[i]);
-      inliers.reference.push_back(pairs.reference[i]);
-    }
-    if (CountInliers(agrees) <= CountInliers(*is_inlier)) break;
-    const cv::Mat refitted = cv::findHomography(inliers.frame, inliers.reference, 0);
-    if (refitted.empty()) break;
-    matrix = refitted;
-    *is_inlier = agrees;
-  }
-  return matrix;
-}
-
 size_t CountStill(const PointPairs& pairs, double snap_pixels) {
   size_t count = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -150,22 +111,19 @@ Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
     return fit;
   }
 
-  std::vector<uint8_t> is_inlier;
-  cv::Mat found = cv::findHomography(pairs.frame, pairs.reference, cv::RANSAC, limits.inlier_pixels,
-                                     is_inlier, kMostSamples, kConfidence);
-  if (!found.empty()) found = WithAllThatAgree(pairs, limits.inlier_pixels, found, &is_inlier);
-  const auto inliers = static_cast<double>(CountInliers(is_inlier));
+  const Consensus consensus = FindConsensus(pairs, limits.inlier_pixels);
+  const auto inliers = static_cast<double>(consensus.count);
   if (still >= required && still >= kStillShare * inliers) {
     fit.inlier_share = still / all;
     return fit;
   }
   fit.inlier_share = inliers / all;
-  if (found.empty()) {
+  if (consensus.count == 0) {
     fit.loss = Loss::kDegenerate;
   } else if (inliers < required) {
     fit.loss = Loss::kFewInliers;
   } else {
-    const Homography homography = FromMatrix(found);
+    const Homography& homography = consensus.reference_from_frame;
     fit.loss = Judge(homography, limits.width, limits.height, limits.least_overlap);
     if (fit.loss == Loss::kNone) fit.reference_from_frame = homography;
   }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
+#include <string_view>
 #include <utility>
 
 #include "common/base/error.h"
@@ -137,6 +140,37 @@ cv::VideoCapture Open(const What& what, int library) {
   return capture;
 }
 
+// What the caps right before the sink name, as in "… ! video/x-raw,format=BGR ! appsink"; empty
+// where they name none.
+std::string FormatBeforeSink(const std::string& pipeline) {
+  const size_t end = pipeline.rfind('!');
+  if (end == std::string::npos || end == 0) return "";
+  const size_t before = pipeline.rfind('!', end - 1);
+  const size_t begin = before == std::string::npos ? 0 : before + 1;
+  std::string caps = pipeline.substr(begin, end - begin);
+  caps.erase(std::remove(caps.begin(), caps.end(), ' '), caps.end());
+  constexpr std::string_view kKey = "format=";
+  size_t at = caps.find(kKey);
+  if (at == std::string::npos) return "";
+  at += kKey.size();
+  if (caps.compare(at, 8, "(string)") == 0) at += 8;
+  const size_t last =
+      caps.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at);
+  return caps.substr(at, last - at);
+}
+
+// OpenCV gives bytes, but not in which order their colours are.
+void RefuseUnknownOrder(const std::string& pipeline) {
+  const std::string format = FormatBeforeSink(pipeline);
+  constexpr std::array<std::string_view, 6> kKnown = {"BGR",   "BGRx",      "BGRA",
+                                                      "GRAY8", "GRAY16_LE", "YUY2"};
+  if (format.empty() || std::find(kKnown.begin(), kKnown.end(), format) != kKnown.end()) return;
+  throw InputError(
+      fmt::format("pipeline \"{}\": format {} is not supported; let the pipeline end with "
+                  "\"videoconvert ! video/x-raw,format=BGR ! appsink\"",
+                  pipeline, format));
+}
+
 }  // namespace
 
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address) {
@@ -150,6 +184,7 @@ std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock) {
 }
 
 std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock) {
+  RefuseUnknownOrder(pipeline);
   return std::make_unique<VideoSource>(fmt::format("pipeline \"{}\"", pipeline),
                                        Open(pipeline, cv::CAP_GSTREAMER), &clock);
 }
