@@ -114,6 +114,7 @@ RobotConfig CacheInfConfig(RobotConfig config, double threshold) {
   config.mode = RobotConfig::Mode::kCache;
   config.guard.is_on = false;
   config.cache.policy = CacheConfig::Policy::kFixed;
+  config.cache.geometry = CacheConfig::Geometry::kCanvas;
   config.cache.stem = 0;
   config.tracker.change.threshold = threshold;
   return config;
