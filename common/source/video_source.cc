@@ -23,8 +23,8 @@ constexpr int kMostBrokenInARow = 100;
 class VideoSource final : public FrameSource {
  public:
   // `clock` stamps the frames; null: the record's own times do.
-  VideoSource(std::string name, cv::VideoCapture capture, const Clock* clock)
-      : name_(std::move(name)), capture_(std::move(capture)), clock_(clock) {
+  VideoSource(std::string name, const cv::VideoCapture& capture, const Clock* clock)
+      : name_(std::move(name)), capture_(capture), clock_(clock) {
     if (!capture_.isOpened()) throw InputError(fmt::format("{}: cannot be opened", name_));
     frame_rate_ = Property(cv::CAP_PROP_FPS);
     stated_frames_ = clock_ == nullptr ? Property(cv::CAP_PROP_FRAME_COUNT) : 0;
