@@ -15,6 +15,10 @@
 namespace cacheinf {
 namespace {
 
+// Spreads of a duller picture than those that follow make a change of every whisper.
+constexpr double kMuchMoreContrast = 2.0;
+constexpr double kLeastContrast = 1.0;  // in 8-bit levels
+
 // No map of a usual network is coarser.
 constexpr int kLargestStep = 64;
 
@@ -41,6 +45,22 @@ ChangeConfig FinderConfig(const CacheConfig& cache, ChangeConfig change) {
 const Shape& PictureShape(const Executor& executor) {
   const Graph& graph = executor.graph();
   return graph.value(graph.inputs.front()).shape;
+}
+
+// Standard deviation of the levels, by a part of them.
+double ContrastOf(const PictureView& picture) {
+  constexpr size_t kStep = 13;
+  double count = 0.0;
+  double sum = 0.0;
+  double squares = 0.0;
+  for (size_t i = 0; i < picture.byte_count(); i += kStep) {
+    const double level = picture.pixels[i];
+    ++count;
+    sum += level;
+    squares += level * level;
+  }
+  const double mean = sum / count;
+  return std::sqrt(std::max(squares / count - mean * mean, 0.0));
 }
 
 Homography Product(const Homography& a, const Homography& b) {
@@ -88,6 +108,7 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   }
   const PictureView seen = config_.UsesCanvas() ? canvas_.picture() : frame;
   finder_.Find(seen, ReferenceView(), Motion(), active_);
+  ActivateWhatCameIn();
   FindRefresh(watched);
   // Before the run: if it fails, the executor itself knows what it missed.
   UpdateReference(seen);
@@ -95,6 +116,7 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   input_.Set(seen, executor_);
   const ConstMaskView active = std::as_const(active_);
   work.operators = executor_.RunChanged({&active, 1}, policy_, std::as_const(refresh_));
+  MeasureSpreadsIfDue(seen);
   work.is_dense = false;
   work.active =
       static_cast<double>(CountActive(active)) / static_cast<double>(active.pixel_count());
@@ -135,10 +157,18 @@ void FrameCache::RunWhole(const PictureView& frame) {
   SetAll(active_);
   input_.Set(frame, executor_);
   executor_.Run();
-  if (policy_.kind != ChangePolicy::Kind::kExact && policy_.spreads == nullptr) {
-    policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(executor_));
-  }
+  MeasureSpreadsIfDue(frame);
   ++frames_;
+}
+
+// At first, and when there is much more to be seen than when they were measured: a camera may begin
+// with black frames.
+void FrameCache::MeasureSpreadsIfDue(const PictureView& seen) {
+  if (policy_.kind == ChangePolicy::Kind::kExact) return;
+  const double contrast = std::max(ContrastOf(seen), kLeastContrast);
+  if (policy_.spreads != nullptr && contrast < kMuchMoreContrast * contrast_) return;
+  policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(executor_));
+  contrast_ = contrast;
 }
 
 // Draws the frame onto the canvas. Where that cannot be done, nothing has changed.
@@ -180,9 +210,19 @@ void FrameCache::Scroll(const Shift& shift) {
   const int64_t row_bytes = int64_t{width_} * channels_;
   const int64_t distance = (int64_t{shift.rows} * width_ + shift.columns) * channels_;
   const int64_t count = row_bytes * height_ - std::abs(distance);
-  // What comes in from beyond is stale, whatever it is compared with.
+  // What comes in from beyond is active, whatever it is compared with.
   std::memmove(reference_.data() + std::max<int64_t>(-distance, 0),
                reference_.data() + std::max<int64_t>(distance, 0), static_cast<size_t>(count));
+}
+
+void FrameCache::ActivateWhatCameIn() {
+  const auto came_in = [](int shift, int size) {
+    return shift > 0 ? Range{size - shift, size} : Range{0, -shift};
+  };
+  if (scrolled_.rows != 0) SetRectangle(came_in(scrolled_.rows, height_), {0, width_}, active_);
+  if (scrolled_.columns != 0) {
+    SetRectangle({0, height_}, came_in(scrolled_.columns, width_), active_);
+  }
 }
 
 // The strip whose turn it is, and what is watched.

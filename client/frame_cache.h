@@ -65,9 +65,11 @@ class FrameCache {
   Loss Follow(const PictureView& frame);
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
+  void ActivateWhatCameIn();
   void FindRefresh(std::span<const Rectangle> watched);
   void UpdateReference(const PictureView& seen);
   PictureView ReferenceView() const;
+  void MeasureSpreadsIfDue(const PictureView& seen);
 
   CacheConfig config_;
   const Clock& clock_;
@@ -79,6 +81,7 @@ class FrameCache {
   Canvas canvas_;
   ChangeFinder finder_;
   ChangePolicy policy_;
+  double contrast_ = 0.0;  // of the picture that the policy's spreads are of
   int64_t frames_ = 0;  // since the first, or since Forget
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
