@@ -58,7 +58,8 @@ bool WritePicture(const std::filesystem::path& path, const cv::Mat& picture) {
 }  // namespace
 
 void WriteComparison(const std::string& path, const Frame& frame, const PictureFit& fit,
-                     const AnswerContent& content, const AnswerReader& reader) {
+                     const AnswerContent& content, const AnswerReader& reader,
+                     const ClassMap* recomputed) {
   std::vector<Picture> pictures = {frame.picture, DrawAnswer(frame.picture, fit, content, reader)};
   if (!frame.truth.empty()) {
     PictureSpec whole;
@@ -66,6 +67,9 @@ void WriteComparison(const std::string& path, const Frame& frame, const PictureF
     whole.height = frame.truth.height;
     const PictureFit identity(whole, frame.truth.width, frame.truth.height);
     pictures.push_back(DrawAnswer(frame.picture, identity, TruthOf(frame.truth), reader));
+  }
+  if (recomputed != nullptr) {
+    pictures.push_back(DrawRecomputed(frame.picture, fit, *recomputed));
   }
   std::vector<cv::Mat> row;
   for (const Picture& picture : pictures) {

@@ -10,10 +10,12 @@
 namespace cacheinf {
 
 // Writes a PNG file for people to judge an answer by: from left to right the frame, the answer
-// drawn over it and, where the source knows it, the true class of every pixel drawn likewise.
+// drawn over it and, where the source knows it, the true class of every pixel drawn likewise; then,
+// if not null, what was computed anew (DrawRecomputed).
 // Throws InputError if the file cannot be written. REQUIRES: a frame that is a picture.
 void WriteComparison(const std::string& path, const Frame& frame, const PictureFit& fit,
-                     const AnswerContent& content, const AnswerReader& reader);
+                     const AnswerContent& content, const AnswerReader& reader,
+                     const ClassMap* recomputed = nullptr);
 
 }  // namespace cacheinf
 

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "client/recomputed.h"
 #include "common/base/error.h"
 #include "common/source/opencv_picture.h"
 
@@ -107,6 +108,28 @@ cv::Mat MatOf(const Picture& picture) {
                  static_cast<size_t>(picture.row_stride));
 }
 
+cv::Mat ColourCopy(const Picture& picture) {
+  if (picture.channels == 3) return MatOf(picture).clone();
+  cv::Mat image;
+  cv::cvtColor(MatOf(picture), image, cv::COLOR_GRAY2BGR);
+  return image;
+}
+
+// Of every pixel of the frame; 0 where the model sees nothing of it.
+cv::Mat LevelsOf(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
+  cv::Mat levels = cv::Mat::zeros(frame.height, frame.width, CV_8UC1);
+  for (int y = 0; y < levels.rows; ++y) {
+    const int model_y = fit.rows().ToModel(y);
+    for (int x = 0; x < levels.cols && model_y >= 0; ++x) {
+      const int model_x = fit.columns().ToModel(x);
+      if (model_x < 0) continue;
+      levels.at<uint8_t>(y, x) = static_cast<uint8_t>(
+          recomputed.At(model_x, model_y, fit.spec().width, fit.spec().height));
+    }
+  }
+  return levels;
+}
+
 bool HasReadableFrame(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
@@ -132,13 +155,33 @@ std::array<uint8_t, 3> ClassColour(int index) {
 
 Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
                    const AnswerReader& reader) {
-  cv::Mat image;
-  if (frame.channels == 1) {
-    cv::cvtColor(MatOf(frame), image, cv::COLOR_GRAY2BGR);
-  } else {
-    image = MatOf(frame).clone();
-  }
+  cv::Mat image = ColourCopy(frame);
   std::visit(Painter(image, fit, reader), content);
+  return PictureFrom(image);
+}
+
+Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const ClassMap& recomputed) {
+  cv::Mat image = ColourCopy(drawn);
+  const cv::Mat mostly = LevelsOf(drawn, fit, recomputed) >= (kMostRecomputed + 1) / 2;
+  cv::Mat inner;
+  cv::erode(mostly, inner, cv::Mat(), {-1, -1}, 1, cv::BORDER_CONSTANT, cv::Scalar::all(0));
+  image.setTo(cv::Scalar::all(255), mostly & ~inner);
+  return PictureFrom(image);
+}
+
+Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
+  constexpr int kLeast = 64;  // of 256, the brightness of what was kept
+  cv::Mat image = ColourCopy(frame);
+  const cv::Mat levels = LevelsOf(frame, fit, recomputed);
+  for (int y = 0; y < image.rows; ++y) {
+    for (int x = 0; x < image.cols; ++x) {
+      const int brightness = kLeast + (256 - kLeast) * levels.at<uint8_t>(y, x) / kMostRecomputed;
+      for (int c = 0; c < 3; ++c) {
+        uint8_t& level = image.at<cv::Vec3b>(y, x)[c];
+        level = static_cast<uint8_t>(level * brightness / 256);
+      }
+    }
+  }
   return PictureFrom(image);
 }
 

@@ -19,6 +19,13 @@ std::array<uint8_t, 3> ClassColour(int index);
 Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
                    const AnswerReader& reader);
 
+// Outlines in white where at least half of the work was done anew (recomputed.h), on a picture of
+// the frame's size that something may be drawn on already.
+Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const ClassMap& recomputed);
+
+// The frame, dark where results were kept and bright where they were computed anew.
+Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed);
+
 // Writes drawn answers as a video (MPEG-4). The first frame decides its size; later ones are
 // brought to it.
 class OverlayVideo {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/recomputed.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
 
@@ -128,6 +129,7 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   const auto prepared = clock_.Now();
   if (cache_) {
     answer.work = cache_->Run(model_picture(), watched_);
+    computed_whole_ = answer.work->is_dense;
   } else {
     executor_.Run();
   }
@@ -177,6 +179,13 @@ void Robot::FitPicture(const Frame& frame) {
   }
   // What is kept is of another picture.
   Forget();
+}
+
+std::optional<ClassMap> Robot::recomputed() const {
+  if (!cache_) return std::nullopt;
+  if (computed_whole_) return AllRecomputed(executor_);
+  const PictureSpec& spec = executor_.graph().picture;
+  return Seen().InModel(Recomputed(executor_), spec.width, spec.height);
 }
 
 SeenPicture Robot::Seen() const {

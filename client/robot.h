@@ -73,6 +73,10 @@ class Robot {
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
+  // How much of the last answer's work was done anew over each pixel of the model's picture
+  // (recomputed.h); nothing but in mode cache. Takes a while: for pictures only.
+  std::optional<ClassMap> recomputed() const;
+
  private:
   void MakeCache(const RobotConfig& config);
   void Fit(const Frame& frame);
@@ -97,6 +101,7 @@ class Robot {
   std::unique_ptr<FrameCache> cache_;  // where results are kept
   bool watches_ = false;
   double watch_margin_ = 0;
+  bool computed_whole_ = false;     // the last frame
   std::vector<Rectangle> watched_;  // boxes of the last answer, in what the network saw
 
   std::optional<Answer> kept_;  // the last one computed, where the mode repeats it

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -66,17 +68,22 @@ class Publisher {
   void Publish(const Frame& frame, const Answer& answer) {
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
     if (dump_) dump_->Write(answer.frame, robot_.executor());
+    if (!overlay_ && picture_.empty()) return;
+    const std::optional<ClassMap> recomputed = robot_.recomputed();
     if (overlay_) {
-      overlay_->Write(DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader()));
+      const Picture drawn =
+          DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader());
+      overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot_.fit(), *recomputed) : drawn);
     }
-    if (!picture_.empty()) last_ = Published{frame, answer.content};
+    if (!picture_.empty()) last_ = Published{frame, answer.content, recomputed};
   }
 
   // After the last frame.
   void Finish() {
     if (overlay_) overlay_->Close();
     if (!last_) return;
-    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader());
+    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader(),
+                    last_->recomputed ? &*last_->recomputed : nullptr);
   }
 
  private:
@@ -88,6 +95,7 @@ class Publisher {
   struct Published {
     Frame frame;
     AnswerContent content;
+    std::optional<ClassMap> recomputed;
   };
   std::string picture_;
   std::optional<Published> last_;
@@ -142,6 +150,25 @@ std::optional<Answer> ProcessAndKeepFailure(const Frame& frame, Intake& intake,
   }
 }
 
+// Says at the end of its life that a run is over.
+class RunsUntilHere {
+ public:
+  explicit RunsUntilHere(std::atomic<bool>& is_over) : is_over_(is_over) {}
+  ~RunsUntilHere() { is_over_ = true; }
+  RunsUntilHere(const RunsUntilHere&) = delete;
+  RunsUntilHere& operator=(const RunsUntilHere&) = delete;
+
+ private:
+  std::atomic<bool>& is_over_;
+};
+
+std::unique_ptr<FrameSource> Open(const RobotConfig& config, const Clock& clock,
+                                  std::function<bool()> is_over) {
+  const std::chrono::duration<double> longest(config.camera_wait_s);
+  const auto longest_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest);
+  return OpenSource(config.source, clock, {longest_ns, std::move(is_over)});
+}
+
 // Compares with the truth where both know the class of a pixel, and mean the same by it.
 void Score(const Frame& frame, const Answer& answer, const Robot& robot, int truth_classes,
            Summary& summary) {
@@ -170,7 +197,9 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
-  FrameQueue source(OpenSource(config.source, clock), kFramesAhead);
+  std::atomic<bool> is_over = false;
+  FrameQueue source(Open(config, clock, [&] { return stop || is_over; }), kFramesAhead);
+  const RunsUntilHere end(is_over);
   Graph loaded = LoadGraph(config, source.has_tensors());
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);

@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kLargestFile = 1 << 20;
 constexpr double kMostFrames = 1e15;
 constexpr double kMostBetween = 1e9;
+constexpr double kMostWait = 1e9;
 
 void CheckChecking(const RobotConfig& config, std::string_view name) {
   if (config.check == 0) return;
@@ -38,9 +39,13 @@ FieldTable OutputConfig::Fields() {
       Field{"dump_outputs", &dump_outputs,
             "Folder to write every output of the model for every frame to, as 000000.NAME.npy."}
           .Flag("--dump-outputs"),
-      Field{"overlay", &overlay, "Video file (.mp4) to draw the answers into."}.Flag("--overlay"),
+      Field{"overlay", &overlay,
+            "Video file (.mp4) to draw the answers into; in mode \"cache\" with an outline of what "
+            "was computed anew."}
+          .Flag("--overlay"),
       Field{"picture", &picture,
-            "PNG file for the last frame, its answer and, where known, the truth side by side."}
+            "PNG file for the last frame, its answer, where known the truth, and in mode \"cache\" "
+            "what was computed anew, side by side."}
           .Flag("--picture"),
       Field{"summary", &summary, "File to write the run's summary to, as JSON."}.Flag("--summary"),
   };
@@ -81,6 +86,11 @@ FieldTable RobotConfig::Fields() {
             "\"record\" says so; 0: any."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
+      Field{"camera_wait", &camera_wait_s,
+            "Seconds for which a camera that gives no more frames is opened again and again before "
+            "the run ends; 0: it ends at once. As for a pipeline that says of no end."}
+          .Between(0, kMostWait)
+          .Flag("--camera-wait"),
       Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
             "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
           .Flag("--backend"),

@@ -43,6 +43,7 @@ struct RobotConfig {
   int threads = 0;
   int64_t frames = 0;
   double deadline_ms = 0;
+  double camera_wait_s = 60;
   Backend backend = Backend::kCpu;
   Scheme scheme = Scheme::kDirect;
   LogLevel log_level = LogLevel::kInfo;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/source/folder_source.h"
+#include "common/source/reopening_source.h"
 #include "common/source/scene_source.h"
 #include "common/source/video_source.h"
 
@@ -23,16 +26,44 @@ bool IsCamera(const std::string& spec) {
          std::all_of(spec.begin(), spec.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Whether a pipeline ends by itself.
+bool HasEnd(const std::string& pipeline) {
+  return pipeline.find("filesrc") != std::string::npos ||
+         pipeline.find("num-buffers") != std::string::npos;
+}
+
+std::unique_ptr<FrameSource> OpenLive(std::string name, ReopeningSource::Open open,
+                                      const Clock& clock, const CameraPatience& patience) {
+  if (patience.longest.count() == 0) return open();
+  const auto pause = [is_over = patience.is_over](std::chrono::nanoseconds time) {
+    constexpr std::chrono::milliseconds kLongestSleep{50};
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!(is_over && is_over()) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kLongestSleep);
+    }
+  };
+  return std::make_unique<ReopeningSource>(std::move(name), std::move(open), clock, patience,
+                                           pause);
+}
+
 }  // namespace
 
-std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock) {
+std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,
+                                        const CameraPatience& patience) {
   if (spec.empty()) throw InputError("no source is given");
   if (spec == kGenerated) return OpenSceneSource("");
   if (spec.starts_with(std::string(kGenerated) + ":")) {
     return OpenSceneSource(spec.substr(kGenerated.size() + 1));
   }
-  if (IsCamera(spec)) return OpenCamera(std::stoi(spec), clock);
-  if (spec.find('!') != std::string::npos) return OpenPipeline(spec, clock);
+  if (IsCamera(spec)) {
+    const auto open = [number = std::stoi(spec), &clock] { return OpenCamera(number, clock); };
+    return OpenLive("camera " + spec, open, clock, patience);
+  }
+  if (spec.find('!') != std::string::npos) {
+    const auto open = [spec, &clock] { return OpenPipeline(spec, clock); };
+    return HasEnd(spec) ? open()
+                        : OpenLive(fmt::format("pipeline \"{}\"", spec), open, clock, patience);
+  }
   if (spec.find("://") != std::string::npos) return OpenVideo(spec);
 
   std::error_code error;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,15 +48,24 @@ class FrameSource {
   virtual int truth_class_count() const { return 0; }
 };
 
+// What happens when a camera gives no more frames (reopening_source.h).
+struct CameraPatience {
+  std::chrono::nanoseconds longest{0};  // that it is waited for; 0: the source ends
+  std::function<bool()> is_over;        // nothing is waited for any more; empty: never
+};
+
 // Opens what `spec` names:
 //   generated[:seed=7,frames=100,width=640,…]  scenes with their truth (scene_source.h)
 //   0, 1, …                                    a camera
 //   … ! appsink                                a GStreamer pipeline
 //   a folder                                   its .npy tensors (float32) or pictures, by name
 //   a file or an address (rtsp://…)            a picture or a video
-// Throws InputError, in one sentence, if it is missing, broken or empty. The clock outlives the
-// source.
-std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock);
+// Patience is for cameras, and for pipelines that say of no end: those without filesrc and
+// num-buffers.
+// Throws InputError, in one sentence, if it is missing, broken or empty. The clock, and what tells
+// of the end, outlive the source.
+std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,
+                                        const CameraPatience& patience = {});
 
 }  // namespace cacheinf
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/recomputed.h"
 #include "client/tracker/scripted_tracker.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/decode.h"
@@ -138,6 +139,42 @@ TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) 
   }
   EXPECT_LT(work, 0.95);
   EXPECT_GT(work, 0.0);
+}
+
+// What a change is is not decided by a camera that sees nothing yet.
+TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
+  const Scene scene = MakeScene(1.0);
+  const auto share_after = [&](int black_frames) {
+    Start({.policy = CacheConfig::Policy::kChange, .refresh = 0});
+    for (int i = 0; i < black_frames; ++i) {
+      Show(Pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 0));
+    }
+    for (int frame = 0; frame < 3; ++frame) Show(Render(scene, frame));
+    return Show(Render(scene, 3)).share();
+  };
+  EXPECT_NEAR(share_after(2), share_after(0), 0.05);
+}
+
+TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
+  Start({.policy = CacheConfig::Policy::kFixed, .growth = 0, .stem = 0, .refresh = 0});
+  Pixels pixels = Render(MakeScene(), 0);
+  Show(pixels);
+  for (int y = 32; y < 64; ++y) {
+    for (int i = 64 * kChannels; i < 96 * kChannels; ++i) {
+      pixels[static_cast<size_t>(y * kWidth * kChannels + i)] ^= 0x80;
+    }
+  }
+  Show(pixels);
+  const ClassMap recomputed = Recomputed(executor_);
+  ASSERT_EQ(recomputed.width, kWidth);
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) {
+      const bool is_changed = y >= 32 && y < 64 && x >= 64 && x < 96;
+      ASSERT_EQ(recomputed.At(x, y, kWidth, kHeight), is_changed ? kMostRecomputed : 0)
+          << y << ", " << x;
+    }
+  }
+  EXPECT_EQ(AllRecomputed(executor_).At(0, 0, kWidth, kHeight), kMostRecomputed);
 }
 
 TEST_F(FrameCacheTest, ARepeatedFrameCostsNothingAndChangesNothing) {

@@ -126,6 +126,31 @@ TEST(OverlayTest, DrawsInColourOverGreyFrames) {
   EXPECT_EQ(At(Draw(RawOutputs{}, 1), 7, 7), kUntouched);
 }
 
+// The left half was computed anew.
+ClassMap LeftRecomputed() { return {2, 1, {255, 0}}; }
+
+TEST(OverlayTest, OutlinesWhatWasComputedAnew) {
+  const PictureFit fit = FitOf(PictureSpec::Fit::kStretch, kWidth, kHeight);
+  const Picture drawn = OutlineRecomputed(GreyFrame(1), fit, LeftRecomputed());
+  constexpr Colour kWhite = {255, 255, 255};
+  for (const int y : {0, kHeight / 2, kHeight - 1}) {
+    EXPECT_EQ(At(drawn, 0, y), kWhite);
+    EXPECT_EQ(At(drawn, kWidth / 2 - 1, y), kWhite);
+    EXPECT_EQ(At(drawn, kWidth / 2, y), kUntouched);
+    EXPECT_EQ(At(drawn, kWidth / 4, y), y == kHeight / 2 ? kUntouched : kWhite);
+  }
+}
+
+TEST(OverlayTest, DarkensWhatWasKept) {
+  const PictureFit fit = FitOf(PictureSpec::Fit::kLetterbox, 2 * kWidth, kHeight);
+  // The model sees the frame in its middle half.
+  const ClassMap levels = {4, 1, {255, 255, 127, 255}};
+  const Picture drawn = DrawRecomputed(GreyFrame(3), fit, levels);
+  EXPECT_EQ(At(drawn, kWidth / 4, 5), kUntouched);
+  constexpr uint8_t kHalf = kGrey * (64 + 192 * 127 / 255) / 256;
+  EXPECT_EQ(At(drawn, 3 * kWidth / 4, 5), (Colour{kHalf, kHalf, kHalf}));
+}
+
 using ComparisonTest = FolderTest;
 
 TEST_F(ComparisonTest, ShowsFrameAnswerAndTruthSideBySide) {
@@ -135,6 +160,8 @@ TEST_F(ComparisonTest, ShowsFrameAnswerAndTruthSideBySide) {
   WriteComparison(Path("two.png"), frame, fit, ClassMap{1, 1, {1}}, AnyReader());
   frame.truth = MakePicture(kWidth, kHeight, 1, std::vector<uint8_t>(size_t{kWidth} * kHeight, 4));
   WriteComparison(Path("three.png"), frame, fit, ClassMap{1, 1, {1}}, AnyReader());
+  const ClassMap kept = {1, 1, {0}};
+  WriteComparison(Path("four.png"), frame, fit, ClassMap{1, 1, {1}}, AnyReader(), &kept);
 
   constexpr int kGap = 4;
   EXPECT_EQ(cv::imread(Path("two.png")).cols, 2 * kWidth + kGap);
@@ -148,6 +175,9 @@ TEST_F(ComparisonTest, ShowsFrameAnswerAndTruthSideBySide) {
   EXPECT_EQ(middle(0), kUntouched);
   EXPECT_EQ(middle(1), Blend(1));
   EXPECT_EQ(middle(2), Blend(4));
+  const cv::Mat longer = cv::imread(Path("four.png"));
+  ASSERT_EQ(longer.cols, 4 * kWidth + 3 * kGap);
+  EXPECT_EQ(longer.at<cv::Vec3b>(kHeight / 2, longer.cols - kWidth / 2)[0], kGrey / 4);
 }
 
 TEST_F(ComparisonTest, RefusesAPictureThatCannotBeWritten) {

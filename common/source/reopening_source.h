@@ -1,0 +1,58 @@
+#ifndef CACHEINF_COMMON_SOURCE_REOPENING_SOURCE_H_
+#define CACHEINF_COMMON_SOURCE_REOPENING_SOURCE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+
+// A camera that may be unplugged. When it gives no more frames it is closed and opened anew, once a
+// second, until it gives some again; the log says so when that begins, every ten seconds, and when
+// it ends. Frames are numbered on; they may be of another size then.
+class ReopeningSource final : public FrameSource {
+ public:
+  using Open = std::function<std::unique_ptr<FrameSource>()>;  // throws InputError where it fails
+  using Pause = std::function<void(std::chrono::nanoseconds)>;
+
+  // Opens the camera, and throws InputError if that fails. `name` is for messages. The clock
+  // outlives this. `pause` waits; it may return early.
+  ReopeningSource(std::string name, Open open, const Clock& clock, const CameraPatience& patience,
+                  Pause pause);
+
+  // Where patience ends: nothing.
+  std::optional<Frame> Next() override;
+
+  int64_t skipped() const override { return skipped_before_ + (source_ ? source_->skipped() : 0); }
+  bool is_live() const override { return true; }
+  bool has_tensors() const override { return has_tensors_; }
+  double frame_rate() const override { return frame_rate_; }
+
+ private:
+  std::optional<Frame> NextOf(FrameSource& source);
+  std::optional<Frame> WaitForFrame();
+  std::optional<Frame> TryToReopen();
+  void Close();
+  bool IsOver() const { return patience_.is_over && patience_.is_over(); }
+
+  std::string name_;
+  Open open_;
+  const Clock& clock_;
+  CameraPatience patience_;
+  Pause pause_;
+  std::unique_ptr<FrameSource> source_;  // null while the camera is gone
+  bool has_tensors_ = false;
+  double frame_rate_ = 0;
+  int64_t next_index_ = 0;
+  int64_t first_index_ = 0;  // of the frames since the camera was opened last
+  int64_t skipped_before_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_SOURCE_REOPENING_SOURCE_H_
