@@ -82,7 +82,7 @@ class FrameCache {
   ChangeFinder finder_;
   ChangePolicy policy_;
   double contrast_ = 0.0;  // of the picture that the policy's spreads are of
-  int64_t frames_ = 0;  // since the first, or since Forget
+  int64_t frames_ = 0;     // since the first, or since Forget
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
   double reference_gain_ = 1.0;  // of its light, against the anchor's

@@ -114,10 +114,14 @@ void Recorder::Record(const std::string& reason, const std::string& detail) {
   has_recorded_ = true;
   --left_;
   is_writing_ = true;
-  writer_ = std::thread([this, recording = WhatIsKept(reason, detail)] {
-    Write(recording);
-    is_writing_ = false;
-  });
+  try {
+    writer_ = std::thread([this, recording = WhatIsKept(reason, detail)] {
+      Write(recording);
+      is_writing_ = false;
+    });
+  } catch (const std::system_error& error) {
+    Fail(error.what());
+  }
 }
 
 // Where frames have no time, or it goes back, the memory decides.

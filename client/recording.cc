@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr uint64_t kLargestText = uint64_t{1} << 30;
+constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;
 
@@ -195,6 +195,19 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   return record;
 }
 
+Picture ReadPng(const fs::path& path) {
+  QuietOpenCv();
+  const std::string bytes = ReadFile(path, kLargestFile);
+  cv::Mat image;
+  try {
+    image = cv::imdecode(std::vector<uint8_t>(bytes.begin(), bytes.end()), cv::IMREAD_UNCHANGED);
+  } catch (const cv::Exception&) {
+    image.release();
+  }
+  if (image.empty()) throw InputError(path.string() + ": not a readable picture");
+  return PictureFrom(image);
+}
+
 }  // namespace
 
 uint64_t HashOfOutputs(const Executor& executor) {
@@ -236,7 +249,7 @@ Recording ReadRecording(const fs::path& folder) {
     throw InputError(fmt::format("{}: no such folder", folder.string()));
   }
   const std::string about_name = (folder / "recording.json").string();
-  const Reader about(ReadFile(about_name, kLargestText), about_name);
+  const Reader about(ReadFile(about_name, kLargestFile), about_name);
   if (about.Integer("version") != kVersion) {
     about.Refuse("version", std::to_string(kVersion));
   }
@@ -247,7 +260,7 @@ Recording ReadRecording(const fs::path& folder) {
   recording.model_hash = about.Hex("model_hash");
   recording.config = LoadRobotConfig(folder / "config.json");
   const std::string lines_name = (folder / "frames.jsonl").string();
-  std::istringstream lines(ReadFile(lines_name, kLargestText));
+  std::istringstream lines(ReadFile(lines_name, kLargestFile));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string name = fmt::format("{}, line {}", lines_name, ++number);
@@ -277,14 +290,7 @@ Frame ReadRecordedFrame(const fs::path& folder, const FrameRecord& record) {
     frame.tensor = Tensor(array.shape, std::move(*values));
     return frame;
   }
-  QuietOpenCv();
-  const fs::path picture = folder / "frames" / FileName(record, "png");
-  const std::string bytes = ReadFile(picture);
-  const cv::Mat image = cv::imdecode(
-      cv::Mat(1, static_cast<int>(bytes.size()), CV_8UC1, const_cast<char*>(bytes.data())),
-      cv::IMREAD_UNCHANGED);
-  if (image.empty()) throw InputError(picture.string() + ": not a readable picture");
-  frame.picture = PictureFrom(image);
+  frame.picture = ReadPng(folder / "frames" / FileName(record, "png"));
   return frame;
 }
 

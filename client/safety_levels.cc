@@ -20,7 +20,8 @@ void ShortenExpiry(CacheConfig& cache) {
 
 void MakeSafer(CacheSettings& settings) {
   CacheConfig& cache = settings.cache;
-  cache.stem += 1;
+  // With a budget it is settled which maps are kept, and so on which ones a stem can end.
+  if (cache.budget_mb == 0) cache.stem += 1;
   cache.change = std::min(cache.change / 4, CacheConfig().change);
   cache.growth += 1;
   settings.change.threshold = std::min(settings.change.threshold / 4, ChangeConfig().threshold);

@@ -54,6 +54,7 @@ class RecordingTest : public FolderTest {
   RobotConfig Moving() const {
     RobotConfig config = Frozen();
     config.cache = {};
+    config.cache.geometry = CacheConfig::Geometry::kCanvas;
     config.cache.policy = CacheConfig::Policy::kFixed;
     config.cache.stem = 0;
     config.tracker.change = {};
@@ -121,7 +122,7 @@ TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
   // One at a time: while one is written there is no other.
   ASSERT_GE(folders.size(), 2u);
   ASSERT_LE(folders.size(), 3u);
-  const fs::path folder = folders.back();
+  const fs::path& folder = folders.back();
   EXPECT_EQ(Json::parse(ReadFile(folder / "recording.json"))["reason"], "deadline");
   std::ifstream lines(folder / "frames.jsonl");
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
@@ -328,6 +329,8 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   fs::remove(bad / "frames" / "000000.png");
   EXPECT_EQ(Refusal(bad), (bad / "frames" / "000000.png").string() + ": no such file");
   WriteText("bad/frames/000000.png", "broken");
+  EXPECT_EQ(Refusal(bad), (bad / "frames" / "000000.png").string() + ": not a readable picture");
+  WriteText("bad/frames/000000.png", "");
   EXPECT_EQ(Refusal(bad), (bad / "frames" / "000000.png").string() + ": not a readable picture");
   WriteText("bad/frames.jsonl", "");
   EXPECT_EQ(Refusal(bad), (bad / "frames.jsonl").string() + ": no frame in it");

@@ -113,6 +113,8 @@ TEST(SafetyLevelsTest, ASafetySettingReusesLessThanTheOneBefore) {
   EXPECT_EQ(safer.cache.refresh, 6);
   EXPECT_EQ(safer.cache.stem, configured.cache.stem + 1);
   EXPECT_DOUBLE_EQ(safer.cache.change, 0.075);
+  configured.cache.budget_mb = 10;
+  EXPECT_EQ(SettingsAt(Level::kSafer, configured).cache.stem, configured.cache.stem);
   EXPECT_EQ(safer.cache.growth, configured.cache.growth + 1);
   EXPECT_LT(safer.change.threshold, configured.change.threshold);
   EXPECT_EQ(SettingsAt(Level::kDense, configured).cache.flush, 1);
