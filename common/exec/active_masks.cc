@@ -78,7 +78,7 @@ struct ActiveMasks::State {
     scratch.resize(most_words);
     rest_words.resize(most_words);
     ends_stem.resize(graph.operators.size());
-    MarkAll(/*stale=*/true);
+    MarkAll(/*are_stale=*/true);
   }
 
   OperatorMasks MakeOperator(const Operator& op, const Layout& layout,

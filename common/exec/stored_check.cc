@@ -57,6 +57,7 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout) : graph_(grap
                      std::any_of(stage.inner.begin(), stage.inner.end(), reads_input)});
     const Value& value = graph.value(output);
     largest_map_ = std::max(largest_map_, static_cast<size_t>(ElementCount(value.shape)));
+    largest_pixel_ = std::max(largest_pixel_, static_cast<size_t>(value.shape[0] * value.shape[1]));
     most_words = std::max(most_words, MaskWords(HeightOf(value), WidthOf(value)));
   }
   words_.resize(most_words);
@@ -104,7 +105,11 @@ ConstMaskView StoredCheck::MaskOf(const StoredPixel& pixel) {
 }
 
 TensorView StoredCheck::Shadow(const TensorView& stored, Backend& backend) {
-  if (shadow_ == nullptr) shadow_ = backend.Allocate(largest_map_);
+  if (shadow_ == nullptr) {
+    shadow_ = backend.Allocate(largest_map_);
+    stored_numbers_.reserve(largest_pixel_);
+    numbers_.reserve(largest_pixel_);
+  }
   return ShadowOf(stored, shadow_.get());
 }
 

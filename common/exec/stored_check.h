@@ -65,7 +65,8 @@ class StoredCheck {
 
   const Graph& graph_;
   std::vector<Candidate> candidates_;
-  size_t largest_map_ = 0;  // floats
+  size_t largest_map_ = 0;    // floats
+  size_t largest_pixel_ = 0;  // of all images
 
   ChangePolicy policy_;
   bool has_policy_ = false;      // some frame since the last run of everything had one

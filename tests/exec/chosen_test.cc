@@ -208,5 +208,39 @@ TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
 }
 
+// Of a kept concatenation one part lies in its place and is tested there; the other one, which is
+// not kept, lies in the place that it has in another concatenation.
+TEST(ChosenConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
+  const op::Activation sigmoid = {{Function::Kind::kSigmoid, 0, 0}};
+  Graph graph;
+  const ValueId left = graph.AddInput("left", {1, 2, 6, 6});
+  const ValueId right = graph.AddInput("right", {1, 2, 6, 6});
+  const ValueId a = graph.AddOne("a", sigmoid, {left});
+  const ValueId b = graph.AddOne("b", sigmoid, {right});
+  const ValueId kept = graph.AddOne("kept", op::Concat{1}, {a, b});
+  const ValueId other = graph.AddOne("other", op::Concat{1}, {b, a});
+  graph.outputs = {graph.AddOne("end", sigmoid, {kept}), graph.AddOne("end 2", sigmoid, {other})};
+  const auto executor = MakeReferenceExecutor(graph, {{a, kept}, Keep::kChosen});
+  ASSERT_TRUE(executor->is_kept(a) && executor->is_kept(kept));
+  ASSERT_FALSE(executor->is_kept(b) || executor->is_kept(other));
+  std::vector<Tensor> inputs = RandomInputs(graph, 1);
+  SetInputs(*executor, inputs);
+  executor->Run();
+  for (const size_t changed_input : {0, 1}) {
+    std::vector<Tensor> next = inputs;
+    next[changed_input] = RandomInputs(graph, 2)[changed_input];
+    const ChangedMasks changed(inputs, next);
+    inputs = next;
+    PoisonWhatIsNotKept(*executor, kNan);
+    SetInputs(*executor, inputs);
+    executor->RunChanged(changed.views(), {});
+    const auto expected = EvaluateDirectly(graph, inputs);
+    const auto outputs = Outputs(*executor);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[graph.outputs[i]], outputs[i]), "") << changed_input;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cacheinf
