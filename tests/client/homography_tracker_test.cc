@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <opencv2/core.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "client/tracker/change_finder.h"
+#include "client/tracker/consensus.h"
 #include "client/tracker/motion_fit.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/mask.h"
@@ -302,10 +305,16 @@ TEST_P(HomographyTrackerTest, StartsNoThreads) {
   const World world(16);
   const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   const TestPicture frame = Photograph(world, Shift(5, 5), kWidth, kHeight);
-  const HomographyTracker first(Config());  // what one tracker says holds from then on
-  const int before = threads();
-  Track(reference, frame);
-  EXPECT_EQ(threads(), before);
+  // In a process of its own: here other tests may have started whatever threads there are.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const HomographyTracker first(Config());  // what one tracker says holds from then on
+        const int before = threads();
+        Track(reference, frame);
+        std::_Exit(threads() == before ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(HomographyTrackerTest, FollowsATravellingCameraFromOneReferenceForLong) {
@@ -361,6 +370,38 @@ TEST(HomographyJudgeTest, RefusesWhatNoCameraSees) {
   EXPECT_EQ(judge({{{1, 1, 0}, {1, 1, 0}, {0, 0, 1}}}), Loss::kDegenerate);           // flat
   EXPECT_EQ(judge({{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}), Loss::kDegenerate);
   EXPECT_EQ(judge(Shift(std::nan(""), 0)), Loss::kDegenerate);
+}
+
+TEST(ConsensusTest, FindsTheHomographyAmongStrangers) {
+  const Homography truth = {{{1.01, 0.004, 2.5}, {-0.006, 0.99, 6}, {1.5e-5, -2e-5, 1}}};
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    for (const int strangers : {0, 50, 90}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", strangers " << strangers);
+      std::mt19937 random(seed);
+      std::uniform_real_distribution<float> x(0, kWidth / 2.0f);
+      std::uniform_real_distribution<float> y(0, kHeight / 2.0f);
+      std::normal_distribution<float> noise(0, 0.2f);
+      PointPairs pairs;
+      for (int i = 0; i < 160; ++i) {
+        const cv::Point2f point(x(random), y(random));
+        pairs.frame.push_back(point);
+        if (i < strangers) {
+          pairs.reference.emplace_back(x(random), y(random));
+          continue;
+        }
+        const auto& m = truth.m;
+        const double w = m[2][0] * point.x + m[2][1] * point.y + 1;
+        pairs.reference.emplace_back(
+            static_cast<float>((m[0][0] * point.x + m[0][1] * point.y + m[0][2]) / w) +
+                noise(random),
+            static_cast<float>((m[1][0] * point.x + m[1][1] * point.y + m[1][2]) / w) +
+                noise(random));
+      }
+      const Consensus consensus = FindConsensus(pairs, 1);
+      EXPECT_GE(consensus.count, static_cast<size_t>(160 - strangers - 2));
+      EXPECT_LT(CornerError(consensus.reference_from_frame, truth, kWidth / 2, kHeight / 2), 0.8);
+    }
+  }
 }
 
 TEST(HomographyJudgeTest, PointsWithoutAMotionInCommonAreLost) {
