@@ -162,7 +162,8 @@ Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerCont
 
 Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const ClassMap& recomputed) {
   cv::Mat image = ColourCopy(drawn);
-  const cv::Mat mostly = LevelsOf(drawn, fit, recomputed) >= (kMostRecomputed + 1) / 2;
+  constexpr int kHalf = (kMostRecomputed + 1) / 2;
+  const cv::Mat mostly = LevelsOf(drawn, fit, recomputed) >= kHalf;
   cv::Mat inner;
   cv::erode(mostly, inner, cv::Mat(), {-1, -1}, 1, cv::BORDER_CONSTANT, cv::Scalar::all(0));
   image.setTo(cv::Scalar::all(255), mostly & ~inner);
