@@ -90,7 +90,8 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       reference_(static_cast<size_t>(ElementCount(PictureShape(executor)))),
       relit_(reference_.size()),
       active_(height_, width_),
-      refresh_(height_, width_) {}
+      refresh_(height_, width_),
+      nothing_(height_, width_) {}
 
 FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched) {
   const auto begin = clock_.Now();
@@ -104,14 +105,15 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   if (is_whole) {
     work.tracking = clock_.Now() - begin;
     RunWhole(frame);
+    last_was_whole_ = true;
     return work;
   }
-  const PictureView seen = config_.UsesCanvas() ? canvas_.picture() : frame;
+  const PictureView seen = Seen(frame);
   finder_.Find(seen, ReferenceView(), Motion(), active_);
   ActivateWhatCameIn();
-  FindRefresh(watched);
+  FindWatched(watched);
   // Before the run: if it fails, the executor itself knows what it missed.
-  UpdateReference(seen);
+  UpdateReference(seen, std::as_const(active_), std::as_const(refresh_));
   work.tracking = clock_.Now() - begin;
   input_.Set(seen, executor_);
   const ConstMaskView active = std::as_const(active_);
@@ -121,7 +123,27 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   work.active =
       static_cast<double>(CountActive(active)) / static_cast<double>(active.pixel_count());
   ++frames_;
+  last_was_whole_ = false;
   return work;
+}
+
+std::optional<double> FrameCache::Refresh(const PictureView& frame) {
+  const bool has_old_parts =
+      frames_ > 0 && !last_was_whole_ && policy_.kind != ChangePolicy::Kind::kExact;
+  if (config_.refresh == 0 || !has_old_parts) return std::nullopt;
+  const int strip = static_cast<int>(frames_ % config_.refresh);
+  ClearAll(refresh_);
+  SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
+               {0, width_}, refresh_);
+  const ConstMaskView refresh = std::as_const(refresh_);
+  const ConstMaskView nothing = std::as_const(nothing_);
+  UpdateReference(Seen(frame), refresh, nothing);
+  const ChangedWork work = executor_.RunChanged({&nothing, 1}, policy_, refresh);
+  return static_cast<double>(work.done) / static_cast<double>(work.of_all);
+}
+
+PictureView FrameCache::Seen(const PictureView& frame) const {
+  return config_.UsesCanvas() ? canvas_.picture() : frame;
 }
 
 std::optional<PictureView> FrameCache::canvas() const {
@@ -225,14 +247,8 @@ void FrameCache::ActivateWhatCameIn() {
   }
 }
 
-// The strip whose turn it is, and what is watched.
-void FrameCache::FindRefresh(std::span<const Rectangle> watched) {
+void FrameCache::FindWatched(std::span<const Rectangle> watched) {
   ClearAll(refresh_);
-  if (config_.refresh > 0 && policy_.kind != ChangePolicy::Kind::kExact) {
-    const int strip = static_cast<int>(frames_ % config_.refresh);
-    SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
-                 {0, width_}, refresh_);
-  }
   for (const Rectangle& box : watched) {
     SetRectangle({box.rows.begin - scrolled_.rows, box.rows.end - scrolled_.rows},
                  {box.columns.begin - scrolled_.columns, box.columns.end - scrolled_.columns},
@@ -241,14 +257,13 @@ void FrameCache::FindRefresh(std::span<const Rectangle> watched) {
 }
 
 // Pixels that are computed now are what the network sees from now on.
-void FrameCache::UpdateReference(const PictureView& seen) {
-  const ConstMaskView active = std::as_const(active_);
-  const ConstMaskView refresh = std::as_const(refresh_);
+void FrameCache::UpdateReference(const PictureView& seen, ConstMaskView some,
+                                 ConstMaskView others) {
   for (int y = 0; y < height_; ++y) {
     const uint8_t* from = seen.Row(y);
     uint8_t* to = reference_.data() + y * seen.row_bytes();
-    const auto word_at = [&](int word) { return active.Row(y)[word] | refresh.Row(y)[word]; };
-    bits::ForEachRun(word_at, active.words_per_row, [&](int begin, int end) {
+    const auto word_at = [&](int word) { return some.Row(y)[word] | others.Row(y)[word]; };
+    bits::ForEachRun(word_at, some.words_per_row, [&](int begin, int end) {
       std::memcpy(to + int64_t{begin} * channels_, from + int64_t{begin} * channels_,
                   static_cast<size_t>(end - begin) * static_cast<size_t>(channels_));
     });

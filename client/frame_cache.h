@@ -41,6 +41,11 @@ class FrameCache {
   // call makes up for what this one missed.
   FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched);
 
+  // Stores anew the strip of the picture whose turn it is, so that none gets too old. To be called
+  // once the answer is read. Returns the share of a dense run's multiply-adds; nothing if there is
+  // nothing to do. REQUIRES: the frame of the last Run, which has returned.
+  std::optional<double> Refresh(const PictureView& frame);
+
   // Where a pixel that the network saw lies in the frame.
   const Homography& frame_from_seen() const { return canvas_.frame_from_canvas(); }
 
@@ -66,8 +71,9 @@ class FrameCache {
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
   void ActivateWhatCameIn();
-  void FindRefresh(std::span<const Rectangle> watched);
-  void UpdateReference(const PictureView& seen);
+  void FindWatched(std::span<const Rectangle> watched);
+  void UpdateReference(const PictureView& seen, ConstMaskView some, ConstMaskView others);
+  PictureView Seen(const PictureView& frame) const;
   PictureView ReferenceView() const;
   void MeasureSpreadsIfDue(const PictureView& seen);
 
@@ -83,6 +89,7 @@ class FrameCache {
   ChangePolicy policy_;
   double contrast_ = 0.0;  // of the picture that the policy's spreads are of
   int64_t frames_ = 0;     // since the first, or since Forget
+  bool last_was_whole_ = false;
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
   double reference_gain_ = 1.0;  // of its light, against the anchor's
@@ -93,6 +100,7 @@ class FrameCache {
   PictureInput input_;
   Mask active_;
   Mask refresh_;
+  Mask nothing_;
 };
 
 }  // namespace cacheinf

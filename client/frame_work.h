@@ -23,6 +23,12 @@ struct FrameWork {
   }
 };
 
+// What was done for the next frame once the answer was out.
+struct RefreshWork {
+  std::chrono::nanoseconds time{0};
+  double share = 0.0;  // of a dense run's multiply-adds
+};
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_CLIENT_FRAME_WORK_H_

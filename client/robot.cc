@@ -80,12 +80,16 @@ Answer Robot::Process(const Frame& frame) {
   return CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
 }
 
-std::optional<std::chrono::nanoseconds> Robot::Refresh(const Frame& frame) {
-  const bool is_behind = mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index;
-  if (!is_behind) return std::nullopt;
+std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
   const auto begin = clock_.Now();
-  Compute(frame, begin);
-  return clock_.Now() - begin;
+  std::optional<double> share;
+  if (cache_) share = cache_->Refresh(model_picture());
+  if (mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
+    Compute(frame, begin);
+    share = 1.0;
+  }
+  if (!share) return std::nullopt;
+  return RefreshWork{clock_.Now() - begin, *share};
 }
 
 void Robot::UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change) {

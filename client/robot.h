@@ -45,9 +45,9 @@ class Robot {
   // called; InputError if the graph takes no such frames at all.
   Answer Process(const Frame& frame);
 
-  // What is left to do for the next frame once the answer to this one is out. Returns the time that
-  // it took; nothing if there was nothing to do. REQUIRES: the frame of the last Process.
-  std::optional<std::chrono::nanoseconds> Refresh(const Frame& frame);
+  // What is left to do for the next frame once the answer to this one is out. Returns what it took;
+  // nothing if there was nothing to do. REQUIRES: the frame of the last Process, which answered it.
+  std::optional<RefreshWork> Refresh(const Frame& frame);
 
   // Mode cache: from the next frame on, which is computed whole. The geometry stays what it is.
   void UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change);

@@ -241,11 +241,11 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
       publisher.Publish(*frame, *answer);
       if (check) check->CheckIfDue(*frame, *answer, robot);
       if (recorder) recorder->Keep(*frame, *answer, robot);
-      if (const auto refresh = robot.Refresh(*frame)) summary.refresh.Add(*refresh);
       if (guard) {
         guard->Watch(*answer, robot);
         if (recorder && !guard->alarm().empty()) recorder->Record("guard", guard->alarm());
       }
+      if (const auto refresh = robot.Refresh(*frame)) summary.Add(*refresh);
       progress.Update(summary.frames, elapsed(), summary.latency);
     }
   }

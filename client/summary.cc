@@ -151,6 +151,11 @@ void Summary::Add(const Answer& answer) {
   if (answer.work) work.Add(*answer.work);
 }
 
+void Summary::Add(const RefreshWork& done) {
+  refresh.Add(done.time);
+  work.Add(done);
+}
+
 void WorkShares::Add(const FrameWork& work) {
   ++frames;
   dense += work.is_dense;

@@ -26,6 +26,7 @@ struct WorkShares {
   std::map<Loss, int64_t> losses;
 
   void Add(const FrameWork& work);
+  void Add(const RefreshWork& refresh) { share_sum += refresh.share; }
   double active() const { return active_sum / static_cast<double>(frames); }
   double share() const { return share_sum / static_cast<double>(frames); }
 };
@@ -56,6 +57,7 @@ struct Summary {
   std::optional<Agreement> agreement;  // of the answers that were checked
 
   void Add(const Answer& answer);
+  void Add(const RefreshWork& done);
 };
 
 // For people: a few lines.

@@ -115,7 +115,8 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
     dense_ms.ms.push_back(Ms(expected.latency()));
     ms.ms.push_back(Ms(answer.latency()));
     tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
-    work += answer.work ? answer.work->share() : (is_computed || refresh ? 1.0 : 0.0);
+    if (is_computed) work += answer.work ? answer.work->share() : 1.0;
+    if (refresh) work += refresh->share;
   }
   const auto [metric, value] = MeasureOf(agreement);
   const MemoryReport& memory = robot.executor().memory();

@@ -41,6 +41,7 @@ class RecordingTest : public FolderTest {
     config.source = "generated:seed=5,frames=60,width=160,height=120,shapes=6,camera=handheld";
     config.mode = RobotConfig::Mode::kCache;
     config.threads = 1;
+    config.cache.geometry = CacheConfig::Geometry::kCanvas;
     config.cache.stem = 0;
     config.cache.refresh = 0;
     config.tracker.change.threshold = 1.0;
@@ -227,6 +228,7 @@ TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
       const Frame frame = *source->Next();
       recorder.Before(frame, SafetyLevel::kNormal, robot);
       recorder.Keep(frame, robot.Process(frame), robot);
+      robot.Refresh(frame);
     }
     const Frame frame = *source->Next();
     recorder.Before(frame, SafetyLevel::kNormal, robot);
