@@ -1,96 +1,19 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <csignal>
 #include <iostream>
 #include <string>
-#include <variant>
-#include <vector>
 
+#include "client/config_options.h"
 #include "client/replay.h"
 #include "client/run.h"
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
-#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/program.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
 namespace {
-
-std::atomic<bool> stop = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
-
-// A first signal ends the run after the frame in hand; a second one ends the program.
-void EndOnSignals() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { stop = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-// The options that the command line sets in the configuration, as typed.
-struct Setting {
-  std::string name;  // for messages: the option
-  std::string path;
-  std::string text;
-};
-
-// What stands behind an option in the help.
-std::string TypeName(const Field& field) {
-  if (const auto* choice = std::get_if<Choice>(&field.target)) {
-    return CLI::detail::join(choice->words, "|");
-  }
-  const bool is_number =
-      std::holds_alternative<int*>(field.target) || std::holds_alternative<int64_t*>(field.target);
-  return is_number ? "N" : "TEXT";
-}
-
-void AddOption(CLI::App& command, const std::string& path, const Field& field,
-               std::vector<Setting>& settings) {
-  const std::string flag = field.flag;
-  const auto set = [&settings, flag, path](const std::vector<std::string>& texts) {
-    settings.push_back({flag, path, CLI::detail::join(texts, ",")});
-  };
-  const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
-  command.add_option_function<std::vector<std::string>>(flag, set, field.doc)
-      ->type_name(TypeName(field))
-      ->type_size(1)
-      ->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
-}
-
-// A --set that is read like an option of its own.
-Setting ParseSetting(const std::string& pair) {
-  const size_t equals = pair.find('=');
-  if (equals == std::string::npos) {
-    throw InputError("--set: \"" + pair + "\" is not of the form key=value");
-  }
-  return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
-}
-
-void AddConfigurationOptions(CLI::App& command, std::vector<Setting>& settings) {
-  RobotConfig defaults;
-  ForEachField(defaults.Fields(), [&](const std::string& path, const Field& field) {
-    if (!field.flag.empty()) AddOption(command, path, field, settings);
-  });
-  const auto set = [&settings](const std::vector<std::string>& pairs) {
-    for (const std::string& pair : pairs) settings.push_back(ParseSetting(pair));
-  };
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--set", set, "Sets any key of the configuration, like preprocess.fit=crop.")
-      ->type_name("KEY=VALUE");
-}
-
-RobotConfig EffectiveConfiguration(const std::string& file, const std::vector<Setting>& settings) {
-  RobotConfig config = file.empty() ? RobotConfig() : LoadRobotConfig(file);
-  const FieldTable fields = config.Fields();
-  for (const Setting& setting : settings)
-    SetField(setting.path, setting.text, setting.name, fields);
-  config.Check();
-  return config;
-}
 
 int RunReplay(const std::string& folder) {
   SetLogLevel(LogLevel::kWarning);
@@ -113,13 +36,10 @@ int Run(int argc, char** argv) {
   std::string recording;
   replay.add_option("folder", recording, "The recording's folder, such as DIR/guard-000123.")
       ->required();
-  std::string file;
+  ConfigOptions options;
   bool print_config = false;
   bool print_schema = false;
-  std::vector<Setting> settings;
-  run.add_option("--config", file,
-                 "Configuration (JSON); options of the command line win over it.");
-  AddConfigurationOptions(run, settings);
+  options.AddTo(run);
   run.add_flag("--print-config", print_config,
                "Prints the configuration in effect, as JSON that --config takes, and ends.");
   run.add_flag("--print-config-schema", print_schema,
@@ -134,13 +54,13 @@ int Run(int argc, char** argv) {
     std::cout << RobotConfigSchema();
     return 0;
   }
-  RobotConfig config = EffectiveConfiguration(file, settings);
+  RobotConfig config = options.Effective();
   if (print_config) {
     std::cout << WriteJson(config.Fields());
     return 0;
   }
   SetLogLevel(config.log_level);
-  EndOnSignals();
+  const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
   std::cout << ToText(RunRobot(config, clock, stop));
   return 0;

@@ -14,11 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct NamedPath {
-  std::string option;
-  fs::path path;
-};
-
 // Whatever is neither a file nor a folder, like /dev/null, may be written to twice.
 bool IsDevice(const fs::path& path) {
   std::error_code error;
@@ -51,31 +46,35 @@ std::vector<NamedPath> WithoutEmpty(const std::vector<NamedPath>& paths) {
 
 }  // namespace
 
-void CheckOutputPaths(const RobotConfig& config) {
-  const OutputConfig& output = config.output;
-  const std::vector<NamedPath> inputs =
-      WithoutEmpty({{"--source", config.source},
-                    {"--model", config.model},
-                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}});
-  const std::vector<NamedPath> outputs = WithoutEmpty({{"--answers", output.answers},
-                                                       {"--dump-outputs", output.dump_outputs},
-                                                       {"--overlay", output.overlay},
-                                                       {"--picture", output.picture},
-                                                       {"--record", config.record.folder},
-                                                       {"--summary", output.summary}});
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const NamedPath& written = outputs[i];
-    for (const NamedPath& input : inputs) {
+void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
+  const std::vector<NamedPath> read = WithoutEmpty(inputs);
+  const std::vector<NamedPath> all_written = WithoutEmpty(outputs);
+  for (size_t i = 0; i < all_written.size(); ++i) {
+    const NamedPath& written = all_written[i];
+    for (const NamedPath& input : read) {
       if (!Overwrites(written.path, input.path)) continue;
       throw InputError(fmt::format("{} {} would overwrite what {} reads", written.option,
                                    written.path.string(), input.option));
     }
     for (size_t j = 0; j < i; ++j) {
-      if (IsDevice(written.path) || !AreSame(written.path, outputs[j].path)) continue;
-      throw InputError(fmt::format("{} and {} name the same file, {}", outputs[j].option,
+      if (IsDevice(written.path) || !AreSame(written.path, all_written[j].path)) continue;
+      throw InputError(fmt::format("{} and {} name the same file, {}", all_written[j].option,
                                    written.option, written.path.string()));
     }
   }
+}
+
+void CheckOutputPaths(const RobotConfig& config) {
+  const OutputConfig& output = config.output;
+  CheckOverwriting({{"--source", config.source},
+                    {"--model", config.model},
+                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
+                   {{"--answers", output.answers},
+                    {"--dump-outputs", output.dump_outputs},
+                    {"--overlay", output.overlay},
+                    {"--picture", output.picture},
+                    {"--record", config.record.folder},
+                    {"--summary", output.summary}});
 }
 
 }  // namespace cacheinf

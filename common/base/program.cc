@@ -1,5 +1,6 @@
 #include "common/base/program.h"
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -10,6 +11,9 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitBadInput = 2;
+
+std::atomic<bool> stop = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
 
 }  // namespace
 
@@ -25,6 +29,15 @@ int RunProgram(std::string_view name, const std::function<int()>& run) {
     std::cerr << name << ": " << error.what() << '\n';
     return kExitFailure;
   }
+}
+
+const std::atomic<bool>& StopOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { stop = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return stop;
 }
 
 }  // namespace cacheinf

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_BASE_PROGRAM_H_
 #define CACHEINF_COMMON_BASE_PROGRAM_H_
 
+#include <atomic>
 #include <functional>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace cacheinf {
 // stderr that begins with the program's name: exit code 2 for an InputError, 1 for anything else.
 // So does a standard output that did not take all that was written, exit code 2.
 int RunProgram(std::string_view name, const std::function<int()>& run);
+
+// From now on a first SIGINT or SIGTERM sets what is returned, and a second one ends the program.
+const std::atomic<bool>& StopOnSignals();
 
 }  // namespace cacheinf
 

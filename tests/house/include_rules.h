@@ -9,7 +9,8 @@
 namespace cacheinf {
 
 // Which folder may know which, checked in every source and header below `root`:
-//   client, server -> profiler, scheduler -> common -> sparse_ops;
+//   client, server -> profiler, scheduler -> common -> sparse_ops; a program, which is a file
+//   named main.cc, stands above all of them;
 //   sparse_ops includes nothing but itself, Highway, CUDA and the standard library;
 //   LibTorch is included only by `torch_sources` (paths from `root`), and by headers of common that
 //   only they include;
