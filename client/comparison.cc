@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <vector>
 
 #include "client/overlay.h"
+#include "client/picture_file.h"
 #include "common/base/error.h"
 
 namespace cacheinf {
@@ -40,21 +39,6 @@ ClassMap TruthOf(const Picture& truth) {
   return map;
 }
 
-// In the format that the path's extension names. imwrite would not tell of a full disk.
-bool WritePicture(const std::filesystem::path& path, const cv::Mat& picture) {
-  std::vector<uint8_t> bytes;
-  try {
-    if (!cv::imencode(path.extension().string(), picture, bytes)) return false;
-  } catch (const cv::Exception&) {
-    return false;
-  }
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  return !file.fail();
-}
-
 }  // namespace
 
 void WriteComparison(const std::string& path, const Frame& frame, const PictureFit& fit,
@@ -78,7 +62,7 @@ void WriteComparison(const std::string& path, const Frame& frame, const PictureF
   }
   cv::Mat sheet;
   cv::hconcat(row, sheet);
-  if (!WritePicture(path, sheet))
+  if (!WritePictureFile(path, sheet))
     throw InputError(fmt::format("picture {}: cannot be written as a PNG file", path));
 }
 

@@ -63,6 +63,23 @@ double ContrastOf(const PictureView& picture) {
   return std::sqrt(std::max(squares / count - mean * mean, 0.0));
 }
 
+// How many times a map was halved from the picture's height.
+size_t HalvingsOf(const Shape& map, double picture_height) {
+  const double halvings = std::log2(picture_height / static_cast<double>(map[2]));
+  return static_cast<size_t>(std::max(0.0, std::round(halvings)));
+}
+
+// A change of a map counts as much smaller as its resolution's factor is larger.
+void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double picture_height,
+                  InverseSpreads& spreads) {
+  for (size_t value = 0; value < spreads.size() && !scales.empty(); ++value) {
+    if (spreads[value].empty()) continue;
+    const size_t halvings = HalvingsOf(graph.values[value].shape, picture_height);
+    const double scale = scales[std::min(halvings, scales.size() - 1)];
+    for (float& inverse : spreads[value]) inverse = static_cast<float>(inverse / scale);
+  }
+}
+
 Homography Product(const Homography& a, const Homography& b) {
   Homography product;
   for (int i = 0; i < 3; ++i) {
@@ -189,7 +206,9 @@ void FrameCache::MeasureSpreadsIfDue(const PictureView& seen) {
   if (policy_.kind == ChangePolicy::Kind::kExact) return;
   const double contrast = std::max(ContrastOf(seen), kLeastContrast);
   if (policy_.spreads != nullptr && contrast < kMuchMoreContrast * contrast_) return;
-  policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(executor_));
+  InverseSpreads spreads = MeasureSpreads(executor_);
+  ScaleSpreads(executor_.graph(), config_.change_scales, height_, spreads);
+  policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
   contrast_ = contrast;
 }
 

@@ -7,8 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "client/calibrate.h"
+#include "client/config_options.h"
+#include "common/base/clock.h"
 #include "common/base/command_line.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/program.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
@@ -17,7 +21,8 @@
 #include "profiler/pack_command.h"
 #include "profiler/scenes_command.h"
 
-// The offline tool: looks into models, packs them, and describes the machine.
+// The offline tool: looks into models, packs them, describes the machine, and finds settings for a
+// robot.
 
 namespace {
 
@@ -145,21 +150,77 @@ struct MachineOptions {
   }
 };
 
+struct CalibrateOptions {
+  cacheinf::ConfigOptions config;
+  std::string clip;
+  cacheinf::CalibrationOptions calibration;
+  int exit_code = 0;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "calibrate",
+        "Find the settings of mode \"cache\" that agree with dense answers on a clip for least.");
+    config.AddTo(*command,
+                 {"--model", "--shape", "--threads", "--backend", "--scheme", "--log-level"});
+    command->add_option("--source", clip,
+                        "the clip: a video, a folder of pictures, generated[:…]; in place of the "
+                        "configuration's source, which stays what it is");
+    command->add_option("--agreement", calibration.agreement,
+                        "to reach with dense answers: F1 of boxes, mIoU of maps, PCK, top-1, or 1 "
+                        "minus the relative error");
+    const std::map<std::string, cacheinf::CalibrationOptions::By> by = {
+        {"work", cacheinf::CalibrationOptions::By::kWork},
+        {"latency", cacheinf::CalibrationOptions::By::kLatency}};
+    const auto set_by = [this, by](const std::string& name) { calibration.by = by.at(name); };
+    command->add_option_function<std::string>("--by", set_by, "what shall be least")
+        ->check(CLI::IsMember(by));
+    command->add_option("--skip", calibration.skip, "frames of the clip, before the first used");
+    command->add_option("--frames", calibration.frames, "at most so many are used");
+    CLI::Option* budget = command->add_option("--budget", calibration.budget_s, "seconds");
+    command
+        ->add_option(
+            "--trials", calibration.trials,
+            "end after so many trials, with the same result every time, instead of by time")
+        ->excludes(budget);
+    command->add_option("--out", calibration.out,
+                        "the configuration found (default: MODEL.calibrated.json beside --config, "
+                        "or beside the model)");
+    command->add_option("--frontier", calibration.frontier, "cost against agreement as CSV");
+    command->add_option("--picture", calibration.picture, "the same as a PNG picture");
+    command->callback([this] { Run(); });
+  }
+
+  void Run() {
+    const cacheinf::RobotConfig effective = config.Effective();
+    calibration.config_file = config.file();
+    cacheinf::SetLogLevel(effective.log_level);
+    const cacheinf::SteadyClock clock;
+    const std::string source = clip.empty() ? effective.source : clip;
+    const cacheinf::CalibrationResult result =
+        cacheinf::Calibrate(effective, source, calibration, clock, cacheinf::StopOnSignals());
+    std::cout << result.text;
+    exit_code = result.is_reached ? 0 : 1;
+  }
+};
+
 int Main(int argc, char** argv) {
-  CLI::App app("Looks into models, packs them, and describes the machine.", "cacheinf-profile");
+  CLI::App app("Looks into models, packs them, describes the machine, and finds settings.",
+               "cacheinf-profile");
   app.set_version_flag("--version", "cacheinf-profile " CACHEINF_VERSION);
   app.require_subcommand(1);
   InspectOptions inspect;
   PackOptions pack;
   ScenesOptions scenes;
   MachineOptions machine;
+  CalibrateOptions calibrate;
   inspect.AddTo(app);
   pack.AddTo(app);
   scenes.AddTo(app);
   machine.AddTo(app);
+  calibrate.AddTo(app);
   try {
     cacheinf::ParseCommandLine(app, argc, argv);
-    return 0;
+    return calibrate.exit_code;
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   }

@@ -22,6 +22,12 @@ FieldTable CacheConfig::Fields() {
           "at the end of the stem."}
           .Between(0, 100)
           .Flag("--change"),
+      Field{
+          "change_scales", &change_scales,
+          "Factors of \"change\" by the maps' resolution: of maps as large as the picture, half as "
+          "large, a quarter, …; the last one holds for what is smaller still. Empty: 1."}
+          .Between(0.001, 1000)
+          .AtMostItems(16),
       Field{"growth", &growth, "Pixels by which changes are grown in every map, under \"fixed\"."}
           .Between(0, 64)
           .Flag("--growth"),

@@ -3,22 +3,24 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "common/config/fields.h"
 
 namespace cacheinf {
 
 // What is computed of a frame when the results of the one before are kept. The defaults are safe;
-// what fits a network and a camera is found by trying on a clip (`cacheinf-robot run --check`).
+// what fits a network and a camera is found by trying on a clip (`cacheinf-profile calibrate`).
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
   enum class Geometry : uint8_t { kCanvas, kNone };         // client/canvas.h
 
   Policy policy = Policy::kChange;
   Geometry geometry = Geometry::kNone;
-  double change = 0.1;     // kChange; kFixed with a stem: in units of each channel's spread
-  int growth = 1;          // kFixed: pixels of every map
-  int stem = 1;            // convolutions that follow every change
+  double change = 0.1;  // kChange; kFixed with a stem: in units of each channel's spread
+  std::vector<double> change_scales = {};  // of `change`, by resolution
+  int growth = 1;                          // kFixed: pixels of every map
+  int stem = 1;                            // convolutions that follow every change
   int refresh = 8;         // frames in which every part of the picture is stored anew; 0: never
   int flush = 0;           // every so many frames one is computed whole; 0: never
   bool watch = false;      // where the last answer found something is always computed

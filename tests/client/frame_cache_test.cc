@@ -323,6 +323,34 @@ Motion Translation(double x, double y) {
   return motion;
 }
 
+// Factors of what a change is: the same for all maps they are another threshold, and those of maps
+// that the network does not have change nothing.
+TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
+  struct Outcome {
+    std::vector<float> output;
+    int64_t done = 0;
+  };
+  const auto outcome_of = [this](double change, std::vector<double> scales) {
+    CacheConfig config = {.policy = CacheConfig::Policy::kChange, .change = change, .refresh = 0};
+    config.change_scales = std::move(scales);
+    Start(config);
+    const Scene scene = MakeScene(1.0);
+    Outcome outcome;
+    for (int frame = 0; frame < 5; ++frame)
+      outcome.done += Show(Render(scene, frame)).operators.done;
+    outcome.output = OutputOf(executor_);
+    return outcome;
+  };
+  const Outcome base = outcome_of(0.4, {});
+  const Outcome scaled = outcome_of(0.1, {4});
+  EXPECT_EQ(scaled.output, base.output);
+  EXPECT_EQ(scaled.done, base.done);
+  const std::vector<double> beyond = {1, 1, 1, 1, 1, 1, 1, 1, 9};
+  EXPECT_EQ(outcome_of(0.4, beyond).output, base.output);
+  EXPECT_LT(outcome_of(0.4, {1, 2, 2, 2}).done, base.done);
+  EXPECT_GT(outcome_of(0.4, {1, 0.5, 0.5, 0.5}).done, base.done);
+}
+
 TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
   const Pixels world = World();
   const int step = ShiftStep(*graph_, 64);

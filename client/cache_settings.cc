@@ -1,0 +1,203 @@
+#include "client/cache_settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+using Policy = CacheConfig::Policy;
+using Tracker = TrackerConfig::Kind;
+
+enum Dimension : size_t { kWay, kChange, kThreshold, kStem, kGrowth, kRefresh, kWatch, kCount };
+
+struct Way {
+  Policy policy;
+  Tracker tracker;  // none: no canvas either
+};
+constexpr std::array<Way, 7> kWays = {{{Policy::kExact, Tracker::kNone},
+                                       {Policy::kChange, Tracker::kNone},
+                                       {Policy::kChange, Tracker::kHomography},
+                                       {Policy::kChange, Tracker::kBlock},
+                                       {Policy::kFixed, Tracker::kNone},
+                                       {Policy::kFixed, Tracker::kHomography},
+                                       {Policy::kFixed, Tracker::kBlock}}};
+
+// Each from the safest to the cheapest.
+constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8};
+constexpr std::array kThresholds = {0.03, 0.05, 0.1, 0.2, 0.3};
+constexpr std::array kStems = {3, 2, 1, 0};
+constexpr std::array kGrowths = {2, 1, 0};
+constexpr std::array kRefreshes = {4, 8, 16, 32, 0};
+constexpr std::array kScales = {0.25, 0.5, 1.0, 2.0, 4.0};
+constexpr int kScaleOfOne = 2;
+
+template <typename Values>
+int IndexOf(const Values& values, typename Values::value_type value) {
+  const auto found = std::find(values.begin(), values.end(), value);
+  return static_cast<int>(found - values.begin());
+}
+
+template <typename Values>
+auto At(const Values& values, const SettingPoint& point, size_t dimension) {
+  return values[static_cast<size_t>(point[dimension])];
+}
+
+// What a way does not use is at its first value.
+SettingPoint Canonical(SettingPoint point) {
+  const Policy policy = At(kWays, point, kWay).policy;
+  if (policy == Policy::kExact) {
+    std::fill(point.begin() + 1, point.end(), 0);
+    return point;
+  }
+  const bool has_stem = At(kStems, point, kStem) > 0;
+  const bool decides_by_change = policy == Policy::kChange || has_stem;
+  if (!decides_by_change) point[kChange] = 0;
+  if (has_stem) point[kThreshold] = 0;
+  if (policy == Policy::kChange) point[kGrowth] = 0;
+  return point;
+}
+
+struct Start {
+  Way way;
+  double change;
+  double threshold;
+  int stem;
+  bool watch = false;
+};
+
+constexpr std::array<Start, 11> kStarts = {{
+    {{Policy::kExact, Tracker::kNone}, 0.1, 0.1, 0},
+    {{Policy::kChange, Tracker::kHomography}, 0.1, 0.1, 1},
+    {{Policy::kChange, Tracker::kNone}, 0.1, 0.1, 1},
+    {{Policy::kFixed, Tracker::kNone}, 0.3, 0.1, 2},
+    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.1, 2},
+    {{Policy::kChange, Tracker::kHomography}, 0.2, 0.05, 0},
+    {{Policy::kChange, Tracker::kNone}, 0.1, 0.05, 0},
+    {{Policy::kChange, Tracker::kHomography}, 0.3, 0.1, 0, true},
+    {{Policy::kFixed, Tracker::kNone}, 0.3, 0.1, 0},
+    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.1, 0},
+    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.2, 0, true},
+}};
+
+SettingPoint PointOf(const Start& start, bool finds_boxes) {
+  const auto is_way = [&](const Way& way) {
+    return way.policy == start.way.policy && way.tracker == start.way.tracker;
+  };
+  SettingPoint point(kCount, 0);
+  point[kWay] = static_cast<int>(std::find_if(kWays.begin(), kWays.end(), is_way) - kWays.begin());
+  point[kChange] = IndexOf(kChanges, start.change);
+  point[kThreshold] = IndexOf(kThresholds, start.threshold);
+  point[kStem] = IndexOf(kStems, start.stem);
+  point[kGrowth] = IndexOf(kGrowths, 1);
+  point[kRefresh] = IndexOf(kRefreshes, 8);
+  point[kWatch] = finds_boxes && start.watch ? 1 : 0;
+  return point;
+}
+
+template <typename Values>
+SettingDimension Ordered(const Values& values) {
+  return {static_cast<int>(values.size()), true};
+}
+
+bool UsesChange(const CacheConfig& cache) {
+  return cache.policy == Policy::kChange || (cache.policy == Policy::kFixed && cache.stem > 0);
+}
+
+constexpr std::array kPolicyNames = {"exact", "change", "fixed"};
+constexpr std::array kTrackerNames = {"homography", "block", "none"};
+
+const char* NameOf(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }
+const char* NameOf(Tracker tracker) { return kTrackerNames[static_cast<size_t>(tracker)]; }
+
+}  // namespace
+
+SearchSpace CacheSettingSpace(bool finds_boxes) {
+  SearchSpace space;
+  space.dimensions.resize(kCount);
+  space.dimensions[kWay] = {static_cast<int>(kWays.size()), false};
+  space.dimensions[kChange] = Ordered(kChanges);
+  space.dimensions[kThreshold] = Ordered(kThresholds);
+  space.dimensions[kStem] = Ordered(kStems);
+  space.dimensions[kGrowth] = Ordered(kGrowths);
+  space.dimensions[kRefresh] = Ordered(kRefreshes);
+  space.dimensions[kWatch] = {finds_boxes ? 2 : 1, false};
+  space.canonical = Canonical;
+  for (const Start& start : kStarts) space.starts.push_back(PointOf(start, finds_boxes));
+  return space;
+}
+
+RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
+  const Way way = At(kWays, point, kWay);
+  base.mode = RobotConfig::Mode::kCache;
+  base.cache.policy = way.policy;
+  base.cache.geometry =
+      way.tracker == Tracker::kNone ? CacheConfig::Geometry::kNone : CacheConfig::Geometry::kCanvas;
+  base.cache.change = At(kChanges, point, kChange);
+  base.cache.change_scales.clear();
+  base.cache.stem = At(kStems, point, kStem);
+  base.cache.growth = At(kGrowths, point, kGrowth);
+  base.cache.refresh = At(kRefreshes, point, kRefresh);
+  base.cache.watch = point[kWatch] == 1;
+  base.tracker.kind = way.tracker;
+  base.tracker.change.rule = ChangeConfig::Rule::kDifference;
+  base.tracker.change.threshold = At(kThresholds, point, kThreshold);
+  return base;
+}
+
+SearchSpace ScaleSpace(int resolutions) {
+  SearchSpace space;
+  space.dimensions.assign(static_cast<size_t>(resolutions), Ordered(kScales));
+  space.starts.emplace_back(resolutions, kScaleOfOne);
+  space.canonical = [](SettingPoint point) { return point; };
+  return space;
+}
+
+RobotConfig WithScales(RobotConfig base, const SettingPoint& point) {
+  base.cache.change_scales.clear();
+  const bool is_even =
+      std::all_of(point.begin(), point.end(), [](int index) { return index == kScaleOfOne; });
+  for (size_t i = 0; i < point.size() && !is_even; ++i) {
+    base.cache.change_scales.push_back(At(kScales, point, i));
+  }
+  return base;
+}
+
+std::string DescribeCacheSettings(const RobotConfig& config) {
+  const CacheConfig& cache = config.cache;
+  std::string text = NameOf(cache.policy);
+  if (cache.policy == Policy::kExact) return text;
+  text += cache.UsesCanvas() ? fmt::format(", canvas by {}", NameOf(config.tracker.kind))
+                             : ", no geometry";
+  text += fmt::format(", stem {}", cache.stem);
+  if (cache.stem == 0) text += fmt::format(", N {:g}", config.tracker.change.threshold);
+  if (UsesChange(cache)) text += fmt::format(", change {:g}", cache.change);
+  if (!cache.change_scales.empty()) {
+    text += fmt::format(" x {:g}", fmt::join(cache.change_scales, "/"));
+  }
+  if (cache.policy == Policy::kFixed) text += fmt::format(", growth {}", cache.growth);
+  text += cache.refresh > 0 ? fmt::format(", refresh {}", cache.refresh) : ", no refresh";
+  if (cache.watch) text += ", watch";
+  return text;
+}
+
+std::string CacheSettingsHeader() {
+  return "policy,geometry,tracker,stem,threshold,change,change_scales,growth,refresh,watch";
+}
+
+std::string CacheSettingsRow(const RobotConfig& config) {
+  const CacheConfig& cache = config.cache;
+  return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{},{}", NameOf(cache.policy),
+                     cache.UsesCanvas() ? "canvas" : "none", NameOf(config.tracker.kind),
+                     cache.stem, config.tracker.change.threshold, cache.change,
+                     fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh,
+                     cache.watch ? "true" : "false");
+}
+
+}  // namespace cacheinf

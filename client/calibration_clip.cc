@@ -1,0 +1,190 @@
+#include "client/calibration_clip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "client/outputs.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+// A trial is asked this often whether it is of any use.
+constexpr size_t kCheckpoints = 4;
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// 1 minus the mean error; a frame without a finite one has nothing in common.
+double Closeness(const RelativeError& error) {
+  const auto finite = static_cast<double>(error.frames() - error.frames_without());
+  return std::max(0.0, finite * (1 - error.mean()) / static_cast<double>(error.frames()));
+}
+
+RobotConfig InMode(RobotConfig config, RobotConfig::Mode mode) {
+  config.mode = mode;
+  return config;
+}
+
+}  // namespace
+
+AgreementMeasure MeasureOf(const Agreement& agreement) {
+  if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
+  if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
+  if (const auto* points = agreement.keypoints()) return {"PCK", points->Pck()};
+  if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
+  if (const auto* error = agreement.relative_error()) {
+    return {"1 - relative L2", Closeness(*error)};
+  }
+  return {"none", 1};
+}
+
+// Adds up what frames came to.
+class CalibrationClip::Scorer {
+ public:
+  void Add(const AnswerContent& content, const OutputNumbers& numbers, const Answered& dense,
+           double work, double ms) {
+    agreement_.Add(content, numbers, dense.content, dense.numbers);
+    work_ += work;
+    times_ms_.push_back(ms);
+  }
+
+  const Agreement& agreement() const { return agreement_; }
+  double work() const { return work_; }
+
+  ClipScore Score(double dense_ms) const {
+    ClipScore score;
+    score.frames = static_cast<int>(times_ms_.size());
+    if (score.frames == 0) return score;
+    score.work = work_ / score.frames;
+    score.agreement = MeasureOf(agreement_).value;
+    score.latency = dense_ms > 0 ? Median(times_ms_) / dense_ms : 0;
+    return score;
+  }
+
+ private:
+  Agreement agreement_;
+  double work_ = 0;
+  std::vector<double> times_ms_;
+};
+
+CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
+                                 std::vector<Frame> frames, const Clock& clock,
+                                 const std::atomic<bool>& stop)
+    : graph_(std::move(graph)), clock_(clock) {
+  const RobotConfig dense_config = InMode(config, RobotConfig::Mode::kDense);
+  Robot robot(graph_, MakeBackend(dense_config), dense_config, clock_);
+  std::vector<double> times_ms;
+  Agreement agreement;
+  for (Frame& frame : frames) {
+    if (stop) break;
+    try {
+      const Answer answer = robot.Process(frame);
+      times_ms.push_back(Milliseconds(answer.latency()));
+      frames_.push_back({std::move(frame), answer.content, {}});
+      ReadOutputs(robot.executor(), frames_.back().numbers);
+    } catch (const UnfitFrame& error) {
+      LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
+    }
+  }
+  if (frames_.size() < kLeastFrames) {
+    throw InputError(
+        fmt::format("{} frames that the model takes are too few to calibrate on, at "
+                    "least {} are needed",
+                    frames_.size(), kLeastFrames));
+  }
+  chosen_by_ = (2 * frames_.size() + 2) / 3;
+  dense_ms_ = Median(std::move(times_ms));
+  AddDense(0, 1, agreement);
+  measure_ = MeasureOf(agreement).name;
+}
+
+void CalibrationClip::AddDense(size_t begin, size_t end, Agreement& agreement) const {
+  for (size_t i = begin; i < end; ++i) {
+    const Answered& dense = frames_[i];
+    agreement.Add(dense.content, dense.numbers, dense.content, dense.numbers);
+  }
+}
+
+std::optional<ClipScore> CalibrationClip::Try(
+    const RobotConfig& config, const std::function<bool()>& go_on,
+    const std::function<bool(const ClipScore&)>& is_hopeless) const {
+  Robot robot(graph_, MakeBackend(config), config, clock_);
+  Scorer scorer;
+  OutputNumbers numbers;
+  const size_t scored = chosen_by_ - 1;
+  for (size_t i = 0; i < chosen_by_; ++i) {
+    if (!go_on()) return std::nullopt;
+    const Answered& dense = frames_[i];
+    const Answer answer = robot.Process(dense.frame);
+    if (i == 0) continue;
+    ReadOutputs(robot.executor(), numbers);
+    scorer.Add(answer.content, numbers, dense, answer.work->share(),
+               Milliseconds(answer.latency()));
+    const bool is_checkpoint = i * kCheckpoints / scored > (i - 1) * kCheckpoints / scored;
+    if (!is_checkpoint || i == scored) continue;
+    ClipScore at_best;
+    at_best.frames = static_cast<int>(scored);
+    at_best.work = scorer.work() / static_cast<double>(scored);
+    Agreement agreement = scorer.agreement();
+    AddDense(i + 1, chosen_by_, agreement);
+    at_best.agreement = MeasureOf(agreement).value;
+    if (is_hopeless(at_best)) return std::nullopt;
+  }
+  return scorer.Score(dense_ms_);
+}
+
+CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config) const {
+  return Score(config, /*beside_dense=*/false);
+}
+
+CalibrationClip::Parts CalibrationClip::ScoreBesideDense(const RobotConfig& config) const {
+  return Score(config, /*beside_dense=*/true);
+}
+
+CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, bool beside_dense) const {
+  Robot robot(graph_, MakeBackend(config), config, clock_);
+  const RobotConfig dense_config = InMode(config, RobotConfig::Mode::kDense);
+  std::optional<Robot> dense_robot;
+  if (beside_dense) dense_robot.emplace(graph_, MakeBackend(config), dense_config, clock_);
+  Scorer chosen_by;
+  Scorer held_out;
+  OutputNumbers numbers;
+  std::vector<double> dense_ms;
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const Answered& dense = frames_[i];
+    if (dense_robot) {
+      dense_ms.push_back(Milliseconds(dense_robot->Process(dense.frame).latency()));
+    }
+    const Answer answer = robot.Process(dense.frame);
+    if (i == 0) continue;
+    ReadOutputs(robot.executor(), numbers);
+    (i < chosen_by_ ? chosen_by : held_out)
+        .Add(answer.content, numbers, dense, answer.work->share(), Milliseconds(answer.latency()));
+  }
+  const double median_ms = beside_dense ? Median(std::move(dense_ms)) : dense_ms_;
+  return {chosen_by.Score(median_ms), held_out.Score(median_ms)};
+}
+
+CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
+  Scorer chosen_by;
+  Scorer held_out;
+  for (size_t i = 1; i < frames_.size(); ++i) {
+    const Answered& shown = frames_[i - i % static_cast<size_t>(k)];
+    (i < chosen_by_ ? chosen_by : held_out)
+        .Add(shown.content, shown.numbers, frames_[i], 1.0 / k, dense_ms_ / k);
+  }
+  return {chosen_by.Score(dense_ms_), held_out.Score(dense_ms_)};
+}
+
+}  // namespace cacheinf

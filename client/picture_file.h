@@ -1,0 +1,14 @@
+#ifndef CACHEINF_CLIENT_PICTURE_FILE_H_
+#define CACHEINF_CLIENT_PICTURE_FILE_H_
+
+#include <filesystem>
+#include <opencv2/core.hpp>
+
+namespace cacheinf {
+
+// In the format that the path's extension names. False if that is none, or it cannot be written.
+bool WritePictureFile(const std::filesystem::path& path, const cv::Mat& picture);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_PICTURE_FILE_H_

@@ -1,0 +1,323 @@
+#include "client/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "client/cache_settings.h"
+#include "client/calibration_clip.h"
+#include "client/robot_setup.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const fs::path kConfigs = fs::path(CACHEINF_SOURCE_DIR) / "configs";
+const std::string kClip = "generated:seed=5,frames=9,width=160,height=120,camera=handheld";
+
+// The demo's network for smaller pictures.
+RobotConfig DemoConfig() {
+  RobotConfig config = LoadRobotConfig(kConfigs / "demo.json");
+  config.model = (kConfigs / "models" / "demo_segmentation.onnx").string();
+  config.shapes = {"1x3x120x160"};
+  config.threads = 1;
+  config.source = "a source of its own";
+  return config;
+}
+
+TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
+  const unsigned seed = 3;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (const bool finds_boxes : {false, true}) {
+    SearchSpace space = CacheSettingSpace(finds_boxes);
+    std::vector<SettingPoint> points = space.starts;
+    for (int i = 0; i < 200; ++i) {
+      SettingPoint point;
+      for (const SettingDimension& dimension : space.dimensions) {
+        point.push_back(static_cast<int>(random() % static_cast<unsigned>(dimension.values)));
+      }
+      points.push_back(space.canonical(point));
+      EXPECT_EQ(space.canonical(points.back()), points.back());
+    }
+    for (const SettingPoint& point : points) {
+      RobotConfig config = WithCacheSettings(DemoConfig(), point);
+      config.Check();
+      EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
+      EXPECT_TRUE(finds_boxes || !config.cache.watch);
+      const std::string text = WriteJson(config.Fields());
+      EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
+    }
+  }
+  const RobotConfig exact = WithCacheSettings(DemoConfig(), CacheSettingSpace(true).starts[0]);
+  EXPECT_EQ(exact.cache.policy, CacheConfig::Policy::kExact);
+}
+
+TEST(CacheSettingsTest, FactorsOfOneAreNone) {
+  const SearchSpace space = ScaleSpace(3);
+  EXPECT_TRUE(WithScales(DemoConfig(), space.starts[0]).cache.change_scales.empty());
+  SettingPoint point = space.starts[0];
+  ++point[1];
+  const RobotConfig config = WithScales(DemoConfig(), point);
+  EXPECT_EQ(config.cache.change_scales, (std::vector<double>{1, 2, 1}));
+  config.Check();
+}
+
+class CalibrateTest : public FolderTest {
+ protected:
+  static std::vector<Frame> ReadFrames(const std::string& clip) {
+    const SteadyClock clock;
+    const auto source = OpenSource(clip, clock);
+    std::vector<Frame> frames;
+    while (auto frame = source->Next()) frames.push_back(std::move(*frame));
+    return frames;
+  }
+
+  CalibrationClip MakeClip(const RobotConfig& config, const std::string& clip = kClip) const {
+    return CalibrationClip(std::make_shared<const Graph>(LoadGraph(config, false)), config,
+                           ReadFrames(clip), clock_, stop_);
+  }
+
+  CalibrationOptions Options(double agreement, int64_t trials) const {
+    CalibrationOptions options;
+    options.agreement = agreement;
+    options.trials = trials;
+    options.out = Path("out.json");
+    return options;
+  }
+
+  CalibrationResult Run(const CalibrationOptions& options) const {
+    return Calibrate(DemoConfig(), kClip, options, clock_, stop_);
+  }
+
+  std::string Refusal(const RobotConfig& config, const std::string& clip,
+                      const CalibrationOptions& options) const {
+    try {
+      Calibrate(config, clip, options, clock_, stop_);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  SteadyClock clock_;
+  std::atomic<bool> stop_ = false;
+};
+
+const auto kGoOn = [] { return true; };
+const auto kKeep = [](const ClipScore&) { return false; };
+
+TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) {
+  const RobotConfig config = DemoConfig();
+  const CalibrationClip clip = MakeClip(config);
+  EXPECT_EQ(clip.frames(), 9u);
+  EXPECT_EQ(clip.frames_to_choose_by(), 6u);
+  EXPECT_EQ(clip.measure(), "mIoU");
+  for (const SettingPoint& start : CacheSettingSpace(false).starts) {
+    const RobotConfig settings = WithCacheSettings(config, start);
+    std::vector<ClipScore> bounds;
+    const auto score = clip.Try(settings, kGoOn, [&](const ClipScore& at_best) {
+      bounds.push_back(at_best);
+      return false;
+    });
+    ASSERT_TRUE(score);
+    EXPECT_EQ(score->frames, 5);
+    EXPECT_GT(score->work, 0.0);
+    EXPECT_LE(score->work, 1.0);
+    if (settings.cache.policy == CacheConfig::Policy::kExact) {
+      EXPECT_EQ(score->agreement, 1.0);
+    }
+    ASSERT_FALSE(bounds.empty());
+    for (const ClipScore& bound : bounds) {
+      EXPECT_LE(bound.work, score->work);
+      EXPECT_GE(bound.agreement, score->agreement);
+    }
+    // The same frames once more, and those held out.
+    const auto parts = clip.Score(settings);
+    EXPECT_EQ(parts.chosen_by.work, score->work);
+    EXPECT_EQ(parts.chosen_by.agreement, score->agreement);
+    EXPECT_EQ(parts.held_out.frames, 3);
+  }
+}
+
+TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
+  const RobotConfig config = DemoConfig();
+  const CalibrationClip clip = MakeClip(config);
+  const RobotConfig settings = WithCacheSettings(config, CacheSettingSpace(false).starts[1]);
+  int asked = 0;
+  EXPECT_FALSE(clip.Try(
+      settings, [&] { return ++asked < 3; }, kKeep));
+  EXPECT_EQ(asked, 3);
+  EXPECT_FALSE(clip.Try(settings, kGoOn, [](const ClipScore&) { return true; }));
+  EXPECT_TRUE(clip.Try(settings, kGoOn, kKeep));
+}
+
+TEST_F(CalibrateTest, EveryFrameComputedAgreesFully) {
+  const CalibrationClip clip = MakeClip(DemoConfig());
+  EXPECT_EQ(clip.ScoreEveryKth(1).chosen_by.agreement, 1.0);
+  const ClipScore third = clip.ScoreEveryKth(3).chosen_by;
+  EXPECT_LT(third.agreement, 1.0);
+  EXPECT_DOUBLE_EQ(third.work, 1.0 / 3);
+}
+
+// Only what a search may choose differs from what was given, and nothing is left to chance.
+TEST_F(CalibrateTest, WritesAConfigurationAFrontierAndAPicture) {
+  CalibrationOptions options = Options(0.9, 14);
+  options.frontier = Path("frontier.csv");
+  options.picture = Path("frontier.png");
+  const CalibrationResult result = Run(options);
+  EXPECT_TRUE(result.is_reached) << result.text;
+  EXPECT_NE(result.text.find("agreement is mIoU"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("every-3"), std::string::npos) << result.text;
+  const std::string written = ReadFile(Path("out.json"));
+  EXPECT_EQ(LoadRobotConfig(Path("out.json")).mode, RobotConfig::Mode::kCache);
+  Json found = Json::parse(written);
+  RobotConfig given_config = DemoConfig();
+  Json given = Json::parse(WriteJson(given_config.Fields()));
+  for (const char* key : {"mode", "cache", "tracker"}) {
+    EXPECT_TRUE(found.contains(key));
+    found.erase(key);
+    given.erase(key);
+  }
+  EXPECT_EQ(found, given);
+
+  const cv::Mat picture = cv::imread(Path("frontier.png"));
+  ASSERT_FALSE(picture.empty());
+  cv::Scalar mean;
+  cv::Scalar deviation;
+  cv::meanStdDev(picture, mean, deviation);
+  EXPECT_GT(deviation[0], 1.0) << "nothing is drawn";
+
+  std::ifstream csv(Path("frontier.csv"));
+  std::string header;
+  std::getline(csv, header);
+  const auto columns = std::count(header.begin(), header.end(), ',');
+  int chosen = 0;
+  double work = 0;
+  for (std::string line; std::getline(csv, line);) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns) << line;
+    if (line.starts_with("every-")) continue;
+    chosen += line.starts_with("chosen,") ? 1 : 0;
+    const double work_of_line = std::stod(line.substr(line.find(',') + 1));
+    EXPECT_GT(work_of_line, work) << "not the cheapest first";
+    work = work_of_line;
+  }
+  EXPECT_EQ(chosen, 1);
+
+  Run(options);
+  EXPECT_EQ(ReadFile(Path("out.json")), written);
+}
+
+TEST_F(CalibrateTest, WritesTheSafestWhereNothingReachesTheTarget) {
+  // The exact policy, which is tried first, computes every frame of a moving camera whole.
+  const CalibrationResult result = Run(Options(1.0, 2));
+  EXPECT_FALSE(result.is_reached);
+  EXPECT_NE(result.text.find("no settings reach an agreement of 1 "), std::string::npos)
+      << result.text;
+  EXPECT_EQ(LoadRobotConfig(Path("out.json")).cache.policy, CacheConfig::Policy::kExact);
+}
+
+TEST_F(CalibrateTest, StoppedBeforeAnythingWasTriedItWritesNothing) {
+  stop_ = true;
+  const CalibrationResult result = Run(Options(0.9, 10));
+  EXPECT_FALSE(result.is_reached);
+  EXPECT_NE(result.text.find("nothing is written"), std::string::npos) << result.text;
+  EXPECT_FALSE(fs::exists(Path("out.json")));
+}
+
+TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
+  const RobotConfig config = DemoConfig();
+  const CalibrationOptions options = Options(0.9, 1);
+  EXPECT_EQ(Refusal(config, "generated:frames=5,width=160,height=120", options),
+            "5 frames that the model takes are too few to calibrate on, at least 6 are needed");
+  EXPECT_EQ(Refusal(RobotConfig(), kClip, options), "no model is given");
+  CalibrationOptions wrong = options;
+  wrong.agreement = 1.5;
+  EXPECT_EQ(Refusal(config, kClip, wrong), "--agreement must be above 0 and at most 1, got 1.5");
+  wrong = options;
+  wrong.frames = 5;
+  EXPECT_EQ(Refusal(config, kClip, wrong), "--frames must be from 6 to 10000, got 5");
+  wrong = options;
+  wrong.budget_s = 0;
+  EXPECT_NE(Refusal(config, kClip, wrong), "");
+  wrong = options;
+  wrong.out = "/nonexistent/out.json";
+  EXPECT_EQ(Refusal(config, kClip, wrong), "--out /nonexistent/out.json: cannot be written");
+  wrong = options;
+  wrong.frontier = wrong.out;
+  EXPECT_EQ(Refusal(config, kClip, wrong),
+            "--out and --frontier name the same file, " + wrong.out.string());
+  wrong = options;
+  wrong.picture = Path("picture.txt");
+  EXPECT_EQ(Refusal(config, kClip, wrong),
+            "--picture " + Path("picture.txt") + ": its name must end in .png");
+  EXPECT_FALSE(fs::exists(Path("out.json")));
+}
+
+// The tool, as a user calls it.
+class CalibrateCommandTest : public FolderTest {
+ protected:
+  static CommandResult Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {std::string(CACHEINF_BIN_DIR) + "/cacheinf-profile", "calibrate"});
+    return RunCommand(arguments);
+  }
+
+  static std::string Refusal(const std::vector<std::string>& arguments) {
+    const CommandResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.error;
+  }
+};
+
+TEST_F(CalibrateCommandTest, CalibratesBesideTheConfiguration) {
+  fs::copy_file(kConfigs / "demo.json", Path("demo.json"));
+  const std::vector<std::string> arguments = {
+      "--config",    Path("demo.json"),
+      "--model",     kConfigs / "models" / "demo_segmentation.onnx",
+      "--shape",     "1x3x120x160",
+      "--source",    kClip,
+      "--threads",   "1",
+      "--agreement", "0.8",
+      "--trials",    "8"};
+  const CommandResult result = Run(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const RobotConfig config = LoadRobotConfig(Path("demo_segmentation.calibrated.json"));
+  EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
+  EXPECT_EQ(config.source, "") << "the clip is not what the robot shall see";
+
+  std::vector<std::string> unreachable = arguments;
+  unreachable[11] = "1";
+  unreachable[13] = "1";
+  EXPECT_EQ(Run(unreachable).exit_code, 1);
+}
+
+TEST_F(CalibrateCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
+  EXPECT_EQ(Refusal({}), "cacheinf-profile: no model is given\n");
+  EXPECT_EQ(Refusal({"--model", "x", "--agreement", "0"}),
+            "cacheinf-profile: --agreement must be above 0 and at most 1, got 0\n");
+  EXPECT_NE(Refusal({"--model", "x", "--by", "luck"}).find("--by"), std::string::npos);
+  EXPECT_NE(Refusal({"--model", "x", "--trials", "3", "--budget", "5"}).find("--trials"),
+            std::string::npos);
+  EXPECT_EQ(Refusal({"--config", "/nonexistent.json"}),
+            "cacheinf-profile: /nonexistent.json: no such file\n");
+  EXPECT_EQ(Refusal({"--model", Path("x"), "--source", "/nonexistent.mp4"}),
+            "cacheinf-profile: source /nonexistent.mp4: no such file or folder\n");
+  EXPECT_NE(Refusal({"--model", Path("x"), "--source", kClip}).find(Path("x")), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cacheinf
