@@ -30,8 +30,8 @@ constexpr std::array<Way, 7> kWays = {{{Policy::kExact, Tracker::kNone},
                                        {Policy::kFixed, Tracker::kBlock}}};
 
 // Each from the safest to the cheapest.
-constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8};
-constexpr std::array kThresholds = {0.03, 0.05, 0.1, 0.2, 0.3};
+constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6};
+constexpr std::array kThresholds = {0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3};
 constexpr std::array kStems = {3, 2, 1, 0};
 constexpr std::array kGrowths = {2, 1, 0};
 constexpr std::array kRefreshes = {4, 8, 16, 32, 0};
@@ -49,18 +49,25 @@ auto At(const Values& values, const SettingPoint& point, size_t dimension) {
   return values[static_cast<size_t>(point[dimension])];
 }
 
-// What a way does not use is at its first value.
+// What a way does not use is at a usual value, so that a step to a way that uses it begins there.
 SettingPoint Canonical(SettingPoint point) {
-  const Policy policy = At(kWays, point, kWay).policy;
-  if (policy == Policy::kExact) {
-    std::fill(point.begin() + 1, point.end(), 0);
-    return point;
-  }
+  const Way way = At(kWays, point, kWay);
   const bool has_stem = At(kStems, point, kStem) > 0;
-  const bool decides_by_change = policy == Policy::kChange || has_stem;
-  if (!decides_by_change) point[kChange] = 0;
-  if (has_stem) point[kThreshold] = 0;
-  if (policy == Policy::kChange) point[kGrowth] = 0;
+  const bool is_exact = way.policy == Policy::kExact;
+  const bool is_change = way.policy == Policy::kChange;
+  if (is_exact || (!is_change && !has_stem)) point[kChange] = IndexOf(kChanges, 0.2);
+  if (is_exact || has_stem) point[kThreshold] = IndexOf(kThresholds, 0.05);
+  if (is_exact || is_change) point[kGrowth] = IndexOf(kGrowths, 1);
+  if (is_exact) {
+    point[kStem] = IndexOf(kStems, 0);
+    point[kRefresh] = IndexOf(kRefreshes, 8);
+    point[kWatch] = 0;
+  }
+  // A clip is too short to show how errors add up without any refresh.
+  const bool has_bounded_errors = is_change && way.tracker == Tracker::kNone;
+  if (At(kRefreshes, point, kRefresh) == 0 && !has_bounded_errors) {
+    point[kRefresh] = IndexOf(kRefreshes, 32);
+  }
   return point;
 }
 
@@ -129,7 +136,9 @@ SearchSpace CacheSettingSpace(bool finds_boxes) {
   space.dimensions[kRefresh] = Ordered(kRefreshes);
   space.dimensions[kWatch] = {finds_boxes ? 2 : 1, false};
   space.canonical = Canonical;
-  for (const Start& start : kStarts) space.starts.push_back(PointOf(start, finds_boxes));
+  for (const Start& start : kStarts) {
+    space.starts.push_back(Canonical(PointOf(start, finds_boxes)));
+  }
   return space;
 }
 

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,7 +35,8 @@ constexpr int64_t kMostFrames = 10000;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostTrials = 1e6;
 
-// Shares of the budget after which the search for settings, and that for factors, has to end.
+// Shares of the budget after which the search for settings, and that for factors, has to end. The
+// rest of the time is for what comes after.
 constexpr double kSearchShare = 0.7;
 constexpr double kScalesShare = 0.9;
 
@@ -209,7 +212,7 @@ class Calibration {
     const std::optional<size_t> best = Best();
     if (!best || candidates_[*best].config.cache.policy != CacheConfig::Policy::kChange) return;
     const RobotConfig even = candidates_[*best].config;
-    SearchBy(ScaleSpace(resolutions), kScalesShare,
+    SearchBy(ScaleSpace(resolutions), budget_.is_timed() ? kScalesShare : 1.0,
              [&even](const SettingPoint& point) { return WithScales(even, point); });
   }
 
@@ -248,7 +251,7 @@ class Calibration {
     report.measure = clip_.measure();
     report.target = options_.agreement;
     report.by_latency = options_.by == CalibrationOptions::By::kLatency;
-    for (size_t i = 0; i < candidates_.size(); ++i) report.others.push_back(candidates_[i].score);
+    for (size_t i = 0; i < candidates_.size(); ++i) report.tried.push_back(candidates_[i].score);
     std::vector<size_t> frontier = Frontier(AsTrials());
     if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
       frontier.push_back(chosen);
@@ -288,8 +291,8 @@ class Calibration {
       budget_.CountTrial();
       const std::optional<ClipScore> score =
           clip_.Try(config, go_on, [&](const ClipScore& at_best) {
-            return options_.by == CalibrationOptions::By::kWork &&
-                   is_hopeless(at_best.work, at_best.agreement);
+            const bool is_known = options_.by == CalibrationOptions::By::kWork;
+            return is_hopeless(is_known ? at_best.work : 0.0, at_best.agreement);
           });
       LogTrial(config, score);
       if (score) candidates_.push_back({std::move(config), *score});
@@ -379,6 +382,10 @@ std::string Verdict(const FrontierReport& report, bool is_reached) {
   return text;
 }
 
+CalibrationResult NothingTried() {
+  return {false, "stopped before anything was tried; nothing is written\n"};
+}
+
 }  // namespace
 
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_name,
@@ -399,22 +406,19 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   }
   const auto graph = std::make_shared<const Graph>(std::move(loaded));
   std::vector<Frame> frames = ReadFrames(*source, options, stop);
-  if (stop) return {false, "stopped before anything was tried; nothing is written\n"};
   const CalibrationClip clip(graph, config, std::move(frames), clock, stop);
+  if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);
   calibration.Search(AnswerReader(*graph, config.model_config.decoder).reads_boxes(),
                      ResolutionsOf(*graph));
-  if (!calibration.has_tried()) {
-    return {false, "stopped before anything was tried; nothing is written\n"};
-  }
+  if (!calibration.has_tried()) return NothingTried();
   const std::optional<size_t> best = calibration.Best();
   const size_t chosen = best ? *best : calibration.Safest();
   const FrontierReport report = calibration.Report(chosen);
 
-  RobotConfig written = calibration.ConfigOf(chosen);
   const fs::path out = OutPath(config, options);
-  WriteFile("--out", out, WriteJson(written.Fields()));
+  WriteFile("--out", out, WriteJson(RobotConfig(calibration.ConfigOf(chosen)).Fields()));
   if (!options.frontier.empty()) WriteFile("--frontier", options.frontier, ToCsv(report));
   if (!options.picture.empty()) DrawFrontier(report, options.picture);
 

@@ -97,6 +97,7 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const Robot
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }
   }
+  if (stop) return;
   if (frames_.size() < kLeastFrames) {
     throw InputError(
         fmt::format("{} frames that the model takes are too few to calibrate on, at "

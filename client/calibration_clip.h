@@ -46,7 +46,8 @@ class CalibrationClip {
 
   // Answers the frames densely. Those that do not fit the graph are left out with a warning. The
   // configuration says how the graph is run; the clock outlives this. Throws InputError if the
-  // network takes no such frames, or fewer than kLeastFrames of them are left.
+  // network takes no such frames, or fewer than kLeastFrames of them are left. If `stop` ended it,
+  // there is nothing to ask of it.
   CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
 

@@ -1,6 +1,5 @@
 #include "client/config_options.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <variant>
 

@@ -1,15 +1,12 @@
 #ifndef CACHEINF_CLIENT_CONFIG_OPTIONS_H_
 #define CACHEINF_CLIENT_CONFIG_OPTIONS_H_
 
+#include <CLI/CLI.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "common/config/robot_config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace cacheinf {
 

@@ -183,8 +183,8 @@ void DrawFrontier(const FrontierReport& report, const std::filesystem::path& png
   Chart chart(AxesOf(report), "agreement with dense answers over " + cost,
               cost + ", of a dense run's", report.measure);
   chart.Line(chart.left(), report.target, chart.right(), report.target, kOrange, 1);
-  for (const ClipScore& other : report.others) {
-    if (chart.Holds(other.agreement)) chart.Dot(report.CostOf(other), other.agreement, 3, kPale);
+  for (const ClipScore& score : report.tried) {
+    if (chart.Holds(score.agreement)) chart.Dot(report.CostOf(score), score.agreement, 3, kPale);
   }
   DrawLine(report, chart);
   for (const FrontierRival& rival : report.rivals) {

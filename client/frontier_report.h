@@ -33,7 +33,7 @@ struct FrontierReport {
   bool by_latency = false;              // what settings were chosen by, instead of the work
   std::vector<FrontierPoint> frontier;  // cheapest first
   std::vector<FrontierRival> rivals;
-  std::vector<ClipScore> others;  // that were tried and are beaten by the frontier
+  std::vector<ClipScore> tried;  // everything that was tried to the end
 
   double CostOf(const ClipScore& score) const { return by_latency ? score.latency : score.work; }
 };

@@ -9,7 +9,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kDescents = 3;
+constexpr size_t kFirstDescents = 3;
 
 // How far below the target a trial may stay and still be worth finishing, for the frontier.
 constexpr double kInterestingShortfall = 0.05;
@@ -34,9 +34,10 @@ class Search {
     std::vector<size_t> starts = TryStarts();
     std::stable_sort(starts.begin(), starts.end(),
                      [this](size_t a, size_t b) { return IsBetter(OutcomeOf(a), OutcomeOf(b)); });
-    for (size_t i = 0; i < std::min(starts.size(), kDescents) && !has_ended_; ++i) {
-      Descend(starts[i]);
-    }
+    const size_t first = std::min(starts.size(), kFirstDescents);
+    for (size_t i = 0; i < first; ++i) Descend(starts[i]);
+    ChangePairs();
+    for (size_t i = first; i < starts.size(); ++i) Descend(starts[i]);
     ChangePairs();
     result_.best = Best();
     if (result_.best && !Reaches(OutcomeOf(*result_.best))) result_.best.reset();

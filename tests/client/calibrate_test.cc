@@ -3,11 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/cache_settings.h"
@@ -25,13 +31,13 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 const fs::path kConfigs = fs::path(CACHEINF_SOURCE_DIR) / "configs";
-const std::string kClip = "generated:seed=5,frames=9,width=160,height=120,camera=handheld";
+const std::string kClip = "generated:seed=5,frames=9,width=160,height=128,camera=handheld";
 
 // The demo's network for smaller pictures.
 RobotConfig DemoConfig() {
   RobotConfig config = LoadRobotConfig(kConfigs / "demo.json");
   config.model = (kConfigs / "models" / "demo_segmentation.onnx").string();
-  config.shapes = {"1x3x120x160"};
+  config.shapes = {"1x3x128x160"};
   config.threads = 1;
   config.source = "a source of its own";
   return config;
@@ -57,6 +63,8 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
       config.Check();
       EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
       EXPECT_TRUE(finds_boxes || !config.cache.watch);
+      EXPECT_TRUE(config.cache.refresh > 0 || !config.cache.UsesCanvas());
+      EXPECT_TRUE(config.cache.refresh > 0 || config.cache.policy == CacheConfig::Policy::kChange);
       const std::string text = WriteJson(config.Fields());
       EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
     }
@@ -174,7 +182,7 @@ TEST_F(CalibrateTest, EveryFrameComputedAgreesFully) {
 
 // Only what a search may choose differs from what was given, and nothing is left to chance.
 TEST_F(CalibrateTest, WritesAConfigurationAFrontierAndAPicture) {
-  CalibrationOptions options = Options(0.9, 14);
+  CalibrationOptions options = Options(0.75, 16);
   options.frontier = Path("frontier.csv");
   options.picture = Path("frontier.png");
   const CalibrationResult result = Run(options);
@@ -237,10 +245,39 @@ TEST_F(CalibrateTest, StoppedBeforeAnythingWasTriedItWritesNothing) {
   EXPECT_FALSE(fs::exists(Path("out.json")));
 }
 
+TEST_F(CalibrateTest, StoppedOnTheWayItWritesWhatWasFound) {
+  CalibrationOptions options = Options(0.9, 0);
+  options.budget_s = 1e5;
+  options.frontier = Path("frontier.csv");
+  std::thread interrupt([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    stop_ = true;
+  });
+  const CalibrationResult result = Run(options);
+  interrupt.join();
+  const bool is_written = result.text.find("written to") != std::string::npos;
+  EXPECT_EQ(fs::exists(Path("out.json")), is_written) << result.text;
+  EXPECT_EQ(fs::exists(Path("frontier.csv")), is_written);
+  EXPECT_NE(result.text.find(is_written ? "before it was complete" : "nothing is written"),
+            std::string::npos)
+      << result.text;
+}
+
+TEST_F(CalibrateTest, ByLatencyTheFrontierIsOneOfTimes) {
+  CalibrationOptions options = Options(0.5, 6);
+  options.by = CalibrationOptions::By::kLatency;
+  options.frontier = Path("frontier.csv");
+  options.picture = Path("frontier.png");
+  const CalibrationResult result = Run(options);
+  EXPECT_EQ(result.text.find("every-"), std::string::npos) << result.text;
+  EXPECT_TRUE(fs::exists(Path("out.json")));
+  EXPECT_TRUE(fs::exists(Path("frontier.png")));
+}
+
 TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
   const RobotConfig config = DemoConfig();
   const CalibrationOptions options = Options(0.9, 1);
-  EXPECT_EQ(Refusal(config, "generated:frames=5,width=160,height=120", options),
+  EXPECT_EQ(Refusal(config, "generated:frames=5,width=160,height=128", options),
             "5 frames that the model takes are too few to calibrate on, at least 6 are needed");
   EXPECT_EQ(Refusal(RobotConfig(), kClip, options), "no model is given");
   CalibrationOptions wrong = options;
@@ -288,7 +325,7 @@ TEST_F(CalibrateCommandTest, CalibratesBesideTheConfiguration) {
   const std::vector<std::string> arguments = {
       "--config",    Path("demo.json"),
       "--model",     kConfigs / "models" / "demo_segmentation.onnx",
-      "--shape",     "1x3x120x160",
+      "--shape",     "1x3x128x160",
       "--source",    kClip,
       "--threads",   "1",
       "--agreement", "0.8",
