@@ -131,6 +131,8 @@ void WriteFile(const char* option, const fs::path& path, const std::string& text
   if (!file) throw InputError(fmt::format("{} {}: cannot be written", option, path.string()));
 }
 
+using Beside = CalibrationClip::Beside;
+
 // How far the search has got, and when it has to end.
 class Budget {
  public:
@@ -200,8 +202,8 @@ struct Candidate {
 
 class Calibration {
  public:
-  Calibration(const RobotConfig& config, const CalibrationOptions& options,
-              const CalibrationClip& clip, const Clock& clock, Budget& budget)
+  Calibration(const RobotConfig& config, const CalibrationOptions& options, CalibrationClip& clip,
+              const Clock& clock, Budget& budget)
       : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
 
   void Search(bool finds_boxes, int resolutions) {
@@ -289,11 +291,12 @@ class Calibration {
                             const IsHopeless& is_hopeless) -> std::optional<TrialOutcome> {
       RobotConfig config = config_at(point);
       budget_.CountTrial();
+      const bool by_latency = options_.by == CalibrationOptions::By::kLatency;
       const std::optional<ClipScore> score =
-          clip_.Try(config, go_on, [&](const ClipScore& at_best) {
-            const bool is_known = options_.by == CalibrationOptions::By::kWork;
-            return is_hopeless(is_known ? at_best.work : 0.0, at_best.agreement);
-          });
+          clip_.Try(config, by_latency ? Beside::kSomeFrames : Beside::kNothing, go_on,
+                    [&](const ClipScore& at_best) {
+                      return is_hopeless(by_latency ? 0.0 : at_best.work, at_best.agreement);
+                    });
       LogTrial(config, score);
       if (score) candidates_.push_back({std::move(config), *score});
       ShowProgress();
@@ -337,11 +340,11 @@ class Calibration {
     return trials;
   }
 
-  void Check(FrontierPoint& point) const {
+  void Check(FrontierPoint& point) {
     const auto [chosen_by, held_out] =
-        point.is_chosen ? clip_.ScoreBesideDense(point.config) : clip_.Score(point.config);
+        clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
     point.held_out = held_out;
-    if (point.is_chosen) point.chosen_by.latency = chosen_by.latency;
+    point.chosen_by.latency = chosen_by.latency;
   }
 
   void AddRivals(FrontierReport& report) const {
@@ -354,7 +357,7 @@ class Calibration {
 
   const RobotConfig& config_;
   const CalibrationOptions& options_;
-  const CalibrationClip& clip_;
+  CalibrationClip& clip_;
   Budget& budget_;
   TrialLine line_;
   std::vector<Candidate> candidates_;
@@ -406,7 +409,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   }
   const auto graph = std::make_shared<const Graph>(std::move(loaded));
   std::vector<Frame> frames = ReadFrames(*source, options, stop);
-  const CalibrationClip clip(graph, config, std::move(frames), clock, stop);
+  CalibrationClip clip(graph, config, std::move(frames), clock, stop);
   if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);

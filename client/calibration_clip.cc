@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "client/outputs.h"
-#include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -17,6 +16,8 @@ namespace {
 
 // A trial is asked this often whether it is of any use.
 constexpr size_t kCheckpoints = 4;
+
+constexpr size_t kFramesADenseOne = 4;
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -31,8 +32,8 @@ double Closeness(const RelativeError& error) {
   return std::max(0.0, finite * (1 - error.mean()) / static_cast<double>(error.frames()));
 }
 
-RobotConfig InMode(RobotConfig config, RobotConfig::Mode mode) {
-  config.mode = mode;
+RobotConfig InDenseMode(RobotConfig config) {
+  config.mode = RobotConfig::Mode::kDense;
   return config;
 }
 
@@ -81,18 +82,18 @@ class CalibrationClip::Scorer {
 CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
                                  std::vector<Frame> frames, const Clock& clock,
                                  const std::atomic<bool>& stop)
-    : graph_(std::move(graph)), clock_(clock) {
-  const RobotConfig dense_config = InMode(config, RobotConfig::Mode::kDense);
-  Robot robot(graph_, MakeBackend(dense_config), dense_config, clock_);
+    : graph_(std::move(graph)),
+      clock_(clock),
+      dense_robot_(graph_, MakeBackend(config), InDenseMode(config), clock) {
   std::vector<double> times_ms;
   Agreement agreement;
   for (Frame& frame : frames) {
     if (stop) break;
     try {
-      const Answer answer = robot.Process(frame);
+      const Answer answer = dense_robot_.Process(frame);
       times_ms.push_back(Milliseconds(answer.latency()));
       frames_.push_back({std::move(frame), answer.content, {}});
-      ReadOutputs(robot.executor(), frames_.back().numbers);
+      ReadOutputs(dense_robot_.executor(), frames_.back().numbers);
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }
@@ -110,6 +111,10 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const Robot
   measure_ = MeasureOf(agreement).name;
 }
 
+double CalibrationClip::DenseMs(const Frame& frame) {
+  return Milliseconds(dense_robot_.Process(frame).latency());
+}
+
 void CalibrationClip::AddDense(size_t begin, size_t end, Agreement& agreement) const {
   for (size_t i = begin; i < end; ++i) {
     const Answered& dense = frames_[i];
@@ -117,16 +122,23 @@ void CalibrationClip::AddDense(size_t begin, size_t end, Agreement& agreement) c
   }
 }
 
+bool CalibrationClip::IsDenseTurn(size_t frame, Beside beside) const {
+  if (beside == Beside::kNothing) return false;
+  return beside == Beside::kEveryFrame || frame % kFramesADenseOne == 0;
+}
+
 std::optional<ClipScore> CalibrationClip::Try(
-    const RobotConfig& config, const std::function<bool()>& go_on,
-    const std::function<bool(const ClipScore&)>& is_hopeless) const {
+    const RobotConfig& config, Beside beside, const std::function<bool()>& go_on,
+    const std::function<bool(const ClipScore&)>& is_hopeless) {
   Robot robot(graph_, MakeBackend(config), config, clock_);
   Scorer scorer;
   OutputNumbers numbers;
+  std::vector<double> dense_ms;
   const size_t scored = chosen_by_ - 1;
   for (size_t i = 0; i < chosen_by_; ++i) {
     if (!go_on()) return std::nullopt;
     const Answered& dense = frames_[i];
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
     const Answer answer = robot.Process(dense.frame);
     if (i == 0) continue;
     ReadOutputs(robot.executor(), numbers);
@@ -142,38 +154,25 @@ std::optional<ClipScore> CalibrationClip::Try(
     at_best.agreement = MeasureOf(agreement).value;
     if (is_hopeless(at_best)) return std::nullopt;
   }
-  return scorer.Score(dense_ms_);
+  return scorer.Score(dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms)));
 }
 
-CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config) const {
-  return Score(config, /*beside_dense=*/false);
-}
-
-CalibrationClip::Parts CalibrationClip::ScoreBesideDense(const RobotConfig& config) const {
-  return Score(config, /*beside_dense=*/true);
-}
-
-CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, bool beside_dense) const {
+CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside beside) {
   Robot robot(graph_, MakeBackend(config), config, clock_);
-  const RobotConfig dense_config = InMode(config, RobotConfig::Mode::kDense);
-  std::optional<Robot> dense_robot;
-  if (beside_dense) dense_robot.emplace(graph_, MakeBackend(config), dense_config, clock_);
   Scorer chosen_by;
   Scorer held_out;
   OutputNumbers numbers;
   std::vector<double> dense_ms;
   for (size_t i = 0; i < frames_.size(); ++i) {
     const Answered& dense = frames_[i];
-    if (dense_robot) {
-      dense_ms.push_back(Milliseconds(dense_robot->Process(dense.frame).latency()));
-    }
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
     const Answer answer = robot.Process(dense.frame);
     if (i == 0) continue;
     ReadOutputs(robot.executor(), numbers);
     (i < chosen_by_ ? chosen_by : held_out)
         .Add(answer.content, numbers, dense, answer.work->share(), Milliseconds(answer.latency()));
   }
-  const double median_ms = beside_dense ? Median(std::move(dense_ms)) : dense_ms_;
+  const double median_ms = dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms));
   return {chosen_by.Score(median_ms), held_out.Score(median_ms)};
 }
 

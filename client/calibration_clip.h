@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "client/agreement.h"
 #include "client/answers.h"
+#include "client/robot.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/model/graph.h"
@@ -57,11 +59,17 @@ class CalibrationClip {
   // AgreementMeasure's.
   const std::string& measure() const { return measure_; }
 
+  // What a latency is compared with: that of the first dense run, as long ago as it may be, or of
+  // dense runs that take turns with this one, which costs time but cancels what the machine does
+  // otherwise.
+  enum class Beside : uint8_t { kNothing, kSomeFrames, kEveryFrame };
+
   // The frames to choose by, or nothing if that was given up. `go_on` is asked before each frame,
   // `is_hopeless` now and then with what the score would be at best: no work from here on, and full
   // agreement.
-  std::optional<ClipScore> Try(const RobotConfig& config, const std::function<bool()>& go_on,
-                               const std::function<bool(const ClipScore&)>& is_hopeless) const;
+  std::optional<ClipScore> Try(const RobotConfig& config, Beside beside,
+                               const std::function<bool()>& go_on,
+                               const std::function<bool(const ClipScore&)>& is_hopeless);
 
   struct Parts {
     ClipScore chosen_by;
@@ -69,10 +77,7 @@ class CalibrationClip {
   };
 
   // All frames, one after the other.
-  Parts Score(const RobotConfig& config) const;
-
-  // As above, the latency compared with a dense run that takes turns with it, frame by frame.
-  Parts ScoreBesideDense(const RobotConfig& config) const;
+  Parts Score(const RobotConfig& config, Beside beside);
 
   // Had every k-th frame been computed densely, and its answer repeated for those between.
   Parts ScoreEveryKth(int k) const;
@@ -85,11 +90,13 @@ class CalibrationClip {
   };
   class Scorer;
 
-  Parts Score(const RobotConfig& config, bool beside_dense) const;
+  bool IsDenseTurn(size_t frame, Beside beside) const;
+  double DenseMs(const Frame& frame);
   void AddDense(size_t begin, size_t end, Agreement& agreement) const;
 
   std::shared_ptr<const Graph> graph_;
   const Clock& clock_;
+  Robot dense_robot_;
   std::vector<Answered> frames_;
   size_t chosen_by_ = 0;
   double dense_ms_ = 0;  // median

@@ -124,19 +124,21 @@ class CalibrateTest : public FolderTest {
   std::atomic<bool> stop_ = false;
 };
 
+using Beside = CalibrationClip::Beside;
+constexpr Beside kAlone = Beside::kNothing;
 const auto kGoOn = [] { return true; };
 const auto kKeep = [](const ClipScore&) { return false; };
 
 TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) {
   const RobotConfig config = DemoConfig();
-  const CalibrationClip clip = MakeClip(config);
+  CalibrationClip clip = MakeClip(config);
   EXPECT_EQ(clip.frames(), 9u);
   EXPECT_EQ(clip.frames_to_choose_by(), 6u);
   EXPECT_EQ(clip.measure(), "mIoU");
   for (const SettingPoint& start : CacheSettingSpace(false).starts) {
     const RobotConfig settings = WithCacheSettings(config, start);
     std::vector<ClipScore> bounds;
-    const auto score = clip.Try(settings, kGoOn, [&](const ClipScore& at_best) {
+    const auto score = clip.Try(settings, kAlone, kGoOn, [&](const ClipScore& at_best) {
       bounds.push_back(at_best);
       return false;
     });
@@ -153,7 +155,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
       EXPECT_GE(bound.agreement, score->agreement);
     }
     // The same frames once more, and those held out.
-    const auto parts = clip.Score(settings);
+    const auto parts = clip.Score(settings, Beside::kEveryFrame);
     EXPECT_EQ(parts.chosen_by.work, score->work);
     EXPECT_EQ(parts.chosen_by.agreement, score->agreement);
     EXPECT_EQ(parts.held_out.frames, 3);
@@ -162,18 +164,18 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
 
 TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
   const RobotConfig config = DemoConfig();
-  const CalibrationClip clip = MakeClip(config);
+  CalibrationClip clip = MakeClip(config);
   const RobotConfig settings = WithCacheSettings(config, CacheSettingSpace(false).starts[1]);
   int asked = 0;
   EXPECT_FALSE(clip.Try(
-      settings, [&] { return ++asked < 3; }, kKeep));
+      settings, kAlone, [&] { return ++asked < 3; }, kKeep));
   EXPECT_EQ(asked, 3);
-  EXPECT_FALSE(clip.Try(settings, kGoOn, [](const ClipScore&) { return true; }));
-  EXPECT_TRUE(clip.Try(settings, kGoOn, kKeep));
+  EXPECT_FALSE(clip.Try(settings, kAlone, kGoOn, [](const ClipScore&) { return true; }));
+  EXPECT_TRUE(clip.Try(settings, kAlone, kGoOn, kKeep));
 }
 
 TEST_F(CalibrateTest, EveryFrameComputedAgreesFully) {
-  const CalibrationClip clip = MakeClip(DemoConfig());
+  CalibrationClip clip = MakeClip(DemoConfig());
   EXPECT_EQ(clip.ScoreEveryKth(1).chosen_by.agreement, 1.0);
   const ClipScore third = clip.ScoreEveryKth(3).chosen_by;
   EXPECT_LT(third.agreement, 1.0);
