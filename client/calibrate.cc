@@ -344,7 +344,8 @@ class Calibration {
     const auto [chosen_by, held_out] =
         clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
     point.held_out = held_out;
-    point.chosen_by.latency = chosen_by.latency;
+    // What was chosen by stays.
+    if (options_.by == CalibrationOptions::By::kWork) point.chosen_by.latency = chosen_by.latency;
   }
 
   void AddRivals(FrontierReport& report) const {
