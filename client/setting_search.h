@@ -54,9 +54,9 @@ struct SearchResult {
 
 // Tries the starts; from the best of them steps along one dimension at a time while that is better;
 // then changes two dimensions of the best point at once, one to a safer value and one to a cheaper;
-// at last steps from the other starts. Better is what reaches the target for less or, while nothing does, what agrees further.
-// Every point is tried once at most; `may_go_on` is asked before each trial. Nothing is left to
-// chance: the same outcomes and number of trials give the same result.
+// at last steps from the other starts. Better is what reaches the target for less or, while nothing
+// does, what agrees further. Every point is tried once at most; `may_go_on` is asked before each
+// trial. Nothing is left to chance: the same outcomes and number of trials give the same result.
 SearchResult SearchSettings(const SearchSpace& space, double target, const Trial& trial,
                             const std::function<bool()>& may_go_on);
 
