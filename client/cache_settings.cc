@@ -21,8 +21,7 @@ struct Way {
   Policy policy;
   Tracker tracker;  // none: no canvas either
 };
-constexpr std::array<Way, 7> kWays = {{{Policy::kExact, Tracker::kNone},
-                                       {Policy::kChange, Tracker::kNone},
+constexpr std::array<Way, 6> kWays = {{{Policy::kChange, Tracker::kNone},
                                        {Policy::kChange, Tracker::kHomography},
                                        {Policy::kChange, Tracker::kBlock},
                                        {Policy::kFixed, Tracker::kNone},
@@ -53,16 +52,10 @@ auto At(const Values& values, const SettingPoint& point, size_t dimension) {
 SettingPoint Canonical(SettingPoint point) {
   const Way way = At(kWays, point, kWay);
   const bool has_stem = At(kStems, point, kStem) > 0;
-  const bool is_exact = way.policy == Policy::kExact;
   const bool is_change = way.policy == Policy::kChange;
-  if (is_exact || (!is_change && !has_stem)) point[kChange] = IndexOf(kChanges, 0.2);
-  if (is_exact || has_stem) point[kThreshold] = IndexOf(kThresholds, 0.05);
-  if (is_exact || is_change) point[kGrowth] = IndexOf(kGrowths, 1);
-  if (is_exact) {
-    point[kStem] = IndexOf(kStems, 0);
-    point[kRefresh] = IndexOf(kRefreshes, 8);
-    point[kWatch] = 0;
-  }
+  if (!is_change && !has_stem) point[kChange] = IndexOf(kChanges, 0.2);
+  if (has_stem) point[kThreshold] = IndexOf(kThresholds, 0.05);
+  if (is_change) point[kGrowth] = IndexOf(kGrowths, 1);
   // A clip is too short to show how errors add up without any refresh.
   const bool has_bounded_errors = is_change && way.tracker == Tracker::kNone;
   if (At(kRefreshes, point, kRefresh) == 0 && !has_bounded_errors) {
@@ -79,8 +72,7 @@ struct Start {
   bool watch = false;
 };
 
-constexpr std::array<Start, 11> kStarts = {{
-    {{Policy::kExact, Tracker::kNone}, 0.1, 0.1, 0},
+constexpr std::array<Start, 10> kStarts = {{
     {{Policy::kChange, Tracker::kHomography}, 0.1, 0.1, 1},
     {{Policy::kChange, Tracker::kNone}, 0.1, 0.1, 1},
     {{Policy::kFixed, Tracker::kNone}, 0.3, 0.1, 2},
@@ -157,6 +149,17 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
   base.tracker.kind = way.tracker;
   base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   base.tracker.change.threshold = At(kThresholds, point, kThreshold);
+  return base;
+}
+
+RobotConfig WithExactPolicy(RobotConfig base) {
+  base.mode = RobotConfig::Mode::kCache;
+  base.cache.policy = Policy::kExact;
+  base.cache.geometry = CacheConfig::Geometry::kNone;
+  base.cache.change_scales.clear();
+  base.cache.watch = false;
+  base.tracker.kind = Tracker::kNone;
+  base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   return base;
 }
 

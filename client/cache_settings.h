@@ -10,12 +10,15 @@
 
 namespace cacheinf {
 
-// Policy, geometry with its tracker, stem, what counts as a change, growth, refresh and watching.
-// `finds_boxes`: there are boxes to watch. The first start is the exact policy, the safest.
+// Of the policies `change` and `fixed`: geometry with its tracker, stem, what counts as a change,
+// growth, refresh and watching. `finds_boxes`: there are boxes to watch.
 SearchSpace CacheSettingSpace(bool finds_boxes);
 
 // `base` in mode cache with the settings of a point of that space.
 RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point);
+
+// The safest settings, outside of that space: whatever is short of full agreement would step there.
+RobotConfig WithExactPolicy(RobotConfig base);
 
 // Factors of cache.change_scales for so many resolutions, each half as fine as the one before. The
 // only start is 1 everywhere.

@@ -207,6 +207,8 @@ class Calibration {
       : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
 
   void Search(bool finds_boxes, int resolutions) {
+    Try(
+        WithExactPolicy(config_), [](const ClipScore&) { return false; }, 1.0);
     const SearchResult found =
         SearchBy(CacheSettingSpace(finds_boxes), kSearchShare,
                  [this](const SettingPoint& point) { return WithCacheSettings(config_, point); });
@@ -283,27 +285,36 @@ class Calibration {
   SearchResult SearchBy(const SearchSpace& space, double share,
                         const std::function<RobotConfig(const SettingPoint&)>& config_at) {
     const std::function<bool()> may_go_on = [this, share] { return MayTry(share); };
-    // A trial in hand is finished where trials are counted.
-    const std::function<bool()> go_on = [this, share] {
-      return budget_.is_timed() ? MayTry(share) : !budget_.is_stopped();
-    };
     const Trial trial = [&](const SettingPoint& point,
                             const IsHopeless& is_hopeless) -> std::optional<TrialOutcome> {
-      RobotConfig config = config_at(point);
-      budget_.CountTrial();
       const bool by_latency = options_.by == CalibrationOptions::By::kLatency;
-      const std::optional<ClipScore> score =
-          clip_.Try(config, by_latency ? Beside::kSomeFrames : Beside::kNothing, go_on,
-                    [&](const ClipScore& at_best) {
-                      return is_hopeless(by_latency ? 0.0 : at_best.work, at_best.agreement);
-                    });
-      LogTrial(config, score);
-      if (score) candidates_.push_back({std::move(config), *score});
-      ShowProgress();
+      const std::optional<ClipScore> score = Try(
+          config_at(point),
+          [&](const ClipScore& at_best) {
+            return is_hopeless(by_latency ? 0.0 : at_best.work, at_best.agreement);
+          },
+          share);
       if (!score) return std::nullopt;
       return TrialOutcome{CostOf(*score), score->agreement};
     };
     return SearchSettings(space, options_.agreement, trial, may_go_on);
+  }
+
+  std::optional<ClipScore> Try(RobotConfig config,
+                               const std::function<bool(const ClipScore&)>& is_hopeless,
+                               double share) {
+    budget_.CountTrial();
+    // A trial in hand is finished where trials are counted.
+    const auto go_on = [this, share] {
+      return budget_.is_timed() ? MayTry(share) : !budget_.is_stopped();
+    };
+    const bool by_latency = options_.by == CalibrationOptions::By::kLatency;
+    const std::optional<ClipScore> score =
+        clip_.Try(config, by_latency ? Beside::kSomeFrames : Beside::kNothing, go_on, is_hopeless);
+    LogTrial(config, score);
+    if (score) candidates_.push_back({std::move(config), *score});
+    ShowProgress();
+    return score;
   }
 
   // Without a first trial there is nothing to choose from.

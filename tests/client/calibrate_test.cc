@@ -69,7 +69,8 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
       EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
     }
   }
-  const RobotConfig exact = WithCacheSettings(DemoConfig(), CacheSettingSpace(true).starts[0]);
+  const RobotConfig exact = WithExactPolicy(DemoConfig());
+  exact.Check();
   EXPECT_EQ(exact.cache.policy, CacheConfig::Policy::kExact);
 }
 
@@ -135,8 +136,11 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
   EXPECT_EQ(clip.frames(), 9u);
   EXPECT_EQ(clip.frames_to_choose_by(), 6u);
   EXPECT_EQ(clip.measure(), "mIoU");
+  std::vector<RobotConfig> all = {WithExactPolicy(config)};
   for (const SettingPoint& start : CacheSettingSpace(false).starts) {
-    const RobotConfig settings = WithCacheSettings(config, start);
+    all.push_back(WithCacheSettings(config, start));
+  }
+  for (const RobotConfig& settings : all) {
     std::vector<ClipScore> bounds;
     const auto score = clip.Try(settings, kAlone, kGoOn, [&](const ClipScore& at_best) {
       bounds.push_back(at_best);
