@@ -60,6 +60,16 @@ class CalibrationClip::Scorer {
     times_ms_.push_back(ms);
   }
 
+  // Lets the robot answer a frame, and do what is left for the next one.
+  void Run(Robot& robot, const Answered& dense, bool counts) {
+    const Answer answer = robot.Process(dense.frame);
+    ReadOutputs(robot.executor(), numbers_);
+    const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
+    if (!counts) return;
+    const double work = answer.work->share() + (refresh ? refresh->share : 0.0);
+    Add(answer.content, numbers_, dense, work, Milliseconds(answer.latency()));
+  }
+
   const Agreement& agreement() const { return agreement_; }
   double work() const { return work_; }
 
@@ -77,6 +87,7 @@ class CalibrationClip::Scorer {
   Agreement agreement_;
   double work_ = 0;
   std::vector<double> times_ms_;
+  OutputNumbers numbers_;
 };
 
 CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
@@ -132,18 +143,14 @@ std::optional<ClipScore> CalibrationClip::Try(
     const std::function<bool(const ClipScore&)>& is_hopeless) {
   Robot robot(graph_, MakeBackend(config), config, clock_);
   Scorer scorer;
-  OutputNumbers numbers;
   std::vector<double> dense_ms;
   const size_t scored = chosen_by_ - 1;
   for (size_t i = 0; i < chosen_by_; ++i) {
     if (!go_on()) return std::nullopt;
     const Answered& dense = frames_[i];
     if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
-    const Answer answer = robot.Process(dense.frame);
+    scorer.Run(robot, dense, /*counts=*/i > 0);
     if (i == 0) continue;
-    ReadOutputs(robot.executor(), numbers);
-    scorer.Add(answer.content, numbers, dense, answer.work->share(),
-               Milliseconds(answer.latency()));
     const bool is_checkpoint = i * kCheckpoints / scored > (i - 1) * kCheckpoints / scored;
     if (!is_checkpoint || i == scored) continue;
     ClipScore at_best;
@@ -161,16 +168,11 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
   Robot robot(graph_, MakeBackend(config), config, clock_);
   Scorer chosen_by;
   Scorer held_out;
-  OutputNumbers numbers;
   std::vector<double> dense_ms;
   for (size_t i = 0; i < frames_.size(); ++i) {
     const Answered& dense = frames_[i];
     if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
-    const Answer answer = robot.Process(dense.frame);
-    if (i == 0) continue;
-    ReadOutputs(robot.executor(), numbers);
-    (i < chosen_by_ ? chosen_by : held_out)
-        .Add(answer.content, numbers, dense, answer.work->share(), Milliseconds(answer.latency()));
+    (i < chosen_by_ ? chosen_by : held_out).Run(robot, dense, /*counts=*/i > 0);
   }
   const double median_ms = dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms));
   return {chosen_by.Score(median_ms), held_out.Score(median_ms)};

@@ -32,7 +32,7 @@ AgreementMeasure MeasureOf(const Agreement& agreement);
 // What a way to answer came to over some frames.
 struct ClipScore {
   int frames = 0;
-  double work = 0;       // mean share of a dense run's multiply-adds
+  double work = 0;       // mean share of a dense run's multiply-adds, refreshing included
   double agreement = 0;  // AgreementMeasure
   double latency = 0;    // median, as a share of the dense median
 };
