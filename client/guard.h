@@ -59,8 +59,8 @@ class Guard {
   // At which level the next frame is answered.
   GuardState state() const { return {levels_.level(), levels_.estimate()}; }
 
-  // To be called for every answer once it is out. Returns the time that a sample took, if there was
-  // one.
+  // To be called for every answer once it is out, before the robot's Refresh. Returns the time that
+  // a sample took, if there was one.
   std::optional<std::chrono::nanoseconds> Watch(const Answer& answer, Robot& robot);
 
   // What the last Watch found wrong, for people; empty if nothing.

@@ -63,8 +63,8 @@ class GuardTest : public ::testing::Test {
         agreement.Add(std::get<ClassMap>(answer.content),
                       std::get<ClassMap>(dense.Process(*frame).content));
       }
-      robot.Refresh(*frame);
       if (config.guard.is_on) guard.Watch(answer, robot);
+      robot.Refresh(*frame);
       alarms_ += guard.alarm().empty() ? 0 : 1;
     }
     report_ = guard.report();
