@@ -8,20 +8,21 @@
 namespace cacheinf {
 namespace cpu {
 
-// Numbers, at first zero, at an address that any vector may be loaded from.
+// Numbers, at first zero, at an address that any vector may be loaded from; many of them in large
+// pages, where the system gives some.
 class AlignedFloats {
  public:
   AlignedFloats() = default;
-  explicit AlignedFloats(size_t count) : memory_(new (kAlignment) float[count]()) {}
+  explicit AlignedFloats(size_t count);
 
   bool empty() const { return memory_ == nullptr; }
   float* data() { return memory_.get(); }
   const float* data() const { return memory_.get(); }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(float* memory) const { ::operator delete[](memory, kAlignment); }
+    std::align_val_t alignment;
+    void operator()(float* memory) const { ::operator delete[](memory, alignment); }
   };
   std::unique_ptr<float[], Free> memory_;
 };

@@ -112,7 +112,8 @@ struct Conv::List {
   const Place* place;
   int border_count = 0;
   BorderPixel border[kListPixels];
-  NextWeights ahead;
+  NextWeights ahead;        // where weights do not stay cached; else:
+  FetchAhead inputs_after;  // fetched while it is computed
 };
 
 int Conv::BlockCount() const {
@@ -396,6 +397,7 @@ void Conv::FetchRowBelow(const Frame& frame, const Phase& phase, int image,
 
 Range Conv::ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range columns) const {
   if (!phase.takes_rows) return {columns.begin, columns.begin};
+  if (phase.rows_take_borders) return columns;
   const Range inside = InsideColumns(input, phase);
   const int begin = std::clamp(inside.begin, columns.begin, columns.end);
   int count = std::max(std::min(inside.end, columns.end) - begin, 0);
@@ -407,6 +409,14 @@ Range Conv::InsideColumns(const ConstImageView& input, const Phase& phase) const
   const int begin =
       phase.smallest.column < 0 ? DivideUp(-phase.smallest.column, in_step_columns_) : 0;
   return {begin, StepsBelow(input.width, phase.largest.column, in_step_columns_)};
+}
+
+Range Conv::ColumnsUnder(const ConstImageView& input, const Phase& phase, Range columns) const {
+  const int first = columns.begin * in_step_columns_ + phase.taps[0].column;
+  const int last = (columns.end - 1) * in_step_columns_ + phase.largest.column;
+  const int begin = first < 0 ? DivideUp(-first, column_dilation_) : 0;
+  const int end = StepsBelow(std::min(last + 1, input.width), first, column_dilation_);
+  return begin < end ? Range{begin, end} : Range();
 }
 
 void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const {
@@ -446,8 +456,24 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
       }
     }
     // Full, or the next pixel has other taps.
-    if (list.count == kListPixels || i < end) RunList(frame, item, list);
+    if (list.count == kListPixels || i < end) {
+      list.inputs_after = InputsAfter(input, phase, span, i);
+      RunList(frame, item, list);
+    }
   }
+}
+
+FetchAhead Conv::InputsAfter(const ConstImageView& input, const Phase& phase, const Span& span,
+                             int next) const {
+  const int row = span.row / step_rows_ * in_step_rows_ + phase.largest.row;
+  const int end = std::min(next + kListPixels, span.columns.end);
+  const Range columns = {next * in_step_columns_ + phase.largest.column,
+                         std::min(end * in_step_columns_ + phase.largest.column, input.width)};
+  // Of a slice of wider pixels most might be fetched in vain.
+  const bool is_slice = input.pixel_stride > in_channels_;
+  if (is_slice || row < 0 || row >= input.height || columns.begin < 0 || columns.empty()) return {};
+  const float* const first = input.Pixel(span.image, row, columns.begin);
+  return {first, first + columns.size() * input.pixel_stride};
 }
 
 uint64_t Conv::TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor) {
@@ -477,9 +503,11 @@ void Conv::RunRow(const Frame& frame, const WorkItem& item, const Span& span) co
   row.tap_rows = tap_rows;
   row.tap_columns = by_rows ? 1 : phase.tap_columns;
   row.rows_inside = inside;
+  row.columns_inside = ColumnsUnder(input, phase, span.columns);
   if (!inside.empty()) {
     row.first = input.Pixel(span.image, row_of_tap(inside.begin),
-                            span.columns.begin * in_step_columns_ + phase.taps[0].column);
+                            span.columns.begin * in_step_columns_ + phase.taps[0].column +
+                                row.columns_inside.begin * column_dilation_);
   }
   row.row_step = row_dilation_ * input.row_stride;
   row.column_step = column_dilation_ * input.pixel_stride;
@@ -531,13 +559,17 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   if (list.place->changed != nullptr) pixels.changed = list.changed;
   if (list.place->inverse_spread != nullptr) pixels.compared = list.compared;
   pixels.inverse_spread = list.place->inverse_spread;
-  pixels.ahead = list.ahead.Next();
+  const FetchAhead ahead = phase.weights_stay_cached ? list.inputs_after : list.ahead.Next();
+  list.inputs_after = {};
   list.count = 0;
   list.border_count = 0;
   if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);
   const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
   const auto conv = bf16_ == nullptr ? kernels_.conv : bf16_->conv;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
+    const Range part = Part(static_cast<int>(ahead.end - ahead.begin), 1, b - item.blocks.begin,
+                            item.blocks.size());
+    pixels.ahead = {ahead.begin + part.begin, ahead.begin + part.end};
     conv(blocks[static_cast<size_t>(b)], pixels);
   }
 }

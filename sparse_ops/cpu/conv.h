@@ -55,7 +55,8 @@ class Conv {
     Tap largest = {0, 0};
     AlignedFloats weights;
     bool weights_stay_cached = true;
-    bool takes_rows = false;      // not lists, where pixels lie side by side
+    bool takes_rows = false;  // not lists, where pixels lie side by side
+    bool rows_take_borders = false;
     bool skips_taps = false;      // that lie outside for all pixels of a list
     bool groups_by_taps = false;  // puts only pixels with the same taps inside on one list
     std::vector<ConvBlock> blocks;
@@ -111,6 +112,10 @@ class Conv {
                     const Place& place) const;
   // How many of the item's pixels to take through its blocks before the next.
   int PixelsAtOnce(const WorkItem& item) const;
+  // What the pixels of the next list read for the first time, where they follow in this span from
+  // column `next` of the grid on.
+  FetchAhead InputsAfter(const ConstImageView& input, const Phase& phase, const Span& span,
+                         int next) const;
   // For a list's `ahead`, while so many pixels are computed.
   NextWeights WeightsOf(const Phase& phase, int block, int pixels) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
@@ -123,6 +128,9 @@ class Conv {
   void FetchRowBelow(const Frame& frame, const Phase& phase, int image, const PixelRun& run) const;
   // The columns of a phase's grid all of whose taps lie within the input's columns.
   Range InsideColumns(const ConstImageView& input, const Phase& phase) const;
+  // The columns of the input under these columns of the grid, those within the input: 0 is under
+  // the first tap of the first of them.
+  Range ColumnsUnder(const ConstImageView& input, const Phase& phase, Range columns) const;
   // Those of these columns that RunRow takes.
   Range ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range columns) const;
   void AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const;

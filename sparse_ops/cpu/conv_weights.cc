@@ -127,6 +127,9 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
       (is_depthwise_ || phase.taps.size() * static_cast<size_t>(in_channels_ / spec.groups) *
                                 static_cast<size_t>(out_channels_) <=
                             kLittleWork);
+  phase.rows_take_borders = phase.takes_rows && is_depthwise_ &&
+                            kernels_.takes_borders(phase.depthwise, phase.tap_columns,
+                                                   in_step_columns_, column_dilation_);
   ChooseTapsToSkip(args, phase);
   if (CanTakeRowsOfTaps(spec)) {
     // The taps of a row, one after the other, are one tap of more channels.

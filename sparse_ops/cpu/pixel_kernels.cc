@@ -421,11 +421,14 @@ void DepthwiseRowOfAnyKernel(const DepthwiseBlock& block, const PixelRow& row) {
 }
 
 // One vector of channels, every input number being read once for all pixels that it belongs to.
-template <int kPixels, int kKernel, int kStride, bool kWhole>
+// Plain tiles have all channels of the vector, and no tap beyond the input's columns.
+template <int kPixels, int kKernel, int kStride, bool kPlain>
 HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
   const PixelRow& row = *at.row;
+  const int first_column = at.first_pixel * kStride - row.columns_inside.begin;
   const int last_column = (at.pixels - 1) * kStride + kKernel - 1;
+  const int columns_inside = row.columns_inside.size();
   for (int p = 0; p < at.pixels; ++p) {
     hwy::Prefetch(row.output + (at.first_pixel + p) * row.output_step + at.first_channel);
   }
@@ -433,20 +436,27 @@ HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
   tile.Clear();
   const float* HWY_RESTRICT weights = block.weights + at.first_channel;
   for (int y = 0; y < row.tap_rows; ++y) {
-    const TapRow taps(row, y, at.first_pixel, at.first_channel);
+    const TapRow taps(row, y, 0, at.first_channel);
+    const float* const first = taps.first + first_column * taps.column_step;
     Floats weight[kKernel];
     CACHEINF_UNROLL for (int x = 0; x < kKernel; ++x) {
       weight[x] = hn::Load(FloatTag(), weights);
       weights += block.padded_channels;
     }
-    CACHEINF_UNROLL for (int column = 0; column < kColumns; ++column) {
-      const float* const from = taps.first + HWY_MIN(column, last_column) * taps.column_step;
-      const Floats number =
-          kWhole ? hn::LoadU(FloatTag(), from) : MaskedLoadFirst(from, at.channels);
+    CACHEINF_UNROLL for (int i = 0; i < kColumns; ++i) {
+      const int column = HWY_MIN(i, last_column);
+      Floats number;
+      if constexpr (kPlain) {
+        number = hn::LoadU(FloatTag(), first + column * taps.column_step);
+      } else {
+        const int inside = first_column + column;
+        const bool is_inside = inside >= 0 && inside < columns_inside;
+        number = is_inside ? MaskedLoadFirst(taps.first + inside * taps.column_step, at.channels)
+                           : hn::Zero(FloatTag());
+      }
       CACHEINF_UNROLL for (int x = 0; x < kKernel; ++x) {
-        if (column < x || (column - x) % kStride != 0 || (column - x) / kStride >= kPixels)
-          continue;
-        Floats& sum = tile.sums[(column - x) / kStride][0];
+        if (i < x || (i - x) % kStride != 0 || (i - x) / kStride >= kPixels) continue;
+        Floats& sum = tile.sums[(i - x) / kStride][0];
         sum = Fma(number, weight[x], sum);
       }
     }
@@ -454,23 +464,39 @@ HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
   FinishDepthwise(block, {row, at.first_pixel, at.pixels}, at.first_channel, at.channels, tile);
 }
 
+template <int kPixels, int kKernel, int kStride>
+void SlidingTile(const DepthwiseBlock& block, RowTile at) {
+  at.pixels = HWY_MIN(at.pixels, kPixels);
+  const Range inside = at.row->columns_inside;
+  const int first_column = at.first_pixel * kStride;
+  const int end_column = first_column + (at.pixels - 1) * kStride + kKernel;
+  const bool is_plain =
+      at.channels == kLanes && first_column >= inside.begin && end_column <= inside.end;
+  is_plain ? SlidingTile<kPixels, kKernel, kStride, true>(block, at)
+           : SlidingTile<kPixels, kKernel, kStride, false>(block, at);
+}
+
 template <int kKernel, int kStride>
 void SlidingRow(const DepthwiseBlock& block, const PixelRow& row) {
-  constexpr int kPixels = kStride == 1 ? kSlidingPixels : HWY_MIN(8, kSlidingPixels);
-  constexpr int kHalf = kPixels / 2;
+  constexpr int kFull = kStride == 1 ? kSlidingPixels : HWY_MIN(8, kSlidingPixels);
+  constexpr int kHalf = kFull / 2;
+  constexpr int kQuarter = HWY_MAX(kHalf / 2, 1);
   constexpr int kTilesTogether = 4;  // that one vector's weights are read for
-  for (int part = 0; part < row.count; part += kTilesTogether * kPixels) {
-    const int end = HWY_MIN(row.count, part + kTilesTogether * kPixels);
+  for (int part = 0; part < row.count; part += kTilesTogether * kFull) {
+    const int end = HWY_MIN(row.count, part + kTilesTogether * kFull);
     for (int channel = 0; channel < block.channels; channel += kLanes) {
       const int channels = HWY_MIN(kLanes, block.channels - channel);
-      for (int pixel = part; pixel < end; pixel += kPixels) {
-        const RowTile at = {&row, pixel, HWY_MIN(kPixels, end - pixel), channel, channels};
-        if (channels < kLanes) {
-          SlidingTile<kPixels, kKernel, kStride, false>(block, at);
-        } else if (at.pixels > kHalf) {
-          SlidingTile<kPixels, kKernel, kStride, true>(block, at);
+      for (int pixel = part; pixel < end;) {
+        const RowTile rest = {&row, pixel, end - pixel, channel, channels};
+        if (rest.pixels > kHalf) {
+          SlidingTile<kFull, kKernel, kStride>(block, rest);
+          pixel += kFull;
+        } else if (rest.pixels > kQuarter) {
+          SlidingTile<kHalf, kKernel, kStride>(block, rest);
+          pixel += kHalf;
         } else {
-          SlidingTile<kHalf, kKernel, kStride, true>(block, at);
+          SlidingTile<kQuarter, kKernel, kStride>(block, rest);
+          pixel += kQuarter;
         }
       }
     }
@@ -483,26 +509,25 @@ void SlidingRow(const DepthwiseBlock& block, const PixelRow& row, int stride) {
 }
 
 // Sliding pays where it saves most loads, or where no wide tile could be filled.
-bool Slides(const DepthwiseBlock& block, const PixelRow& row, int stride) {
-  return row.pixel_step == stride * row.column_step &&
-         (row.tap_columns == 7 || block.padded_channels == kLanes);
+bool Slides(const DepthwiseBlock& block, int tap_columns, int64_t pixel_step, int64_t column_step) {
+  const bool has_form = (pixel_step == column_step || pixel_step == 2 * column_step) &&
+                        (tap_columns == 3 || tap_columns == 5 || tap_columns == 7);
+  return has_form && (tap_columns == 7 || block.padded_channels == kLanes);
 }
 
 void DepthwiseRow(const DepthwiseBlock& block, const PixelRow& row) {
-  for (const int stride : {1, 2}) {
-    if (!Slides(block, row, stride)) continue;
-    switch (row.tap_columns) {
-      case 3:
-        return SlidingRow<3>(block, row, stride);
-      case 5:
-        return SlidingRow<5>(block, row, stride);
-      case 7:
-        return SlidingRow<7>(block, row, stride);
-      default:
-        break;
-    }
+  if (!Slides(block, row.tap_columns, row.pixel_step, row.column_step)) {
+    return DepthwiseRowOfAnyKernel(block, row);
   }
-  DepthwiseRowOfAnyKernel(block, row);
+  const int stride = row.pixel_step == row.column_step ? 1 : 2;
+  switch (row.tap_columns) {
+    case 3:
+      return SlidingRow<3>(block, row, stride);
+    case 5:
+      return SlidingRow<5>(block, row, stride);
+    default:
+      return SlidingRow<7>(block, row, stride);
+  }
 }
 
 template <int kVectors>
@@ -548,8 +573,8 @@ void DepthwiseList(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes,     kMaxVectors,   ConvPixels,  ConvRow,
-                                            FinishSums, DepthwiseList, DepthwiseRow};
+  static constexpr PixelKernels kKernels = {kLanes,     kMaxVectors,   ConvPixels,   ConvRow,
+                                            FinishSums, DepthwiseList, DepthwiseRow, Slides};
   return kKernels;
 }
 

@@ -45,13 +45,17 @@ struct PixelList {
   FetchAhead ahead;
 };
 
-// Output pixels side by side, all of whose taps lie within the input's columns.
+// Output pixels side by side. All of their taps lie within the input's columns, unless
+// PixelKernels::takes_borders says that they need not.
 struct PixelRow {
   int count = 0;
   int tap_rows = 0;
   int tap_columns = 0;
   Range rows_inside;  // the rows of taps that lie within the input; in all others x is +0
-  const float* first = nullptr;  // under the first tap inside, of the first pixel
+  // Likewise, of the columns under the row, where borders are taken: column 0 is under the first
+  // tap of the first pixel.
+  Range columns_inside;
+  const float* first = nullptr;  // under the first tap inside
   int64_t row_step = 0;          // from one row of taps to the next, and so on, in floats
   int64_t column_step = 0;
   int64_t pixel_step = 0;        // from one output pixel to the next
@@ -107,6 +111,10 @@ struct PixelKernels {
                  float* sums) = nullptr;
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
   void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
+  // Whether depthwise_row takes pixels with taps beyond the input's columns, where x is +0. Only
+  // the ratio of the steps counts.
+  bool (*takes_borders)(const DepthwiseBlock& block, int tap_columns, int64_t pixel_step,
+                        int64_t column_step) = nullptr;
 };
 
 // Those for the best target that this machine has.

@@ -16,6 +16,12 @@ namespace {
 constexpr size_t kBatchBytes = 448 * 1024;
 constexpr int kMostTiles = 96;
 
+// More weights than stay in the second-level cache beside a batch.
+constexpr size_t kSharedWeightBytes = 1024 * 1024;
+constexpr int kTileVisits = 8;  // a tile that others wrote costs as much as so many weights
+// Of what threads share out: the faster ones take more.
+constexpr int kPartsOfThread = 4;
+
 constexpr size_t kLineFloats = 16;
 
 size_t InLines(size_t floats) { return (floats + kLineFloats - 1) / kLineFloats * kLineFloats; }
@@ -174,6 +180,14 @@ int Winograd::LargestBatch() const {
   return RoundUp(std::min(std::max({fitting, worth_weights, panel}), kMostTiles), panel);
 }
 
+// Every thread reads all weights for a batch of its own; for a batch of all threads, tiles that
+// others wrote. That pays where a thread has few tiles, and weights that its cache does not hold.
+bool Winograd::SharesWeights(int tiles, int threads) const {
+  if (threads == 1 || WeightFloats() * sizeof(float) < kSharedWeightBytes) return false;
+  const int worth_weights = shape_.inputs * shape_.outputs / (shape_.inputs + shape_.outputs);
+  return DivideUp(tiles, threads) < worth_weights / kTileVisits;
+}
+
 // Equal batches for every thread.
 int Winograd::BatchTiles(int tiles, int threads) const {
   const int share = DivideUp(tiles, threads);
@@ -242,52 +256,79 @@ void Winograd::Run(const ConstImageView& input, const ConstImageView& residual,
   if (count == 0) return;
   float* const memory =
       scratch + InLines(static_cast<size_t>(count) * sizeof(Tile) / sizeof(float));
+  const Frame frame = {input, residual, output};
+  if (SharesWeights(count, pool.threads())) {
+    const int batches = DivideUp(count, LargestBatch() * pool.threads());
+    for (int i = 0; i < batches; ++i) {
+      const Range batch = Part(count, 1, i, batches);
+      RunBatch(frame, test, tiles + batch.begin, batch.size(), &pool, memory);
+    }
+    return;
+  }
   const int batch_tiles = BatchTiles(count, pool.threads());
   const size_t stage_floats =
       test == nullptr ? 0 : static_cast<size_t>(batch_tiles) * StageFloats();
   const size_t floats_of_thread = BatchFloats(batch_tiles) + stage_floats;
-  const Frame frame = {input, residual, output};
   pool.ParallelFor(DivideUp(count, batch_tiles), [&](int index, int thread) {
-    const Tile* const first = tiles + index * batch_tiles;
-    const int tiles_of_batch = std::min(batch_tiles, count - index * batch_tiles);
-    float* const own = memory + static_cast<size_t>(thread) * floats_of_thread;
-    if (test == nullptr) return RunBatch(frame, first, tiles_of_batch, own, nullptr);
-    float* const stage = own + BatchFloats(batch_tiles);
-    RunBatch(frame, first, tiles_of_batch, own, stage);
-    const PixelTest pixel_test(*test, output.channels);
-    for (int i = 0; i < tiles_of_batch; ++i) {
-      StoreIfChanged(pixel_test, output, first[i], stage + static_cast<size_t>(i) * StageFloats());
-    }
+    const int first = index * batch_tiles;
+    RunBatch(frame, test, tiles + first, std::min(batch_tiles, count - first), nullptr,
+             memory + static_cast<size_t>(thread) * floats_of_thread);
   });
 }
 
-void Winograd::RunBatch(const Frame& frame, const Tile* tiles, int count, float* memory,
-                        float* stage) const {
+void Winograd::RunBatch(const Frame& frame, const ChangeTest* test, const Tile* tiles, int count,
+                        ThreadPool* team, float* memory) const {
+  const auto share_out = [&](int size, const auto& work) {
+    if (team == nullptr) return work(Range{0, size});
+    const int parts = std::min(size, team->threads() * kPartsOfThread);
+    team->ParallelFor(parts, [&](int part, int) { work(Part(size, 1, part, parts)); });
+  };
   WinogradBatch batch;
   batch.tiles = count;
   batch.transformed = memory;
   batch.products = memory + static_cast<size_t>(RoundUp(count, kernels_.panel_tiles)) *
                                 static_cast<size_t>(shape_.input_vectors) * FrequencyFloats();
+  float* const stage = test == nullptr ? nullptr : memory + BatchFloats(count);
   for (int group = 0; group < groups_; ++group) {
-    for (int i = 0; i < count; ++i) {
-      const float* patch[kPatchPixels];
-      GatherPatch(frame.input, tiles[i], group * shape_.inputs, patch);
-      kernels_.transform_input(shape_, patch, i, batch);
+    const float* const weights = weights_.data() + static_cast<size_t>(group) * WeightFloats();
+    share_out(count, [&](Range part) { TransformInputs(frame, tiles, part, group, batch); });
+    share_out(kFrequencies, [&](Range part) { kernels_.multiply(shape_, weights, part, batch); });
+    share_out(count,
+              [&](Range part) { TransformOutputs(frame, tiles, part, group, batch, stage); });
+  }
+  if (test == nullptr) return;
+  share_out(count, [&](Range part) {
+    const PixelTest pixel_test(*test, frame.output.channels);
+    for (int i = part.begin; i < part.end; ++i) {
+      StoreIfChanged(pixel_test, frame.output, tiles[i],
+                     stage + static_cast<size_t>(i) * StageFloats());
     }
-    const size_t packed = static_cast<size_t>(group) * OutputFloats();
-    const WinogradEpilogue epilogue = {bias_.empty() ? nullptr : bias_.data() + packed,
-                                       slopes_.empty() ? nullptr : slopes_.data() + packed,
-                                       epilogue_};
-    kernels_.multiply(shape_, weights_.data() + static_cast<size_t>(group) * WeightFloats(), batch);
-    for (int i = 0; i < count; ++i) {
-      WinogradOutput output = OutputOf(frame, tiles[i], group * shape_.outputs);
-      if (stage != nullptr) {
-        output.output = stage + static_cast<size_t>(i) * StageFloats() + group * shape_.outputs;
-        output.pixel_stride = static_cast<int64_t>(StageFloats() / kTilePixels);
-        output.row_stride = kTileSize * output.pixel_stride;
-      }
-      kernels_.transform_output(shape_, batch, i, epilogue, output);
+  });
+}
+
+void Winograd::TransformInputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
+                               const WinogradBatch& batch) const {
+  for (int i = of_batch.begin; i < of_batch.end; ++i) {
+    const float* patch[kPatchPixels];
+    GatherPatch(frame.input, tiles[i], group * shape_.inputs, patch);
+    kernels_.transform_input(shape_, patch, i, batch);
+  }
+}
+
+void Winograd::TransformOutputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
+                                const WinogradBatch& batch, float* stage) const {
+  const size_t packed = static_cast<size_t>(group) * OutputFloats();
+  const WinogradEpilogue epilogue = {bias_.empty() ? nullptr : bias_.data() + packed,
+                                     slopes_.empty() ? nullptr : slopes_.data() + packed,
+                                     epilogue_};
+  for (int i = of_batch.begin; i < of_batch.end; ++i) {
+    WinogradOutput output = OutputOf(frame, tiles[i], group * shape_.outputs);
+    if (stage != nullptr) {
+      output.output = stage + static_cast<size_t>(i) * StageFloats() + group * shape_.outputs;
+      output.pixel_stride = static_cast<int64_t>(StageFloats() / kTilePixels);
+      output.row_stride = kTileSize * output.pixel_stride;
     }
+    kernels_.transform_output(shape_, batch, i, epilogue, output);
   }
 }
 

@@ -63,9 +63,18 @@ class Winograd {
   // Writes the tiles that hold an active pixel, and returns how many there are.
   static int ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles);
   static void AddRun(const PixelRun& run, int number, Tile* row_of_tiles);
-  // To the output, or to a stage if there is one, tile by tile.
-  void RunBatch(const Frame& frame, const Tile* tiles, int count, float* memory,
-                float* stage) const;
+  // Whether all threads should take one batch together, each of them some of the weights, and not
+  // a batch each, which needs all of them.
+  bool SharesWeights(int tiles, int threads) const;
+  // One thread, or all threads of a team. The test and the team may be null; `memory` is scratch
+  // memory.
+  void RunBatch(const Frame& frame, const ChangeTest* test, const Tile* tiles, int count,
+                ThreadPool* team, float* memory) const;
+  void TransformInputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
+                       const WinogradBatch& batch) const;
+  // To the output, or to a stage if there is one.
+  void TransformOutputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
+                        const WinogradBatch& batch, float* stage) const;
   static WinogradOutput OutputOf(const Frame& frame, const Tile& tile, int first_channel);
   void StoreIfChanged(const PixelTest& test, const ImageView& output, const Tile& tile,
                       const float* stage) const;

@@ -204,12 +204,14 @@ void MultiplyBlock(const WinogradShape& shape, const float* weights, const float
   }
 }
 
-void Multiply(const WinogradShape& shape, const float* weights, const WinogradBatch& batch) {
-  for (int frequency = 0; frequency < kFrequencies; ++frequency) {
+void Multiply(const WinogradShape& shape, const float* weights, Range frequencies,
+              const WinogradBatch& batch) {
+  weights += int64_t{frequencies.begin} * shape.inputs * shape.output_vectors * kLanes;
+  for (int frequency = frequencies.begin; frequency < frequencies.end; ++frequency) {
     for (int vector = 0; vector < shape.output_vectors; vector += kBlockVectors) {
       const int vectors = HWY_MIN(kBlockVectors, shape.output_vectors - vector);
       const bool is_last =
-          frequency == kFrequencies - 1 && vector + vectors == shape.output_vectors;
+          frequency + 1 == frequencies.end && vector + vectors == shape.output_vectors;
       const float* const next = weights + int64_t{vectors} * kLanes * shape.inputs;
       MultiplyBlock(shape, weights, is_last ? weights : next, vectors, batch,
                     batch.transformed + frequency * kFrequencyFloats,

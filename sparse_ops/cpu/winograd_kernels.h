@@ -65,7 +65,8 @@ struct WinogradKernels {
   // `patch` has kPatchPixels readable pixels.
   void (*transform_input)(const WinogradShape& shape, const float* const* patch, int tile,
                           const WinogradBatch& batch) = nullptr;
-  void (*multiply)(const WinogradShape& shape, const float* weights,
+  // The products of these frequencies; `weights` are those of all.
+  void (*multiply)(const WinogradShape& shape, const float* weights, Range frequencies,
                    const WinogradBatch& batch) = nullptr;
   void (*transform_output)(const WinogradShape& shape, const WinogradBatch& batch, int tile,
                            const WinogradEpilogue& epilogue,

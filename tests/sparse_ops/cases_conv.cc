@@ -101,6 +101,12 @@ void AddConvShapes(Table& table) {
   AddConv(table, Plain("groups_of_64", 128, 128, Square(3, 1, 1, 1, 2)));
   AddConv(table, Plain("depthwise_3x3", 37, 37, Square(3, 1, 1, 1, 37)));
   AddConv(table, Plain("depthwise_5x5_stride_2", 64, 64, Square(5, 2, 2, 1, 64)));
+  AddConv(table, Plain("depthwise_7x7", 37, 37, Square(7, 1, 3, 1, 37)));
+  AddConv(table, Plain("depthwise_7x7_stride_2", 64, 64, Square(7, 2, 3, 1, 64)));
+  AddConv(table, Plain("depthwise_7x7_dilation_2", 20, 20, Square(7, 1, 6, 2, 20)));
+  AddConv(table, Plain("depthwise_7x7_padding_wider_than_picture", 9, 9, Square(7, 2, 20, 1, 9)));
+  AddConv(table, Plain("depthwise_3x3_of_8_channels", 8, 8, Square(3, 1, 1, 1, 8)));
+  AddConv(table, Plain("depthwise_5x5_of_16_channels_stride_2", 16, 16, Square(5, 2, 2, 1, 16)));
   AddConv(table, Plain("depthwise_two_outputs_each", 20, 40, Square(3, 1, 1, 1, 20)));
   AddConv(table, Plain("many_channels", 200, 96, Square(3, 1, 1)));
 

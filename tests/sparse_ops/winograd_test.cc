@@ -56,10 +56,10 @@ struct RandomConv {
   ConvArgs args;
   std::string description;
 
-  explicit RandomConv(std::mt19937& random)
+  explicit RandomConv(std::mt19937& random, Range channels = {1, 71})
       : groups(Between(0, 3, random) == 0 ? Between(2, 3, random) : 1),
-        in_channels(groups * Between(1, 70, random)),
-        out_channels(groups * Between(1, 70, random)),
+        in_channels(groups * Between(channels.begin, channels.end - 1, random)),
+        out_channels(groups * Between(channels.begin, channels.end - 1, random)),
         input(Between(1, 2, random), Between(1, 22, random), Between(1, 22, random), in_channels,
               random),
         residual(1, 1, 1, 1, random) {
@@ -384,6 +384,39 @@ TEST(WinogradTest, BitsDoNotDependOnTargetThreadsSlicesOrActivePixelsAndNoOtherP
       }
     });
     if (HasFatalFailure()) return;
+  }
+}
+
+// Of so many channels, threads share out the weights where there are few tiles.
+TEST(WinogradTest, BitsDoNotDependOnThreadsThatShareWeights) {
+  const unsigned seed = 20261121;
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
+  for (int i = 0; i < 8; ++i) {
+    const RandomConv c(random, {130, 180});
+    SCOPED_TRACE(c.description);
+    const bool is_tested = c.input.view.batch == 1 && i % 2 == 0;
+    const int height = c.args.output.height;
+    const ActiveSet active(ActiveSet::kShapes[i % std::size(ActiveSet::kShapes)], height,
+                           c.args.output.width, {0, height}, random);
+    const RandomMap before = c.MapLikeOutput(random);
+    std::vector<float> inverse_spread(static_cast<size_t>(c.out_channels), 0.1f);
+    std::vector<uint8_t> changed[std::size(pools)];
+    std::vector<RandomMap> outputs;
+    outputs.reserve(std::size(pools));
+    for (size_t p = 0; p < std::size(pools); ++p) {
+      changed[p].resize(static_cast<size_t>(active.count()));
+      const ChangeTest test = {0.05f, inverse_spread.data(), changed[p].data()};
+      outputs.push_back(c.MapLikeOutput(random));
+      outputs[p].CopyFrom(before);
+      RunWinograd(c.args, outputs[p].view, active.pixels(), is_tested ? &test : nullptr, pools[p]);
+      ASSERT_TRUE(outputs[p].HasBitsOf(outputs[0])) << pools[p].threads() << " threads";
+      ASSERT_EQ(changed[p], changed[0]) << pools[p].threads() << " threads";
+    }
+    if (active.count() > 0 && !is_tested) {
+      EXPECT_FALSE(outputs[0].HasBitsOf(before));
+    }
   }
 }
 
