@@ -202,7 +202,8 @@ struct Executor::State {
     const Step& step = steps[graph->value(pixel.map).producer];
     const PixelRun run = {pixel.row, pixel.column, pixel.column + 1};
     constexpr std::array<int, 2> kBefore = {0, 1};
-    const ActivePixels alone({pixel.row, pixel.row + 1}, &run, kBefore.data(), 1);
+    // Within all rows, as in a frame: LibTorch's bits may depend on the rows that it computes.
+    const ActivePixels alone(step.all_rows, &run, kBefore.data(), 1);
     needed->Begin();
     RunInner(*step.stage, check->MaskOf(pixel));
     const TensorView stored = ViewOf(pixel.map);
