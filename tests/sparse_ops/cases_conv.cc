@@ -115,6 +115,19 @@ void AddConvShapes(Table& table) {
   large.width = 17;
   AddConv(table, large);
 
+  // Rows long enough for tiles of neighbours, and more pixels than three threads stage at once.
+  ConvCase wide = Plain("3x3_of_16_of_a_wide_map", 16, 16, Square(3, 1, 1));
+  wide.height = 5;
+  wide.width = 75;
+  AddConv(table, wide);
+  wide = Plain("3x3_stride_2_of_3_of_a_wide_map", 3, 24, Square(3, 2, 1));
+  wide.height = 9;
+  wide.width = 150;
+  AddConv(table, wide);
+  wide = Plain("groups_of_2_of_a_large_map", 6, 10, Square(3, 1, 1, 1, 2));
+  wide.height = wide.width = 20;
+  AddConv(table, wide);
+
   ConvCase uneven = Plain("uneven_window", 6, 10, {});
   uneven.spec.rows = {1, 1, 0, 0, 1};
   uneven.spec.columns = {5, 2, 3, 0, 1};

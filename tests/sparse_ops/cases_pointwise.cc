@@ -1,5 +1,6 @@
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sparse_ops/case_table.h"
@@ -78,6 +79,17 @@ void AddElementWise(Table& table) {
     args.activation.slopes = memory.Floats(37);
     return CallOnMap(family.scale_shift, args, memory);
   });
+  table.Add("scale_shift_and_prelu_of_long_rows",
+            [](const OperatorFamily& family, CaseMemory& memory) {
+              ScaleShiftArgs args;
+              args.input = memory.Map({1, 40, 2, 300});
+              args.output = memory.OutputMap({1, 40, 2, 300});
+              args.scale = memory.Floats(40);
+              args.shift = memory.Floats(40);
+              args.activation.function = {Kind::kPRelu, 0, 0};
+              args.activation.slopes = memory.Floats(40);
+              return CallOnMap(family.scale_shift, args, memory);
+            });
   table.Add("scale_shift_of_rank_2", [](const OperatorFamily& family, CaseMemory& memory) {
     ScaleShiftArgs args;
     args.input = memory.Tensor({4, 33});
@@ -142,6 +154,16 @@ void AddMovements(Table& table) {
     args.output = memory.OutputMap({2, 19, 6, 5});
     return CallOnMap(family.copy, args, memory);
   });
+  for (const auto& [channels, columns] : {std::pair(3, 1300), std::pair(600, 7)}) {
+    table.Add(
+        "copy_of_planes_of_" + std::to_string(columns) + "_columns_to_a_map",
+        [channels = channels, columns = columns](const OperatorFamily& family, CaseMemory& memory) {
+          CopyArgs args;
+          args.input = memory.Tensor({1, channels, 2, columns});
+          args.output = memory.OutputMap({1, channels, 2, columns});
+          return CallOnMap(family.copy, args, memory);
+        });
+  }
   table.Add("copy_into_channels", [](const OperatorFamily& family, CaseMemory& memory) {
     CopyArgs args;
     args.input = memory.Map({2, 7, 6, 5});

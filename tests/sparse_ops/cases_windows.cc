@@ -87,6 +87,18 @@ void AddResizes(Table& table) {
       }
     }
   }
+  for (const auto kind : {ResizeSpec::Kind::kNearest, ResizeSpec::Kind::kLinear}) {
+    table.Add("resize_" + std::to_string(static_cast<int>(kind)) + "_to_many_columns",
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                ResizeArgs args;
+                args.spec.kind = kind;
+                args.spec.out_height = 5;
+                args.spec.out_width = 600;
+                args.input = AsImage(memory.Map({1, 3, 4, 250}));
+                args.output = AsImage(memory.OutputMap({1, 3, 5, 600}));
+                return CallOnMap(family.resize, args, memory);
+              });
+  }
 }
 
 void AddBlocks(Table& table) {
