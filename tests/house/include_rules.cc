@@ -43,9 +43,6 @@ bool IsKnownToSparseOps(const std::string& included) {
   return included.find('/') == std::string::npos;
 }
 
-// A program stands above all libraries.
-bool IsProgram(const std::string& file) { return fs::path(file).filename() == "main.cc"; }
-
 struct Include {
   int line = 0;
   bool quoted = false;
@@ -111,10 +108,7 @@ std::string WhatIsWrong(const std::string& file, const Include& include,
   }
   const std::string target = include.path.substr(0, include.path.find('/'));
   if (!kMayInclude.contains(target)) return "includes are written from the root";
-  if (!IsProgram(file) && !kMayInclude.at(folder).contains(target)) {
-    return folder + " must not know " + target;
-  }
-  return "";
+  return kMayInclude.at(folder).contains(target) ? "" : folder + " must not know " + target;
 }
 
 }  // namespace

@@ -1,0 +1,164 @@
+#include "profiler/commands.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/config/model_config.h"
+#include "common/model/load.h"
+#include "profiler/inspect.h"
+#include "profiler/machine.h"
+#include "profiler/pack_command.h"
+#include "profiler/scenes_command.h"
+
+namespace cacheinf {
+namespace {
+
+struct ModelOptions {
+  std::filesystem::path model;
+  std::vector<std::string> shapes;
+  bool no_optimise = false;
+
+  void AddTo(CLI::App& command) {
+    command.add_option("MODEL", model, "ONNX, TorchScript or native model file")->required();
+    command.add_option("--shape", shapes, "shape of an input, as 1x3x384x640; once an input");
+    command.add_flag("--no-optimise", no_optimise, "leave the graph as the file has it");
+  }
+
+  LoadOptions Load() const {
+    LoadOptions load;
+    for (const std::string& shape : shapes) {
+      load.input_shapes.push_back(ParseShape(shape, "--shape"));
+    }
+    load.optimise = !no_optimise;
+    return load;
+  }
+};
+
+// Names in a model's file may hold bytes that are not UTF-8, which JSON must be.
+std::string JsonText(const nlohmann::json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+void WriteText(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  if (!file) throw InputError("cannot write '" + path.string() + "'");
+}
+
+struct InspectOptions {
+  ModelOptions model;
+  std::filesystem::path json;
+  std::filesystem::path dot;
+  std::vector<double> budgets_mb;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
+    model.AddTo(*command);
+    command->add_option("--json", json, "write the table as JSON too");
+    command->add_option("--dot", dot, "write the graph for Graphviz too");
+    command
+        ->add_option("--budget-mb", budgets_mb,
+                     "choose the maps to keep between frames in so many MB of activations")
+        ->check(CLI::Range(0.0, 1e6));
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const Graph graph = LoadModel(model.model, model.Load());
+    std::vector<size_t> budgets;
+    for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
+    const ModelReport report = Inspect(graph, budgets);
+    if (!json.empty()) WriteText(json, JsonText(ToJson(report, graph)));
+    if (!dot.empty()) WriteText(dot, ToDot(report, graph));
+    std::cout << ToText(report);
+  }
+};
+
+struct PackOptions {
+  ModelOptions model;
+  std::filesystem::path out;
+  std::filesystem::path config;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("pack", "Write a model as a native model file.");
+    model.AddTo(*command);
+    command->add_option("-o,--out", out, "the native model file")->required();
+    command->add_option("--config", config,
+                        "a robot's configuration with the model's preprocessing and decoder");
+    command->callback([this] {
+      std::cout << RunPackCommand({model.model, out, model.Load(), config});
+    });
+  }
+};
+
+struct ScenesOptions {
+  ScenesCommand scenes;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("scenes", "Write generated frames with their ground truth.");
+    const std::map<std::string, CameraMotion> motions = {{"still", CameraMotion::kStill},
+                                                         {"handheld", CameraMotion::kHandheld},
+                                                         {"travel", CameraMotion::kTravel}};
+    command->add_option("--out", scenes.out_folder, "the folder for the arrays")->required();
+    command->add_option("--seed", scenes.scene.seed, "of the first clip");
+    command->add_option("--clips", scenes.clips, "how many clips");
+    command->add_option("--frames", scenes.frames, "frames of a clip");
+    command->add_option("--frame-step", scenes.frame_step, "between the frames that are written");
+    command->add_option("--width", scenes.scene.width, "in pixels");
+    command->add_option("--height", scenes.scene.height, "in pixels");
+    command->add_option("--shapes", scenes.scene.shapes, "in and around the picture");
+    command->add_option("--moving-share", scenes.scene.moving_share, "of the shapes");
+    const auto set_camera = [this, motions](const std::string& name) {
+      scenes.scene.camera = motions.at(name);
+    };
+    command->add_option_function<std::string>("--camera", set_camera, "how the camera moves")
+        ->check(CLI::IsMember(motions));
+    command->add_option("--illumination", scenes.scene.illumination,
+                        "amplitude of the changing light, 0 to 1");
+    command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");
+    command->callback([this] { RunScenesCommand(scenes); });
+  }
+};
+
+struct MachineOptions {
+  std::filesystem::path json;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("machine", "Describe what a measurement on this machine depends on.");
+    command->add_option("--json", json, "write it as JSON too");
+    command->callback([this] {
+      const Machine machine = DescribeMachine();
+      std::cout << ToText(machine);
+      if (!json.empty()) WriteText(json, JsonText(ToJson(machine)));
+    });
+  }
+};
+
+}  // namespace
+
+struct ProfilerCommands::Options {
+  InspectOptions inspect;
+  PackOptions pack;
+  ScenesOptions scenes;
+  MachineOptions machine;
+};
+
+ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
+ProfilerCommands::~ProfilerCommands() = default;
+
+void ProfilerCommands::AddTo(CLI::App& app) {
+  options_->inspect.AddTo(app);
+  options_->pack.AddTo(app);
+  options_->scenes.AddTo(app);
+  options_->machine.AddTo(app);
+}
+
+}  // namespace cacheinf
