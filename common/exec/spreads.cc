@@ -35,8 +35,25 @@ std::vector<double> Variances(const ConstImageView& map) {
   return squares;
 }
 
+// Of a map of one pixel, a gate say, no channel has a spread of its own: all have that of the
+// channels among themselves.
+std::vector<double> VariancesAmongChannels(const float* pixel, int channels) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (int c = 0; c < channels; ++c) {
+    const double number = pixel[c];
+    sum += number;
+    squares += number * number;
+  }
+  const double mean = sum / channels;
+  return std::vector<double>(static_cast<size_t>(channels),
+                             std::max(squares / channels - mean * mean, 0.0));
+}
+
 std::vector<float> InverseSpreadsOf(const ConstImageView& map) {
-  const std::vector<double> variances = Variances(map);
+  const bool is_one_pixel = map.batch * map.height * map.width == 1;
+  const std::vector<double> variances =
+      is_one_pixel ? VariancesAmongChannels(map.Pixel(0, 0, 0), map.channels) : Variances(map);
   double mean_variance = 0.0;
   for (const double variance : variances) mean_variance += variance;
   mean_variance /= static_cast<double>(variances.size());

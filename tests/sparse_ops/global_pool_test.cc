@@ -245,7 +245,9 @@ TEST(GlobalPoolTest, NothingActiveMovesNothing) {
   EXPECT_TRUE(HaveSameBits(means, pool.means));
 }
 
-TEST(GlobalPoolTest, NumbersThatAreNotFiniteDoNotStay) {
+// `take_out` and `update` are those of a family.
+template <typename TakeOut, typename Update>
+void ExpectThatNumbersWhichAreNotFiniteDoNotStay(const TakeOut& take_out, const Update& update) {
   ChangingMap map(kSeed);
   Pool pool(map.map());
   const ImageView image = AsImage(map.map());
@@ -256,17 +258,40 @@ TEST(GlobalPoolTest, NumbersThatAreNotFiniteDoNotStay) {
                                   std::numeric_limits<float>::infinity()};
   Follow(map, pool, pixels);
   for (const float number : odd) {
-    reference::GlobalPoolTakeOut(pool.args, pixels, pool.state);
+    take_out(pool, pixels);
     const float old = image.data[0];
     image.data[0] = number;
-    reference::GlobalPoolUpdate(pool.args, pixels, pool.state);
+    update(pool, pixels);
     EXPECT_FALSE(std::isfinite(pool.means[0]));
-    reference::GlobalPoolTakeOut(pool.args, pixels, pool.state);
+    take_out(pool, pixels);
     image.data[0] = old;
-    reference::GlobalPoolUpdate(pool.args, pixels, pool.state);
+    update(pool, pixels);
     const std::vector<float> dense = map.DenseMeans();
     for (size_t i = 0; i < dense.size(); ++i) EXPECT_NEAR(dense[i], pool.means[i], 1e-5f) << number;
   }
+}
+
+TEST(GlobalPoolTest, NumbersThatAreNotFiniteDoNotStay) {
+  ExpectThatNumbersWhichAreNotFiniteDoNotStay(
+      [](Pool& pool, const ActivePixels& pixels) {
+        reference::GlobalPoolTakeOut(pool.args, pixels, pool.state);
+      },
+      [](Pool& pool, const ActivePixels& pixels) {
+        reference::GlobalPoolUpdate(pool.args, pixels, pool.state);
+      });
+}
+
+TEST(GlobalPoolOnCpuTest, NumbersThatAreNotFiniteDoNotStay) {
+  ThreadPool threads(1);
+  ForEachCpuTarget([&] {
+    ExpectThatNumbersWhichAreNotFiniteDoNotStay(
+        [&](Pool& pool, const ActivePixels& pixels) {
+          cpu::GlobalPoolTakeOut(pool.args, pixels, pool.state, threads);
+        },
+        [&](Pool& pool, const ActivePixels& pixels) {
+          cpu::GlobalPoolUpdate(pool.args, pixels, pool.state, threads);
+        });
+  });
 }
 
 TEST(GlobalPoolOnCpuTest, HasTheReferencesBits) {

@@ -241,17 +241,24 @@ TEST(WinogradTest, SumsAreWithinTheRoundingBoundOfTheReference) {
     const ErrorScale scale(args);
     const int inputs = c.in_channels / c.groups;
     const double roundings = 15.0 + inputs + 9.0 * inputs;  // the reference's among them
-    for (int channel = 0; channel < c.out_channels; channel += 7) {
-      for (int row = 0; row < args.output.height; row += 4) {
-        for (int column = 0; column < args.output.width; column += 4) {
-          const Matrix bound = scale.OfTile(0, row, column, channel);
-          for (int y = 0; y < std::min(4, args.output.height - row); ++y) {
-            for (int x = 0; x < std::min(4, args.output.width - column); ++x) {
-              ASSERT_NEAR(actual.view.Pixel(0, row + y, column + x)[channel],
-                          expected.view.Pixel(0, row + y, column + x)[channel],
-                          bound[static_cast<size_t>(y)][static_cast<size_t>(x)] * roundings * kUnit)
-                  << "at " << row + y << ", " << column + x << ", channel " << channel;
-            }
+    const auto expect_near = [&](int image, int row, int column, int channel) {
+      const Matrix bound = scale.OfTile(image, row, column, channel);
+      for (int y = 0; y < std::min(4, args.output.height - row); ++y) {
+        for (int x = 0; x < std::min(4, args.output.width - column); ++x) {
+          ASSERT_NEAR(actual.view.Pixel(image, row + y, column + x)[channel],
+                      expected.view.Pixel(image, row + y, column + x)[channel],
+                      bound[static_cast<size_t>(y)][static_cast<size_t>(x)] * roundings * kUnit)
+              << "image " << image << ", " << row + y << ", " << column + x << ", channel "
+              << channel;
+        }
+      }
+    };
+    for (int image = 0; image < args.output.batch; ++image) {
+      for (int channel = 0; channel < c.out_channels; channel += 7) {
+        for (int row = 0; row < args.output.height; row += 4) {
+          for (int column = 0; column < args.output.width; column += 4) {
+            expect_near(image, row, column, channel);
+            if (HasFatalFailure()) return;
           }
         }
       }

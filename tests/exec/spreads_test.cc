@@ -1,0 +1,85 @@
+#include "common/exec/spreads.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/executor.h"
+#include "sparse_ops/mask/mask.h"
+#include "tests/model/model_builder.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+// A map whose channels are weighted by what its mean over the picture comes to.
+class GateTest : public testing::Test {
+ protected:
+  static constexpr int kChannels = 8;
+  static constexpr int kSide = 40;
+
+  GateTest() {
+    ModelBuilder b;
+    const ValueId x = b.Input({1, kChannels, kSide, kSide});
+    const ValueId map = b.Conv(x, kChannels, 1);
+    mean_ = b.Mean(map, {2, 3});
+    gate_ = b.Apply(Function::Kind::kSigmoid, b.Conv(mean_, kChannels, 1));
+    gated_ = b.Multiply(map, gate_);
+    graph_ = b.Finish({gated_});
+    executor_ = MakeExecutor(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
+                             {{}, Keep::kAll});
+    input_ = RandomInputs(graph_, 1)[0];
+    executor_->SetInput(0, input_.view());
+    executor_->Run();
+  }
+
+  // Adds `change` to a pixel of the input, runs, and returns how many pixels are others at the end.
+  int64_t Change(float change) {
+    std::vector<float> numbers(input_.data(), input_.data() + input_.count());
+    for (size_t channel = 0; channel < kChannels; ++channel) {
+      numbers[(channel * kSide + 7) * kSide + 9] += change;
+    }
+    input_ = Tensor(input_.shape(), std::move(numbers));
+    executor_->SetInput(0, input_.view());
+    Mask changed(kSide, kSide);
+    changed.view().Set(7, 9);
+    ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+    const std::vector<ConstMaskView> masks = {std::as_const(changed).view()};
+    executor_->RunChanged(masks, policy);
+    return CountActive(executor_->changed(gated_));
+  }
+
+  Graph graph_;
+  ValueId mean_ = 0;
+  ValueId gate_ = 0;
+  ValueId gated_ = 0;
+  std::unique_ptr<Executor> executor_;
+  Tensor input_;
+};
+
+TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
+  const InverseSpreads spreads = MeasureSpreads(*executor_);
+  const std::vector<float> means = Numbers(executor_->view(mean_));
+  double sum = 0;
+  double squares = 0;
+  for (const float mean : means) {
+    sum += mean;
+    squares += double{mean} * mean;
+  }
+  const double deviation = std::sqrt(squares / kChannels - std::pow(sum / kChannels, 2));
+  ASSERT_EQ(spreads[mean_].size(), static_cast<size_t>(kChannels));
+  for (const float inverse : spreads[mean_]) EXPECT_NEAR(inverse * deviation, 1.0, 1e-4);
+}
+
+TEST_F(GateTest, AGateThatHardlyMovesLeavesTheMapAlone) { EXPECT_EQ(Change(1.0f), 1); }
+
+TEST_F(GateTest, AGateThatMovesChangesTheWholeMap) { EXPECT_EQ(Change(3000.0f), kSide * kSide); }
+
+}  // namespace
+}  // namespace cacheinf
