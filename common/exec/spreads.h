@@ -6,12 +6,12 @@
 
 namespace cacheinf {
 
-// Of every kept map as it stands, σ being the standard deviation of a channel over its pixels. A
-// channel that moves less than a tenth as much as the map's channels do (root mean square) counts
-// as moving that much, so that one that is silent in this picture does not make every later whisper
-// a change. A map of one pixel takes the spread of its channels among themselves for all of them.
-// REQUIRES: an executor that keeps values, a Run before, and memory that the host can
-// read.
+// Of every kept map as it stands, σ being the standard deviation of a channel over its pixels, or
+// over a grid of some thousands of them. A channel that moves less than a tenth as much as the
+// map's channels do (root mean square) counts as moving that much, so that one that is silent in
+// this picture does not make every later whisper a change. A map of one pixel takes the spread of
+// its channels among themselves for all of them. REQUIRES: an executor that keeps values, a Run
+// before, and memory that the host can read.
 InverseSpreads MeasureSpreads(const Executor& executor);
 
 }  // namespace cacheinf
