@@ -81,6 +81,10 @@ void BenchFrames(const BenchOptions& options, BenchReport* report);
 // is saved, of every layer and in all, and what it costs in agreement.
 void BenchDeepCache(const BenchOptions& options, BenchReport* report);
 
+// Generated video in which something goes wrong for a while: agreement with dense before,
+// meanwhile and after, and in how many frames it is back.
+void BenchFailures(const BenchOptions& options, BenchReport* report);
+
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 

@@ -23,6 +23,8 @@ constexpr std::array kBenches = {
           BenchFrames},
     Bench{"deepcache", "videos under DeepCache's configuration and the sweeps of its parameters",
           BenchDeepCache},
+    Bench{"failures", "cuts, flashes, blur and lost cameras: how soon kept answers are right again",
+          BenchFailures},
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "client/agreement.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "tests/bench/bench.h"
+#include "tests/testing/failure_shots.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kTolerance = 0.02;  // of the agreement before
+
+// Of every frame, the share of pixels that have the dense answer's class.
+std::vector<double> AgreementOf(const std::shared_ptr<const Graph>& graph,
+                                const RobotConfig& config, const Shot& shot) {
+  const SteadyClock clock;
+  RobotConfig dense_config = config;
+  dense_config.mode = RobotConfig::Mode::kDense;
+  Robot dense(graph, MakeBackend(config), dense_config, clock);
+  Robot robot(graph, MakeBackend(config), config, clock);
+  std::vector<double> agreement;
+  for (size_t i = 0; i < shot.frames.size(); ++i) {
+    Frame frame;
+    frame.index = static_cast<int64_t>(i);
+    frame.picture = shot.frames[i];
+    MapAgreement of_frame;
+    const Answer answer = robot.Process(frame);
+    of_frame.Add(std::get<ClassMap>(answer.content),
+                 std::get<ClassMap>(dense.Process(frame).content));
+    agreement.push_back(of_frame.PixelShare());
+  }
+  return agreement;
+}
+
+double Mean(const std::vector<double>& numbers, int begin, int end) {
+  return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
+}
+
+}  // namespace
+
+void BenchFailures(const BenchOptions& options, BenchReport* report) {
+  const std::filesystem::path source = CACHEINF_SOURCE_DIR;
+  RobotConfig config = LoadRobotConfig(source / "configs/demo.json");
+  config.model = (source / "configs/models/demo_segmentation.onnx").string();
+  config.threads = options.threads.empty() ? 1 : options.threads.front();
+  config.mode = RobotConfig::Mode::kCache;
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  const std::vector<Shot> shots = FailureShots(graph->picture.width, graph->picture.height);
+  constexpr std::array kPolicies = {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed};
+  for (const CacheConfig::Policy policy : kPolicies) {
+    config.cache.policy = policy;
+    for (const Shot& shot : shots) {
+      const std::vector<double> agreement = AgreementOf(graph, config, shot);
+      const int after = shot.end + config.cache.refresh;
+      // Where nothing comes before, what is usual is what it comes to in the end.
+      const double usual = shot.begin > 1
+                               ? Mean(agreement, 1, shot.begin)
+                               : Mean(agreement, after, static_cast<int>(agreement.size()));
+      report->AddRow({{"shot", shot.name},
+                      {"policy", policy == CacheConfig::Policy::kChange ? "change" : "fixed"},
+                      {"before", usual},
+                      {"worst_meanwhile", *std::min_element(agreement.begin() + shot.begin,
+                                                            agreement.begin() + shot.end)},
+                      {"after", Mean(agreement, after, static_cast<int>(agreement.size()))},
+                      {"frames_until_back", FramesUntilBack(shot, agreement, usual - kTolerance)}});
+    }
+  }
+  report->AddNote("agreement: share of pixels of the dense answer's class; refresh in " +
+                  std::to_string(config.cache.refresh) + " frames");
+}
+
+}  // namespace cacheinf
