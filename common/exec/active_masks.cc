@@ -149,6 +149,7 @@ struct ActiveMasks::State {
 
   void RescaleRefresh(ConstMaskView refresh) {
     has_refresh = refresh.words != nullptr && !IsEmpty(refresh);
+    refreshes_rest = has_refresh && refresh.Test(0, 0);
     if (!has_refresh) return;
     for (Resolution& resolution : resolutions) Rescale(refresh, resolution.refresh);
   }
@@ -219,7 +220,7 @@ struct ActiveMasks::State {
       Copy(std::as_const(resolutions[operators[op].resolution].fixed), output);
     } else {
       GrowFromSources(op, output);
-      if (IsRefreshed(op)) Unite(output, RefreshOf(op), output);
+      if (IsRefreshed(op)) AddRefresh(op, output);
     }
     if (IsStale(op)) Unite(output, std::as_const(stale[OutputOf(op)]), output);
   }
@@ -264,9 +265,16 @@ struct ActiveMasks::State {
     }
   }
 
-  bool IsRefreshed(OpId op) const { return has_refresh && operators[op].shows_picture; }
-  ConstMaskView RefreshOf(OpId op) const {
-    return std::as_const(resolutions[operators[op].resolution].refresh);
+  bool IsRefreshed(OpId op) const {
+    return operators[op].shows_picture ? has_refresh : refreshes_rest;
+  }
+
+  void AddRefresh(OpId op, MaskView pixels) const {
+    if (operators[op].shows_picture) {
+      Unite(pixels, std::as_const(resolutions[operators[op].resolution].refresh), pixels);
+    } else {
+      SetAll(pixels);
+    }
   }
 
   void AddPart(ConstMaskView pixels, const ChangeTest* test) {
@@ -302,7 +310,9 @@ struct ActiveMasks::State {
     }
     if (IsRefreshed(op) && test->threshold > 0.0f) {
       const MaskView refreshed = Scratch(active);
-      Intersect(rest, RefreshOf(op), refreshed);
+      ClearAll(refreshed);
+      AddRefresh(op, refreshed);
+      Intersect(rest, refreshed, refreshed);
       AddPart(refreshed, &kAnyBit);
       Subtract(rest, refreshed, rest);
     }
@@ -330,6 +340,7 @@ struct ActiveMasks::State {
   std::vector<Resolution> resolutions;
   bool masks_are_fixed = false;  // in this frame
   bool has_refresh = false;
+  bool refreshes_rest = false;  // what shows no picture, gates say
   int stem_depth = 0;
   size_t stem_size = 0;            // operators
   std::vector<uint8_t> ends_stem;  // one an operator

@@ -39,7 +39,8 @@ class ActiveMasks {
 
   // A new frame. `changed` has one mask a graph input, of its size; those of inputs that are not
   // maps are of one pixel. `refresh` shows pixels of the picture, at any resolution, that every map
-  // over them computes and stores, however little they change; it may have no words.
+  // over them computes and stores, however little they change; it may have no words. With its first
+  // pixel, so do maps that show no picture (gates, say).
   // REQUIRES: a policy with spreads where it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView refresh);

@@ -80,8 +80,9 @@ class Executor {
   // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
   // values then have the bits of Run. `refresh` shows pixels of the picture, at any resolution,
   // that every map over them computes and stores, however little they change; it may have no words.
-  // Returns what was computed. After an exception the next RunChanged makes up for what this one
-  // missed, given what changed since.
+  // With its first pixel, so do maps that show no picture (gates, say). Returns what was computed.
+  // After an exception the next RunChanged makes up for what this one missed, given what changed
+  // since.
   //
   // Where values are chosen, those that are not kept are computed wherever a kept one that changes
   // or may change needs them, halo included, from what is kept before them. All that is said of

@@ -79,7 +79,10 @@ TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
 
 TEST_F(GateTest, AGateThatHardlyMovesLeavesTheMapAlone) { EXPECT_EQ(Change(1.0f), 1); }
 
-TEST_F(GateTest, AGateThatMovesChangesTheWholeMap) { EXPECT_EQ(Change(3000.0f), kSide * kSide); }
+// Of each pixel it is asked whether the gate has moved it.
+TEST_F(GateTest, AGateThatMovesChangesTheMapEverywhere) {
+  EXPECT_GT(Change(3000.0f), kSide * kSide * 9 / 10);
+}
 
 }  // namespace
 }  // namespace cacheinf

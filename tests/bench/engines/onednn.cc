@@ -1,5 +1,5 @@
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/torch.h>
+#include <torch/script.h>
 
 #include <map>
 #include <optional>
@@ -41,7 +41,7 @@ at::Tensor Call(const char* name, torch::jit::Stack arguments) {
 std::function<void()> OneDnnLayer(const nlohmann::json& layer) {
   const at::InferenceMode no_gradients;
   const auto number = [&](const char* key) { return layer.at(key).get<int64_t>(); };
-  torch::manual_seed(1);
+  at::manual_seed(1);
   const at::Tensor input = torch::randn({1, number("in"), number("height"), number("width")})
                                .contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor weights = torch::rand({number("out"), number("in") / number("groups"),
