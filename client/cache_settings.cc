@@ -1,6 +1,6 @@
 #include "client/cache_settings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "client/calibration_clip.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

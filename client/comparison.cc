@@ -1,6 +1,6 @@
 #include "client/comparison.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <opencv2/core.hpp>

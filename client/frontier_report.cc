@@ -1,6 +1,6 @@
 #include "client/frontier_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "client/output_paths.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <string>

@@ -1,6 +1,6 @@
 #include "client/progress.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

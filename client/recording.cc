@@ -1,6 +1,6 @@
 #include "client/recording.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstddef>

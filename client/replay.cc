@@ -1,6 +1,6 @@
 #include "client/replay.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <exception>

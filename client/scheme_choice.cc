@@ -1,6 +1,6 @@
 #include "client/scheme_choice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "client/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <vector>

@@ -71,5 +71,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
     PROPERTIES IMPORTED_LOCATION ${LibTorch_CPU_LIBRARY}
                INTERFACE_INCLUDE_DIRECTORIES
                "${LibTorch_INCLUDE_DIR};${LibTorch_INCLUDE_DIR}/torch/csrc/api/include"
+               # Files include the operators that they call, not the headers of all of them.
+               INTERFACE_COMPILE_DEFINITIONS AT_PER_OPERATOR_HEADERS
                INTERFACE_LINK_LIBRARIES LibTorch::C10)
 endif()

@@ -1,6 +1,6 @@
 #include "profiler/pack_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"

@@ -1,7 +1,7 @@
 #include "common/base/build_id.h"
 
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <link.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "common/base/npy.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <bit>

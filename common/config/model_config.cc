@@ -1,6 +1,6 @@
 #include "common/config/model_config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

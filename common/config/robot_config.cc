@@ -1,6 +1,6 @@
 #include "common/config/robot_config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <numeric>
 

@@ -1,6 +1,6 @@
 #include "common/exec/schemes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

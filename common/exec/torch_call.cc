@@ -1,7 +1,23 @@
 #include "common/exec/torch_call.h"
 
 #include <ATen/Parallel.h>
-#include <torch/script.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/hardswish.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mish.h>
+#include <ATen/ops/prelu.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/softplus.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
 #include <sstream>

@@ -1,6 +1,8 @@
 #include "common/exec/torch_module.h"
 
-#include <torch/script.h>
+#include <ATen/ops/from_blob.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <string>
 #include <utility>

@@ -1,6 +1,8 @@
 #include "common/model/torchscript.h"
 
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
 #include <atomic>

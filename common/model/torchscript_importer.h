@@ -3,7 +3,7 @@
 
 // Inside of the TorchScript importer, shared by its files only: this header includes LibTorch.
 
-#include <torch/script.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include <map>
 #include <memory>

@@ -1,6 +1,9 @@
 // Converters of the TorchScript operators that compute. Argument positions are those of the
 // operators' schemas, quoted above each converter where they are not obvious.
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

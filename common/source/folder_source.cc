@@ -1,6 +1,6 @@
 #include "common/source/folder_source.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <opencv2/imgcodecs.hpp>

@@ -1,6 +1,6 @@
 #include "common/source/frame_source.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

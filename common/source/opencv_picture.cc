@@ -1,6 +1,6 @@
 #include "common/source/opencv_picture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "common/source/scene_source.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

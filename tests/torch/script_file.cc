@@ -1,5 +1,7 @@
 #include "tests/torch/script_file.h"
 
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #ifndef CACHEINF_TESTS_TORCH_SCRIPT_FILE_H_
 #define CACHEINF_TESTS_TORCH_SCRIPT_FILE_H_
 
-#include <torch/script.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include <filesystem>
 #include <string>

@@ -1,6 +1,8 @@
 // What the TorchScript importer keeps as a LibTorch call, what it refuses, and how it says so.
 
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/import.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // Every operator form that the TorchScript importer knows, one expression each: it must become an
 // operator of our own set and give LibTorch's numbers.
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

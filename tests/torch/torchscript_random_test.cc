@@ -1,5 +1,6 @@
 // Random small networks as TorchScript: our importer, passes and kernels against LibTorch.
 
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
