@@ -10,7 +10,6 @@
 #include "common/exec/scroll.h"
 #include "common/exec/spreads.h"
 #include "common/model/picture.h"
-#include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {
 namespace {
@@ -108,7 +107,8 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       relit_(reference_.size()),
       active_(height_, width_),
       refresh_(height_, width_),
-      nothing_(height_, width_) {}
+      renewed_(height_, width_),
+      renewed_runs_(RunList::MaxRuns(height_, width_)) {}
 
 FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched) {
   const auto begin = clock_.Now();
@@ -129,12 +129,18 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   finder_.Find(seen, ReferenceView(), Motion(), active_);
   ActivateWhatCameIn();
   FindWatched(watched);
+  Unite(std::as_const(active_), std::as_const(refresh_), renewed_);
   // Before the run: if it fails, the executor itself knows what it missed.
-  UpdateReference(seen, std::as_const(active_), std::as_const(refresh_));
+  UpdateReference(seen);
   work.tracking = clock_.Now() - begin;
-  input_.Set(seen, executor_);
+  if (scrolled_.is_zero()) {
+    input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
+  } else {
+    input_.Set(ReferenceView(), executor_);
+  }
+  const ConstMaskView renewed = std::as_const(renewed_);
+  work.operators = executor_.RunChanged({&renewed, 1}, policy_, std::as_const(refresh_));
   const ConstMaskView active = std::as_const(active_);
-  work.operators = executor_.RunChanged({&active, 1}, policy_, std::as_const(refresh_));
   MeasureSpreadsIfDue(seen);
   work.is_dense = false;
   work.active =
@@ -153,9 +159,10 @@ std::optional<double> FrameCache::Refresh(const PictureView& frame) {
   SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
                {0, width_}, refresh_);
   const ConstMaskView refresh = std::as_const(refresh_);
-  const ConstMaskView nothing = std::as_const(nothing_);
-  UpdateReference(Seen(frame), refresh, nothing);
-  const ChangedWork work = executor_.RunChanged({&nothing, 1}, policy_, refresh);
+  Copy(refresh, renewed_);
+  UpdateReference(Seen(frame));
+  input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
+  const ChangedWork work = executor_.RunChanged({&refresh, 1}, policy_, refresh);
   return static_cast<double>(work.done) / static_cast<double>(work.of_all);
 }
 
@@ -276,17 +283,14 @@ void FrameCache::FindWatched(std::span<const Rectangle> watched) {
 }
 
 // Pixels that are computed now are what the network sees from now on.
-void FrameCache::UpdateReference(const PictureView& seen, ConstMaskView some,
-                                 ConstMaskView others) {
-  for (int y = 0; y < height_; ++y) {
-    const uint8_t* from = seen.Row(y);
-    uint8_t* to = reference_.data() + y * seen.row_bytes();
-    const auto word_at = [&](int word) { return some.Row(y)[word] | others.Row(y)[word]; };
-    bits::ForEachRun(word_at, some.words_per_row, [&](int begin, int end) {
-      std::memcpy(to + int64_t{begin} * channels_, from + int64_t{begin} * channels_,
-                  static_cast<size_t>(end - begin) * static_cast<size_t>(channels_));
-    });
-  }
+void FrameCache::UpdateReference(const PictureView& seen) {
+  renewed_runs_.Assign(std::as_const(renewed_), {0, height_});
+  const ActivePixels renewed = renewed_runs_.pixels();
+  std::for_each_n(renewed.runs, renewed.run_count, [&](const PixelRun& run) {
+    const int64_t first = run.row * seen.row_bytes() + int64_t{run.begin} * channels_;
+    std::memcpy(reference_.data() + first, seen.pixels + first,
+                static_cast<size_t>(run.end - run.begin) * static_cast<size_t>(channels_));
+  });
 }
 
 PictureView FrameCache::ReferenceView() const {

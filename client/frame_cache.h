@@ -18,6 +18,7 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/executor.h"
 #include "sparse_ops/homography.h"
+#include "sparse_ops/mask/lists.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -26,8 +27,9 @@ namespace cacheinf {
 //
 // With the canvas as geometry the network sees the canvas (canvas.h), in the light of its anchor,
 // instead of the frame; without, the frame as it is. The reference is the picture whose results are
-// stored: where a pixel was not computed anew, it stays what it was when it was. So a change that
-// is too slow to be seen from frame to frame adds up until it is seen.
+// stored, and which the executor has as its input: where a pixel was not computed anew, it stays
+// what it was when it was. So a change that is too slow to be seen from frame to frame adds up
+// until it is seen.
 class FrameCache {
  public:
   // For pictures of the graph's size. The executor keeps all values, has one input, a map, and
@@ -72,7 +74,7 @@ class FrameCache {
   void Scroll(const Shift& shift);
   void ActivateWhatCameIn();
   void FindWatched(std::span<const Rectangle> watched);
-  void UpdateReference(const PictureView& seen, ConstMaskView some, ConstMaskView others);
+  void UpdateReference(const PictureView& seen);
   PictureView Seen(const PictureView& frame) const;
   PictureView ReferenceView() const;
   void MeasureSpreadsIfDue(const PictureView& seen);
@@ -100,7 +102,8 @@ class FrameCache {
   PictureInput input_;
   Mask active_;
   Mask refresh_;
-  Mask nothing_;
+  Mask renewed_;  // what the network is given anew
+  RunList renewed_runs_;
 };
 
 }  // namespace cacheinf

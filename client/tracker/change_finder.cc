@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 #include "client/tracker/picture_warp.h"
+#include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {
 namespace {
@@ -39,19 +39,31 @@ void AddSquares(const uint8_t* a, const uint8_t* b, int64_t count, uint32_t* sum
   }
 }
 
+// A bit for each of so many pixels, at most a word's: whether any of its bytes differs.
+template <size_t kChannels>
+uint64_t DifferentPixels(const uint8_t* a, const uint8_t* b, size_t count) {
+  std::array<uint8_t, bits::kWordBits* kChannels> bytes = {};
+  for (size_t i = 0; i < count * kChannels; ++i) bytes[i] = a[i] != b[i] ? 1 : 0;
+  std::array<uint8_t, bits::kWordBits> pixels;
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    pixels[i] = 0;
+    for (size_t c = 0; c < kChannels; ++c) pixels[i] |= bytes[i * kChannels + c];
+  }
+  uint64_t word = 0;
+  for (size_t i = 0; i < pixels.size(); i += 8) word |= bits::PackBytes(&pixels[i]) << i;
+  return word;
+}
+
 // Pixels of which any byte differs.
 void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active) {
-  constexpr int kTogether = 64;
-  ClearAll(active);
   for (int y = 0; y < frame.height; ++y) {
-    for (int first = 0; first < frame.width; first += kTogether) {
-      const int count = std::min(kTogether, frame.width - first);
+    for (int word = 0; word < active.words_per_row; ++word) {
+      const int first = word * bits::kWordBits;
+      const auto count = static_cast<size_t>(std::min(bits::kWordBits, frame.width - first));
       const uint8_t* const a = frame.Row(y) + int64_t{first} * frame.channels;
       const uint8_t* const b = reference.Row(y) + int64_t{first} * frame.channels;
-      if (std::memcmp(a, b, static_cast<size_t>(count * frame.channels)) == 0) continue;
-      for (int i = 0; i < count * frame.channels; ++i) {
-        if (a[i] != b[i]) active.Set(y, first + i / frame.channels);
-      }
+      active.Row(y)[word] =
+          frame.channels == 1 ? DifferentPixels<1>(a, b, count) : DifferentPixels<3>(a, b, count);
     }
   }
 }

@@ -52,8 +52,9 @@ class Backend {
   // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
   virtual void Move(const TensorView& map, int rows, int columns) = 0;
 
-  // Between the host's memory and the device's, same dims, any strides.
-  virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
+  // Between the host's memory and the device's, same dims, any strides; in, these pixels only.
+  virtual void CopyIn(const ConstTensorView& host, const TensorView& device,
+                      const ActivePixels& pixels) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
 };
 

@@ -212,8 +212,9 @@ void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
                    });
 }
 
-void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  cpu::Copy({/*in_logical_order=*/false, host, device}, AllPixels(device), pool_);
+void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device,
+                        const ActivePixels& pixels) {
+  cpu::Copy({/*in_logical_order=*/false, host, device}, pixels, pool_);
 }
 
 void CpuBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {

@@ -39,7 +39,8 @@ class CpuBackend : public Backend {
   void Move(const TensorView& map, int rows, int columns) override {
     MoveOnHost(map, rows, columns);
   }
-  void CopyIn(const ConstTensorView& host, const TensorView& device) override;
+  void CopyIn(const ConstTensorView& host, const TensorView& device,
+              const ActivePixels& pixels) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 
  private:

@@ -78,7 +78,7 @@ struct Executor::State {
     for (ValueId id = 0; id < static_cast<ValueId>(graph->values.size()); ++id) {
       const Value& value = graph->value(id);
       if (!value.is_constant() || !layout.places[id].exists) continue;
-      backend->CopyIn(value.constant.view(), ViewOf(id));
+      backend->CopyIn(value.constant.view(), ViewOf(id), AllPixels(ViewOf(id)));
     }
   }
 
@@ -268,10 +268,14 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 
 void Executor::SetInput(size_t index, const ConstTensorView& host) {
+  SetInput(index, host, AllPixels(view(state_->graph->inputs.at(index))));
+}
+
+void Executor::SetInput(size_t index, const ConstTensorView& host, const ActivePixels& pixels) {
   const ValueId id = state_->graph->inputs.at(index);
   const TensorView own = state_->ViewOf(id);
   CheckDims(host, own, state_->graph->value(id));
-  state_->backend->CopyIn(host, own);
+  state_->backend->CopyIn(host, own, pixels);
 }
 
 void Executor::Run() {

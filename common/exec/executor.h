@@ -64,6 +64,9 @@ class Executor {
   // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
 
+  // These pixels of it, which is a map; the others keep what they hold.
+  void SetInput(size_t index, const ConstTensorView& host, const ActivePixels& pixels);
+
   void Run();
 
   // Only these rows of each operator; what they need must be there (see RowsNeeded). Of an operator

@@ -98,8 +98,9 @@ void ReferenceBackend::Run(int handle, std::span<const ConstTensorView> inputs,
   });
 }
 
-void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  reference::Copy({/*in_logical_order=*/false, host, device});
+void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device,
+                              const ActivePixels& pixels) {
+  reference::OnPixels(reference::Copy, CopyArgs{/*in_logical_order=*/false, host, device}, pixels);
 }
 
 void ReferenceBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {

@@ -36,6 +36,21 @@ void BlendRows(const uint8_t* __restrict first, const uint8_t* __restrict second
   }
 }
 
+// A pixel of the model's picture, in its order of channels; returns where the next one goes.
+template <int kFrameChannels>
+uint8_t* PutPixel(PictureSpec::Channels order, std::array<int, 3> bgr, uint8_t* out) {
+  if (kFrameChannels == 1) bgr = {bgr[0], bgr[0], bgr[0]};
+  if (order == PictureSpec::Channels::kGray) {
+    *out = kFrameChannels == 1 ? static_cast<uint8_t>(bgr[0]) : Grey(bgr);
+    return out + 1;
+  }
+  const bool is_rgb = order == PictureSpec::Channels::kRgb;
+  out[0] = static_cast<uint8_t>(is_rgb ? bgr[2] : bgr[0]);
+  out[1] = static_cast<uint8_t>(bgr[1]);
+  out[2] = static_cast<uint8_t>(is_rgb ? bgr[0] : bgr[2]);
+  return out + 3;
+}
+
 }  // namespace
 
 Picture MakePicture(int width, int height, int channels, std::vector<uint8_t> pixels) {
@@ -83,6 +98,7 @@ PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_heigh
   }
   column_taps_ = Taps(columns_);
   row_taps_ = Taps(rows_);
+  keeps_columns_ = columns_.model_length == columns_.frame_length;
 }
 
 std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
@@ -104,14 +120,23 @@ std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
 }
 
 template <int kFrameChannels>
+void PictureFit::CopyRow(const uint8_t* row, uint8_t* out) const {
+  for (int x = 0; x < columns_.model_length; ++x, row += kFrameChannels) {
+    std::array<int, 3> bgr = {};
+    std::copy_n(row, kFrameChannels, bgr.begin());
+    out = PutPixel<kFrameChannels>(spec_.channels, bgr, out);
+  }
+}
+
+template <int kFrameChannels>
 void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blended,
                            uint8_t* out) const {
   const int64_t skipped = int64_t{columns_.frame_begin} * kFrameChannels;
   const uint8_t* first_row = frame.Row(rows_.frame_begin + tap.first) + skipped;
+  // Weights of 0 and 1 give the frame's own bytes.
+  if (keeps_columns_ && tap.weight == 0) return CopyRow<kFrameChannels>(first_row, out);
   const uint8_t* second_row = frame.Row(rows_.frame_begin + tap.second) + skipped;
   BlendRows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels, blended);
-
-  const PictureSpec::Channels order = spec_.channels;
   for (const Tap& column : column_taps_) {
     const int32_t* first = blended + column.first * kFrameChannels;
     const int32_t* second = blended + column.second * kFrameChannels;
@@ -120,16 +145,7 @@ void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blende
       bgr[c] = (first[c] * (kUnit - column.weight) + second[c] * column.weight + kHalf) >>
                (2 * kWeightBits);
     }
-    if (kFrameChannels == 1) bgr = {bgr[0], bgr[0], bgr[0]};
-    if (order == PictureSpec::Channels::kGray) {
-      *out++ = kFrameChannels == 1 ? static_cast<uint8_t>(bgr[0]) : Grey(bgr);
-      continue;
-    }
-    const bool is_rgb = order == PictureSpec::Channels::kRgb;
-    out[0] = static_cast<uint8_t>(is_rgb ? bgr[2] : bgr[0]);
-    out[1] = static_cast<uint8_t>(bgr[1]);
-    out[2] = static_cast<uint8_t>(is_rgb ? bgr[0] : bgr[2]);
-    out += 3;
+    out = PutPixel<kFrameChannels>(spec_.channels, bgr, out);
   }
 }
 

@@ -75,6 +75,8 @@ class PictureFit {
   static std::vector<Tap> Taps(const AxisFit& axis);
 
   template <int kFrameChannels>
+  void CopyRow(const uint8_t* row, uint8_t* out) const;
+  template <int kFrameChannels>
   void ResizeRow(const Picture& frame, const Tap& tap, int32_t* blended, uint8_t* out) const;
 
   PictureSpec spec_;
@@ -82,6 +84,7 @@ class PictureFit {
   AxisFit rows_;
   std::vector<Tap> column_taps_;
   std::vector<Tap> row_taps_;
+  bool keeps_columns_ = false;  // each of the model's is one of the frame's, in its order
 };
 
 // Pixels as numbers 0…255 into a graph's input. REQUIRES: `input` is 1 × channels × height × width,

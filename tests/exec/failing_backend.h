@@ -34,8 +34,9 @@ class FailingBackend : public Backend {
   void Move(const TensorView& map, int rows, int columns) override {
     backend_->Move(map, rows, columns);
   }
-  void CopyIn(const ConstTensorView& host, const TensorView& device) override {
-    backend_->CopyIn(host, device);
+  void CopyIn(const ConstTensorView& host, const TensorView& device,
+              const ActivePixels& pixels) override {
+    backend_->CopyIn(host, device, pixels);
   }
   void CopyOut(const ConstTensorView& device, const TensorView& host) override {
     backend_->CopyOut(device, host);
