@@ -307,7 +307,7 @@ TEST_P(MetamorphicTest, ThresholdsOfZeroGiveDenseBitsWhateverTheCameraDoes) {
 TEST_P(MetamorphicTest, WhatIsStoredIsTheAnswerToTheInputAsItStands) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
   for (const auto policy : {kExact, kChange}) {
-    Start({.policy = policy, .change = 0.0, .refresh = 5});
+    Start({.policy = policy, .change = 0.0, .stem = 0, .refresh = 5});
     int frames_of_their_own = 0;
     for (const int frame : {0, 1, 2, 3, 9, 9, 10}) {
       const Pixels pixels = Render(scene, frame);
