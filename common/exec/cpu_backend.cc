@@ -7,8 +7,6 @@
 #include "common/exec/shadow.h"
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
-#include "sparse_ops/reference/on_pixels.h"
-#include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
 namespace {
@@ -107,6 +105,9 @@ struct CpuBackend::RunningKernels {
     cpu::Binary(args, pixels, pool);
   }
   void Copy(const CopyArgs& args, const ActivePixels& pixels) { cpu::Copy(args, pixels, pool); }
+  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
+    cpu::Gather(args, pixels, pool);
+  }
   void Pad(const PadArgs& args, const ActivePixels& pixels) { cpu::Pad(args, pixels, pool); }
   void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels) {
     cpu::LayerNorm(args, pixels, pool);
@@ -120,11 +121,6 @@ struct CpuBackend::RunningKernels {
   }
   void Reduce(const ReduceArgs& args, const ActivePixels& pixels) {
     cpu::Reduce(args, pixels, pool);
-  }
-
-  // Copies of a few numbers: vectors would gain nothing.
-  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Gather, args, pixels);
   }
   void DecodeBoxes(const DecodeBoxesArgs& args) { cpu::DecodeBoxes(args, pool); }
   void NonMaxSuppression(const NonMaxSuppressionArgs& args) { cpu::NonMaxSuppression(args); }

@@ -29,6 +29,7 @@ void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPo
 void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
 void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Gather(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
 void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool& pool);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "sparse_ops/cpu/active_runs.h"
@@ -199,6 +200,33 @@ void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const int64_t from_step = runs.inner_stride(1);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     CopyNumbers(in.data + at[1], from_step, out.data + at[0], to_step, count);
+  });
+}
+
+// Which entry an element belongs to is a third operand, that has a step along the axis alone. So
+// whole runs of one entry are copied, or, where the entries lie innermost, runs of entries.
+void Gather(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  const TensorView& out = args.output;
+  const ConstTensorView& in = args.input;
+  const int64_t entry_stride = in.strides[args.axis];
+  std::array<int64_t, TensorView::kMaxRank> in_strides = in.strides;
+  std::array<int64_t, TensorView::kMaxRank> entry_steps = {};
+  in_strides[args.axis] = 0;
+  entry_steps[args.axis] = 1;
+  const Runs<3> runs(pixels, out.rank, out.dims,
+                     {out.strides.data(), in_strides.data(), entry_steps.data()});
+  const int64_t to_step = runs.inner_stride(0);
+  const int64_t from_step = runs.inner_stride(1);
+  const bool entries_are_innermost = runs.inner_stride(2) == 1;
+  runs.ForEach(pool, [&](const auto& at, int64_t count) {
+    float* to = out.data + at[0];
+    const float* from = in.data + at[1];
+    const int64_t* indices = args.indices + at[2];
+    if (entries_are_innermost) {
+      for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[indices[i] * entry_stride];
+    } else {
+      CopyNumbers(from + indices[0] * entry_stride, from_step, to, to_step, count);
+    }
   });
 }
 

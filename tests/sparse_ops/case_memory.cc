@@ -61,8 +61,8 @@ float* CaseMemory::Floats(int64_t count) {
   return floats.data();
 }
 
-int64_t* CaseMemory::Indices(std::initializer_list<int64_t> indices) {
-  return indices_.emplace_back(indices).data();
+int64_t* CaseMemory::Indices(std::vector<int64_t> indices) {
+  return indices_.emplace_back(std::move(indices)).data();
 }
 
 int* CaseMemory::Integers(std::initializer_list<int> integers) {

@@ -26,7 +26,7 @@ class CaseMemory {
   void UseSpecialNumbers() { special_ = true; }
 
   float* Floats(int64_t count);
-  int64_t* Indices(std::initializer_list<int64_t> indices);
+  int64_t* Indices(std::vector<int64_t> indices);
   int* Integers(std::initializer_list<int> integers);
   NonMaxSuppressionArgs::Candidate* Candidates(int64_t count);
   const DetectionHead* Heads(std::vector<DetectionHead> heads);

@@ -198,22 +198,6 @@ void AddMovements(Table& table) {
     args.output = memory.OutputMap({2, 8, 15, 6});
     return CallWhole(family.copy, args);
   });
-  table.Add("gather_channels", [](const OperatorFamily& family, CaseMemory& memory) {
-    GatherArgs args;
-    args.axis = 1;
-    args.indices = memory.Indices({3, 3, 0, 6});
-    args.input = memory.Map({2, 7, 6, 5});
-    args.output = memory.OutputMap({2, 4, 6, 5});
-    return CallOnMap(family.gather, args, memory);
-  });
-  table.Add("gather_rows_of_a_matrix", [](const OperatorFamily& family, CaseMemory& memory) {
-    GatherArgs args;
-    args.axis = 0;
-    args.indices = memory.Indices({5, 1, 1});
-    args.input = memory.Tensor({6, 40});
-    args.output = memory.OutputTensor({3, 40});
-    return CallWhole(family.gather, args);
-  });
   for (int mode = 0; mode <= 2; ++mode) {
     table.Add("pad_map_" + std::to_string(mode),
               [=](const OperatorFamily& family, CaseMemory& memory) {
@@ -245,12 +229,99 @@ void AddMovements(Table& table) {
   });
 }
 
+// So many of `size` entries, all over them and in no order.
+std::vector<int64_t> Scattered(int64_t count, int64_t size) {
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < count; ++i) indices.push_back((i * 37 + 5) % size);
+  return indices;
+}
+
+void AddGathers(Table& table) {
+  table.Add("gather_channels", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 1;
+    args.indices = memory.Indices({3, 3, 0, 6});
+    args.input = memory.Map({2, 7, 6, 5});
+    args.output = memory.OutputMap({2, 4, 6, 5});
+    return CallOnMap(family.gather, args, memory);
+  });
+  table.Add("gather_many_channels_into_channels",
+            [](const OperatorFamily& family, CaseMemory& memory) {
+              GatherArgs args;
+              args.axis = 1;
+              args.indices = memory.Indices(Scattered(70, 45));
+              args.input = memory.Map({1, 45, 12, 31});
+              args.output = SliceAxis(memory.OutputMap({1, 80, 12, 31}), 1, 3, 70);
+              return CallOnMap(family.gather, args, memory);
+            });
+  table.Add("gather_one_channel", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 1;
+    args.indices = memory.Indices({4});
+    args.input = memory.Map({2, 7, 6, 5});
+    args.output = memory.OutputMap({2, 1, 6, 5});
+    return CallOnMap(family.gather, args, memory);
+  });
+  table.Add("gather_images", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 0;
+    args.indices = memory.Indices({2, 0, 2, 1});
+    args.input = memory.Map({3, 19, 6, 5});
+    args.output = memory.OutputMap({4, 19, 6, 5});
+    return CallOnMap(family.gather, args, memory);
+  });
+  for (const int axis : {2, 3}) {
+    table.Add(axis == 2 ? "gather_rows_of_a_map" : "gather_columns_of_a_map",
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                GatherArgs args;
+                args.axis = axis;
+                args.indices = memory.Indices({4, 4, 1, 0, 3, 2, 4});
+                args.input = memory.Map({2, 19, 5, 5});
+                args.output = memory.OutputMap({2, 19, axis == 2 ? 7 : 5, axis == 3 ? 7 : 5});
+                return CallWhole(family.gather, args);
+              });
+  }
+  table.Add("gather_rows_of_a_matrix", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 0;
+    args.indices = memory.Indices({5, 1, 1});
+    args.input = memory.Tensor({6, 40});
+    args.output = memory.OutputTensor({3, 40});
+    return CallWhole(family.gather, args);
+  });
+  table.Add("gather_many_rows_of_a_matrix", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 0;
+    args.indices = memory.Indices(Scattered(90, 50));
+    args.input = memory.Tensor({50, 300});
+    args.output = memory.OutputTensor({90, 300});
+    return CallWhole(family.gather, args);
+  });
+  table.Add("gather_along_the_last_axis", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 2;
+    args.indices = memory.Indices(Scattered(10000, 64));
+    args.input = memory.Tensor({1, 2, 64});
+    args.output = memory.OutputTensor({1, 2, 10000});
+    return CallWhole(family.gather, args);
+  });
+  table.Add("gather_along_a_middle_axis", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 1;
+    args.indices = memory.Indices({1, 5, 0});
+    args.input = memory.Tensor({2, 6, 3, 4, 5});
+    args.output = memory.OutputTensor({2, 3, 3, 4, 5});
+    return CallWhole(family.gather, args);
+  });
+}
+
 }  // namespace
 
 void AddPointwise(Table& table) {
   AddElementWise(table);
   AddBinaries(table);
   AddMovements(table);
+  AddGathers(table);
 }
 
 void AddTimedPointwise(Table& table) {
@@ -293,6 +364,22 @@ void AddTimedPointwise(Table& table) {
     args.input = memory.Map({1, 64, 80, 80});
     args.output = SliceAxis(memory.OutputMap({1, 128, 80, 80}), 1, 64, 64);
     return CallOnMap(family.copy, args, memory);
+  });
+  table.Add("gather_channels_shuffled", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 1;
+    args.indices = memory.Indices(Scattered(64, 64));
+    args.input = memory.Map({1, 64, 80, 80});
+    args.output = memory.OutputMap({1, 64, 80, 80});
+    return CallOnMap(family.gather, args, memory);
+  });
+  table.Add("gather_rows_of_an_embedding", [](const OperatorFamily& family, CaseMemory& memory) {
+    GatherArgs args;
+    args.axis = 0;
+    args.indices = memory.Indices(Scattered(196, 1000));
+    args.input = memory.Tensor({1000, 768});
+    args.output = memory.OutputTensor({196, 768});
+    return CallWhole(family.gather, args);
   });
   table.Add("pad_by_one", [](const OperatorFamily& family, CaseMemory& memory) {
     PadArgs args;

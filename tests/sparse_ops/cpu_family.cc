@@ -58,6 +58,7 @@ OperatorFamily CpuFamily(ThreadPool& pool) {
   family.scale_shift = OnPool(cpu::ScaleShift, pool);
   family.binary = OnPool(cpu::Binary, pool);
   family.copy = OnPool(cpu::Copy, pool);
+  family.gather = OnPool(cpu::Gather, pool);
   family.pad = OnPool(cpu::Pad, pool);
   family.layer_norm = OnPool(cpu::LayerNorm, pool);
   family.softmax = OnPool(cpu::Softmax, pool);

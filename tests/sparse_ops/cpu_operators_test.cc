@@ -469,6 +469,38 @@ TEST_F(CpuOperatorsTest, CopiesPermutedReshapedAndStrided) {
   }
 }
 
+TEST_F(CpuOperatorsTest, GathersAlongAnyAxis) {
+  for (int i = 0; i < 80; ++i) {
+    const Dims dims = Chance(3) ? Dims{Between(1, 9), Between(1, 40), Between(1, 90)} : MapDims();
+    const TestTensor input = Input(dims);
+    GatherArgs args;
+    args.axis = Between(0, static_cast<int>(dims.size()) - 1);
+    const auto axis = static_cast<size_t>(args.axis);
+    // Now and then so many that a run of them is cut.
+    std::vector<int64_t> indices(static_cast<size_t>(Chance(10) ? 9000 : Between(1, 60)));
+    for (int64_t& index : indices) index = Between(0, static_cast<int>(dims[axis]) - 1);
+    args.indices = indices.data();
+    args.input = input.view();
+    Dims out = dims;
+    out[axis] = static_cast<int64_t>(indices.size());
+    if (indices.size() > 60) out[axis == 0 ? 1 : 0] = 1;
+    SCOPED_TRACE("case " + std::to_string(i) + " axis " + std::to_string(args.axis));
+    Compare(
+        out,
+        [&](const TensorView& output) {
+          args.output = output;
+          reference::Gather(args);
+        },
+        [&](const TensorView& output, ThreadPool& pool) {
+          args.output = output;
+          if (output.rank != 4) return cpu::Gather(args, AllPixels(output), pool);
+          ForEachSlice(static_cast<int>(output.dims[2]),
+                       [&](Range rows) { cpu::Gather(args, rows, pool); });
+        });
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(CpuOperatorsTest, PadsOfEveryMode) {
   for (int i = 0; i < 60; ++i) {
     const Dims dims = Chance(4) ? Dims{Between(1, 4), Between(2, 9)} : MapDims();
