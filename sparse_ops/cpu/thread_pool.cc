@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "sparse_ops/cpu/core_claims.h"
+
 namespace cacheinf {
 namespace {
 
@@ -22,7 +24,7 @@ void Pause() {
 #endif
 }
 
-// The cores this process may use, in order; empty where nobody says.
+// The cores that this thread may use, in order; empty where nobody says.
 std::vector<int> AllowedCores() {
   std::vector<int> cores;
 #if defined(__linux__)
@@ -44,15 +46,38 @@ void Pin([[maybe_unused]] std::thread& thread, [[maybe_unused]] int core) {
 #endif
 }
 
+// Those of all pools of this process.
+struct ProcessClaims {
+  std::mutex mutex;
+  CoreClaims claims;
+};
+
+ProcessClaims& AllClaims() {
+  static ProcessClaims all;
+  return all;
+}
+
+// Empty where there is nothing to pin, or there are too few cores.
+std::vector<int> ClaimCores(int threads) {
+  const std::vector<int> allowed = AllowedCores();
+  if (threads == 1 || static_cast<size_t>(threads) > allowed.size()) return {};
+  ProcessClaims& all = AllClaims();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.claims.Claim(allowed, threads);
+}
+
+void ReleaseCores(const std::vector<int>& cores) {
+  ProcessClaims& all = AllClaims();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.claims.Release(cores);
+}
+
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
-  const std::vector<int> cores = AllowedCores();
+ThreadPool::ThreadPool(int threads) : cores_(ClaimCores(threads)) {
   for (int thread = 1; thread < threads; ++thread) {
     workers_.emplace_back([this, thread] { Work(thread); });
-    if (static_cast<size_t>(threads) <= cores.size()) {
-      Pin(workers_.back(), cores[static_cast<size_t>(thread)]);
-    }
+    if (!cores_.empty()) Pin(workers_.back(), cores_[static_cast<size_t>(thread)]);
   }
 }
 
@@ -63,6 +88,7 @@ ThreadPool::~ThreadPool() {
   }
   wake_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  ReleaseCores(cores_);
 }
 
 bool ThreadPool::MayEnter(uint64_t gate, uint64_t last_round) const {

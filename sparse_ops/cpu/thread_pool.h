@@ -12,8 +12,10 @@
 namespace cacheinf {
 
 // Threads that wait, awake for a moment and then asleep, for the items of one loop at a time. On
-// Linux each of them is pinned to a core of its own from the process's affinity mask, if there are
-// enough. The thread that calls ParallelFor works too; with one thread the pool is a plain loop.
+// Linux each of them is pinned to a core of its own from the affinity mask of the thread that makes
+// the pool, if there are enough; pools of one process take different cores as long as some are free
+// (core_claims.h), those of two processes only if their masks differ. The thread that calls
+// ParallelFor works too; with one thread the pool is a plain loop.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // REQUIRES: threads >= 1, the caller included
@@ -65,6 +67,7 @@ class ThreadPool {
   Loop loop_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::vector<int> cores_;  // claimed, the caller's first; empty if nothing is pinned
   std::vector<std::thread> workers_;
 };
 

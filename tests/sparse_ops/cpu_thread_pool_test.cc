@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -66,6 +71,74 @@ TEST(ThreadPoolTest, ThreadsWakeUpAfterASleep) {
 TEST(ThreadPoolTest, PoolsThatNeverWorkedEnd) {
   for (int i = 0; i < 50; ++i) ThreadPool pool(3);
 }
+
+#if defined(__linux__)
+
+using Cores = std::set<int>;
+
+// Those that the calling thread may run on.
+Cores OwnCores() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof(set), &set);
+  Cores cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.insert(core);
+  }
+  return cores;
+}
+
+void RunOnlyOn(const Cores& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+// The cores that each worker of a pool may run on.
+std::vector<Cores> CoresOfWorkers(ThreadPool& pool) {
+  std::vector<Cores> cores(static_cast<size_t>(pool.threads()));
+  const auto all_were_seen = [&] {
+    return std::none_of(cores.begin() + 1, cores.end(), [](const Cores& c) { return c.empty(); });
+  };
+  for (int round = 0; round < 1000 && !all_were_seen(); ++round) {
+    pool.ParallelFor(8 * pool.threads(), [&](int, int thread) {
+      cores[static_cast<size_t>(thread)] = OwnCores();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    });
+  }
+  EXPECT_TRUE(all_were_seen());
+  return {cores.begin() + 1, cores.end()};
+}
+
+TEST(ThreadPoolTest, WorkersArePinnedToCoresThatTheMakerMayUse) {
+  const Cores allowed = OwnCores();
+  if (allowed.size() < 2) GTEST_SKIP() << "there is only one core";
+  ThreadPool pool(static_cast<int>(allowed.size()));
+  Cores taken;
+  for (const Cores& cores : CoresOfWorkers(pool)) {
+    ASSERT_EQ(cores.size(), 1u);
+    EXPECT_EQ(allowed.count(*cores.begin()), 1u);
+    EXPECT_TRUE(taken.insert(*cores.begin()).second) << "two workers on a core";
+  }
+}
+
+TEST(ThreadPoolTest, WithTooFewCoresWorkersMayUseAllThatTheMakerMay) {
+  const Cores allowed = OwnCores();
+  const Cores last = {*allowed.rbegin()};
+  RunOnlyOn(last);
+  ThreadPool pool(2);
+  EXPECT_EQ(CoresOfWorkers(pool), std::vector<Cores>{last});
+  RunOnlyOn(allowed);
+}
+
+TEST(ThreadPoolTest, PoolsTakeDifferentCoresWhereThereAreEnough) {
+  if (OwnCores().size() < 4) GTEST_SKIP() << "there are fewer than four cores";
+  ThreadPool first(2);
+  ThreadPool second(2);
+  EXPECT_NE(CoresOfWorkers(first), CoresOfWorkers(second));
+}
+
+#endif
 
 }  // namespace
 }  // namespace cacheinf
