@@ -1,12 +1,15 @@
 #include "common/exec/cpu_backend.h"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/exec/shadow.h"
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/simd_targets.h"
 
 namespace cacheinf {
 namespace {
@@ -17,6 +20,24 @@ int CheckedThreads(int threads) {
                      ", not " + std::to_string(threads));
   }
   return threads;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// Once a process.
+void WarnWhereKernelsAreScalar() {
+  if (!OnlyScalarKernelsRun()) return;
+  static std::once_flag warned;
+  std::call_once(warned, [] {
+    LogWarning(
+        "only scalar kernels run here, which are slow: this processor has none of the "
+        "vector instruction sets that the kernels are compiled for (" +
+        Joined(CompiledSimdTargets()) + ")");
+  });
 }
 
 // A value's dims, without memory.
@@ -132,7 +153,9 @@ struct CpuBackend::RunningKernels {
 };
 
 CpuBackend::CpuBackend(const CpuBackendOptions& options)
-    : options_(options), pool_(CheckedThreads(options.threads)) {}
+    : options_(options), pool_(CheckedThreads(options.threads)) {
+  WarnWhereKernelsAreScalar();
+}
 
 int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
   const bool by_libtorch =

@@ -25,7 +25,8 @@ struct CpuBackendOptions {
 // a convolution's scheme is Winograd, on a pool of threads; foreign operators by LibTorch.
 class CpuBackend : public Backend {
  public:
-  // Throws InputError if the number of threads is not in [1, kMaxThreads].
+  // Throws InputError if the number of threads is not in [1, kMaxThreads]. The first in a process
+  // warns in the log where the kernels have to do without vectors.
   explicit CpuBackend(const CpuBackendOptions& options = {});
 
   static constexpr int kMaxThreads = 1024;

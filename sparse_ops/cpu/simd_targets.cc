@@ -15,4 +15,14 @@ std::vector<std::string> SimdTargets() {
   return names;
 }
 
+std::vector<std::string> CompiledSimdTargets() {
+  std::vector<std::string> names;
+  for (int64_t targets = HWY_TARGETS & ~HWY_SCALAR; targets != 0; targets &= targets - 1) {
+    names.emplace_back(hwy::TargetName(targets & -targets));
+  }
+  return names;
+}
+
+bool OnlyScalarKernelsRun() { return (hwy::SupportedTargets() & HWY_TARGETS & ~HWY_SCALAR) == 0; }
+
 }  // namespace cacheinf

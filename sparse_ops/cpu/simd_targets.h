@@ -10,6 +10,13 @@ namespace cacheinf {
 // them: "AVX3", "AVX2", "NEON". The first is the one they run with.
 std::vector<std::string> SimdTargets();
 
+// All instruction sets that the kernels are compiled for, here or elsewhere, named the same way.
+// "SCALAR", the kernels without vectors, is none.
+std::vector<std::string> CompiledSimdTargets();
+
+// Whether this machine has none of them, so that the kernels compute number by number.
+bool OnlyScalarKernelsRun();
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_SIMD_TARGETS_H_

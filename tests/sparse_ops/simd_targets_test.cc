@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,19 @@ TEST(SimdTargetsTest, AreThoseOfTheKernelsAndTheFirstIsWhatTheyRunWith) {
   ASSERT_EQ(names.size(), kernels.size());
   EXPECT_EQ(chosen, kernels.front());
   for (const std::string& name : names) EXPECT_NE(name, "Unknown");
+}
+
+TEST(SimdTargetsTest, CompiledAreAllThatAMachineCanHaveButNotTheScalarKernels) {
+  const std::vector<std::string> compiled = CompiledSimdTargets();
+  EXPECT_EQ(std::count(compiled.begin(), compiled.end(), "SCALAR"), 0);
+  for (const std::string& name : SimdTargets()) {
+    EXPECT_EQ(std::count(compiled.begin(), compiled.end(), name), name == "SCALAR" ? 0 : 1) << name;
+  }
+}
+
+TEST(SimdTargetsTest, OnlyScalarKernelsRunWhereThereIsNoOtherTarget) {
+  ForEachCpuTarget([] { EXPECT_EQ(OnlyScalarKernelsRun(), SimdTargets().front() == "SCALAR"); });
+  EXPECT_EQ(OnlyScalarKernelsRun(), SimdTargets().front() == "SCALAR");
 }
 
 }  // namespace
