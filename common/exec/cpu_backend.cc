@@ -161,6 +161,7 @@ int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
   const bool by_libtorch =
       op.As<op::Foreign>() || (options_.libtorch_scheme && TorchCall::Offers(op));
   if (by_libtorch) {
+    SetTorchThreads(pool_.threads());
     const bool is_local = IsLocal(graph, op);
     calls_.emplace_back(
         LibTorchCall{TorchCall(graph, op), is_local, is_local ? ShadowFloats(graph, op) : 0});

@@ -16,7 +16,7 @@
 namespace cacheinf {
 
 struct CpuBackendOptions {
-  int threads = 1;
+  int threads = 1;  // of our pool, and of LibTorch's where something is left to it
   // Convolutions and products are run by LibTorch instead, whose bits are its own.
   bool libtorch_scheme = false;
 };

@@ -16,6 +16,7 @@
 #include <ATen/ops/prelu.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/softplus.h>
+#include <dlfcn.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -103,6 +104,18 @@ at::Tensor Apply(const at::Tensor& x, const Function& function, const at::Tensor
       return x.cos();
   }
   throw std::logic_error("an unknown function");
+}
+
+// LibTorch computes on OpenMP's threads, which after a loop watch for the next one for milliseconds
+// (libgomp about twenty) on cores that our own threads want. They could be told to sleep instead
+// only before libgomp is loaded. So they are ended, and the next loop makes new ones. OpenMP
+// libraries from before 5.0 cannot do that: theirs stay.
+void EndOpenMpThreads() {
+  using PauseResources = int (*)(int kind);
+  static const auto pause =
+      reinterpret_cast<PauseResources>(dlsym(RTLD_DEFAULT, "omp_pause_resource_all"));
+  constexpr int kSoft = 1;  // omp_pause_soft
+  if (pause != nullptr) pause(kSoft);
 }
 
 // The rows of the input that `rows` of a sliding convolution's output need, with zeros where the
@@ -251,6 +264,7 @@ void TorchCall::Run(std::span<const ConstTensorView> inputs, std::span<const Ten
   const at::InferenceMode no_gradients;
   if (state_->op.As<op::Foreign>()) {
     state_->RunForeign(inputs, outputs);
+    EndOpenMpThreads();
   } else if (state_->op.As<op::Conv>()) {
     state_->RunConv(inputs, outputs[0], rows);
   } else if (const auto* linear = state_->op.As<op::Linear>()) {

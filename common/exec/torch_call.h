@@ -23,7 +23,8 @@ class TorchCall {
   // Whether LibTorch can be chosen as the scheme of an operator that is not foreign.
   static bool Offers(const Operator& op);
 
-  // Computes `rows` of a convolution's output, or all of any other operator's outputs.
+  // Computes `rows` of a convolution's output, or all of any other operator's outputs. After a
+  // foreign operator none of LibTorch's threads is left that would keep a core busy.
   void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            Range rows) const;
 
