@@ -6,14 +6,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/reference/change.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/sparse_ops/case_memory.h"
+#include "tests/sparse_ops/winograd_error.h"
 
 namespace cacheinf {
 namespace {
@@ -30,33 +31,95 @@ std::vector<Range> RandomCuts(int rows, std::mt19937& random) {
   return cuts;
 }
 
-uint32_t BitsOf(float number) {
-  uint32_t bits;
-  std::memcpy(&bits, &number, sizeof(bits));
-  return bits;
+template <typename T>
+bool SameBits(T a, T b) {
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-bool SameBits(float a, float b) {
-  return BitsOf(a) == BitsOf(b) || (std::isnan(a) && std::isnan(b));
+// Calls are_same(i) for every index; says at how many it is false, and what stands at the first.
+template <typename T, typename AreSame>
+std::string DescribeDifference(const std::vector<T>& actual, const std::vector<T>& expected,
+                               const AreSame& are_same) {
+  if (actual.size() != expected.size()) return "sizes differ";
+  size_t count = 0;
+  size_t first = 0;
+  for (size_t i = actual.size(); i-- > 0;) {
+    if (are_same(i)) continue;
+    ++count;
+    first = i;
+  }
+  if (count == 0) return "";
+  char text[160];
+  std::snprintf(text, sizeof(text), "%zu of %zu differ, the first at %zu: %.17g instead of %.17g",
+                count, actual.size(), first, static_cast<double>(actual[first]),
+                static_cast<double>(expected[first]));
+  return text;
 }
 
-// What a dense run of `dense` wrote to the active pixels of `before`, and the rest of `before`.
-std::vector<float> OnlyActive(const PreparedCase& dense, const std::vector<float>& before,
-                              const ActiveSet& active) {
-  const TensorView& map = dense.map();
-  std::vector<float> result = before;
-  for (const PixelRun& run : active.runs()) {
-    for (int64_t n = 0; n < map.dims[0]; ++n) {
-      for (int x = run.begin; x < run.end; ++x) {
-        for (int64_t c = 0; c < map.dims[1]; ++c) {
-          const float* number = map.data + n * map.strides[0] + c * map.strides[1] +
-                                run.row * map.strides[2] + x * map.strides[3];
-          result[static_cast<size_t>(number - dense.output().data())] = *number;
+template <typename T>
+std::string DifferenceOfBits(const std::vector<T>& actual, const std::vector<T>& expected) {
+  return DescribeDifference(actual, expected,
+                            [&](size_t i) { return SameBits(actual[i], expected[i]); });
+}
+
+// Whether the family's bits are its own, and only close to the reference's.
+bool HasOwnBits(const PreparedCase& prepared) { return prepared.memory->winograd.has_value(); }
+
+// Of two dense runs.
+std::string DifferenceBeyondRounding(const PreparedCase& actual, const PreparedCase& expected) {
+  if (!HasOwnBits(expected)) return Difference(actual, expected);
+  const std::vector<double> bounds =
+      WinogradErrorBounds(*expected.memory->winograd, expected.output());
+  return DescribeDifference(actual.output(), expected.output(), [&](size_t i) {
+    return std::fabs(double{actual.output()[i]} - double{expected.output()[i]}) <= bounds[i];
+  });
+}
+
+std::vector<PixelRun> RunsOf(Range rows, int columns) {
+  std::vector<PixelRun> runs;
+  for (int y = rows.begin; y < rows.end; ++y) runs.push_back({y, 0, columns});
+  return runs;
+}
+
+// A copy of what calls may write.
+struct Written {
+  std::vector<float> output;
+  std::vector<double> sums;
+  Mask out_of_view;
+
+  explicit Written(const PreparedCase& prepared)
+      : output(prepared.output()),
+        sums(prepared.memory->sums),
+        out_of_view(prepared.memory->out_of_view) {}
+
+  // These pixels as a dense run wrote them; all else stays. REQUIRES: a case that keeps no state.
+  void TakePixels(const PreparedCase& dense, const std::vector<PixelRun>& runs) {
+    const TensorView& map = dense.map();
+    const ConstMaskView dense_out_of_view = dense.memory->out_of_view;
+    for (const PixelRun& run : runs) {
+      for (int64_t n = 0; n < map.dims[0]; ++n) {
+        for (int x = run.begin; x < run.end; ++x) {
+          for (int64_t c = 0; c < map.dims[1]; ++c) {
+            const float* number = map.data + n * map.strides[0] + c * map.strides[1] +
+                                  run.row * map.strides[2] + x * map.strides[3];
+            output[static_cast<size_t>(number - dense.output().data())] = *number;
+          }
         }
+      }
+      for (int x = run.begin; x < run.end && dense_out_of_view.words != nullptr; ++x) {
+        if (dense_out_of_view.Test(run.row, x)) out_of_view.view().Set(run.row, x);
       }
     }
   }
-  return result;
+};
+
+std::string Difference(const Written& actual, const Written& expected) {
+  std::string difference = DifferenceOfBits(actual.output, expected.output);
+  if (!difference.empty()) return difference;
+  difference = DifferenceOfBits(actual.sums, expected.sums);
+  if (!difference.empty()) return "of the sums, " + difference;
+  if (AreEqual(actual.out_of_view, expected.out_of_view)) return "";
+  return "other pixels are out of view";
 }
 
 Range RandomRows(Range all, std::mt19937& random) {
@@ -93,20 +156,11 @@ std::vector<float> Blurred(const PreparedCase& fresh, std::mt19937& random) {
 }  // namespace
 
 std::string Difference(const std::vector<float>& actual, const std::vector<float>& expected) {
-  if (actual.size() != expected.size()) return "sizes differ";
-  size_t count = 0;
-  size_t first = 0;
-  for (size_t i = actual.size(); i-- > 0;) {
-    if (SameBits(actual[i], expected[i])) continue;
-    ++count;
-    first = i;
-  }
-  if (count == 0) return "";
-  char text[160];
-  std::snprintf(text, sizeof(text), "%zu of %zu differ, the first at %zu: %.9g instead of %.9g",
-                count, actual.size(), first, static_cast<double>(actual[first]),
-                static_cast<double>(expected[first]));
-  return text;
+  return DifferenceOfBits(actual, expected);
+}
+
+std::string Difference(const PreparedCase& actual, const PreparedCase& expected) {
+  return Difference(Written(actual), Written(expected));
 }
 
 void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
@@ -119,19 +173,26 @@ void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const OperatorF
     if (!whole.run) continue;
     expected.run(expected.rows(), nullptr);
     whole.run(expected.rows(), nullptr);
-    EXPECT_EQ(Difference(whole.output(), expected.output()), "")
+    EXPECT_EQ(DifferenceBeyondRounding(whole, expected), "")
         << c.name << " of " << family.name << " as a whole";
 
     const PreparedCase cut = c.Prepare(family);
-    const PreparedCase expected_cut = c.Prepare(reference_family);
+    const PreparedCase reference_cut = c.Prepare(reference_family);
+    Written expected_cut(cut);
     for (const Range rows : RandomCuts(expected.rows().end, random)) {
       cut.run(rows, nullptr);
-      expected_cut.run(rows, nullptr);
-      ASSERT_EQ(Difference(cut.output(), expected_cut.output()), "")
+      if (HasOwnBits(whole)) {
+        expected_cut.TakePixels(whole, RunsOf(rows, whole.columns()));
+      } else {
+        reference_cut.run(rows, nullptr);
+        expected_cut = Written(reference_cut);
+      }
+      ASSERT_EQ(Difference(Written(cut), expected_cut), "")
           << c.name << " of " << family.name << " in rows " << rows.begin << " to " << rows.end
           << ", seed " << seed;
     }
-    EXPECT_EQ(Difference(cut.output(), expected.output()), "")
+    if (whole.memory->keeps_state) continue;
+    EXPECT_EQ(Difference(cut, HasOwnBits(whole) ? whole : expected), "")
         << c.name << " of " << family.name << " in cuts, seed " << seed;
   }
 }
@@ -141,18 +202,45 @@ void ExpectOnlyActivePixels(const std::vector<OperatorCase>& cases, const Operat
   std::mt19937 random(seed);
   const OperatorFamily reference_family = ReferenceFamily();
   for (const OperatorCase& c : cases) {
-    const PreparedCase dense = c.Prepare(reference_family);
-    if (dense.map().rank != 4 || !c.Prepare(family).run) continue;
+    const PreparedCase of_reference = c.Prepare(reference_family);
+    const PreparedCase of_family = c.Prepare(family);
+    if (of_family.map().rank != 4 || of_family.memory->keeps_state || !of_family.run) continue;
+    const PreparedCase& dense = HasOwnBits(of_family) ? of_family : of_reference;
     dense.run(dense.rows(), nullptr);
     for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
       const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
       const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
       const PreparedCase sparse = c.Prepare(family);
-      const std::vector<float> before = sparse.output();
+      Written expected(sparse);
+      expected.TakePixels(dense, active.runs());
       sparse.run(active.pixels(), nullptr);
-      ASSERT_EQ(Difference(sparse.output(), OnlyActive(dense, before, active)), "")
+      ASSERT_EQ(Difference(Written(sparse), expected), "")
           << c.name << " of " << family.name << ", " << active.count() << " active pixels in rows "
           << rows.begin << " to " << rows.end << ", seed " << seed;
+    }
+  }
+}
+
+void ExpectReferenceBitsCallAfterCall(const std::vector<OperatorCase>& cases,
+                                      const OperatorFamily& family, unsigned seed) {
+  constexpr int kCalls = 25;
+  std::mt19937 random(seed);
+  const OperatorFamily reference_family = ReferenceFamily();
+  for (const OperatorCase& c : cases) {
+    const PreparedCase expected = c.Prepare(reference_family);
+    if (!expected.memory->keeps_state) continue;
+    const PreparedCase actual = c.Prepare(family);
+    if (!actual.run) continue;
+    for (int call = 0; call < kCalls; ++call) {
+      const Range rows = random() % 2 == 0 ? expected.rows() : RandomRows(expected.rows(), random);
+      const auto shape = ActiveSet::kShapes[random() % std::size(ActiveSet::kShapes)];
+      const ActiveSet active(shape, expected.rows().end, expected.columns(), rows, random);
+      // Whole rows are a list of their own kind.
+      const ActivePixels pixels = random() % 4 == 0 ? ActivePixels(rows) : active.pixels();
+      expected.run(pixels, nullptr);
+      actual.run(pixels, nullptr);
+      ASSERT_EQ(Difference(actual, expected), "")
+          << c.name << " of " << family.name << ", call " << call << ", seed " << seed;
     }
   }
 }
@@ -163,7 +251,7 @@ void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases,
   for (const OperatorCase& c : cases) {
     const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
     const PreparedCase fresh = c.Prepare(family, {/*has_one_image=*/true, /*is_perturbed=*/true});
-    if (before.map().rank != 4 || before.memory->is_in_place || !before.run) continue;
+    if (before.map().rank != 4 || !before.memory->takes_change_test || !before.run) continue;
     before.run(before.rows(), nullptr);
     fresh.run(fresh.rows(), nullptr);
     std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));

@@ -13,19 +13,30 @@ namespace cacheinf {
 // Equal bits, all NaNs being equal. Returns an empty string, or says where they differ.
 std::string Difference(const std::vector<float>& actual, const std::vector<float>& expected);
 
+// Everything that the two cases wrote: the same.
+std::string Difference(const PreparedCase& actual, const PreparedCase& expected);
+
+// Below, the reference's bits of a case of Winograd are those of the family's own dense run, which
+// is expected to be as close to the reference as rounding errors allow.
+
 // Expects of each of the cases that the family gives the reference's bits, at once and in random
 // cuts into rows in random order, and that each cut writes nothing outside its rows.
 void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
                          unsigned seed);
 
-// Expects of each with a map that random active pixels get the reference's bits and that
-// nothing else is written.
+// Expects of each with a map, those that keep state apart, that random active pixels get the
+// reference's bits and that nothing else is written.
 void ExpectOnlyActivePixels(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
                             unsigned seed);
 
-// Expects of each with a map, stored values being those of other inputs or close to the new
-// ones, that a change test finds what reference::StorePixels does and stores the same, and that a
-// repeated run changes nothing.
+// Expects of each that keeps state that, call after call with random active pixels, the family
+// gives the reference's bits.
+void ExpectReferenceBitsCallAfterCall(const std::vector<OperatorCase>& cases,
+                                      const OperatorFamily& family, unsigned seed);
+
+// Expects of each that takes a change test, stored values being those of other inputs or close to
+// the new ones, that a change test finds what reference::StorePixels does and stores the same, and
+// that a repeated run changes nothing.
 void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases,
                                  const OperatorFamily& family, unsigned seed);
 

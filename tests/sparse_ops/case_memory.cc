@@ -109,10 +109,31 @@ TensorView CaseMemory::OutputTensor(std::initializer_list<int64_t> dims) {
 }
 
 TensorView CaseMemory::InPlaceMap(std::initializer_list<int64_t> dims) {
-  is_in_place = true;
+  takes_change_test = false;
   const TensorView view = OutputMap(dims);
   std::generate(output.begin(), output.end(), [this] { return Number(); });
   return view;
+}
+
+MaskView CaseMemory::Pixels(int height, int width, int one_in) {
+  return masks_.emplace_back(DrawMask(height, width, one_in));
+}
+
+MaskView CaseMemory::OutOfView(int height, int width) {
+  constexpr int kOneIn = 9;
+  out_of_view = DrawMask(height, width, kOneIn);
+  return out_of_view;
+}
+
+Mask CaseMemory::DrawMask(int height, int width, int one_in) {
+  Mask mask(height, width);
+  if (one_in == 0) return mask;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      if (random_() % static_cast<unsigned>(one_in) == 0) mask.view().Set(y, x);
+    }
+  }
+  return mask;
 }
 
 }  // namespace cacheinf

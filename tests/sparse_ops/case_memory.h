@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/ops.h"
 #include "tests/sparse_ops/cases.h"
 
@@ -42,12 +44,27 @@ class CaseMemory {
   // An output map that holds random numbers, to be read and written over.
   TensorView InPlaceMap(std::initializer_list<int64_t> dims);
 
+  // One pixel in so many, at random; none for 0.
+  MaskView Pixels(int height, int width, int one_in);
+
+  // The same for those that a warp finds out of view, of which some are set before.
+  MaskView OutOfView(int height, int width);
+
+  // What a call writes.
   std::vector<float> output;
-  TensorView map;  // what of the output a local operator computes; of rank 0 for any other
-  bool is_in_place = false;
+  std::vector<double> sums;  // that a global pool keeps
+  Mask out_of_view;
+
+  // The map of which any pixels can be asked for: a local operator's output, or the input that a
+  // pool follows; of rank 0 if a call does all that there is to do.
+  TensorView map;
+  bool takes_change_test = true;     // where `map` is the output
+  bool keeps_state = false;          // what a call computes depends on the calls before
+  std::optional<ConvArgs> winograd;  // what is computed with bits that are not the reference's
 
  private:
   float Number();
+  Mask DrawMask(int height, int width, int one_in);
 
   CaseOptions options_;
   std::mt19937 random_;
@@ -57,6 +74,7 @@ class CaseMemory {
   std::deque<std::vector<int>> integers_;
   std::deque<std::vector<NonMaxSuppressionArgs::Candidate>> candidates_;
   std::deque<std::vector<DetectionHead>> heads_;
+  std::deque<Mask> masks_;
 };
 
 }  // namespace cacheinf

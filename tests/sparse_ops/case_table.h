@@ -88,12 +88,16 @@ void AddConvolutions(Table& table);
 void AddWindows(Table& table);
 void AddPointwise(Table& table);
 void AddAlongAxes(Table& table);
+void AddWarps(Table& table);
+void AddGlobalPools(Table& table);
 
 // The same kinds for TimedCases().
 void AddTimedConvolutions(Table& table);
 void AddTimedWindows(Table& table);
 void AddTimedPointwise(Table& table);
 void AddTimedAlongAxes(Table& table);
+void AddTimedWarps(Table& table);
+void AddTimedGlobalPools(Table& table);
 
 }  // namespace cacheinf
 

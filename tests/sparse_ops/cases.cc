@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "sparse_ops/reference/global_pool.h"
 #include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/reference/warp.h"
 #include "tests/sparse_ops/case_memory.h"
 #include "tests/sparse_ops/case_table.h"
 
@@ -37,6 +39,27 @@ Prepare<Args> OfTensors(void (*kernel)(const Args&)) {
   };
 }
 
+PreparedCall HaloFetch(const WarpCall& warp) {
+  return [warp](const ActivePixels& pixels, const ChangeTest*) {
+    reference::HaloFetch(warp.args, warp.needed, warp.active, pixels.rows, warp.out_of_view);
+  };
+}
+
+PreparedCall WarpAndMerge(const WarpCall& warp) {
+  return [warp](const ActivePixels& pixels, const ChangeTest*) {
+    reference::WarpAndMerge(warp.args, warp.active, pixels.rows, warp.out_of_view);
+  };
+}
+
+PreparedCall GlobalPool(const GlobalPoolFrame& frame) {
+  GlobalPoolArgs before = frame.args;
+  before.input = frame.before;
+  return [frame, before](const ActivePixels& pixels, const ChangeTest*) {
+    reference::GlobalPoolTakeOut(before, pixels, *frame.state);
+    *frame.result = reference::GlobalPoolUpdate(frame.args, pixels, *frame.state);
+  };
+}
+
 }  // namespace
 
 const std::vector<float>& PreparedCase::output() const { return memory->output; }
@@ -50,6 +73,7 @@ OperatorFamily ReferenceFamily() {
   OperatorFamily family;
   family.name = "reference";
   family.conv = OfRows(reference::Conv);
+  family.winograd = family.conv;
   family.pool = OfRows(reference::Pool);
   family.adaptive_pool = OfRows(reference::AdaptivePool);
   family.resize = OfRows(reference::Resize);
@@ -70,6 +94,9 @@ OperatorFamily ReferenceFamily() {
   family.group_norm = OfTensors(reference::GroupNorm);
   family.decode_boxes = OfTensors(reference::DecodeBoxes);
   family.non_max_suppression = OfTensors(reference::NonMaxSuppression);
+  family.halo_fetch = HaloFetch;
+  family.warp_and_merge = WarpAndMerge;
+  family.global_pool = GlobalPool;
   return family;
 }
 
@@ -80,6 +107,8 @@ const std::vector<OperatorCase>& OperatorCases() {
     AddWindows(table);
     AddPointwise(table);
     AddAlongAxes(table);
+    AddWarps(table);
+    AddGlobalPools(table);
     return std::move(table.cases);
   }();
   return cases;
@@ -92,6 +121,8 @@ const std::vector<OperatorCase>& TimedCases() {
     AddTimedWindows(table);
     AddTimedPointwise(table);
     AddTimedAlongAxes(table);
+    AddTimedWarps(table);
+    AddTimedGlobalPools(table);
     return std::move(table.cases);
   }();
   return cases;

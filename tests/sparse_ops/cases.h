@@ -8,21 +8,43 @@
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
+#include "sparse_ops/global_pool.h"
 #include "sparse_ops/ops.h"
+#include "sparse_ops/warp.h"
 
-// One table of operator cases for every family of kernels: the same calls check a family bit for
-// bit against the reference and time it.
+// One table of operator cases for every family of kernels: the same calls check a family against
+// the reference, bit for bit but for Winograd's, and time it.
 
 namespace cacheinf {
 
 // Computes the active pixels of the output it was prepared for, with a change test or without one.
 using PreparedCall = std::function<void(const ActivePixels& pixels, const ChangeTest* change)>;
 
+// HaloFetch or WarpAndMerge of the rows that are asked for; which pixels of them the masks say,
+// whose bits are others in the next call.
+struct WarpCall {
+  WarpArgs args;
+  ConstMaskView needed;  // of HaloFetch
+  ConstMaskView active;
+  MaskView out_of_view;
+};
+
+// A frame of a global pool: GlobalPoolTakeOut of the active pixels from `before`, which stands for
+// the map as it was, then GlobalPoolUpdate.
+struct GlobalPoolFrame {
+  GlobalPoolArgs args;
+  ConstTensorView before;
+  GlobalPoolState* state = nullptr;
+  GlobalPoolResult* result = nullptr;
+};
+
 // A family of kernels as a table: what packs weights and the like for a call, once. An empty entry:
 // the family has no such operator.
 struct OperatorFamily {
   std::string name;
   std::function<PreparedCall(const ConvArgs&)> conv;
+  // What `conv` computes but for rounding (cpu/winograd.h); the reference's is `conv`.
+  std::function<PreparedCall(const ConvArgs&)> winograd;
   std::function<PreparedCall(const PoolArgs&)> pool;
   std::function<PreparedCall(const AdaptivePoolArgs&)> adaptive_pool;
   std::function<PreparedCall(const ResizeArgs&)> resize;
@@ -43,6 +65,9 @@ struct OperatorFamily {
   std::function<PreparedCall(const ReduceArgs&)> reduce;
   std::function<PreparedCall(const DecodeBoxesArgs&)> decode_boxes;
   std::function<PreparedCall(const NonMaxSuppressionArgs&)> non_max_suppression;
+  std::function<PreparedCall(const WarpCall&)> halo_fetch;
+  std::function<PreparedCall(const WarpCall&)> warp_and_merge;
+  std::function<PreparedCall(const GlobalPoolFrame&)> global_pool;
 };
 
 OperatorFamily ReferenceFamily();
@@ -60,9 +85,9 @@ struct PreparedCase {
   std::shared_ptr<CaseMemory> memory;
   PreparedCall run;  // empty if the family has no such operator
 
-  // Everything that `run` may write, and the gaps around it that it must not.
+  // All numbers that `run` may write, and the gaps around them that it must not.
   const std::vector<float>& output() const;
-  // The output, if any pixels of it can be computed; else of rank 0.
+  // The map of which `run` can be asked for any pixels; of rank 0 if there is none.
   const TensorView& map() const;
   Range rows() const;  // of the map; {0, 1} without one
   int columns() const;

@@ -23,6 +23,7 @@ struct ConvCase {
   bool one_slope = false;
   Precision precision = Precision::kFp32;
   bool has_special_numbers = false;
+  bool is_winograd = false;
 };
 
 int OutputSize(const ConvSpec& spec, bool is_rows, int in_size) {
@@ -38,7 +39,8 @@ int OutputSize(const ConvSpec& spec, bool is_rows, int in_size) {
 void AddConv(Table& table, const ConvCase& c) {
   const int out_height = OutputSize(c.spec, true, c.height);
   const int out_width = OutputSize(c.spec, false, c.width);
-  table.Add("conv_" + c.name, [=](const OperatorFamily& family, CaseMemory& memory) {
+  const std::string kind = c.is_winograd ? "winograd_" : "conv_";
+  table.Add(kind + c.name, [=](const OperatorFamily& family, CaseMemory& memory) {
     if (c.has_special_numbers) memory.UseSpecialNumbers();
     ConvArgs args;
     args.spec = c.spec;
@@ -57,7 +59,9 @@ void AddConv(Table& table, const ConvCase& c) {
       args.residual = AsImage(memory.Map({c.batch, c.out_channels, out_height, out_width}));
     }
     args.output = AsImage(memory.OutputMap({c.batch, c.out_channels, out_height, out_width}));
-    return CallOnMap(family.conv, args, memory);
+    if (!c.is_winograd) return CallOnMap(family.conv, args, memory);
+    memory.winograd = args;
+    return CallOnMap(family.winograd, args, memory);
   });
 }
 
@@ -210,6 +214,66 @@ void AddBf16Convolutions(Table& table) {
   add(c);
 }
 
+void AddWinograd(Table& table) {
+  const auto add = [&table](ConvCase c) {
+    c.is_winograd = true;
+    AddConv(table, c);
+  };
+  const auto plain = [](const std::string& name, int in_channels, int out_channels, int height,
+                        int width) {
+    ConvCase c = Plain(name, in_channels, out_channels, Square(3, 1, 1));
+    c.height = height;
+    c.width = width;
+    return c;
+  };
+  ConvCase c = plain("from_1_to_1", 1, 1, 5, 9);
+  c.has_bias = false;
+  add(c);
+  add(plain("from_3_to_17", 3, 17, 12, 16));
+  add(plain("from_16_to_64", 16, 64, 22, 22));
+  add(plain("from_33_to_70", 33, 70, 7, 13));
+  add(plain("from_70_to_33", 70, 33, 13, 6));
+  add(plain("of_one_pixel", 20, 5, 1, 1));
+  add(plain("of_one_row", 20, 5, 1, 22));
+  add(plain("of_one_column", 20, 5, 22, 1));
+
+  c = plain("without_padding", 12, 19, 9, 11);
+  c.spec.rows.pad_begin = c.spec.rows.pad_end = 0;
+  c.spec.columns.pad_begin = c.spec.columns.pad_end = 0;
+  add(c);
+  c = plain("padding_unevenly", 12, 19, 9, 11);
+  c.spec.rows.pad_begin = 2;
+  c.spec.columns.pad_begin = 0;
+  add(c);
+  c = plain("groups_of_3", 9, 15, 10, 11);
+  c.spec.groups = 3;
+  add(c);
+  c = plain("groups_of_40", 80, 70, 10, 11);
+  c.spec.groups = 2;
+  add(c);
+
+  c = plain("relu_after_residual", 12, 37, 9, 10);
+  c.batch = 2;
+  c.has_residual = true;
+  c.activation = {Kind::kRelu, 0, 0};
+  add(c);
+  c.name = "silu_before_residual";
+  c.activation = {Kind::kSilu, 0, 0};
+  c.activation_before_residual = true;
+  add(c);
+  c.name = "slopes";
+  c.has_residual = false;
+  c.activation = {Kind::kPRelu, 0, 0};
+  add(c);
+  c.name = "one_slope_without_bias";
+  c.has_bias = false;
+  c.one_slope = true;
+  add(c);
+
+  // Threads share out the weights of so many channels.
+  add(plain("from_150_to_170", 150, 170, 5, 13));
+}
+
 ConvCase OfSize(int height, int width, ConvCase c) {
   c.height = height;
   c.width = width;
@@ -223,6 +287,7 @@ void AddConvolutions(Table& table) {
   AddConvShapes(table);
   AddConvEpilogues(table);
   AddBf16Convolutions(table);
+  AddWinograd(table);
 }
 
 void AddTimedConvolutions(Table& table) {
@@ -242,6 +307,12 @@ void AddTimedConvolutions(Table& table) {
   ConvCase bf16 = OfSize(56, 56, Plain("bf16_3x3_from_64_to_64", 64, 64, Square(3, 1, 1)));
   bf16.precision = Precision::kBf16;
   AddConv(table, bf16);
+  for (ConvCase winograd :
+       {OfSize(56, 56, Plain("3x3_from_64_to_64", 64, 64, Square(3, 1, 1))),
+        OfSize(48, 64, Plain("3x3_from_128_to_128", 128, 128, Square(3, 1, 1)))}) {
+    winograd.is_winograd = true;
+    AddConv(table, winograd);
+  }
 }
 
 }  // namespace cacheinf

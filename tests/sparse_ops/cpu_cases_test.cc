@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/sparse_ops/case_checks.h"
+#include "tests/sparse_ops/case_memory.h"
 #include "tests/sparse_ops/cases.h"
 #include "tests/sparse_ops/cpu_family.h"
 #include "tests/sparse_ops/cpu_targets.h"
@@ -32,6 +34,34 @@ TEST(CpuCasesTest, EveryTimedCaseHasTheReferencesBitsToo) {
   ThreadPool pool(2);
   ExpectReferenceBits(TimedCases(), CpuFamily(pool), 20260406);
   ExpectOnlyActivePixels(TimedCases(), CpuFamily(pool), 20260407);
+  ExpectReferenceBitsCallAfterCall(TimedCases(), CpuFamily(pool), 20260408);
+}
+
+TEST(CpuCasesTest, CallAfterCallKeepsTheStateOfTheReference) {
+  ForEachCpuFamily([](const OperatorFamily& family) {
+    ExpectReferenceBitsCallAfterCall(OperatorCases(), family, 20260404);
+  });
+}
+
+TEST(CpuCasesTest, WinogradHasTheSameBitsOnEveryTargetAndThreadCount) {
+  ThreadPool alone(1);
+  std::vector<OperatorCase> cases;
+  std::vector<PreparedCase> expected;
+  for (const OperatorCase& c : OperatorCases()) {
+    const PreparedCase dense = c.Prepare(CpuFamily(alone));
+    if (!dense.memory->winograd.has_value()) continue;
+    dense.run(dense.rows(), nullptr);
+    cases.push_back(c);
+    expected.push_back(dense);
+  }
+  ASSERT_FALSE(cases.empty());
+  ForEachCpuFamily([&](const OperatorFamily& family) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const PreparedCase actual = cases[i].Prepare(family);
+      actual.run(actual.rows(), nullptr);
+      EXPECT_EQ(Difference(actual, expected[i]), "") << cases[i].name;
+    }
+  });
 }
 
 TEST(CpuCasesTest, EveryMapCaseComputesTheActivePixelsAndWritesNothingElse) {

@@ -6,7 +6,10 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/global_pool.h"
 #include "sparse_ops/cpu/products.h"
+#include "sparse_ops/cpu/warp.h"
+#include "sparse_ops/cpu/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -49,6 +52,13 @@ OperatorFamily CpuFamily(ThreadPool& pool) {
       conv->Run(args.input, args.residual, args.output, pixels, test, pool, scratch->data());
     };
   };
+  family.winograd = [&pool](const ConvArgs& args) -> PreparedCall {
+    const auto winograd = std::make_shared<cpu::Winograd>(args);
+    const auto scratch = Scratch(winograd->ScratchFloats(args.output, pool.threads()));
+    return [&pool, args, winograd, scratch](const ActivePixels& pixels, const ChangeTest* test) {
+      winograd->Run(args.input, args.residual, args.output, pixels, test, pool, scratch->data());
+    };
+  };
   family.pool = OnPool(cpu::Pool, pool);
   family.adaptive_pool = OnPool(cpu::AdaptivePool, pool);
   family.resize = OnPool(cpu::Resize, pool);
@@ -84,6 +94,24 @@ OperatorFamily CpuFamily(ThreadPool& pool) {
     const auto scratch = Scratch(cpu::MatMulScratchFloats(args));
     return [&pool, args, scratch](const ActivePixels&, const ChangeTest*) {
       cpu::MatMul(args, pool, scratch->data());
+    };
+  };
+  family.halo_fetch = [&pool](const WarpCall& warp) -> PreparedCall {
+    return [&pool, warp](const ActivePixels& pixels, const ChangeTest*) {
+      cpu::HaloFetch(warp.args, warp.needed, warp.active, pixels.rows, warp.out_of_view, pool);
+    };
+  };
+  family.warp_and_merge = [&pool](const WarpCall& warp) -> PreparedCall {
+    return [&pool, warp](const ActivePixels& pixels, const ChangeTest*) {
+      cpu::WarpAndMerge(warp.args, warp.active, pixels.rows, warp.out_of_view, pool);
+    };
+  };
+  family.global_pool = [&pool](const GlobalPoolFrame& frame) -> PreparedCall {
+    GlobalPoolArgs before = frame.args;
+    before.input = frame.before;
+    return [&pool, frame, before](const ActivePixels& pixels, const ChangeTest*) {
+      cpu::GlobalPoolTakeOut(before, pixels, *frame.state, pool);
+      *frame.result = cpu::GlobalPoolUpdate(frame.args, pixels, *frame.state, pool);
     };
   };
   return family;

@@ -294,39 +294,5 @@ TEST(GlobalPoolOnCpuTest, NumbersThatAreNotFiniteDoNotStay) {
   });
 }
 
-TEST(GlobalPoolOnCpuTest, HasTheReferencesBits) {
-  std::cout << "seed " << kSeed << "\n";
-  ThreadPool threads[3] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
-  ForEachCpuTarget([&] {
-    for (unsigned i = 0; i < 20; ++i) {
-      ChangingMap map(kSeed + i);
-      Pool expected(map.map());
-      Pool actual(map.map());
-      ThreadPool& some = threads[i % 3];
-      expected.args.whole_every = map.Between(1, 20);
-      expected.args.bound = map.Between(0, 1) == 0 ? 0.0f : 0.05f;
-      actual.args.whole_every = expected.args.whole_every;
-      actual.args.bound = expected.args.bound;
-      for (int frame = 0; frame < 30; ++frame) {
-        const ActiveSet active = map.AnyPixels();
-        // Whole rows are a list of their own kind, and may be part of the map.
-        const ActivePixels pixels = frame % 5 == 4 ? Range{0, map.height()} : active.pixels();
-        cpu::GlobalPoolTakeOut(actual.args, pixels, actual.state, some);
-        const GlobalPoolResult result = Follow(map, expected, pixels);
-        const GlobalPoolResult on_cpu =
-            cpu::GlobalPoolUpdate(actual.args, pixels, actual.state, some);
-        ASSERT_EQ(expected.sums, actual.sums) << "frame " << frame;
-        ASSERT_TRUE(HaveSameBits(expected.means, actual.means)) << "frame " << frame;
-        ASSERT_TRUE(HaveSameBits(expected.moves, actual.moves)) << "frame " << frame;
-        ASSERT_TRUE(HaveSameBits(expected.output, actual.output)) << "frame " << frame;
-        ASSERT_EQ(result.was_whole, on_cpu.was_whole);
-        ASSERT_EQ(result.is_written, on_cpu.is_written);
-        ASSERT_EQ(result.largest_move, on_cpu.largest_move);
-        ASSERT_EQ(expected.state.updates_left, actual.state.updates_left);
-      }
-    }
-  });
-}
-
 }  // namespace
 }  // namespace cacheinf

@@ -303,31 +303,6 @@ class WarpOnCpuTest : public testing::Test {
   ThreadPool pools_[3] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
 };
 
-TEST_F(WarpOnCpuTest, HaloFetchHasTheReferencesBits) {
-  MaskSampler random(kSeed);
-  for (int i = 0; i < 400; ++i) {
-    const RandomWarp warp(random, /*is_special=*/i % 4 == 0);
-    Compare(
-        warp, random,
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
-          reference::HaloFetch(args, warp.needed, warp.active, rows, out_of_view);
-        },
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
-          cpu::HaloFetch(args, warp.needed, warp.active, rows, out_of_view, pool);
-        });
-    if (HasFatalFailure()) FAIL() << "warp " << i;
-  }
-}
-
-TEST_F(WarpOnCpuTest, WarpAndMergeHasTheReferencesBits) {
-  MaskSampler random(kSeed + 1);
-  for (int i = 0; i < 400; ++i) {
-    const RandomWarp warp(random, /*is_special=*/i % 4 == 0);
-    CompareMerges(warp, random);
-    if (HasFatalFailure()) FAIL() << "warp " << i;
-  }
-}
-
 TEST_F(WarpOnCpuTest, MergeIsAFetchOfAllPixels) {
   MaskSampler random(kSeed + 2);
   for (int i = 0; i < 100; ++i) {
