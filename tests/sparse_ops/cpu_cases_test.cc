@@ -25,6 +25,14 @@ void ForEachCpuFamily(const Check& check) {
   });
 }
 
+// The other tests pass over the operators that a family does not have.
+TEST(CpuCasesTest, NoOperatorOfTheTableIsMissing) {
+  ThreadPool pool(1);
+  for (const OperatorCase& c : OperatorCases()) {
+    EXPECT_NE(c.Prepare(CpuFamily(pool)).run, nullptr) << c.name;
+  }
+}
+
 TEST(CpuCasesTest, EveryCaseHasTheReferencesBitsInAnyRows) {
   ForEachCpuFamily(
       [](const OperatorFamily& family) { ExpectReferenceBits(OperatorCases(), family, 20260401); });
