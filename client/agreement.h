@@ -149,9 +149,10 @@ class KeypointAgreement {
 class Agreement {
  public:
   // An answer with the numbers that it was read from, and the dense ones.
+  // `lie_alike`: number by number they are of the same place; else there is no relative error.
   // REQUIRES: both of the same model, and of one kind in all frames.
   void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
-           const OutputNumbers& dense_numbers);
+           const OutputNumbers& dense_numbers, bool lie_alike = true);
 
   int64_t frames() const { return frames_; }
 

@@ -290,8 +290,10 @@ Detections AnswerReader::ReadDetections(const Executor& executor, const SeenPict
     const float* numbers = values.data() + row;
     if (!(numbers[4] > 0)) break;  // unused rows are zero
     const ScoredClass label = {static_cast<int>(numbers[5]), numbers[4]};
-    detections.boxes.push_back(
-        seen.InFrame(Detection{label, numbers[0], numbers[1], numbers[2], numbers[3]}));
+    const Detection box =
+        seen.InFrame(Detection{label, numbers[0], numbers[1], numbers[2], numbers[3]});
+    const bool is_in_view = box.left < box.right && box.top < box.bottom;
+    if (is_in_view) detections.boxes.push_back(box);
   }
   return detections;
 }

@@ -31,7 +31,7 @@ void DenseCheck::Check(const Frame& frame, const Answer& answer, const Robot& ro
   const Answer dense = dense_.Process(frame);
   ReadOutputs(robot.executor(), numbers_);
   ReadOutputs(dense_.executor(), dense_numbers_);
-  agreement_.Add(answer.content, numbers_, dense.content, dense_numbers_);
+  agreement_.Add(answer.content, numbers_, dense.content, dense_numbers_, !robot.sees_moved());
 }
 
 }  // namespace cacheinf

@@ -14,9 +14,11 @@
 namespace cacheinf {
 namespace {
 
-// Spreads of a duller picture than those that follow make a change of every whisper.
+// Spreads of a much duller picture than those that follow make a change of every whisper, those of
+// a much richer one of none.
 constexpr double kMuchMoreContrast = 2.0;
 constexpr double kLeastContrast = 1.0;  // in 8-bit levels
+constexpr double kContrastOfNoise = 8.0;
 
 // No map of a usual network is coarser.
 constexpr int kLargestStep = 64;
@@ -207,12 +209,15 @@ void FrameCache::RunWhole(const PictureView& frame) {
   ++frames_;
 }
 
-// At first, and when there is much more to be seen than when they were measured: a camera may begin
-// with black frames.
+// At first, and when there is much more or less to be seen than when they were measured: a camera
+// may begin with black frames. Those in between are not measured.
 void FrameCache::MeasureSpreadsIfDue(const PictureView& seen) {
   if (policy_.kind == ChangePolicy::Kind::kExact) return;
   const double contrast = std::max(ContrastOf(seen), kLeastContrast);
-  if (policy_.spreads != nullptr && contrast < kMuchMoreContrast * contrast_) return;
+  const bool is_much_more = contrast >= kMuchMoreContrast * contrast_;
+  const bool is_much_less =
+      contrast >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * contrast;
+  if (policy_.spreads != nullptr && !is_much_more && !is_much_less) return;
   InverseSpreads spreads = MeasureSpreads(executor_);
   ScaleSpreads(executor_.graph(), config_.change_scales, height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));

@@ -113,6 +113,9 @@ std::optional<std::chrono::nanoseconds> Guard::Watch(const Answer& answer, Robot
   ++report_.frames[static_cast<size_t>(levels_.level())];
   alarm_.clear();
   if (!IsDue()) return std::nullopt;
+  // What was computed whole says nothing of what is reused: the next answer will.
+  const bool is_whole = answer.work && answer.work->is_dense;
+  if (is_whole && levels_.level() != SafetyLevel::kDense) return std::nullopt;
   const auto begin = clock_.Now();
   AgreementSample sample;
   if (levels_.level() != SafetyLevel::kDense) {
@@ -191,8 +194,11 @@ void Guard::Judge(const AgreementSample& sample, int64_t frame, Robot& robot) {
   if (!has_changed) return;
   ++report_.changes;
   const SafetyLevel level = levels_.level();
+  const bool is_safer = level > before;
   LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
-                         is_good ? "after good samples" : alarm_));
+                         !is_safer ? "after good samples"
+                         : is_good ? "because of samples before"
+                                   : alarm_));
   const CacheSettings settings = SettingsAt(level, configured_);
   robot.UseCacheSettings(settings.cache, settings.change);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/statistics.h"
+#include "client/summary.h"
 #include "common/base/clock.h"
 
 namespace cacheinf {
@@ -21,7 +22,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // `elapsed` is the time that the frames took.
-  void Update(int64_t frames, std::chrono::nanoseconds elapsed, const LatencyHistogram& latency);
+  void Update(int64_t frames, std::chrono::nanoseconds elapsed, const LatencyHistogram& latency,
+              const WorkShares& work = {});
 
  private:
   const Clock& clock_;
@@ -31,9 +33,10 @@ class Progress {
   bool has_line_ = false;
 };
 
-// "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms".
+// "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %": the means
+// of the pixels that counted as unchanged and of a dense run's multiply-adds, where a cache is used.
 std::string ProgressLine(int64_t frames, int64_t total_frames, std::chrono::nanoseconds elapsed,
-                         const LatencyHistogram& latency);
+                         const LatencyHistogram& latency, const WorkShares& work = {});
 
 }  // namespace cacheinf
 

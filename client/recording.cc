@@ -233,6 +233,7 @@ void WriteRecording(const Recording& recording, const fs::path& folder) {
   const fs::path unfinished = folder.string() + ".unfinished";
   std::error_code ignored;
   try {
+    fs::remove_all(unfinished);  // of a run that was cut off
     WriteFiles(recording, unfinished);
     fs::rename(unfinished, folder);
   } catch (const fs::filesystem_error& error) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "client/recomputed.h"
+#include "common/base/log.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
 
@@ -43,6 +44,25 @@ Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backen
   return Executor(std::move(graph), std::move(backend), options);
 }
 
+// What somebody may have set for nothing.
+void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
+  const auto differs = [](auto set, auto fresh) {
+    return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
+  };
+  ChangeConfig change = std::exchange(tracker.change, {});
+  if (!cache.UsesCanvas() && tracker.kind != TrackerConfig::Kind::kNone &&
+      differs(tracker, TrackerConfig())) {
+    LogWarning("the tracker's settings are not used: without a canvas nothing follows the camera");
+  }
+  change.watch_margin = ChangeConfig().watch_margin;
+  if ((cache.stem > 0 || cache.policy == CacheConfig::Policy::kExact) &&
+      differs(change, ChangeConfig())) {
+    LogWarning(
+        "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "
+        "every byte that changes, and decides itself what a change is");
+  }
+}
+
 const Shape& InputShape(const Executor& executor) {
   const Graph& graph = executor.graph();
   return graph.value(graph.inputs.front()).shape;
@@ -64,6 +84,7 @@ void Robot::MakeCache(const RobotConfig& config) {
   if (executor_.graph().picture.width == 0) {
     throw InputError("mode cache needs pictures, but the model takes tensors");
   }
+  WarnOfUnusedSettings(config.cache, config.tracker);
   cache_ = std::make_unique<FrameCache>(
       config.cache, config.tracker.change,
       config.cache.UsesCanvas() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
@@ -162,6 +183,7 @@ void Robot::Fit(const Frame& frame) {
     FitPicture(frame);
     return;
   }
+  if (cache_) throw InputError("mode cache needs pictures, but the source gives tensors");
   if (frame.tensor.shape() != InputShape(executor_)) {
     throw UnfitFrame(fmt::format("{}: shape {} does not fit the model's input, {}", frame.name,
                                  ToString(frame.tensor.shape()), ToString(InputShape(executor_))));

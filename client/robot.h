@@ -73,6 +73,9 @@ class Robot {
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
+  // Whether its pixels, and with them those of the outputs, lie elsewhere than the frame's.
+  bool sees_moved() const { return cache_ && !cache_->frame_from_seen().IsIdentity(); }
+
   // How much of the last answer's work was done anew over each pixel of the model's picture
   // (recomputed.h); nothing but in mode cache. Takes a while: for pictures only.
   std::optional<ClassMap> recomputed() const;

@@ -246,7 +246,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
         if (recorder && !guard->alarm().empty()) recorder->Record("guard", guard->alarm());
       }
       if (const auto refresh = robot.Refresh(*frame)) summary.Add(*refresh);
-      progress.Update(summary.frames, elapsed(), summary.latency);
+      progress.Update(summary.frames, elapsed(), summary.latency, summary.work);
     }
   }
   summary.elapsed = elapsed();

@@ -16,6 +16,10 @@ if(CACHEINF_WERROR)
                       "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 
+# For what no frame's time depends on (command lines, JSON, importers): mostly templates of others
+# that take long to optimise.
+set(CACHEINF_QUICK_TO_COMPILE "$<$<CONFIG:Release>:-O1>")
+
 # The standard library's own checks, in every build that is not timed.
 add_compile_definitions("$<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>")
 

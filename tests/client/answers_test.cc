@@ -195,17 +195,16 @@ TEST_F(AnswersTest, ReadsClassNamesFromAFile) {
   EXPECT_THROW(AnswerReader(Echo({1, 1, 1, 1}, decoder), decoder), InputError);
 }
 
-TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
-  // A picture shrunk twice across and thrice down: the box found at (1, 1)–(3, 3) lies at
-  // (2, 3)–(6, 9) in the frame.
+// What a model with pictures of 4 × 4 says of a frame of 8 × 12, if it finds this box: centre,
+// sides, score, class.
+std::vector<Detection> BoxesInFrame(const std::vector<float>& found, const Clock& clock) {
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 4, 4});
   const ValueId pixel =
       graph.AddOne("pixel", op::Slice{{0, 0, 0, 0}, {1, 3, 1, 2}, {1, 1, 1, 1}}, {input});
   const ValueId row = graph.AddOne("row", op::Reshape{{1, 6}}, {pixel});
   const ValueId zero = graph.AddConstant("zero", Tensor({6}, std::vector<float>(6, 0.0f)));
-  const ValueId box =
-      graph.AddConstant("box", Tensor({6}, std::vector<float>{2, 2, 2, 2, 1.0f, 1.0f}));
+  const ValueId box = graph.AddConstant("box", Tensor({6}, found));
   const ValueId nothing =
       graph.AddOne("nothing", op::Binary{BinaryKind::kMultiply, {}}, {row, zero});
   graph.outputs = {graph.AddOne("rows", op::Binary{BinaryKind::kAdd, {}}, {nothing, box})};
@@ -216,16 +215,25 @@ TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
   AddDecoder(graph, decoder);
   graph.Validate();
   Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config,
-              clock_);
+              clock);
   Frame frame;
   frame.picture = MakePicture(8, 12, 3, std::vector<uint8_t>(8 * 12 * 3, 50));
-  const Answer answer = robot.Process(frame);
-  const auto& boxes = std::get<Detections>(answer.content).boxes;
+  return std::get<Detections>(robot.Process(frame).content).boxes;
+}
+
+TEST_F(AnswersTest, BoxesOfPicturesAreInTheFramesPixels) {
+  // Shrunk twice across and thrice down: (1, 1)–(3, 3) lies at (2, 3)–(6, 9) in the frame.
+  const std::vector<Detection> boxes = BoxesInFrame({2, 2, 2, 2, 1, 1}, clock_);
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].left, 2.0);
   EXPECT_EQ(boxes[0].top, 3.0);
   EXPECT_EQ(boxes[0].right, 6.0);
   EXPECT_EQ(boxes[0].bottom, 9.0);
+}
+
+TEST_F(AnswersTest, BoxesBesideTheFrameAreNone) {
+  EXPECT_TRUE(BoxesInFrame({6, 2, 2, 2, 1, 1}, clock_).empty());
+  EXPECT_TRUE(BoxesInFrame({2, -3, 2, 2, 1, 1}, clock_).empty());
 }
 
 TEST_F(AnswersTest, KeypointsOfPicturesAreInTheFramesPixels) {

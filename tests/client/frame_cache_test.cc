@@ -156,6 +156,26 @@ TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
   EXPECT_NEAR(share_after(2), share_after(0), 0.05);
 }
 
+// Nor by one bright moment for all that comes after it.
+TEST_F(FrameCacheTest, AFrameOfMuchContrastMakesLaterOnesNoCheaper) {
+  const Scene scene = MakeScene(1.0);
+  const auto dull = [&](int frame) {
+    Pixels pixels = Render(scene, frame);
+    for (uint8_t& level : pixels) level = static_cast<uint8_t>(96 + level / 5);
+    return pixels;
+  };
+  Pixels stripes(static_cast<size_t>(kHeight) * kWidth * kChannels, 0);
+  for (size_t i = 0; i < stripes.size(); ++i) stripes[i] = i / 60 % 2 == 0 ? 0 : 255;
+  const auto share_after = [&](int striped_frames) {
+    Start({.policy = CacheConfig::Policy::kChange, .refresh = 0});
+    Show(dull(0));
+    for (int i = 0; i < striped_frames; ++i) Show(stripes);
+    for (int frame = 0; frame < 3; ++frame) Show(dull(frame));
+    return Show(dull(3)).share();
+  };
+  EXPECT_NEAR(share_after(1), share_after(0), 0.05);
+}
+
 TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
   Start({.policy = CacheConfig::Policy::kFixed, .growth = 0, .stem = 0, .refresh = 0});
   Pixels pixels = Render(MakeScene(), 0);

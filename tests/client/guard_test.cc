@@ -132,6 +132,14 @@ TEST_F(GuardTest, SpendsNoMoreThanItsShare) {
   EXPECT_LE(report_.whole_samples, 3);
 }
 
+TEST_F(GuardTest, FramesThatAreComputedWholeAreNoSamples) {
+  RobotConfig config = Frozen();
+  config.cache.flush = 1;
+  Run(config, 1);
+  EXPECT_EQ(report_.samples, 0);
+  EXPECT_EQ(alarms_, 0);
+}
+
 // A model of raw outputs that are maps: their numbers are those of what the network saw, wherever
 // that lies in the frame.
 TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {

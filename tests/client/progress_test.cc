@@ -23,6 +23,17 @@ TEST(ProgressTest, LineNamesFrameRateAndPercentiles) {
             "frame 0  0.0 fps  p50 0.0 ms  p95 0.0 ms  p99 0.0 ms");
 }
 
+TEST(ProgressTest, LineOfACacheNamesWhatWasReusedAndWhatWasComputed) {
+  WorkShares work;
+  FrameWork frame;
+  frame.is_dense = false;
+  frame.active = 0.25;
+  frame.operators = {.done = 1, .of_all = 10};
+  work.Add(frame);
+  EXPECT_EQ(ProgressLine(1, 0, milliseconds(10), TenMilliseconds(1), work),
+            "frame 1  100.0 fps  p50 10.0 ms  p95 10.0 ms  p99 10.0 ms  reuse 75 %  work 10 %");
+}
+
 TEST(ProgressTest, TerminalLineChangesInPlaceAndNotTooOften) {
   ManualClock clock;
   ::testing::internal::CaptureStderr();

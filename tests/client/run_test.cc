@@ -16,9 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "client/robot.h"
+#include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/npy.h"
+#include "common/exec/cpu_backend.h"
 #include "common/model/pack.h"
 #include "tests/testing/folder_test.h"
 
@@ -386,6 +389,17 @@ TEST_F(CacheModeTest, RefusesWhatItCannotKeepOrWatch) {
   RobotConfig tensors = Config(WriteModel({1, 2, 1, 1}), Path("in"));
   tensors.mode = RobotConfig::Mode::kCache;
   EXPECT_EQ(Refusal(tensors), "mode cache needs pictures, but the model takes tensors");
+}
+
+TEST_F(CacheModeTest, RefusesTensorsForAModelOfPictures) {
+  const RobotConfig config = Demo("still");
+  const SteadyClock clock;
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  Robot robot(graph, std::make_unique<CpuBackend>(), config, clock);
+  Frame frame;
+  const Shape& shape = graph->value(graph->inputs[0]).shape;
+  frame.tensor = Tensor(shape, std::vector<float>(static_cast<size_t>(ElementCount(shape))));
+  EXPECT_THROW(robot.Process(frame), InputError);
 }
 
 TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
