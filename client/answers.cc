@@ -174,6 +174,12 @@ int ClassCount(const Graph& graph) {
   return static_cast<int>(scores[static_cast<size_t>(arg_max->axis)]);
 }
 
+// What is no number of a class, in the output of a model of others, counts as the first.
+int32_t ClassOf(float number) {
+  constexpr float kMost = 65535;
+  return number > 0 ? static_cast<int32_t>(std::min(number, kMost)) : 0;
+}
+
 }  // namespace
 
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
@@ -278,7 +284,8 @@ ClassMap AnswerReader::ReadClassMap(const Executor& executor, const SeenPicture&
   ClassMap map;
   map.height = static_cast<int>(shape[shape.size() - 2]);
   map.width = static_cast<int>(shape[shape.size() - 1]);
-  map.classes.assign(values.begin(), values.end());
+  map.classes.resize(values.size());
+  std::transform(values.begin(), values.end(), map.classes.begin(), ClassOf);
   if (graph.picture.width == 0) return map;
   return seen.InModel(map, graph.picture.width, graph.picture.height);
 }

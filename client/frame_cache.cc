@@ -164,8 +164,7 @@ std::optional<double> FrameCache::Refresh(const PictureView& frame) {
   Copy(refresh, renewed_);
   UpdateReference(Seen(frame));
   input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
-  const ChangedWork work = executor_.RunChanged({&refresh, 1}, policy_, refresh);
-  return static_cast<double>(work.done) / static_cast<double>(work.of_all);
+  return executor_.RunChanged({&refresh, 1}, policy_, refresh).share();
 }
 
 PictureView FrameCache::Seen(const PictureView& frame) const {

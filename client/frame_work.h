@@ -17,10 +17,7 @@ struct FrameWork {
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
 
   // Share of a dense run's multiply-adds.
-  double share() const {
-    if (is_dense) return 1.0;
-    return static_cast<double>(operators.done) / static_cast<double>(operators.of_all);
-  }
+  double share() const { return is_dense ? 1.0 : operators.share(); }
 };
 
 // What was done for the next frame once the answer was out.

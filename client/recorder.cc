@@ -69,7 +69,7 @@ void Recorder::Before(const Frame& frame, SafetyLevel level, Robot& robot) {
     robot.Forget();
     earlier_ = std::exchange(current_, {});
     current_bytes_ = 0;
-    has_recorded_ = false;
+    recorded_.clear();
   }
   is_fresh_ = robot.keeps_nothing();
   level_ = level;
@@ -109,9 +109,9 @@ void Recorder::KeepFailure(const Frame& frame, const std::string& error) {
 }
 
 void Recorder::Record(const std::string& reason, const std::string& detail) {
-  if (has_recorded_ || is_writing_ || is_done()) return;
+  if (recorded_.contains(reason) || is_writing_ || is_done()) return;
   if (writer_.joinable()) writer_.join();
-  has_recorded_ = true;
+  recorded_.insert(reason);
   --left_;
   is_writing_ = true;
   try {

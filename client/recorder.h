@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +26,8 @@ namespace cacheinf {
 // kept always begins with a frame that depends on none before; between one and two such spans are
 // kept.
 //
-// Writing happens on a thread of its own; one recording at a time, and one a span. If it fails,
-// that is logged as an error, once; the run goes on without recordings.
+// Writing happens on a thread of its own; one recording at a time, and one a span and reason. If it
+// fails, that is logged as an error, once; the run goes on without recordings.
 class Recorder {
  public:
   // Makes the folder; that may fail like writing. REQUIRES: config.record.folder is not empty.
@@ -70,7 +71,7 @@ class Recorder {
   Span earlier_;
   Span current_;
   size_t current_bytes_ = 0;
-  bool has_recorded_ = false;  // in this span
+  std::set<std::string> recorded_;  // reasons, in this span
   // Of the frame in hand.
   bool is_fresh_ = false;
   bool was_made_to_forget_ = false;

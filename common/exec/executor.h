@@ -43,6 +43,10 @@ struct MemoryReport {
 struct ChangedWork {
   int64_t done = 0;
   int64_t of_all = 0;  // of a dense run
+
+  double share() const {
+    return of_all == 0 ? 0.0 : static_cast<double>(done) / static_cast<double>(of_all);
+  }
 };
 
 // Runs a graph on a backend. Everything is laid out and prepared in the constructor; after it, only

@@ -105,6 +105,21 @@ TEST_F(AnswersTest, SegmentationGivesTheShareOfEachClass) {
   EXPECT_EQ(json["classes"][1], Json({{"class", 1}, {"name", "wall"}, {"share", 0.25}}));
 }
 
+// As a model may give them that tells classes apart itself.
+TEST_F(AnswersTest, NumbersThatAreNoClassesCountAsTheFirst) {
+  Graph graph = Echo({1, 2, 2}, {});
+  graph.values[graph.outputs[0]].type = DataType::kInt64;
+  RobotConfig config;
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  Robot robot(std::make_shared<const Graph>(std::move(graph)), std::make_unique<ReferenceBackend>(),
+              config, clock_);
+  Frame frame;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  frame.tensor = Tensor({1, 2, 2}, std::vector<float>{-3, nan, 2, -1e30f});
+  const auto classes = std::get<ClassMap>(robot.Process(frame).content).classes;
+  EXPECT_EQ(classes, (std::vector<int32_t>{0, 0, 2, 0}));
+}
+
 TEST_F(AnswersTest, BoxesComeBestFirstAndAnEmptyAnswerIsAnAnswer) {
   DecoderConfig decoder;
   decoder.kind = DecoderConfig::Kind::kBoxes;

@@ -113,6 +113,17 @@ TEST_F(RecordingTest, WhatTheGuardFindsIsRecordedAndReplaysBitForBit) {
   EXPECT_TRUE(has_reuse);
 }
 
+TEST_F(RecordingTest, LateAnswersDoNotHideWhatTheGuardFinds) {
+  RobotConfig config = Frozen();
+  config.deadline_ms = 1e-3;
+  config.record.seconds = 100;
+  Run(config);
+  std::vector<std::string> reasons;
+  for (const fs::path& folder : Recordings()) reasons.push_back(ReadRecording(folder).reason);
+  std::sort(reasons.begin(), reasons.end());
+  EXPECT_EQ(reasons, (std::vector<std::string>{"deadline", "guard"}));
+}
+
 TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
   RobotConfig config = Moving();
   config.deadline_ms = 1e-6;  // every answer is late
