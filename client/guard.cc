@@ -18,6 +18,7 @@ namespace {
 constexpr int kBandsInAMap = 8;
 constexpr double kDearestBand = 0.4;  // of a dense run; beyond, whole answers tell more
 constexpr int kBandsForAWhole = 4;
+constexpr int kMostFramesToWait = 8;
 constexpr double kHasteInDoubt = 4;
 // What counts as agreeing in addition.
 constexpr double kPixelsGiven = 0.005;  // of the sample's
@@ -113,9 +114,17 @@ std::optional<std::chrono::nanoseconds> Guard::Watch(const Answer& answer, Robot
   ++report_.frames[static_cast<size_t>(levels_.level())];
   alarm_.clear();
   if (!IsDue()) return std::nullopt;
-  // What was computed whole says nothing of what is reused: the next answer will.
+  // What was computed whole says nothing of what is reused, and what comes right after it says too
+  // much good.
   const bool is_whole = answer.work && answer.work->is_dense;
-  if (is_whole && levels_.level() != SafetyLevel::kDense) return std::nullopt;
+  if (is_whole && levels_.level() != SafetyLevel::kDense) {
+    frames_to_wait_ = Random(kMostFramesToWait);
+    return std::nullopt;
+  }
+  if (frames_to_wait_ > 0) {
+    --frames_to_wait_;
+    return std::nullopt;
+  }
   const auto begin = clock_.Now();
   AgreementSample sample;
   if (levels_.level() != SafetyLevel::kDense) {
