@@ -67,8 +67,8 @@ TestPicture Photograph(const World& world, const Homography& world_from_picture,
 
 void AddNoise(double deviation, uint32_t seed, TestPicture* picture) {
   std::mt19937 random(seed);
-  std::normal_distribution<double> noise(0, deviation);
-  for (uint8_t& pixel : picture->pixels) pixel = ToByte(pixel + noise(random));
+  std::normal_distribution<double> noise;
+  for (uint8_t& pixel : picture->pixels) pixel = ToByte(pixel + deviation * noise(random));
 }
 
 void ChangeLight(double gain, double offset, TestPicture* picture) {
