@@ -224,8 +224,9 @@ void Agreement::Add(const AnswerContent& answer, const OutputNumbers& numbers,
                     bool lie_alike) {
   ++frames_;
   const auto comparable = Comparable(dense_numbers, dense);
-  if (lie_alike && !comparable.empty())
+  if (lie_alike && !comparable.empty()) {
     relative_error_.Add(Comparable(numbers, answer), comparable);
+  }
   if (std::holds_alternative<Classification>(dense)) {
     OfKind<ClassAgreement>().Add(numbers.front(), dense_numbers.front());
   } else if (const auto* map = std::get_if<ClassMap>(&dense)) {
