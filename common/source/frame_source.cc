@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -26,6 +29,22 @@ bool IsCamera(const std::string& spec) {
          std::all_of(spec.begin(), spec.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// "rtsp" of "RTSP://host/path"; empty if it is no address.
+std::string SchemeOf(const std::string& spec) {
+  const size_t end = spec.find("://");
+  if (end == std::string::npos) return "";
+  std::string scheme = spec.substr(0, end);
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return scheme;
+}
+
+bool IsStream(const std::string& scheme) {
+  constexpr std::array<std::string_view, 7> kSchemes = {"rtsp", "rtsps", "rtmp", "rtmps",
+                                                        "rtp",  "srt",   "udp"};
+  return std::find(kSchemes.begin(), kSchemes.end(), scheme) != kSchemes.end();
+}
+
 // Whether a pipeline ends by itself.
 bool HasEnd(const std::string& pipeline) {
   return pipeline.find("filesrc") != std::string::npos ||
@@ -46,6 +65,18 @@ std::unique_ptr<FrameSource> OpenLive(std::string name, ReopeningSource::Open op
                                            pause);
 }
 
+// Opened once, it says what it is.
+std::unique_ptr<FrameSource> OpenFromWeb(const std::string& address, const Clock& clock,
+                                         const CameraPatience& patience) {
+  std::unique_ptr<FrameSource> source = OpenVideoOrStream(address, clock);
+  if (!source->is_live()) return source;
+  const auto opened = std::make_shared<std::unique_ptr<FrameSource>>(std::move(source));
+  const auto open = [opened, address, &clock] {
+    return *opened ? std::move(*opened) : OpenStream(address, clock);
+  };
+  return OpenLive("stream " + address, open, clock, patience);
+}
+
 }  // namespace
 
 std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,
@@ -64,7 +95,13 @@ std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& cl
     return HasEnd(spec) ? open()
                         : OpenLive(fmt::format("pipeline \"{}\"", spec), open, clock, patience);
   }
-  if (spec.find("://") != std::string::npos) return OpenVideo(spec);
+  const std::string scheme = SchemeOf(spec);
+  if (IsStream(scheme)) {
+    const auto open = [spec, &clock] { return OpenStream(spec, clock); };
+    return OpenLive("stream " + spec, open, clock, patience);
+  }
+  if (scheme == "http" || scheme == "https") return OpenFromWeb(spec, clock, patience);
+  if (!scheme.empty()) return OpenVideo(spec);
 
   std::error_code error;
   const fs::file_status status = fs::status(spec, error);

@@ -7,12 +7,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/model/graph.h"
 #include "common/model/picture.h"
 
 namespace cacheinf {
+
+// A frame's picture as a model takes it.
+struct FittedPicture {
+  std::shared_ptr<const PictureFit> fit;
+  std::vector<uint8_t> pixels;       // of the model's picture (PictureFit::Resize)
+  std::chrono::nanoseconds time{0};  // that fitting took
+};
 
 // What a camera, or what stands for one, delivers at one moment: a picture, or a tensor that needs
 // no preprocessing.
@@ -22,7 +30,8 @@ struct Frame {
   std::chrono::nanoseconds stamp{0};
   std::string name;  // for messages: a file's path, or the source and the index
   Picture picture;
-  Tensor tensor;  // of the model's input, as the model has it
+  std::shared_ptr<const FittedPicture> fitted;  // to the model that is run; null if not done yet
+  Tensor tensor;                                // of the model's input, as the model has it
   Picture truth;  // one channel: the true class of every pixel, where the source knows it
 };
 
@@ -59,9 +68,11 @@ struct CameraPatience {
 //   0, 1, …                                    a camera
 //   … ! appsink                                a GStreamer pipeline
 //   a folder                                   its .npy tensors (float32) or pictures, by name
-//   a file or an address (rtsp://…)            a picture or a video
-// Patience is for cameras, and for pipelines that say of no end: those without filesrc and
-// num-buffers.
+//   rtsp://…, rtmp://…, udp://…, …             what a camera sends over a network
+//   http://…, https://…                        the same; a video where it states its length
+//   a file, or another address                 a picture or a video
+// Cameras, pipelines and what comes over a network are live. Patience is for these, but not for
+// pipelines that have an end: those with filesrc or num-buffers.
 // Throws InputError, in one sentence, if it is missing, broken or empty. The clock, and what tells
 // of the end, outlive the source.
 std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,

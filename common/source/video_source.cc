@@ -9,6 +9,7 @@
 #include <opencv2/videoio.hpp>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -19,6 +20,9 @@ namespace {
 
 // A stream that has no good frame among this many is not worth waiting for.
 constexpr int kMostBrokenInARow = 100;
+
+// Longer than the segments that HTTP Live Streaming is cut into.
+constexpr int kLongestSilenceMs = 15000;
 
 class VideoSource final : public FrameSource {
  public:
@@ -129,15 +133,27 @@ class VideoSource final : public FrameSource {
 };
 
 template <typename What>
-cv::VideoCapture Open(const What& what, int library) {
+cv::VideoCapture Open(const What& what, int library, const std::vector<int>& parameters = {}) {
   QuietOpenCv();
   cv::VideoCapture capture;
   try {
-    capture.open(what, library);
+    capture.open(what, library, parameters);
   } catch (const cv::Exception&) {
     capture.release();
   }
   return capture;
+}
+
+// A peer that says nothing for so long is gone.
+cv::VideoCapture OpenAddress(const std::string& address) {
+  return Open(address, cv::CAP_FFMPEG,
+              {cv::CAP_PROP_OPEN_TIMEOUT_MSEC, kLongestSilenceMs, cv::CAP_PROP_READ_TIMEOUT_MSEC,
+               kLongestSilenceMs});
+}
+
+std::unique_ptr<FrameSource> StreamFrom(const std::string& address, const cv::VideoCapture& capture,
+                                        const Clock& clock) {
+  return std::make_unique<VideoSource>(fmt::format("stream {}", address), capture, &clock);
 }
 
 // What the caps right before the sink name, as in "… ! video/x-raw,format=BGR ! appsink"; empty
@@ -176,6 +192,17 @@ void RefuseUnknownOrder(const std::string& pipeline) {
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address) {
   return std::make_unique<VideoSource>(fmt::format("video {}", path_or_address),
                                        Open(path_or_address, cv::CAP_FFMPEG), nullptr);
+}
+
+std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock& clock) {
+  return StreamFrom(address, OpenAddress(address), clock);
+}
+
+std::unique_ptr<FrameSource> OpenVideoOrStream(const std::string& address, const Clock& clock) {
+  const cv::VideoCapture capture = OpenAddress(address);
+  const bool is_record = capture.isOpened() && capture.get(cv::CAP_PROP_FRAME_COUNT) > 0;
+  if (!is_record) return StreamFrom(address, capture, clock);
+  return std::make_unique<VideoSource>(fmt::format("video {}", address), capture, nullptr);
 }
 
 std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock) {

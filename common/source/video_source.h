@@ -6,12 +6,19 @@
 
 #include "common/source/frame_source.h"
 
-// Videos, cameras and pipelines, read through OpenCV. Each function throws InputError if the source
-// cannot be opened or gives no frame.
+// Videos, streams, cameras and pipelines, read through OpenCV. Each function throws InputError if
+// the source cannot be opened or gives no frame.
 
 namespace cacheinf {
 
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address);
+
+// What a camera sends over a network, live: frames are stamped by the clock as they come.
+std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock& clock);
+
+// A video where the address states how long it is, as a file on a web server does; else a stream.
+std::unique_ptr<FrameSource> OpenVideoOrStream(const std::string& address, const Clock& clock);
+
 std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock);
 std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock);
 
