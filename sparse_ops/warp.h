@@ -41,6 +41,9 @@ constexpr int kPositionParts = 1024;
 //
 // With a `missing` mask, a pixel that would read any of its pixels is out of view as well.
 //
+// Of maps without images (a batch of 0) no numbers are touched: it is only found what is out of
+// view.
+//
 // The identity, compared exactly, means that `to` already holds what is wanted, as a cache does
 // while the camera is still: nothing is read, written or out of view.
 // REQUIRES: height and width below 2^20; maps that do not overlap, unless the identity.

@@ -447,6 +447,19 @@ void ActiveMasks::Shift(std::span<const ShiftedMap> maps) {
 
 void ActiveMasks::MarkAll(bool stale) { state_->MarkAll(stale); }
 
+void ActiveMasks::AddStale(ValueId value, ConstMaskView pixels) {
+  Mask& stale = state_->stale[value];
+  Unite(std::as_const(stale), pixels, stale);
+  state_->has_stale = true;
+}
+
+void ActiveMasks::AddAllStale(ValueId value) {
+  SetAll(state_->stale[value]);
+  state_->has_stale = true;
+}
+
+bool ActiveMasks::has_stale() const { return state_->has_stale; }
+
 ConstMaskView ActiveMasks::mask(ValueId map) const { return std::as_const(state_->masks[map]); }
 
 }  // namespace cacheinf

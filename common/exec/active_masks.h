@@ -78,6 +78,14 @@ class ActiveMasks {
   // Nothing is stale, as after a dense run, or everything is.
   void MarkAll(bool stale);
 
+  // These pixels of a kept value are stale as well, or all of them.
+  // REQUIRES: an operator computes it.
+  void AddStale(ValueId value, ConstMaskView pixels);
+  void AddAllStale(ValueId value);
+
+  // Whether anything may be.
+  bool has_stale() const;
+
   // REQUIRES: a map, whose producer has been activated or followed in this frame or which is a
   // graph input.
   ConstMaskView mask(ValueId map) const;

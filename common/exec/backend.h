@@ -9,7 +9,9 @@
 
 #include "common/model/graph.h"
 #include "sparse_ops/active_pixels.h"
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
+#include "sparse_ops/warp.h"
 
 namespace cacheinf {
 
@@ -51,6 +53,12 @@ class Backend {
   // Pixel (y, x) of a map gets what (y + rows, x + columns) held, where that lies within the map;
   // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
   virtual void Move(const TensorView& map, int rows, int columns) = 0;
+
+  // HaloFetch and WarpAndMerge of warp.h, for all rows of maps in the device's memory; masks lie on
+  // the host. What was asked of the backend before comes first. Do not allocate.
+  virtual void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                         MaskView out_of_view) = 0;
+  virtual void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) = 0;
 
   // Between the host's memory and the device's, same dims, any strides; in, these pixels only.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device,

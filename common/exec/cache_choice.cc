@@ -195,8 +195,9 @@ constexpr std::array kScratchLimits = {0.25, 0.5, 1.0, 2.0,
 // Gives up one value after the other.
 class Search {
  public:
-  Search(const Graph& graph, std::span<const ValueId> required)
+  Search(const Graph& graph, std::span<const ValueId> required, bool held_twice)
       : graph_(graph),
+        held_twice_(held_twice),
         model_(graph),
         must_keep_(AlwaysKept(graph)),
         chosen_(graph.values.size(), true),
@@ -240,7 +241,9 @@ class Search {
     for (const ValueId value : Listed(layout_.is_kept)) {
       if (!graph_.value(value).is_constant()) choice.kept.push_back(value);
     }
-    choice.bytes = (layout_.arena_floats - layout_.constant_floats) * sizeof(float);
+    size_t floats = layout_.arena_floats - layout_.constant_floats;
+    if (held_twice_) floats += layout_.persistent_floats - layout_.constant_floats;
+    choice.bytes = floats * sizeof(float);
     choice.extra_work = work_of_all_ > 0.0 ? work_ / work_of_all_ - 1.0 : 0.0;
     return choice;
   }
@@ -292,6 +295,7 @@ class Search {
   }
 
   const Graph& graph_;
+  bool held_twice_;
   WorkModel model_;
   std::vector<bool> must_keep_;
   std::vector<bool> chosen_;
@@ -311,9 +315,9 @@ bool IsBetter(const CacheChoice& a, const CacheChoice& b, size_t budget_bytes) {
 
 }  // namespace
 
-CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
-                         std::span<const ValueId> required) {
-  const Search start(graph, required);
+CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes, std::span<const ValueId> required,
+                         bool held_twice) {
+  const Search start(graph, required, held_twice);
   CacheChoice best = Search(start).Run(budget_bytes, 0.0);
   if (best.bytes <= budget_bytes) return best;
   const Layout dense = PlanLayout(graph, {}, Keep::kListed);

@@ -22,9 +22,10 @@ struct CacheChoice {
 // on the memory that what is given up may share, of which the least work counts. Values that must
 // be kept (AlwaysKept of stages.h), the input of the first operator among them, and `required` ones
 // are never given up. If no set is found that fits, the smallest one that was seen. Equal graphs
-// give equal choices.
+// give equal choices. `held_twice`: for an executor whose maps can move, what is kept counts twice,
+// though not quite all of it is held so.
 CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
-                         std::span<const ValueId> required = {});
+                         std::span<const ValueId> required = {}, bool held_twice = false);
 
 // The work of a frame in which a rectangle in the middle of the picture has changed, a tenth of it:
 // operations and numbers stored. Every kept map is taken to have changed in that rectangle alone,

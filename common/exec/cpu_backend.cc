@@ -10,6 +10,7 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/simd_targets.h"
+#include "sparse_ops/cpu/warp.h"
 
 namespace cacheinf {
 namespace {
@@ -230,6 +231,15 @@ void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
                      RunningKernels kernels = {own, nullptr, alone_, nullptr};
                      RunOperator(kernels, own.call, inputs, outputs, part, nullptr);
                    });
+}
+
+void CpuBackend::HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                           MaskView out_of_view) {
+  cpu::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view, pool_);
+}
+
+void CpuBackend::WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
+  cpu::WarpAndMerge(args, held, {0, args.to.height}, out_of_view, pool_);
 }
 
 void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device,

@@ -10,6 +10,7 @@
 
 #include "common/exec/active_masks.h"
 #include "common/exec/cache_choice.h"
+#include "common/exec/moving_maps.h"
 #include "common/exec/needed_pixels.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/stages.h"
@@ -20,6 +21,11 @@
 namespace cacheinf {
 namespace {
 
+struct Operands {
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+};
+
 // An operator, ready to run.
 struct Step {
   int handle = kNone;  // kNone: done by placement
@@ -27,9 +33,8 @@ struct Step {
   bool is_local = false;
   const Stage* stage = nullptr;  // of which it is the root
   int64_t multiply_adds = 0;
-  int64_t pixels = 1;  // of its output, in one image
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
+  int64_t pixels = 1;                // of its output, in one image
+  std::array<Operands, 2> operands;  // by the place in front, if maps move
 };
 
 int64_t PixelsIn(const ActivePixels& runs) {
@@ -61,6 +66,10 @@ struct Executor::State {
         layout(PlanLayout(*this->graph, options.persistent, options.keep)),
         order(RunningOrder(*this->graph, layout.stages)),
         arena(this->backend->Allocate(layout.arena_floats)) {
+    if (options.moves) {
+      if (options.keep == Keep::kListed) throw std::invalid_argument("what moves must be kept");
+      moving.emplace(*this->graph, layout, arena.get(), *this->backend);
+    }
     CopyConstantsIn();
     PrepareSteps();
     FillReport();
@@ -70,8 +79,17 @@ struct Executor::State {
     check.emplace(*this->graph, layout);
   }
 
-  TensorView ViewOf(ValueId value) const {
+  TensorView ViewOf(ValueId value) const { return ViewOf(value, front()); }
+
+  TensorView ViewOf(ValueId value, int place) const {
+    if (moving && moving->has_two_places(value)) return moving->View(value, place);
     return cacheinf::ViewOf(*graph, layout, value, arena.get());
+  }
+
+  int front() const { return moving ? moving->front() : 0; }
+
+  const Operands& OperandsOf(const Step& step) const {
+    return step.operands[static_cast<size_t>(front())];
   }
 
   void CopyConstantsIn() {
@@ -92,8 +110,9 @@ struct Executor::State {
       step.multiply_adds = CostOf(*graph, op).multiply_adds;
       const Value& output = graph->value(op.outputs[0]);
       step.pixels = int64_t{HeightOf(output)} * WidthOf(output);
-      for (size_t i = 0; i < op.inputs.size(); ++i) step.inputs.push_back(InputView(op, i));
-      for (ValueId output : op.outputs) step.outputs.push_back(ViewOf(output));
+      for (const int place : {0, 1}) {
+        if (place == 0 || moving) step.operands[static_cast<size_t>(place)] = OperandsOf(op, place);
+      }
       if (!layout.is_done_by_placement[id]) {
         step.handle = backend->Prepare(*graph, op);
         scratch_floats = std::max(scratch_floats, backend->ScratchFloats(step.handle));
@@ -105,9 +124,15 @@ struct Executor::State {
     memory.scratch_bytes = scratch_floats * sizeof(float);
   }
 
-  ConstTensorView InputView(const Operator& op, size_t input) const {
-    const ValueId id = op.inputs[input];
-    return IsParameter(op, input) ? graph->value(id).constant.view() : ViewOf(id);
+  Operands OperandsOf(const Operator& op, int place) const {
+    Operands operands;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId id = op.inputs[i];
+      operands.inputs.push_back(IsParameter(op, i) ? graph->value(id).constant.view()
+                                                   : ViewOf(id, place));
+    }
+    for (const ValueId output : op.outputs) operands.outputs.push_back(ViewOf(output, place));
+    return operands;
   }
 
   void FillReport() {
@@ -115,9 +140,13 @@ struct Executor::State {
     const CacheMemory extremes = MemoryOfExtremes(*graph);
     memory.no_cache_bytes = extremes.no_cache_bytes;
     memory.cache_all_bytes = extremes.cache_all_bytes;
-    memory.arena_bytes = (layout.arena_floats - constant_floats) * sizeof(float);
-    memory.persistent_bytes = (layout.persistent_floats - constant_floats) * sizeof(float);
-    memory.lower_bound_bytes = (layout.lower_bound_floats - constant_floats) * sizeof(float);
+    const size_t second_floats = moving ? moving->second_floats() : 0;
+    const auto bytes_of = [&](size_t arena_floats) {
+      return (arena_floats - constant_floats + second_floats) * sizeof(float);
+    };
+    memory.arena_bytes = bytes_of(layout.arena_floats);
+    memory.persistent_bytes = bytes_of(layout.persistent_floats);
+    memory.lower_bound_bytes = bytes_of(layout.lower_bound_floats);
     memory.constant_bytes = constant_floats * sizeof(float);
     for (const Value& value : graph->values) {
       if (value.is_constant()) continue;
@@ -127,8 +156,21 @@ struct Executor::State {
 
   void Run(const Step& step, Range rows) {
     if (step.handle == kNone || rows.empty()) return;
-    backend->Run(step.handle, step.inputs, step.outputs, step.is_local ? rows : step.all_rows,
-                 /*test=*/nullptr, scratch.get());
+    const Operands& operands = OperandsOf(step);
+    backend->Run(step.handle, operands.inputs, operands.outputs,
+                 step.is_local ? rows : step.all_rows, /*test=*/nullptr, scratch.get());
+  }
+
+  // What a caller may read before the maps are settled.
+  void FetchOutputs() {
+    if (!moving) return;
+    for (const ValueId output : graph->outputs) moving->FetchAll(output);
+  }
+
+  // The frame ends while this operator runs. Of moved maps nothing can be said then.
+  void Abandon(OpId op) {
+    active->Abandon(op);
+    if (moving && !moving->is_settled()) Forget();
   }
 
   // Returns the multiply-adds that it took.
@@ -148,18 +190,34 @@ struct Executor::State {
       active->Deactivate(op);
       return 0;
     }
+    FetchReads(op, {});
     Run(step, step.all_rows);
     active->ActivateAll(op);
+    if (moving) {
+      for (const ValueId output : graph->operators[op].outputs) moving->AddAllComputed(output);
+    }
     return step.multiply_adds;
+  }
+
+  // Old values that the operator reads for these pixels, or for all of them if it is not local.
+  void FetchReads(OpId op, ConstMaskView pixels) {
+    if (moving && steps[op].handle != kNone) moving->FetchReads(op, pixels);
   }
 
   int64_t RunActive(OpId op, const Step& step) {
     const std::span<const ActivePart> parts = active->Activate(op);
     if (parts.empty()) return 0;
-    int64_t multiply_adds = RunInner(*step.stage, active->mask(graph->operators[op].outputs[0]));
+    const ValueId output = graph->operators[op].outputs[0];
+    const ConstMaskView pixels = active->mask(output);
+    int64_t multiply_adds = RunInner(*step.stage, pixels);
+    FetchReads(op, pixels);
+    const bool is_tested = std::any_of(parts.begin(), parts.end(),
+                                       [](const ActivePart& part) { return part.test != nullptr; });
+    if (moving && is_tested) moving->Fetch(output, pixels);
     for (const ActivePart& part : parts) {
-      multiply_adds += RunPixels(step, step.outputs, part.pixels, part.test);
+      multiply_adds += RunPixels(step, OperandsOf(step).outputs, part.pixels, part.test);
     }
+    if (moving) moving->AddComputed(output, pixels);
     return multiply_adds;
   }
 
@@ -169,7 +227,9 @@ struct Executor::State {
     needed->Find(stage, root_pixels);
     int64_t multiply_adds = 0;
     for (const OpId op : stage.inner) {
-      multiply_adds += RunPixels(steps[op], steps[op].outputs, needed->Of(op), /*test=*/nullptr);
+      FetchReads(op, needed->mask(op));
+      multiply_adds +=
+          RunPixels(steps[op], OperandsOf(steps[op]).outputs, needed->Of(op), /*test=*/nullptr);
     }
     return multiply_adds;
   }
@@ -177,7 +237,7 @@ struct Executor::State {
   int64_t RunPixels(const Step& step, std::span<const TensorView> outputs,
                     const ActivePixels& pixels, const ChangeTest* test) {
     if (step.handle == kNone || pixels.run_count == 0) return 0;
-    backend->Run(step.handle, step.inputs, outputs, pixels, test, scratch.get());
+    backend->Run(step.handle, OperandsOf(step).inputs, outputs, pixels, test, scratch.get());
     return step.multiply_adds * PixelsIn(pixels) / step.pixels;
   }
 
@@ -211,6 +271,49 @@ struct Executor::State {
     RunPixels(step, {&again, 1}, alone, /*test=*/nullptr);
     return check->AreAlike(pixel, stored, again, *backend,
                            active->mask(pixel.map).Test(pixel.row, pixel.column));
+  }
+
+  // Where something is stale already nothing need be moved: all is computed.
+  void Move(const Homography& stored_from_frame) {
+    Settle();
+    if (active->has_stale()) return active->MarkAll(/*stale=*/true);
+    moving->Move(stored_from_frame);
+    has_moved = true;
+    for (OpId op = 0; op < static_cast<OpId>(steps.size()); ++op) {
+      steps[op].is_local ? LoseWhatIsOutOfView(op) : LoseIfReadsMoved(op);
+    }
+  }
+
+  void LoseWhatIsOutOfView(OpId op) {
+    for (const ValueId output : graph->operators[op].outputs) {
+      if (!moving->has_two_places(output)) continue;
+      const ConstMaskView out_of_view = moving->out_of_view(output);
+      if (out_of_view.words != nullptr) active->AddStale(output, out_of_view);
+    }
+  }
+
+  void LoseIfReadsMoved(OpId op) {
+    const std::vector<ValueId>& reads = graph->operators[op].inputs;
+    const bool reads_moved = std::any_of(reads.begin(), reads.end(), [this](ValueId value) {
+      return moving->has_two_places(value);
+    });
+    if (!reads_moved) return;
+    for (const ValueId output : graph->operators[op].outputs) active->AddAllStale(output);
+  }
+
+  bool Settle() {
+    try {
+      return moving && moving->Settle();
+    } catch (...) {
+      Forget();
+      throw;
+    }
+  }
+
+  // Nothing that is stored is worth anything.
+  void Forget() {
+    if (moving) moving->Drop();
+    active->MarkAll(/*stale=*/true);
   }
 
   void Scroll(const Shift& picture) {
@@ -251,6 +354,8 @@ struct Executor::State {
   Backend::Memory arena;
   Backend::Memory scratch;
   std::vector<Step> steps;
+  std::optional<MovingMaps> moving;
+  bool has_moved = false;  // since the last frame
   // If values are kept.
   std::optional<ActiveMasks> active;
   std::optional<NeededPixels> needed;
@@ -279,7 +384,8 @@ void Executor::SetInput(size_t index, const ConstTensorView& host, const ActiveP
 }
 
 void Executor::Run() {
-  if (state_->active) state_->active->MarkAll(/*stale=*/true);
+  if (state_->active) state_->Forget();
+  state_->has_moved = false;
   for (const OpId op : state_->order) state_->Run(state_->steps[op], state_->steps[op].all_rows);
   if (!state_->active) return;
   state_->active->MarkAll(/*stale=*/false);
@@ -305,6 +411,7 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
     throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
                                 std::to_string(state_->graph->inputs.size()) + " graph inputs");
   }
+  if (!std::exchange(state_->has_moved, false)) state_->Settle();
   state_->check->Begin(policy);
   state_->active->Begin(policy, changed, refresh);
   state_->needed->Begin();
@@ -315,8 +422,9 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
       work.done += state_->RunChanged(op);
       work.of_all += state_->steps[op].multiply_adds;
     }
+    state_->FetchOutputs();
   } catch (...) {
-    state_->active->Abandon(op);
+    state_->Abandon(op);
     throw;
   }
   state_->active->Commit();
@@ -325,9 +433,19 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
   return work;
 }
 
+void Executor::Move(const Homography& stored_from_frame) {
+  if (!state_->moving) throw std::logic_error("Move needs an executor whose maps can move");
+  if (stored_from_frame.IsIdentity()) return;
+  state_->check->Move();
+  state_->Move(stored_from_frame);
+}
+
+bool Executor::Settle() { return state_->Settle(); }
+
 void Executor::Scroll(const Shift& picture) {
   if (!state_->active) throw std::logic_error("Scroll needs an executor that keeps values");
   if (picture.is_zero()) return;
+  state_->Settle();
   state_->check->Suspend();
   state_->Scroll(picture);
 }

@@ -15,6 +15,7 @@
 #include "common/exec/stored_check.h"
 #include "common/model/geometry.h"
 #include "common/model/graph.h"
+#include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -26,10 +27,13 @@ struct ExecutorOptions {
   // that must be (layout.h).
   std::vector<ValueId> persistent;
   Keep keep = Keep::kListed;
+  // Whether Move may be called. The kept maps over the picture are then held twice.
+  // REQUIRES: values that are kept.
+  bool moves = false;
 };
 
 struct MemoryReport {
-  size_t arena_bytes = 0;        // what the executor allocated for activations
+  size_t arena_bytes = 0;        // what the executor allocated for activations, held twice or once
   size_t no_cache_bytes = 0;     // what it would have allocated if it kept nothing between frames
   size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
@@ -103,6 +107,21 @@ class Executor {
   // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
   // computed. REQUIRES: an executor that keeps values.
   void Scroll(const Shift& picture);
+
+  // The camera has moved, and pixel p of the frame to come lies at stored_from_frame(p) in the last
+  // one: all stored maps move along, by interpolation (Eq. 6 of the paper). The next RunChanged
+  // computes what they did not show, fetches what its operators read and what the graph outputs
+  // lack, and leaves the rest to Settle. Of the inputs, which are to be set as a whole, it needs to
+  // be told only which pixels are not what the moved ones would be; those that were out of view
+  // are. The identity means nothing. What is not computed is from here on what the policies promise
+  // of moved maps: nothing, until all is computed. REQUIRES: an executor made for it, and that
+  // RunChanged or Run comes next.
+  void Move(const Homography& stored_from_frame);
+
+  // Idle time: fetches what the last frame left, so that the next one need not wait for it. Until
+  // then, after a frame with a Move, values other than graph outputs hold only what was computed
+  // and what that needed. Returns whether there was anything to do.
+  bool Settle();
 
   // Computes so many stored pixels, chosen by the seed, anew from what is stored before them.
   // Returns the first that does not hold what the last RunChanged promised: the same bits, or under

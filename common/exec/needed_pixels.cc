@@ -97,9 +97,13 @@ void NeededPixels::Find(const Stage& stage, ConstMaskView root_pixels) {
 }
 
 ActivePixels NeededPixels::Of(OpId inner) {
-  const ConstMaskView needed = std::as_const(state_->needed[state_->OutputOf(inner)]);
+  const ConstMaskView needed = mask(inner);
   state_->list->Assign(needed, {0, needed.height});
   return state_->list->pixels();
+}
+
+ConstMaskView NeededPixels::mask(OpId inner) const {
+  return std::as_const(state_->needed[state_->OutputOf(inner)]);
 }
 
 }  // namespace cacheinf

@@ -29,8 +29,10 @@ class NeededPixels {
   // REQUIRES: a root that is local, or a stage without inner operators.
   void Find(const Stage& stage, ConstMaskView root_pixels);
 
-  // What an inner operator of the last Find computes, valid until the next call.
+  // What an inner operator of the last Find computes, as a list, valid until the next call, and as
+  // a mask.
   ActivePixels Of(OpId inner);
+  ConstMaskView mask(OpId inner) const;
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 #include "common/exec/shadow.h"
 #include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/reference/warp.h"
 
 namespace cacheinf {
 namespace {
@@ -96,6 +97,16 @@ void ReferenceBackend::Run(int handle, std::span<const ConstTensorView> inputs,
   RunOnShadow(outputs[0], pixels, test, scratch, [&](const TensorView& shadow, Range rows) {
     RunOperator(kernels, call, inputs, {&shadow, 1}, rows, nullptr);
   });
+}
+
+void ReferenceBackend::HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                                 MaskView out_of_view) {
+  reference::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view);
+}
+
+void ReferenceBackend::WarpAndMerge(const WarpArgs& args, ConstMaskView held,
+                                    MaskView out_of_view) {
+  reference::WarpAndMerge(args, held, {0, args.to.height}, out_of_view);
 }
 
 void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device,

@@ -24,6 +24,9 @@ class ReferenceBackend : public Backend {
   void Move(const TensorView& map, int rows, int columns) override {
     MoveOnHost(map, rows, columns);
   }
+  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                 MaskView out_of_view) override;
+  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
   void CopyIn(const ConstTensorView& host, const TensorView& device,
               const ActivePixels& pixels) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;

@@ -80,6 +80,11 @@ void StoredCheck::Begin(const ChangePolicy& policy) {
   has_policy_ = true;
 }
 
+void StoredCheck::Move() {
+  Suspend();
+  covers_inactive_ = false;
+}
+
 void StoredCheck::Suspend() { is_committed_ = false; }
 
 void StoredCheck::Commit() { is_committed_ = true; }

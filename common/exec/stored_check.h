@@ -37,6 +37,10 @@ class StoredCheck {
   // A frame with this policy begins.
   void Begin(const ChangePolicy& policy);
 
+  // Stored pixels were moved: what no operator computes anew is promised nothing until everything
+  // runs.
+  void Move();
+
   // Nothing is promised until the next frame is committed.
   void Suspend();
   void Commit();

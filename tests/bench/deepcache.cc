@@ -69,6 +69,13 @@ class TimedBackend final : public Backend {
   void Move(const TensorView& map, int rows, int columns) override {
     backend_->Move(map, rows, columns);
   }
+  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                 MaskView out_of_view) override {
+    backend_->HaloFetch(args, needed, held, out_of_view);
+  }
+  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override {
+    backend_->WarpAndMerge(args, held, out_of_view);
+  }
   void CopyIn(const ConstTensorView& host, const TensorView& device,
               const ActivePixels& pixels) override {
     backend_->CopyIn(host, device, pixels);

@@ -15,6 +15,7 @@
 #include "common/exec/stages.h"
 #include "common/exec/stem.h"
 #include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
 
 namespace cacheinf {
 namespace {
@@ -78,6 +79,18 @@ TEST(CacheChoiceTest, AChoiceTakesNoMoreThanItsBudgetAndSaysWhatItTakes) {
     }
   }
   EXPECT_GT(fits, 10) << "hardly a budget could be kept: this tests nothing";
+}
+
+TEST(CacheChoiceTest, WhatIsHeldTwiceCountsTwice) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Graph graph = RandomGraph(seed, {.operator_count = 20, .only_local = seed % 2 == 0});
+    const size_t budget = MemoryOfExtremes(graph).cache_all_bytes;
+    const CacheChoice choice = ChooseCaches(graph, budget, {}, /*held_twice=*/true);
+    const auto executor = MakeReferenceExecutor(graph, {choice.kept, Keep::kChosen, true});
+    EXPECT_LE(executor->memory().arena_bytes, choice.bytes);
+    EXPECT_GE(choice.bytes, ChooseCaches(graph, budget).bytes);
+  }
 }
 
 TEST(CacheChoiceTest, EqualGraphsGiveEqualChoices) {

@@ -1,0 +1,428 @@
+#include "common/exec/moving_maps.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/exec/arena.h"
+#include "common/exec/operator_call.h"
+#include "common/exec/value_masks.h"
+#include "common/model/geometry.h"
+#include "sparse_ops/mask/propagation.h"
+#include "sparse_ops/warp.h"
+
+namespace cacheinf {
+namespace {
+
+// The identity, but not by its entries, so that it is fetched through: every pixel is copied.
+constexpr Homography kCopy = {{{2, 0, 0}, {0, 2, 0}, {0, 0, 2}}};
+
+// Where the pixels of a map stand in the picture.
+struct MapPlacement {
+  AxisPlacement rows;
+  AxisPlacement columns;
+};
+
+AxisPlacement PlaceInput(int64_t size, int64_t picture_size) {
+  const double stride = static_cast<double>(picture_size) / static_cast<double>(size);
+  return {stride, 0.5 * stride - 0.5};
+}
+
+bool IsBroadcast(const Window& window) {
+  return window.rows.kind == AxisWindow::Kind::kBroadcast ||
+         window.columns.kind == AxisWindow::Kind::kBroadcast;
+}
+
+// One a value; none for what shows no picture. The first map among the graph inputs is the picture,
+// and where operators read several maps, the first one counts.
+std::vector<std::optional<MapPlacement>> PlaceMaps(const Graph& graph) {
+  std::vector<std::optional<MapPlacement>> placements(graph.values.size());
+  const Value* picture = nullptr;
+  for (const ValueId id : graph.inputs) {
+    const Value& input = graph.value(id);
+    if (!input.is_map()) continue;
+    if (picture == nullptr) picture = &input;
+    placements[id] = MapPlacement{PlaceInput(input.shape[2], picture->shape[2]),
+                                  PlaceInput(input.shape[3], picture->shape[3])};
+  }
+  for (const Operator& op : graph.operators) {
+    if (!IsLocal(graph, op)) continue;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const std::optional<MapPlacement>& input = placements[op.inputs[i]];
+      if (!input) continue;
+      const Window window = InputWindow(graph, op, static_cast<int>(i));
+      if (IsBroadcast(window)) continue;
+      const MapPlacement output = {PlaceOutput(input->rows, window.rows),
+                                   PlaceOutput(input->columns, window.columns)};
+      for (const ValueId id : op.outputs) placements[id] = output;
+      break;
+    }
+  }
+  return placements;
+}
+
+// What maps of one size and placement have in common.
+struct Grid {
+  Grid(int height, int width, const std::optional<MapPlacement>& placement)
+      : height(height), width(width), placement(placement), out_of_view(height, width) {}
+
+  bool IsOf(int of_height, int of_width, const std::optional<MapPlacement>& of) const {
+    if (height != of_height || width != of_width || placement.has_value() != of.has_value()) {
+      return false;
+    }
+    const auto are_equal = [](const AxisPlacement& a, const AxisPlacement& b) {
+      return a.stride == b.stride && a.offset == b.offset;
+    };
+    return !placement ||
+           (are_equal(placement->rows, of->rows) && are_equal(placement->columns, of->columns));
+  }
+
+  int height;
+  int width;
+  std::optional<MapPlacement> placement;  // none: the pixels stay where they are
+  Homography stored_from_frame;           // of these maps
+  Mask out_of_view;
+};
+
+// Neighbouring channels of a map, in both places.
+using TwoPlaces = std::array<ImageView, 2>;
+
+// A value whose pixels its operator writes, rather than those before it.
+struct Leaf {
+  size_t grid;
+  Interpolation interpolation;
+  std::vector<TwoPlaces> channels;  // but for those that lie in place in a concatenation
+  Mask held;                        // in front: computed or fetched
+};
+
+// What the numbers of a value in two places are made of.
+struct Content {
+  int leaf = kNone;
+  std::vector<ValueId> parts;  // that lie in this concatenation, pixel by pixel
+  ValueId viewed = kNone;      // the value that this one is a view of, if its operator does not run
+  // How pixels read those of `viewed`; none: the same ones, or if views_all, all of them.
+  std::optional<MaskPropagation> propagation;
+  bool views_all = false;
+  Mask viewed_pixels;
+};
+
+// What an operator reads of a value in two places.
+struct Read {
+  ValueId value;
+  std::optional<MaskPropagation> propagation;  // none: the same pixels, or of all that is not local
+};
+
+struct Reads {
+  bool is_local = false;
+  std::vector<Read> values;
+};
+
+}  // namespace
+
+struct MovingMaps::State {
+  State(const Graph& graph, const Layout& layout, float* arena, Backend& backend)
+      : graph(graph),
+        layout(layout),
+        arena(arena),
+        backend(backend),
+        contents(graph.values.size()),
+        grid_of(graph.values.size()) {
+    const std::vector<std::optional<MapPlacement>> placements = PlaceMaps(graph);
+    FindBuffers(placements);
+    second = backend.Allocate(second_floats);
+    size_t most_words = 0;
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.values.size()); ++id) {
+      most_words =
+          std::max(most_words, MaskWords(HeightOf(graph.value(id)), WidthOf(graph.value(id))));
+      if (!HasTwoPlaces(id)) continue;
+      if (graph.value(id).is_map()) grid_of[id] = GridOf(graph.value(id), placements[id]);
+      FillContent(id, contents[id]);
+    }
+    pixels_words.resize(most_words);
+    missed_words.resize(most_words);
+    for (const Operator& op : graph.operators) reads.push_back(ReadsOf(op));
+  }
+
+  ValueId OwnerOf(ValueId value) const {
+    while (layout.places[value].viewed != kNone) value = layout.places[value].viewed;
+    return value;
+  }
+
+  // Buffers move with the first map in them that does.
+  void FindBuffers(const std::vector<std::optional<MapPlacement>>& placements) {
+    second_offsets.resize(graph.values.size());
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.values.size()); ++id) {
+      if (!placements[id] || !layout.places[id].exists || !layout.is_kept[id]) continue;
+      const ValueId owner = OwnerOf(id);
+      if (graph.value(owner).producer == kNone || second_offsets[owner]) continue;
+      second_offsets[owner] = second_floats;
+      second_floats += AlignedFloats(static_cast<size_t>(ElementCount(graph.value(owner).shape)));
+    }
+  }
+
+  bool HasTwoPlaces(ValueId value) const {
+    return layout.places[value].exists && second_offsets[OwnerOf(value)].has_value();
+  }
+
+  TensorView View(ValueId value, int place) const {
+    TensorView view = ViewOf(graph, layout, value, arena);
+    if (place == 0) return view;
+    const ValueId owner = OwnerOf(value);
+    view.data = second.get() + *second_offsets[owner] +
+                (layout.places[value].offset - layout.places[owner].offset);
+    return view;
+  }
+
+  size_t GridOf(const Value& map, const std::optional<MapPlacement>& placement) {
+    const int height = HeightOf(map);
+    const int width = WidthOf(map);
+    for (size_t i = 0; i < grids.size(); ++i) {
+      if (grids[i].IsOf(height, width, placement)) return i;
+    }
+    grids.emplace_back(height, width, placement);
+    return grids.size() - 1;
+  }
+
+  void FillContent(ValueId id, Content& content) {
+    const OpId producer = graph.value(id).producer;
+    const Operator& op = graph.operators[producer];
+    const bool is_view = layout.is_done_by_placement[producer];
+    if (op.As<op::Concat>() != nullptr) {
+      for (const ValueId part : op.inputs) {
+        const bool is_listed =
+            std::find(content.parts.begin(), content.parts.end(), part) != content.parts.end();
+        if (layout.places[part].viewed == id && !is_listed) content.parts.push_back(part);
+      }
+    } else if (is_view) {
+      FillView(op, content);
+    }
+    if (is_view) return;
+    content.leaf = static_cast<int>(leaves.size());
+    const Value& value = graph.value(id);
+    leaves.push_back(
+        {*grid_of[id],
+         value.type == DataType::kFloat32 ? Interpolation::kBilinear : Interpolation::kNearest,
+         OwnChannels(id, op, content), Mask(HeightOf(value), WidthOf(value))});
+  }
+
+  void FillView(const Operator& op, Content& content) const {
+    content.viewed = op.inputs[0];
+    content.views_all = !IsLocal(graph, op);
+    if (!content.views_all) content.propagation = PropagationOf(InputWindow(graph, op, 0));
+    const Value& viewed = graph.value(content.viewed);
+    content.viewed_pixels = Mask(HeightOf(viewed), WidthOf(viewed));
+  }
+
+  // All channels that its operator writes.
+  std::vector<TwoPlaces> OwnChannels(ValueId id, const Operator& op, const Content& content) const {
+    const TwoPlaces all = {AsImage(View(id, 0)), AsImage(View(id, 1))};
+    if (content.parts.empty()) return {all};
+    std::vector<TwoPlaces> own;
+    int64_t channel = 0;
+    for (const ValueId part : op.inputs) {
+      const int64_t count = graph.value(part).shape[1];
+      const bool lies_here =
+          layout.places[part].viewed == id &&
+          layout.places[part].offset == layout.places[id].offset + static_cast<size_t>(channel);
+      if (!lies_here) {
+        TwoPlaces some = all;
+        for (ImageView& view : some) {
+          view.data += channel;
+          view.channels = static_cast<int>(count);
+        }
+        own.push_back(some);
+      }
+      channel += count;
+    }
+    return own;
+  }
+
+  Reads ReadsOf(const Operator& op) const {
+    Reads found;
+    found.is_local = IsLocal(graph, op);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId input = op.inputs[i];
+      if (graph.value(input).is_constant() || !HasTwoPlaces(input)) continue;
+      Read read = {input, std::nullopt};
+      if (found.is_local) {
+        read.propagation = PropagationOf(InputWindow(graph, op, static_cast<int>(i)));
+      }
+      found.values.push_back(std::move(read));
+    }
+    return found;
+  }
+
+  void Move(const Homography& stored_from_frame) {
+    front = 1 - front;
+    is_settled = false;
+    for (Leaf& leaf : leaves) ClearAll(leaf.held);
+    for (Grid& grid : grids) {
+      grid.stored_from_frame =
+          grid.placement ? OfMap(stored_from_frame, grid.placement->rows, grid.placement->columns)
+                         : kCopy;
+      if (grid.stored_from_frame.IsIdentity()) grid.stored_from_frame = kCopy;
+      if (grid.placement) FindOutOfView(grid);
+    }
+  }
+
+  void FindOutOfView(Grid& grid) {
+    ClearAll(grid.out_of_view);
+    ImageView no_images;
+    no_images.height = grid.height;
+    no_images.width = grid.width;
+    const MaskView none(missed_words.data(), grid.height, grid.width);
+    ClearAll(none);
+    backend.WarpAndMerge(
+        {Interpolation::kNearest, grid.stored_from_frame, no_images, {}, no_images}, none,
+        grid.out_of_view);
+  }
+
+  void Fetch(ValueId value, ConstMaskView pixels) {
+    if (IsEmpty(pixels)) return;
+    Content& content = contents[value];
+    for (const ValueId part : content.parts) Fetch(part, pixels);
+    if (content.viewed != kNone) FetchViewed(content, pixels);
+    if (content.leaf != kNone) FetchLeaf(leaves[static_cast<size_t>(content.leaf)], pixels);
+  }
+
+  void FetchViewed(Content& content, ConstMaskView pixels) {
+    if (content.views_all) {
+      SetAll(content.viewed_pixels);
+    } else if (content.propagation) {
+      content.propagation->NeededThrough(pixels, content.viewed_pixels);
+    } else {
+      return Fetch(content.viewed, pixels);
+    }
+    Fetch(content.viewed, std::as_const(content.viewed_pixels));
+  }
+
+  // What is out of view is not missed: it is computed before it is read.
+  void FetchLeaf(Leaf& leaf, ConstMaskView pixels) {
+    const MaskView missed(missed_words.data(), pixels.height, pixels.width);
+    ClearAll(missed);
+    for (const TwoPlaces& channels : leaf.channels) {
+      backend.HaloFetch(ArgsOf(leaf, channels), pixels, std::as_const(leaf.held), missed);
+    }
+    Unite(std::as_const(leaf.held), pixels, leaf.held);
+  }
+
+  WarpArgs ArgsOf(const Leaf& leaf, const TwoPlaces& channels) const {
+    return {leaf.interpolation,
+            grids[leaf.grid].stored_from_frame,
+            channels[static_cast<size_t>(1 - front)],
+            {},
+            channels[static_cast<size_t>(front)]};
+  }
+
+  void FetchReads(OpId op, ConstMaskView output_pixels) {
+    Reads& read_by_op = reads[static_cast<size_t>(op)];
+    for (Read& read : read_by_op.values) {
+      if (!read_by_op.is_local) {
+        FetchAll(read.value);
+      } else if (!read.propagation) {
+        Fetch(read.value, output_pixels);
+      } else {
+        const MaskView pixels = PixelsOf(read.value);
+        read.propagation->NeededThrough(output_pixels, pixels);
+        Fetch(read.value, pixels);
+      }
+    }
+  }
+
+  void FetchAll(ValueId value) {
+    const MaskView pixels = PixelsOf(value);
+    SetAll(pixels);
+    Fetch(value, pixels);
+  }
+
+  MaskView PixelsOf(ValueId value) {
+    return {pixels_words.data(), HeightOf(graph.value(value)), WidthOf(graph.value(value))};
+  }
+
+  Leaf* LeafOf(ValueId value) {
+    const int leaf = contents[value].leaf;
+    return leaf == kNone ? nullptr : &leaves[static_cast<size_t>(leaf)];
+  }
+
+  void Settle() {
+    for (Leaf& leaf : leaves) {
+      const Grid& grid = grids[leaf.grid];
+      const MaskView missed(missed_words.data(), grid.height, grid.width);
+      ClearAll(missed);
+      for (const TwoPlaces& channels : leaf.channels) {
+        backend.WarpAndMerge(ArgsOf(leaf, channels), std::as_const(leaf.held), missed);
+      }
+    }
+    is_settled = true;
+  }
+
+  const Graph& graph;
+  const Layout& layout;
+  float* arena;
+  Backend& backend;
+  std::vector<std::optional<size_t>> second_offsets;  // of values that own a buffer that moves
+  size_t second_floats = 0;
+  Backend::Memory second;
+  std::vector<Content> contents;               // one a value
+  std::vector<std::optional<size_t>> grid_of;  // one a value; of maps in two places
+  std::vector<Grid> grids;
+  std::vector<Leaf> leaves;
+  std::vector<Reads> reads;  // one an operator
+  int front = 0;
+  bool is_settled = true;
+  std::vector<uint64_t> pixels_words;
+  std::vector<uint64_t> missed_words;
+};
+
+MovingMaps::MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend)
+    : state_(std::make_unique<State>(graph, layout, arena, backend)) {}
+MovingMaps::~MovingMaps() = default;
+
+size_t MovingMaps::second_floats() const { return state_->second_floats; }
+bool MovingMaps::has_two_places(ValueId value) const { return state_->HasTwoPlaces(value); }
+TensorView MovingMaps::View(ValueId value, int place) const { return state_->View(value, place); }
+int MovingMaps::front() const { return state_->front; }
+bool MovingMaps::is_settled() const { return state_->is_settled; }
+
+void MovingMaps::Move(const Homography& stored_from_frame) { state_->Move(stored_from_frame); }
+
+ConstMaskView MovingMaps::out_of_view(ValueId value) const {
+  const std::optional<size_t>& grid = state_->grid_of[value];
+  if (!grid) return {};
+  return std::as_const(state_->grids[*grid].out_of_view);
+}
+
+void MovingMaps::FetchReads(OpId op, ConstMaskView output_pixels) {
+  if (!is_settled()) state_->FetchReads(op, output_pixels);
+}
+
+void MovingMaps::Fetch(ValueId value, ConstMaskView pixels) {
+  if (!is_settled()) state_->Fetch(value, pixels);
+}
+
+void MovingMaps::FetchAll(ValueId value) {
+  if (!is_settled()) state_->FetchAll(value);
+}
+
+void MovingMaps::AddComputed(ValueId value, ConstMaskView pixels) {
+  if (is_settled()) return;
+  if (Leaf* leaf = state_->LeafOf(value)) Unite(std::as_const(leaf->held), pixels, leaf->held);
+}
+
+void MovingMaps::AddAllComputed(ValueId value) {
+  if (is_settled()) return;
+  if (Leaf* leaf = state_->LeafOf(value)) SetAll(leaf->held);
+}
+
+bool MovingMaps::Settle() {
+  if (is_settled()) return false;
+  state_->Settle();
+  return true;
+}
+
+void MovingMaps::Drop() { state_->is_settled = true; }
+
+}  // namespace cacheinf

@@ -1,0 +1,83 @@
+#ifndef CACHEINF_COMMON_EXEC_MOVING_MAPS_H_
+#define CACHEINF_COMMON_EXEC_MOVING_MAPS_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "common/exec/backend.h"
+#include "common/exec/layout.h"
+#include "common/model/graph.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// The kept maps over the picture when the camera moves (Eq. 6 of the paper). Each has two places.
+// The one in front is where operators read and write. When the camera has moved the two change
+// roles, and nothing in front holds any more: before an operator runs, the pixels that it reads and
+// that no operator of the frame has computed are fetched from behind, through the homography. In
+// idle time Settle fetches all that is left. While the camera is still nothing is fetched, copied
+// or looked at.
+//
+// Not in two places are graph inputs, which are set anew as a whole, and what shows no picture. But
+// what lies in one buffer with a map that moves (parts of a concatenation, views) moves along; a
+// part that shows no picture keeps its place in it.
+//
+// The numbers of classes and the like (values of an integer type) are those of the nearest pixel,
+// all others are interpolated. Everything is made in the constructor; a frame allocates nothing.
+class MovingMaps {
+ public:
+  // `arena` is the first of the places, as the layout has it; the second one is allocated. What is
+  // given outlives this.
+  MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend);
+  ~MovingMaps();
+  MovingMaps(const MovingMaps&) = delete;
+  MovingMaps& operator=(const MovingMaps&) = delete;
+
+  size_t second_floats() const;  // of the memory that was allocated
+
+  bool has_two_places(ValueId value) const;
+
+  // Where a value lies in the first or the second place, if it has two. Which one is in front
+  // changes with every Move.
+  TensorView View(ValueId value, int place) const;
+  int front() const;
+
+  // Pixel p of the frame to come lies at stored_from_frame(p) in the one before.
+  // REQUIRES: settled maps.
+  void Move(const Homography& stored_from_frame);
+
+  // Whether all that is in front holds.
+  bool is_settled() const;
+
+  // The pixels of a value that no old value can be fetched for, since the last Move: they must be
+  // computed before they are read. No words: none. REQUIRES: a value in two places.
+  ConstMaskView out_of_view(ValueId value) const;
+
+  // The rest does nothing while the maps are settled, nor for values that are not in two places.
+
+  // Fetches what an operator reads for these pixels of its output, or, if it is not local, all that
+  // it reads.
+  void FetchReads(OpId op, ConstMaskView output_pixels);
+  void Fetch(ValueId value, ConstMaskView pixels);
+  void FetchAll(ValueId value);
+
+  // An operator has computed these pixels, or all of them, in front.
+  void AddComputed(ValueId value, ConstMaskView pixels);
+  void AddAllComputed(ValueId value);
+
+  // Returns whether there was anything to do.
+  bool Settle();
+
+  // As if everything in front held: it will all be computed.
+  void Drop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_MOVING_MAPS_H_

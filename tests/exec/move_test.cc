@@ -1,0 +1,414 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/exec/executor.h"
+#include "common/exec/spreads.h"
+#include "tests/exec/changing_frames.h"
+#include "tests/exec/failing_backend.h"
+#include "tests/exec/on_backends.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// Stored maps that move with the camera by interpolation (Eq. 6), fetched where they are needed.
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 40;
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 14);
+  options.only_local = seed % 3 != 0;
+  return options;
+}
+
+Homography Shifted(double rows, double columns) {
+  Homography homography;
+  homography.m[0][2] = columns;
+  homography.m[1][2] = rows;
+  return homography;
+}
+
+// What cameras do, and now and then what none can.
+Homography RandomMotion(std::mt19937& random) {
+  std::uniform_real_distribution<double> number(-1.0, 1.0);
+  Homography homography = Shifted(3 * number(random), 3 * number(random));
+  switch (random() % 4) {
+    case 0:
+      return Shifted(std::round(homography.m[1][2]), std::round(homography.m[0][2]));
+    case 1:
+      return homography;
+    case 2:
+      for (int i = 0; i < 2; ++i) {
+        for (int j = 0; j < 2; ++j) homography.m[i][j] += 0.1 * number(random);
+        homography.m[2][i] = 0.01 * number(random);
+      }
+      return homography;
+    default:
+      homography.m[2][0] = number(random);
+      return homography;
+  }
+}
+
+// After a move the place in front may hold anything.
+void PoisonWhatHasMoved(Executor& executor, const Homography& motion) {
+  std::map<ValueId, const float*> places;
+  const auto for_each_kept = [&](const auto& visit) {
+    for (const Operator& op : executor.graph().operators) {
+      for (const ValueId output : op.outputs) {
+        if (executor.is_kept(output)) visit(output);
+      }
+    }
+  };
+  for_each_kept([&](ValueId value) { places[value] = executor.view(value).data; });
+  executor.Move(motion);
+  for_each_kept([&](ValueId value) {
+    if (executor.view(value).data != places[value]) Fill(executor.view(value), kNan);
+  });
+}
+
+class MoveTest : public OnBackends {
+ protected:
+  template <typename Check>
+  void ForEachGraph(Check check) {
+    OnBackends::ForEachGraph(kGraphs, Varied, [&] {
+      random_.seed(seed_);
+      check();
+    });
+  }
+
+  ExecutorOptions RandomOptions() {
+    if (random_() % 2 == 0) return {{}, Keep::kAll, true};
+    return {RandomValues(graph_, random_), Keep::kChosen, true};
+  }
+
+  void RunFirst(Executor& executor) {
+    PoisonWhatIsNotKept(executor, kNan);
+    SetInputs(executor, inputs_);
+    executor.Run();
+  }
+
+  // The masks of what changes from the inputs to the next ones, which they become.
+  ChangedMasks NextInputs() {
+    const std::vector<Tensor> next = NextFrame(inputs_, random_);
+    ChangedMasks changed(inputs_, next);
+    inputs_ = next;
+    return changed;
+  }
+
+  ChangedWork RunChanged(Executor& executor, const ChangedMasks& changed,
+                         const ChangePolicy& policy, ConstMaskView refresh = {}) {
+    PoisonWhatIsNotKept(executor, kNan);
+    SetInputs(executor, inputs_);
+    return executor.RunChanged(changed.views(), policy, refresh);
+  }
+
+  void ExpectSameOutputs(const Executor& a, const Executor& b) {
+    const auto expected = Outputs(a);
+    const auto actual = Outputs(b);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
+    }
+  }
+
+  void ExpectSameKept(const Executor& a, const Executor& b) {
+    for (const Operator& op : graph_.operators) {
+      for (const ValueId output : op.outputs) {
+        if (!a.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(Numbers(a.view(output)), Numbers(b.view(output))), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  }
+
+  void ExpectDenseBits(const Executor& executor) {
+    const auto expected = Expected();
+    for (const Operator& op : graph_.operators) {
+      for (const ValueId output : op.outputs) {
+        if (!executor.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(executor.view(output))), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, MoveTest, EveryBackend(), NameOf);
+
+// Maps moved as a whole before the frame, and maps fetched as the frame needs them, with or without
+// idle time after it, give the same under every policy, whatever moves and whatever is kept.
+TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
+  int moved = 0;
+  ForEachGraph([&] {
+    const ExecutorOptions options = RandomOptions();
+    const auto whole_first = MakeExecutor(options);
+    const auto when_needed = MakeExecutor(options);
+    RunFirst(*whole_first);
+    RunFirst(*when_needed);
+    ChangePolicy policy = {.threshold = 0.3f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*whole_first));
+    Mask strip(8, 8);
+    SetRectangle({0, 3}, {2, 8}, strip);
+    for (int frame = 0; frame < 6; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      policy.kind = static_cast<ChangePolicy::Kind>(random_() % 3);
+      policy.stem_depth = static_cast<int>(random_() % 3);
+      const Homography motion = frame == 3 ? Homography() : RandomMotion(random_);
+      const ConstMaskView refresh = random_() % 3 == 0 ? std::as_const(strip) : ConstMaskView();
+      const ChangedMasks changed = NextInputs();
+      PoisonWhatHasMoved(*whole_first, motion);
+      PoisonWhatHasMoved(*when_needed, motion);
+      moved += whole_first->Settle();
+      const ChangedWork expected = RunChanged(*whole_first, changed, policy, refresh);
+      const ChangedWork work = RunChanged(*when_needed, changed, policy, refresh);
+      EXPECT_EQ(work.done, expected.done);
+      ExpectSameOutputs(*whole_first, *when_needed);
+      if (frame % 2 == 0) continue;
+      when_needed->Settle();
+      ExpectSameKept(*whole_first, *when_needed);
+    }
+  });
+  EXPECT_GT(moved, static_cast<int>(2 * kGraphs)) << "hardly anything moved";
+}
+
+TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor(RandomOptions());
+    RunFirst(*executor);
+    Mask all(2, 2);
+    SetAll(all);
+    for (int frame = 0; frame < 3; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      ChangePolicy policy;
+      policy.kind = frame == 2 ? ChangePolicy::Kind::kFixed : ChangePolicy::Kind::kExact;
+      const ChangedMasks changed = NextInputs();
+      PoisonWhatHasMoved(*executor, RandomMotion(random_));
+      RunChanged(*executor, changed, policy, std::as_const(all));
+      executor->Settle();
+      ExpectDenseBits(*executor);
+    }
+  });
+}
+
+TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor(RandomOptions());
+    RunFirst(*executor);
+    for (int frame = 0; frame < 3; ++frame) {
+      const ChangedMasks changed = NextInputs();
+      executor->Move({});
+      RunChanged(*executor, changed, {});
+      EXPECT_FALSE(executor->Settle()) << "nothing was left to do";
+      ExpectDenseBits(*executor);
+    }
+  });
+}
+
+TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
+  ForEachGraph([&] {
+    const auto executor = MakeExecutor(RandomOptions());
+    RunFirst(*executor);
+    NextInputs();
+    PoisonWhatHasMoved(*executor, RandomMotion(random_));
+    RunFirst(*executor);
+    ExpectDenseBits(*executor);
+    const ChangedMasks changed = NextInputs();
+    RunChanged(*executor, changed, {});
+    ExpectDenseBits(*executor);
+  });
+}
+
+// What a frame left half done with maps that had moved is all computed by the next one.
+TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
+  int abandoned = 0;
+  ForEachGraph([&] {
+    auto backend = std::make_unique<FailingBackend>(MakeBackend());
+    FailingBackend& failing = *backend;
+    const auto executor = cacheinf::MakeExecutor(graph_, std::move(backend), RandomOptions());
+    for (int trial = 0; trial < 4; ++trial) {
+      SCOPED_TRACE(testing::Message() << "trial " << trial);
+      RunFirst(*executor);
+      failing.FailAfter(static_cast<int>(random_() % 4));
+      bool is_abandoned = false;
+      for (int frame = 0; frame < 3 && !is_abandoned; ++frame) {
+        const ChangedMasks changed = NextInputs();
+        PoisonWhatHasMoved(*executor, RandomMotion(random_));
+        try {
+          RunChanged(*executor, changed, {});
+        } catch (const std::runtime_error&) {
+          is_abandoned = true;
+        }
+      }
+      failing.FailAfter(-1);
+      if (!is_abandoned) continue;
+      ++abandoned;
+      const ChangedMasks changed = NextInputs();
+      if (trial % 2 == 0) executor->Move(RandomMotion(random_));
+      RunChanged(*executor, changed, {});
+      executor->Settle();
+      ExpectDenseBits(*executor);
+    }
+  });
+  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+}
+
+// Counts what is fetched, by where it lies.
+class CountingBackend : public FailingBackend {
+ public:
+  using FailingBackend::FailingBackend;
+
+  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                 MaskView out_of_view) override {
+    FailingBackend::HaloFetch(args, needed, held, out_of_view);
+    for (int y = 0; y < args.to.height; ++y) {
+      for (int x = 0; x < args.to.width; ++x) {
+        Count(args, needed.Test(y, x) && !held.Test(y, x) && !out_of_view.Test(y, x));
+      }
+    }
+  }
+
+  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override {
+    FailingBackend::WarpAndMerge(args, held, out_of_view);
+    for (int y = 0; y < args.to.height; ++y) {
+      for (int x = 0; x < args.to.width; ++x) {
+        Count(args, !held.Test(y, x) && !out_of_view.Test(y, x));
+      }
+    }
+  }
+
+  // Pixels that were fetched into a map since the last question.
+  int64_t Fetched(const TensorView& map) { return std::exchange(fetched_[map.data], 0); }
+
+ private:
+  void Count(const WarpArgs& args, bool is_fetched) {
+    if (args.to.batch > 0 && is_fetched) ++fetched_[args.to.data];
+  }
+
+  std::map<const float*, int64_t> fetched_;
+};
+
+ValueId AddThreeByThree(Graph& graph, const std::string& name, ValueId input,
+                        std::mt19937& random) {
+  op::Conv conv;
+  conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+  const int64_t channels = graph.value(input).shape[1];
+  const ValueId weights =
+      graph.AddConstant(name + " weights", RandomTensor({2, channels, 3, 3}, random, -0.5f, 0.5f));
+  return graph.AddOne(name, conv, {input, weights});
+}
+
+// Two convolutions; only the right column comes in.
+class FetchedPixelsTest : public testing::Test {
+ protected:
+  static constexpr int kSize = 16;
+
+  FetchedPixelsTest() {
+    std::mt19937 random(1);
+    const ValueId input = graph_.AddInput("input", {1, 2, kSize, kSize});
+    first_ = AddThreeByThree(graph_, "first", input, random);
+    second_ = AddThreeByThree(graph_, "second", first_, random);
+    graph_.outputs = {second_};
+    auto backend = std::make_unique<CountingBackend>(std::make_unique<ReferenceBackend>());
+    backend_ = backend.get();
+    executor_ = MakeExecutor(graph_, std::move(backend), {{}, Keep::kAll, true});
+    inputs_ = RandomInputs(graph_, 1);
+    SetInputs(*executor_, inputs_);
+    executor_->Run();
+  }
+
+  int64_t Fetched(ValueId value) { return backend_->Fetched(executor_->view(value)); }
+
+  void RunUnchanged(const ChangePolicy& policy) {
+    const ChangedMasks none(inputs_, inputs_);
+    executor_->RunChanged(none.views(), policy);
+  }
+
+  Graph graph_;
+  ValueId first_ = kNone;
+  ValueId second_ = kNone;
+  std::vector<Tensor> inputs_;
+  CountingBackend* backend_ = nullptr;
+  std::unique_ptr<Executor> executor_;
+};
+
+TEST_F(FetchedPixelsTest, OnlyWhatIsReadAndComparedIsFetchedBeforeTheAnswerAndTheRestAfterIt) {
+  executor_->Move(Shifted(0, 1));
+  RunUnchanged({});
+  // The last column of the first map is computed; it changes the last two of the second one, which
+  // read the last three. The last but one has old values to be compared with. All of the second map
+  // is an output.
+  EXPECT_EQ(Fetched(first_), 2 * kSize);
+  EXPECT_EQ(Fetched(second_), (kSize - 1) * kSize);
+  EXPECT_TRUE(executor_->Settle());
+  EXPECT_EQ(Fetched(first_), (kSize - 3) * kSize);
+  EXPECT_EQ(Fetched(second_), 0);
+  EXPECT_FALSE(executor_->Settle());
+}
+
+TEST_F(FetchedPixelsTest, AStillCameraFetchesNothing) {
+  executor_->Move({});
+  RunUnchanged({});
+  EXPECT_FALSE(executor_->Settle());
+  EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
+  // Nor does one that has come to rest.
+  executor_->Move(Shifted(1, 0));
+  RunUnchanged({});
+  executor_->Settle();
+  EXPECT_GT(Fetched(first_), 0);
+  EXPECT_GT(Fetched(second_), 0);
+  RunUnchanged({});
+  EXPECT_FALSE(executor_->Settle());
+  EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
+}
+
+TEST_F(FetchedPixelsTest, MapsAreHeldTwice) {
+  const MemoryReport once = MakeReferenceExecutor(graph_, {{}, Keep::kAll})->memory();
+  constexpr size_t kBytesOfMaps = 2 * sizeof(float) * 2 * kSize * kSize;
+  EXPECT_EQ(executor_->memory().arena_bytes, once.arena_bytes + kBytesOfMaps);
+  EXPECT_EQ(executor_->memory().persistent_bytes, once.persistent_bytes + kBytesOfMaps);
+}
+
+// The picture moves by whole strides and the classes of pixels with it: no class lies between two.
+TEST(MoveClassesTest, ClassesAreNotInterpolated) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 3, 8, 8});
+  op::ArgMax classes;
+  classes.axis = 1;
+  graph.outputs = {graph.AddOne("classes", classes, {input})};
+  const auto executor = MakeReferenceExecutor(graph, {{}, Keep::kAll, true});
+  const std::vector<Tensor> inputs = RandomInputs(graph, 7);
+  SetInputs(*executor, inputs);
+  executor->Run();
+  executor->Move(Shifted(0.4, 0.3));
+  const ChangedMasks none(inputs, inputs);
+  executor->RunChanged(none.views(), {});
+  EXPECT_EQ(
+      FirstDifference(EvaluateDirectly(graph, inputs)[graph.outputs[0]], Outputs(*executor)[0]),
+      "");
+}
+
+TEST(MoveOptionsTest, WhatCannotMoveSaysSo) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 1, 4, 4});
+  graph.outputs = {graph.AddOne("end", op::Activation{}, {input})};
+  const auto executor = MakeReferenceExecutor(graph, {{}, Keep::kAll});
+  EXPECT_THROW(executor->Move(Shifted(1, 0)), std::logic_error);
+  EXPECT_FALSE(executor->Settle());
+  EXPECT_THROW(MakeReferenceExecutor(graph, {{}, Keep::kListed, true}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cacheinf
