@@ -176,6 +176,15 @@ BasicTensorView<T> WithDims(const BasicTensorView<T>& view, const BasicTensorVie
   return result;
 }
 
+// The channels of one pixel.
+void PadChannels(const PadArgs& args, const float* from, int from_channels, float* to,
+                 int to_channels) {
+  for (int c = 0; c < to_channels; ++c) {
+    const int64_t in_c = PaddedIndex(args.mode, c - args.begins[1], from_channels);
+    to[c] = in_c < 0 ? args.value : from[in_c];
+  }
+}
+
 void CopyAll(const ConstTensorView& in, const TensorView& out, ThreadPool& pool) {
   Copy({/*in_logical_order=*/false, in, out}, AllPixels(out), pool);
 }
@@ -231,25 +240,37 @@ void Gather(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool
 }
 
 void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
-  const TensorView& out = args.output;
-  const bool is_picture = out.rank == 4 && args.begins[0] == 0 && args.begins[1] == 0 &&
-                          out.dims[0] == args.input.dims[0] && out.dims[1] == args.input.dims[1] &&
-                          (out.dims[1] == 1 || (out.strides[1] == 1 && args.input.strides[1] == 1));
-  if (!is_picture) return reference::OnPixels(reference::Pad, args, pixels);
+  const auto are_pixels = [](const auto& view) {
+    return view.dims[1] == 1 || view.strides[1] == 1;
+  };
+  const bool is_map = args.output.rank == 4 && are_pixels(args.output) && are_pixels(args.input);
+  if (!is_map) return reference::OnPixels(reference::Pad, args, pixels);
   const ConstImageView input = AsImage(args.input);
-  const ImageView output = AsImage(out);
+  const ImageView output = AsImage(args.output);
+  const auto padded = [&](int axis, int index, int size) {
+    return static_cast<int>(PaddedIndex(args.mode, index - args.begins[axis], size));
+  };
+  const bool pads_channels = args.begins[1] != 0 || output.channels != input.channels;
+  const bool moves_rows = !pads_channels && input.pixel_stride == input.channels &&
+                          output.pixel_stride == output.channels;
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEach(pool, output.channels, [&](int n, const PixelRun& run) {
-    const auto in_y =
-        static_cast<int>(PaddedIndex(args.mode, run.row - args.begins[2], input.height));
-    for (int x = run.begin; x < run.end; ++x) {
-      const auto in_x = static_cast<int>(PaddedIndex(args.mode, x - args.begins[3], input.width));
-      float* pixel = output.Pixel(n, run.row, x);
-      if (in_y < 0 || in_x < 0) {
-        std::fill_n(pixel, output.channels, args.value);
+    const int in_n = padded(0, n, input.batch);
+    const int in_y = padded(2, run.row, input.height);
+    for (int x = run.begin; x < run.end;) {
+      const int in_x = padded(3, x, input.width);
+      float* const to = output.Pixel(n, run.row, x);
+      int count = 1;
+      if (in_n < 0 || in_y < 0 || in_x < 0) {
+        std::fill_n(to, output.channels, args.value);
+      } else if (pads_channels) {
+        PadChannels(args, input.Pixel(in_n, in_y, in_x), input.channels, to, output.channels);
       } else {
-        CopyNumbers(input.Pixel(n, in_y, in_x), 1, pixel, 1, output.channels);
+        const bool is_inside = x >= args.begins[3] && x < args.begins[3] + input.width;
+        if (moves_rows && is_inside) count = std::min(run.end - x, input.width - in_x);
+        CopyNumbers(input.Pixel(in_n, in_y, in_x), 1, to, 1, int64_t{count} * output.channels);
       }
+      x += count;
     }
   });
 }

@@ -164,13 +164,10 @@ std::vector<Cell> CellsOf(const Layer& layer, const OwnLayer& own, const MaskSha
   return cells;
 }
 
-// Our own kernels are timed in this process, whose other threads are all our pool's.
+// Our own kernels are timed in this process, whose other threads are all our pool's, and like the
+// other engines after a call that fills the caches.
 Turn OwnTurn(std::function<void()> call) {
-  return [call = std::move(call)](int count) {
-    // What takes long needs no call before to have woken the threads and filled the caches.
-    if (count == 1) return std::vector<double>{TimeOnce(call)};
-    return TimeCalls(call, count);
-  };
+  return [call = std::move(call)](int count) { return TimeCalls(call, count); };
 }
 
 // The processes with other engines, which stay from layer to layer.

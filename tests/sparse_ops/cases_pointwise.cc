@@ -209,6 +209,26 @@ void AddMovements(Table& table) {
                 args.output = memory.OutputMap({2, 19, 11, 8});
                 return CallOnMap(family.pad, args, memory);
               });
+    table.Add("pad_images_" + std::to_string(mode),
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                PadArgs args;
+                args.mode = static_cast<PadMode>(mode);
+                args.value = 0.25f;
+                args.begins = {2, 0, -1, 1};
+                args.input = memory.Map({3, 5, 6, 9});
+                args.output = memory.OutputMap({7, 5, 6, 11});
+                return CallOnMap(family.pad, args, memory);
+              });
+    table.Add("pad_everything_" + std::to_string(mode),
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                PadArgs args;
+                args.mode = static_cast<PadMode>(mode);
+                args.value = -0.5f;
+                args.begins = {-1, 3, 2, -2};
+                args.input = memory.Map({3, 4, 6, 9});
+                args.output = memory.OutputMap({3, 11, 9, 8});
+                return CallOnMap(family.pad, args, memory);
+              });
     table.Add("pad_tensor_" + std::to_string(mode),
               [=](const OperatorFamily& family, CaseMemory& memory) {
                 PadArgs args;
@@ -220,6 +240,13 @@ void AddMovements(Table& table) {
                 return CallWhole(family.pad, args);
               });
   }
+  table.Add("pad_images_of_one_channel", [](const OperatorFamily& family, CaseMemory& memory) {
+    PadArgs args;
+    args.begins = {1, 0, 0, 0};
+    args.input = memory.Map({4, 1, 8, 21});
+    args.output = memory.OutputMap({6, 1, 8, 21});
+    return CallOnMap(family.pad, args, memory);
+  });
   table.Add("pad_channels", [](const OperatorFamily& family, CaseMemory& memory) {
     PadArgs args;
     args.begins = {0, 5, 0, 0};
