@@ -86,8 +86,11 @@ struct Answer {
   int64_t frame = 0;
   int64_t computed_from = 0;          // the frame that the content is of: this one, or one before
   std::chrono::nanoseconds stamp{0};  // the frame's
-  // What the answer waited for since the frame was there. Work that is left for after it counts in
-  // the frame rate only.
+  // What the answer waited for since the frame was there: first for the robot to take the frame up,
+  // while it was busy with the frame before, its refresh, or the guard. The frames of a record wait
+  // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
+  // after the answer counts in the frame rate only.
+  std::chrono::nanoseconds waited{0};
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
@@ -95,7 +98,7 @@ struct Answer {
   std::optional<GuardState> guard;  // where one watches
   AnswerContent content;
 
-  std::chrono::nanoseconds latency() const { return preprocess + compute + decode; }
+  std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
 };
 
 // Reads answers from a graph's outputs. What they are follows from the configuration or, with

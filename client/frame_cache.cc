@@ -101,7 +101,7 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       width_(static_cast<int>(PictureShape(executor)[3])),
       height_(static_cast<int>(PictureShape(executor)[2])),
       channels_(static_cast<int>(PictureShape(executor)[1])),
-      tracker_(std::move(tracker)),
+      tracker_(tracker ? std::make_unique<AheadTracker>(std::move(tracker), clock) : nullptr),
       canvas_(width_, height_, channels_, ShiftStep(executor.graph(), kLargestStep)),
       finder_(FinderConfig(cache, change), width_, height_, channels_),
       policy_(PolicyOf(cache)),
@@ -112,18 +112,20 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       renewed_(height_, width_),
       renewed_runs_(RunList::MaxRuns(height_, width_)) {}
 
-FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched) {
+FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched,
+                          const PictureView* next) {
   const auto begin = clock_.Now();
   FrameWork work;
   scrolled_ = {};
-  bool is_whole = IsWholeFrameDue();
+  bool is_whole = IsWholeFrameDue(frames_);
   if (!is_whole && config_.UsesCanvas()) {
     work.loss = Follow(frame);
+    work.ahead = tracker_->time_ahead();
     is_whole = work.loss != Loss::kNone;
   }
   if (is_whole) {
-    work.tracking = clock_.Now() - begin;
-    RunWhole(frame);
+    work.tracking = clock_.Now() - begin + work.ahead;
+    RunWhole(frame, next);
     last_was_whole_ = true;
     return work;
   }
@@ -134,7 +136,8 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   Unite(std::as_const(active_), std::as_const(refresh_), renewed_);
   // Before the run: if it fails, the executor itself knows what it missed.
   UpdateReference(seen);
-  work.tracking = clock_.Now() - begin;
+  work.tracking = clock_.Now() - begin + work.ahead;
+  TrackAhead(next);
   if (scrolled_.is_zero()) {
     input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
   } else {
@@ -188,11 +191,11 @@ void FrameCache::Forget() {
   policy_.spreads.reset();
 }
 
-bool FrameCache::IsWholeFrameDue() const {
-  return frames_ == 0 || (config_.flush > 0 && frames_ % config_.flush == 0);
+bool FrameCache::IsWholeFrameDue(int64_t frame) const {
+  return frame == 0 || (config_.flush > 0 && frame % config_.flush == 0);
 }
 
-void FrameCache::RunWhole(const PictureView& frame) {
+void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
   if (config_.UsesCanvas()) {
     canvas_.Anchor(frame);
     tracker_->SetReference(frame);
@@ -202,10 +205,17 @@ void FrameCache::RunWhole(const PictureView& frame) {
   }
   std::memcpy(reference_.data(), frame.pixels, reference_.size());
   SetAll(active_);
+  TrackAhead(next);
   input_.Set(frame, executor_);
   executor_.Run();
   MeasureSpreadsIfDue(frame);
   ++frames_;
+}
+
+// From here on the frame in hand needs no tracker.
+void FrameCache::TrackAhead(const PictureView* next) {
+  const bool is_followed = config_.UsesCanvas() && !IsWholeFrameDue(frames_ + 1);
+  if (next != nullptr && is_followed) tracker_->Begin(*next);
 }
 
 // At first, and when there is much more or less to be seen than when they were measured: a camera

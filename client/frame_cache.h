@@ -10,6 +10,7 @@
 #include "client/canvas.h"
 #include "client/frame_work.h"
 #include "client/picture_input.h"
+#include "client/tracker/ahead_tracker.h"
 #include "client/tracker/change_finder.h"
 #include "client/tracker/tracker.h"
 #include "common/base/clock.h"
@@ -40,8 +41,10 @@ class FrameCache {
 
   // Brings the executor's values to what the frame gives, as far as the policy goes. `watched`,
   // in pixels of what the network saw last, is computed in any case. After an exception the next
-  // call makes up for what this one missed.
-  FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched);
+  // call makes up for what this one missed. While the executor runs, `next` is tracked where there
+  // is something to follow: the frame of the next call, in memory that stays as it is until then.
+  FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched,
+                const PictureView* next = nullptr);
 
   // Stores anew the strip of the picture whose turn it is, so that none gets too old. To be called
   // once the answer is read. Returns the share of a dense run's multiply-adds; nothing if there is
@@ -67,8 +70,9 @@ class FrameCache {
   bool keeps_nothing() const { return frames_ == 0; }
 
  private:
-  bool IsWholeFrameDue() const;
-  void RunWhole(const PictureView& frame);
+  bool IsWholeFrameDue(int64_t frame) const;
+  void RunWhole(const PictureView& frame, const PictureView* next);
+  void TrackAhead(const PictureView* next);
   Loss Follow(const PictureView& frame);
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
@@ -85,7 +89,7 @@ class FrameCache {
   int width_;
   int height_;
   int channels_;
-  std::unique_ptr<Tracker> tracker_;
+  std::unique_ptr<AheadTracker> tracker_;
   Canvas canvas_;
   ChangeFinder finder_;
   ChangePolicy policy_;

@@ -15,6 +15,7 @@ struct FrameWork {
   bool is_dense = true;                  // everything was computed
   Loss loss = Loss::kNone;               // why, if the camera could not be followed
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
+  std::chrono::nanoseconds ahead{0};     // of that, while the frame before was computed
 
   // Share of a dense run's multiply-adds.
   double share() const { return is_dense ? 1.0 : operators.share(); }

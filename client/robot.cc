@@ -63,6 +63,11 @@ void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
   }
 }
 
+PictureView Shown(const FittedPicture& fitted) {
+  const PictureSpec& spec = fitted.fit->spec();
+  return {fitted.pixels.data(), spec.width, spec.height, fitted.fit->channels()};
+}
+
 const Shape& InputShape(const Executor& executor) {
   const Graph& graph = executor.graph();
   return graph.value(graph.inputs.front()).shape;
@@ -95,10 +100,14 @@ void Robot::MakeCache(const RobotConfig& config) {
   }
 }
 
-Answer Robot::Process(const Frame& frame) {
+Answer Robot::Process(const Frame& frame, const Frame* next) {
   const auto begin = clock_.Now();
   Fit(frame);
-  return CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
+  const auto tracked = std::exchange(next_, next != nullptr ? next->fitted : nullptr);
+  Answer answer = CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
+  if (frame.fitted) answer.waited += frame.fitted->time;
+  if (answer.work) answer.waited += answer.work->ahead;
+  return answer;
 }
 
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
@@ -153,7 +162,8 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   SetInput(frame);
   const auto prepared = clock_.Now();
   if (cache_) {
-    answer.work = cache_->Run(model_picture(), watched_);
+    const PictureView next = next_ ? Shown(*next_) : PictureView();
+    answer.work = cache_->Run(model_picture(), watched_, next_ ? &next : nullptr);
     computed_whole_ = answer.work->is_dense;
   } else {
     executor_.Run();
@@ -199,7 +209,8 @@ void Robot::FitPicture(const Frame& frame) {
                             fit_->rows().frame_size != picture.height;
   if (!has_new_size) return;
   try {
-    fit_ = PictureFit(spec, picture.width, picture.height);
+    fit_ = frame.fitted ? frame.fitted->fit
+                        : std::make_shared<const PictureFit>(spec, picture.width, picture.height);
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
@@ -236,14 +247,17 @@ void Robot::SetInput(const Frame& frame) {
     executor_.SetInput(0, frame.tensor.view());
     return;
   }
-  const PictureSpec& spec = executor_.graph().picture;
-  pixels_.resize(model_picture().byte_count());
-  fit_->Resize(frame.picture, {0, spec.height}, pixels_.data());
+  fitted_ = frame.fitted;
+  if (!fitted_) {
+    pixels_.resize(model_picture().byte_count());
+    fit_->Resize(frame.picture, {0, executor_.graph().picture.height}, pixels_.data());
+  }
   // A cache decides itself what the network sees.
   if (!cache_) input_.Set(model_picture(), executor_);
 }
 
 PictureView Robot::model_picture() const {
+  if (fitted_) return Shown(*fitted_);
   const PictureSpec& spec = executor_.graph().picture;
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }

@@ -42,8 +42,10 @@ class Robot {
   Robot& operator=(const Robot&) = delete;
 
   // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
-  // called; InputError if the graph takes no such frames at all.
-  Answer Process(const Frame& frame);
+  // called; InputError if the graph takes no such frames at all. `next`, if it is there and fitted
+  // already, is tracked while this frame is computed; it must be the frame of the next call. The
+  // answer's bits do not depend on that.
+  Answer Process(const Frame& frame, const Frame* next = nullptr);
 
   // What is left to do for the next frame once the answer to this one is out. Returns what it took;
   // nothing if there was nothing to do. REQUIRES: the frame of the last Process, which answered it.
@@ -66,7 +68,7 @@ class Robot {
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first and for tensors.
-  const PictureFit* fit() const { return fit_ ? &*fit_ : nullptr; }
+  const PictureFit* fit() const { return fit_.get(); }
 
   // The last frame as it was fitted to the model, and what the network saw instead of it. Of
   // pictures only.
@@ -97,8 +99,10 @@ class Robot {
   Executor executor_;
   AnswerReader reader_;
   const Clock& clock_;
-  std::optional<PictureFit> fit_;
-  std::vector<uint8_t> pixels_;  // the model's picture
+  std::shared_ptr<const PictureFit> fit_;
+  std::vector<uint8_t> pixels_;                  // the model's picture, if it was not fitted ahead
+  std::shared_ptr<const FittedPicture> fitted_;  // if it was
+  std::shared_ptr<const FittedPicture> next_;    // what is tracked ahead
   PictureInput input_;
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept

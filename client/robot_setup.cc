@@ -56,6 +56,14 @@ int ThreadsToUse(const RobotConfig& config) {
   return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
 }
 
+bool PreparesAhead(const RobotConfig& config) {
+  if (config.overlap != RobotConfig::Overlap::kAuto) {
+    return config.overlap == RobotConfig::Overlap::kOn;
+  }
+  const int threads = config.backend == RobotConfig::Backend::kCpu ? ThreadsToUse(config) : 1;
+  return threads < CoresToUse(DescribeMachine());
+}
+
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   if (config.backend == RobotConfig::Backend::kReference) {
     return std::make_unique<ReferenceBackend>();

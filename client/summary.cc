@@ -145,6 +145,7 @@ void Summary::Add(const Answer& answer) {
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
   if (deadline_ms > 0 && Milliseconds(answer.latency()) > deadline_ms) ++late;
+  waited.Add(answer.waited);
   preprocess.Add(answer.preprocess);
   compute.Add(answer.compute);
   decode.Add(answer.decode);
@@ -214,6 +215,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"seconds", Seconds(summary.elapsed)},
                {"fps", FrameRate(summary)},
                {"latency_ms", Describe(summary.latency)},
+               {"waited_ms", Describe(summary.waited)},
                {"preprocess_ms", Describe(summary.preprocess)},
                {"compute_ms", Describe(summary.compute)},
                {"decode_ms", Describe(summary.decode)},

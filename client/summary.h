@@ -43,6 +43,7 @@ struct Summary {
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;
+  LatencyHistogram waited;
   LatencyHistogram preprocess;
   LatencyHistogram compute;
   LatencyHistogram decode;

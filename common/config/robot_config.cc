@@ -59,11 +59,11 @@ FieldTable RobotConfig::Fields() {
             "Shapes of the model's inputs, like 1x3x384x640, for what its file leaves open."}
           .AtMostItems(16)
           .Flag("--shape"),
-      Field{
-          "source", &source,
-          "Where frames come from: a video file or address, a picture, a folder of pictures or of "
-          ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
-          "generated[:seed=7,width=640,…]."}
+      Field{"source", &source,
+            "Where frames come from: a video, a stream's address (rtsp://…), a picture, a folder "
+            "of pictures or of "
+            ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
+            "generated[:seed=7,width=640,…]."}
           .Flag("--source"),
       Field{"mode", MakeChoice(mode, {"dense", "cache", "stale", "every-k"}),
             "What is computed: every frame; of every frame what changed; every frame, but answered "
@@ -78,17 +78,24 @@ FieldTable RobotConfig::Fields() {
           .Flag("--check"),
       Field{"threads", &threads, "Threads that compute; 0: one a core."}.Between(0, 1024).Flag(
           "--threads"),
+      Field{"overlap", MakeChoice(overlap, {"auto", "on", "off"}),
+            "Whether another thread prepares a frame (fits it to the model, and tracks it where it "
+            "is a record's) while the frame before is computed; auto: where a core is left over. "
+            "Answers are the same."}
+          .Flag("--overlap"),
       Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
           .Between(0, kMostFrames)
           .Flag("--frames"),
       Field{"deadline_ms", &deadline_ms,
-            "Milliseconds that an answer may take; later ones are counted, and recorded where "
+            "Milliseconds that an answer may take since its frame was there; later ones are "
+            "counted, and recorded where "
             "\"record\" says so; 0: any."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"camera_wait", &camera_wait_s,
             "Seconds for which a camera that gives no more frames is opened again and again before "
-            "the run ends; 0: it ends at once. As for a pipeline that says of no end."}
+            "the run ends; 0: it ends at once. As for a stream from a network, and a pipeline that "
+            "says of no end."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
       Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
