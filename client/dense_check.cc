@@ -1,5 +1,6 @@
 #include "client/dense_check.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/outputs.h"
@@ -22,9 +23,14 @@ DenseCheck::DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backe
 
 void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
   if (++answers_ % period_ != 0) return;
-  const auto begin = clock_.Now();
+  last_begin_ = clock_.Now();
   Check(frame, answer, robot);
-  time_spent_ += clock_.Now() - begin;
+  last_end_ = clock_.Now();
+  time_spent_ += last_end_ - last_begin_;
+}
+
+std::chrono::nanoseconds DenseCheck::TimeSpentSince(std::chrono::nanoseconds moment) const {
+  return std::max(std::chrono::nanoseconds(0), last_end_ - std::max(moment, last_begin_));
 }
 
 void DenseCheck::Check(const Frame& frame, const Answer& answer, const Robot& robot) {

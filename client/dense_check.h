@@ -26,6 +26,9 @@ class DenseCheck {
   // What all checks took, which is no time of the run's.
   std::chrono::nanoseconds time_spent() const { return time_spent_; }
 
+  // The part of the last check after that moment. A frame that came during a check waited for it.
+  std::chrono::nanoseconds TimeSpentSince(std::chrono::nanoseconds moment) const;
+
  private:
   void Check(const Frame& frame, const Answer& answer, const Robot& robot);
 
@@ -34,6 +37,8 @@ class DenseCheck {
   int64_t period_;
   int64_t answers_ = 0;
   std::chrono::nanoseconds time_spent_{0};
+  std::chrono::nanoseconds last_begin_{0};
+  std::chrono::nanoseconds last_end_{0};
   Agreement agreement_;
   OutputNumbers numbers_;
   OutputNumbers dense_numbers_;

@@ -42,8 +42,9 @@ size_t BytesOf(const RecordedFrame& kept) {
 
 }  // namespace
 
-Recorder::Recorder(const RobotConfig& config)
+Recorder::Recorder(const RobotConfig& config, const Graph& graph)
     : config_(ForReplay(config)),
+      schemes_(SchemesOf(graph)),
       span_(static_cast<int64_t>(config.record.seconds * 1e9)),
       span_bytes_(static_cast<size_t>(config.record.megabytes) * kMegabyte / 2),
       deadline_ms_(config.deadline_ms),
@@ -64,6 +65,7 @@ void Recorder::Before(const Frame& frame, SafetyLevel level, Robot& robot) {
     current_.clear();
     return;
   }
+  waits_for_one_made_to_forget_ = was_made_to_forget_;
   was_made_to_forget_ = IsSpanOver(frame);
   if (was_made_to_forget_) {
     robot.Forget();
@@ -79,8 +81,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   if (is_done()) return;
   RecordedFrame kept;
   kept.frame = frame;
-  const double latency_ms = Milliseconds(answer.latency());
-  kept.record.latency_ms = latency_ms;
+  kept.record.latency_ms = Milliseconds(answer.latency());
   kept.record.outputs = HashOfOutputs(robot.executor());
   kept.record.answer = ToJsonLine(answer, robot.reader());
   if (const std::optional<ConstMaskView> active = robot.active()) {
@@ -89,23 +90,38 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
     Copy(*active, *kept.active);
   }
   Append(std::move(kept));
-  // A frame that is late because of us is no news.
-  if (deadline_ms_ > 0 && latency_ms > deadline_ms_ && !was_made_to_forget_) {
+  if (IsLate(answer)) {
     Record("deadline", fmt::format("an answer took {:.2f} ms, and {:.2f} ms are the most",
-                                   latency_ms, deadline_ms_));
+                                   Milliseconds(answer.latency()), deadline_ms_));
   }
 }
 
-void Recorder::KeepFailure(const Frame& frame, const std::string& error) {
+// A frame that is late because of us is no news, nor is one that had to wait for such a frame.
+bool Recorder::IsLate(const Answer& answer) const {
+  if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
+  const auto waited = waits_for_one_made_to_forget_ ? answer.waited : std::chrono::nanoseconds(0);
+  return Milliseconds(answer.latency() - waited) > deadline_ms_;
+}
+
+void Recorder::KeepFailure(const Frame& frame, FrameStep step, const std::string& error) {
   if (is_done()) return;
   RecordedFrame kept;
-  kept.record.error = error;
   kept.frame = frame;
+  if (IsLast(frame)) {
+    kept = *current_.back();
+    current_.pop_back();
+  }
+  kept.record.error = error;
+  kept.record.failed_step = step;
   Append(std::move(kept));
   if (writer_.joinable()) writer_.join();
   if (is_done()) return;
   --left_;
   Write(WhatIsKept("error", error));
+}
+
+bool Recorder::IsLast(const Frame& frame) const {
+  return !current_.empty() && current_.back()->record.frame == frame.index;
 }
 
 void Recorder::Record(const std::string& reason, const std::string& detail) {
@@ -139,6 +155,7 @@ void Recorder::Append(RecordedFrame frame) {
   record.is_fresh = is_fresh_;
   record.level = level_;
   frame.frame.truth = {};
+  frame.frame.fitted = nullptr;
   current_bytes_ += BytesOf(frame);
   current_.push_back(std::make_shared<const RecordedFrame>(std::move(frame)));
 }
@@ -149,6 +166,7 @@ Recording Recorder::WhatIsKept(const std::string& reason, const std::string& det
   recording.detail = detail;
   recording.config = config_;
   recording.build = BuildId();
+  recording.schemes = schemes_;
   recording.frames = earlier_;
   recording.frames.insert(recording.frames.end(), current_.begin(), current_.end());
   return recording;

@@ -30,8 +30,9 @@ namespace cacheinf {
 // fails, that is logged as an error, once; the run goes on without recordings.
 class Recorder {
  public:
-  // Makes the folder; that may fail like writing. REQUIRES: config.record.folder is not empty.
-  explicit Recorder(const RobotConfig& config);
+  // Makes the folder; that may fail like writing. `graph` is the robot's, with the schemes of its
+  // layers. REQUIRES: config.record.folder is not empty.
+  Recorder(const RobotConfig& config, const Graph& graph);
   ~Recorder();  // waits until what is being written is there
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -41,11 +42,12 @@ class Recorder {
   void Before(const Frame& frame, SafetyLevel level, Robot& robot);
 
   // To be called for every answer while the robot's outputs are those of the answer. Records if it
-  // came too late.
+  // came too late, but not because of what the recorder itself made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
 
-  // The frame made the robot throw: records before it returns.
-  void KeepFailure(const Frame& frame, const std::string& error);
+  // In that step something threw: records before it returns. REQUIRES: Keep was called for the
+  // frame if it was answered.
+  void KeepFailure(const Frame& frame, FrameStep step, const std::string& error);
 
   // Writes down what is kept. `reason` is part of the folder's name, `detail` is for people.
   void Record(const std::string& reason, const std::string& detail);
@@ -57,12 +59,15 @@ class Recorder {
   bool is_done() const { return has_failed_ || left_ == 0; }
   void Fail(const std::string& error);
   bool IsSpanOver(const Frame& frame) const;
+  bool IsLate(const Answer& answer) const;
+  bool IsLast(const Frame& frame) const;
   void Append(RecordedFrame frame);
   Recording WhatIsKept(const std::string& reason, const std::string& detail) const;
   void Write(Recording recording);
   std::filesystem::path FreeName(const Recording& recording) const;
 
   RobotConfig config_;
+  NamedSchemes schemes_;
   std::chrono::nanoseconds span_;
   size_t span_bytes_;
   double deadline_ms_;
@@ -75,6 +80,7 @@ class Recorder {
   // Of the frame in hand.
   bool is_fresh_ = false;
   bool was_made_to_forget_ = false;
+  bool waits_for_one_made_to_forget_ = false;
   SafetyLevel level_ = SafetyLevel::kNormal;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> has_failed_ = false;

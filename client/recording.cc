@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <sstream>
@@ -26,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr Scheme kSchemes[] = {Scheme::kDirect, Scheme::kWinograd, Scheme::kBf16};
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;
@@ -97,14 +100,24 @@ std::string LineOf(const FrameRecord& record) {
   Json json = {{"frame", record.frame},         {"stamp_ns", record.stamp.count()},
                {"name", record.name},           {"fresh", record.is_fresh},
                {"level", NameOf(record.level)}, {"latency_ms", record.latency_ms}};
-  if (record.error.empty()) {
+  if (record.has_outputs()) {
     json["outputs"] = Hex(record.outputs);
     if (record.active) json["active"] = Hex(*record.active);
     json["answer"] = Json::parse(record.answer);
-  } else {
+  }
+  if (!record.error.empty()) {
     json["error"] = record.error;
+    json["failed_step"] = NameOf(record.failed_step);
   }
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+Json JsonOf(const NamedSchemes& schemes) {
+  Json json = Json::array();
+  for (const NamedScheme& named : schemes) {
+    json.push_back({{"layer", named.layer}, {"scheme", NameOf(named.scheme)}});
+  }
+  return json;
 }
 
 void WriteFiles(const Recording& recording, const fs::path& folder) {
@@ -117,9 +130,13 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
     lines += LineOf(frame->record);
   }
   WriteText(folder / "frames.jsonl", lines);
-  const Json about = {{"version", kVersion},        {"reason", recording.reason},
-                      {"detail", recording.detail}, {"frames", recording.frames.size()},
-                      {"build", recording.build},   {"model_hash", Hex(recording.model_hash)}};
+  const Json about = {{"version", kVersion},
+                      {"reason", recording.reason},
+                      {"detail", recording.detail},
+                      {"frames", recording.frames.size()},
+                      {"build", recording.build},
+                      {"model_hash", Hex(recording.model_hash)},
+                      {"schemes", JsonOf(recording.schemes)}};
   WriteText(folder / "recording.json",
             about.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
@@ -127,8 +144,10 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
 // Reads what a file or a line says, naming it where it says something else.
 class Reader {
  public:
-  Reader(const std::string& text, std::string name) : name_(std::move(name)) {
-    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Reader(const std::string& text, std::string name)
+      : Reader(Json::parse(text, nullptr, /*allow_exceptions=*/false), std::move(name)) {}
+
+  Reader(Json json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
     if (!json_.is_object()) throw InputError(name_ + ": not a JSON object");
   }
 
@@ -158,6 +177,15 @@ class Reader {
     return std::stoull(text, nullptr, 16);
   }
 
+  std::vector<Reader> Objects(const char* key) const {
+    if (!Has(key) || !json_[key].is_array()) Refuse(key, "a list");
+    std::vector<Reader> readers;
+    for (const Json& json : json_[key]) {
+      readers.emplace_back(json, fmt::format("{}: {}", name_, key));
+    }
+    return readers;
+  }
+
   [[noreturn]] void Refuse(const char* key, std::string_view what) const {
     throw InputError(fmt::format("{}: {} must be {}", name_, key, what));
   }
@@ -176,6 +204,28 @@ SafetyLevel LevelOf(const Reader& reader) {
   reader.Refuse("level", "one of the guard's levels");
 }
 
+FrameStep StepOf(const Reader& reader) {
+  const std::string name = reader.Text("failed_step");
+  for (int i = 0; i < kFrameStepCount; ++i) {
+    const auto step = static_cast<FrameStep>(i);
+    if (name == NameOf(step)) return step;
+  }
+  reader.Refuse("failed_step", "one of the steps of a frame");
+}
+
+NamedSchemes ReadSchemes(const Reader& about) {
+  NamedSchemes schemes;
+  for (const Reader& reader : about.Objects("schemes")) {
+    const std::string name = reader.Text("scheme");
+    const auto* const known =
+        std::find_if(std::begin(kSchemes), std::end(kSchemes),
+                     [&name](Scheme scheme) { return name == NameOf(scheme); });
+    if (known == std::end(kSchemes)) reader.Refuse("scheme", "direct, winograd or bf16");
+    schemes.push_back({reader.Text("layer"), *known});
+  }
+  return schemes;
+}
+
 FrameRecord ParseLine(const std::string& line, const std::string& name) {
   const Reader reader(line, name);
   FrameRecord record;
@@ -188,8 +238,9 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   if (reader.Has("error")) {
     record.error = reader.Text("error");
     if (record.error.empty()) reader.Refuse("error", "a text with something in it");
-    return record;
+    record.failed_step = StepOf(reader);
   }
+  if (!record.has_outputs()) return record;
   record.outputs = reader.Hex("outputs");
   if (reader.Has("active")) record.active = reader.Hex("active");
   return record;
@@ -209,6 +260,22 @@ Picture ReadPng(const fs::path& path) {
 }
 
 }  // namespace
+
+const char* NameOf(FrameStep step) {
+  switch (step) {
+    case FrameStep::kAnswer:
+      return "answer";
+    case FrameStep::kPublish:
+      return "publish";
+    case FrameStep::kCheck:
+      return "check";
+    case FrameStep::kGuard:
+      return "guard";
+    case FrameStep::kRefresh:
+      return "refresh";
+  }
+  return "";
+}
 
 uint64_t HashOfOutputs(const Executor& executor) {
   std::vector<std::vector<float>> outputs;
@@ -259,6 +326,7 @@ Recording ReadRecording(const fs::path& folder) {
   recording.detail = about.Text("detail");
   recording.build = about.Text("build");
   recording.model_hash = about.Hex("model_hash");
+  recording.schemes = ReadSchemes(about);
   recording.config = LoadRobotConfig(folder / "config.json");
   const std::string lines_name = (folder / "frames.jsonl").string();
   std::istringstream lines(ReadFile(lines_name, kLargestFile));

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "client/safety_levels.h"
+#include "client/scheme_choice.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 #include "common/source/frame_source.h"
 #include "sparse_ops/mask/mask.h"
 
 // What a recorder writes down and a replay reads: a folder with
-//   recording.json     why it was written, and what with
+//   recording.json     why it was written, and what with: build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
 //   frames.jsonl       a line a frame: what the robot was told, and what came out
 //   frames/000012.png  the frame (a tensor: .npy)
@@ -24,6 +25,11 @@
 //   kept
 
 namespace cacheinf {
+
+// What is done with a frame, in this order.
+enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
+inline constexpr int kFrameStepCount = 5;
+const char* NameOf(FrameStep step);  // "answer", "publish", …
 
 // How a frame was answered.
 struct FrameRecord {
@@ -33,10 +39,13 @@ struct FrameRecord {
   bool is_fresh = false;  // nothing was reused, whatever had been before
   SafetyLevel level = SafetyLevel::kNormal;
   double latency_ms = 0;
-  uint64_t outputs = 0;            // HashOfOutputs
-  std::optional<uint64_t> active;  // HashOf the mask
-  std::string error;               // what was thrown; then there are no outputs
-  std::string answer;              // its line of JSON
+  uint64_t outputs = 0;                        // HashOfOutputs
+  std::optional<uint64_t> active;              // HashOf the mask
+  std::string answer;                          // its line of JSON
+  std::string error;                           // what was thrown; empty if nothing
+  FrameStep failed_step = FrameStep::kAnswer;  // where; if there, there are no outputs
+
+  bool has_outputs() const { return error.empty() || failed_step != FrameStep::kAnswer; }
 };
 
 struct RecordedFrame {
@@ -50,7 +59,8 @@ struct Recording {
   std::string detail;  // for people
   RobotConfig config;
   std::string build;                                         // BuildId
-  uint64_t model_hash;                                       // HashOfFile
+  uint64_t model_hash = 0;                                   // HashOfFile
+  NamedSchemes schemes;                                      // of the model's convolutions
   std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one is fresh
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -35,24 +34,34 @@ class Rerun {
       robot_.UseCacheSettings(settings.cache, settings.change);
     }
     if (record.is_fresh) robot_.Forget();
-    std::string error;
-    try {
-      robot_.Process(frame);
-    } catch (const std::exception& thrown) {
-      error = thrown.what();
+    const std::string failure = ErrorOf([&] { robot_.Process(frame); });
+    if (!failure.empty() || !record.has_outputs()) {
+      return Compare(failure, record, FrameStep::kAnswer);
     }
-    if (error != record.error) return Differing(error, record.error);
-    if (!error.empty()) return "";
     const std::optional<ConstMaskView> active = robot_.active();
     const bool has_other_mask = active && record.active && HashOf(*active) != *record.active;
     const bool has_other_outputs = HashOfOutputs(robot_.executor()) != record.outputs;
-    robot_.Refresh(frame);
+    const std::string refresh_failure = ErrorOf([&] { robot_.Refresh(frame); });
     if (has_other_mask) return "other pixels count as changed";
-    return has_other_outputs ? "the outputs have other bits" : "";
+    if (has_other_outputs) return "the outputs have other bits";
+    return Compare(refresh_failure, record, FrameStep::kRefresh);
   }
 
  private:
-  static std::string Differing(const std::string& error, const std::string& recorded) {
+  template <typename Step>
+  static std::string ErrorOf(const Step& step) {
+    try {
+      step();
+    } catch (const std::exception& thrown) {
+      return thrown.what();
+    }
+    return "";
+  }
+
+  // Between what a step threw, if anything, and what is recorded of it.
+  static std::string Compare(const std::string& error, const FrameRecord& record, FrameStep step) {
+    const std::string recorded = record.failed_step == step ? record.error : "";
+    if (error == recorded) return "";
     if (error.empty()) return fmt::format("the recorded error did not happen: {}", recorded);
     return fmt::format("an error that was not recorded: {}", error);
   }
@@ -62,16 +71,23 @@ class Rerun {
   SafetyLevel level_ = SafetyLevel::kNormal;
 };
 
-std::shared_ptr<const Graph> LoadRecordedGraph(const Recording& recording, bool has_tensors,
-                                               const Clock& clock) {
+// The others are of what stands around a robot.
+bool IsReplayed(FrameStep step) {
+  return step == FrameStep::kAnswer || step == FrameStep::kRefresh;
+}
+
+// With the schemes that its layers had: chosen anew they might be others, with other bits.
+std::shared_ptr<const Graph> LoadRecordedGraph(const Recording& recording, bool has_tensors) {
   const RobotConfig& config = recording.config;
   if (HashOfFile(config.model) != recording.model_hash) {
     throw InputError(fmt::format("{}: not the model of the recording", config.model));
   }
   Graph graph = LoadGraph(config, has_tensors);
-  if (config.backend == RobotConfig::Backend::kCpu) {
-    const std::atomic<bool> stop = false;
-    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
+  try {
+    SetNamedSchemes(recording.schemes, graph);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("the recording's schemes do not fit {}: {}", config.model, error.what()));
   }
   return std::make_shared<const Graph>(std::move(graph));
 }
@@ -89,10 +105,14 @@ ReplayReport Replay(const fs::path& folder, const Clock& clock) {
     const FrameRecord& record = recorded->record;
     const Frame frame = ReadRecordedFrame(folder, record);
     if (!rerun) {
-      rerun.emplace(LoadRecordedGraph(recording, frame.picture.empty(), clock), recording.config,
-                    clock);
+      rerun.emplace(LoadRecordedGraph(recording, frame.picture.empty()), recording.config, clock);
     }
     const std::string difference = rerun->Run(frame, record);
+    if (!record.error.empty() && !IsReplayed(record.failed_step)) {
+      report.not_replayed =
+          fmt::format("what failed at frame {} is not replayed: step {}, after its answer",
+                      record.frame, NameOf(record.failed_step));
+    }
     ++report.frames;
     if (difference.empty()) continue;
     if (report.differing++ == 0) {
@@ -104,6 +124,7 @@ ReplayReport Replay(const fs::path& folder, const Clock& clock) {
 
 std::string ToText(const ReplayReport& report) {
   std::string text = fmt::format("recorded {}: {}\n", report.reason, report.detail);
+  if (!report.not_replayed.empty()) text += report.not_replayed + "\n";
   if (report.agrees()) {
     return text +
            fmt::format("replayed {} frames, all of them bit for bit as recorded\n", report.frames);

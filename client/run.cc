@@ -24,6 +24,7 @@
 #include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/source/fitting_source.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 
@@ -107,9 +108,9 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame) {
+  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Frame* next) {
     try {
-      Answer answer = robot_.Process(frame);
+      Answer answer = robot_.Process(frame, next);
       LogNewSize(frame.picture);
       return answer;
     } catch (const UnfitFrame& error) {
@@ -138,17 +139,6 @@ class Intake {
   int64_t count_ = 0;
   std::string first_reason_;
 };
-
-// What makes the robot throw is recorded first.
-std::optional<Answer> ProcessAndKeepFailure(const Frame& frame, Intake& intake,
-                                            std::optional<Recorder>& recorder) {
-  try {
-    return intake.ProcessOrSkip(frame);
-  } catch (const std::exception& error) {
-    if (recorder) recorder->KeepFailure(frame, error.what());
-    throw;
-  }
-}
 
 // Says at the end of its life that a run is over.
 class RunsUntilHere {
@@ -193,74 +183,168 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
   }
 }
 
+// A robot with all that stands around it, and what is done with a frame.
+class Run {
+ public:
+  Run(const RobotConfig& config, const std::shared_ptr<const Graph>& graph, FrameQueue& source,
+      const Clock& clock)
+      : source_(source),
+        clock_(clock),
+        robot_(graph, MakeBackend(config), config, clock),
+        publisher_(config.output, robot_, source),
+        intake_(robot_) {
+    if (config.check > 0) check_.emplace(graph, MakeBackend(config), config, clock);
+    if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
+      guard_.emplace(graph, MakeBackend(config), config, clock);
+    }
+    if (!config.record.folder.empty()) recorder_.emplace(config, *graph);
+    summary_.mode = config.ModeName();
+    summary_.deadline_ms = config.deadline_ms;
+    summary_.memory = robot_.executor().memory();
+    start_ = clock.Now();
+  }
+
+  // Whatever throws is recorded first.
+  void Handle(const Frame& frame) {
+    Step step;
+    try {
+      Handle(frame, step);
+    } catch (const std::exception& error) {
+      KeepFailure(frame, step, error.what());
+      throw;
+    }
+  }
+
+  // Of the frames so far.
+  const Summary& summary() const { return summary_; }
+
+  // Without checks.
+  std::chrono::nanoseconds elapsed() const {
+    const auto checking = check_ ? check_->time_spent() : std::chrono::nanoseconds(0);
+    return clock_.Now() - start_ - checking;
+  }
+
+  // After the last frame. Throws InputError if there were frames, but none fitted.
+  Summary Finish(bool is_interrupted) {
+    summary_.elapsed = elapsed();
+    if (check_) summary_.agreement = check_->agreement();
+    if (guard_) summary_.guard = guard_->report();
+    if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
+      throw InputError(intake_.first_reason());
+    }
+    publisher_.Finish();
+    summary_.skipped = source_.skipped() + intake_.skipped();
+    summary_.dropped = source_.dropped();
+    summary_.interrupted = is_interrupted;
+    return summary_;
+  }
+
+  const AnswerReader& reader() const { return robot_.reader(); }
+
+ private:
+  // How far a frame is.
+  struct Step {
+    FrameStep current = FrameStep::kAnswer;
+    std::optional<Answer> answer;
+    bool is_kept = false;  // by the recorder
+  };
+
+  void Handle(const Frame& frame, Step& step) {
+    const GuardState state = guard_ ? guard_->state() : GuardState();
+    if (recorder_) recorder_->Before(frame, state.level, robot_);
+    const auto waited = TimeWaited(frame);
+    step.answer = intake_.ProcessOrSkip(frame, source_.Peek());
+    if (!step.answer) return;
+    Answer& answer = *step.answer;
+    if (source_.is_live()) answer.waited = waited;
+    if (guard_) answer.guard = state;
+    step.current = FrameStep::kPublish;
+    summary_.Add(answer);
+    Score(frame, answer, robot_, source_.truth_class_count(), summary_);
+    publisher_.Publish(frame, answer);
+    step.current = FrameStep::kCheck;
+    if (check_) check_->CheckIfDue(frame, answer, robot_);
+    if (recorder_) recorder_->Keep(frame, answer, robot_);
+    step.is_kept = true;
+    step.current = FrameStep::kGuard;
+    if (guard_) Watch(answer);
+    step.current = FrameStep::kRefresh;
+    if (const auto refresh = robot_.Refresh(frame)) summary_.Add(*refresh);
+  }
+
+  // Since a live frame was there, but for checks, which are outside of all times.
+  std::chrono::nanoseconds TimeWaited(const Frame& frame) const {
+    using std::chrono::nanoseconds;
+    const auto checking = check_ ? check_->TimeSpentSince(frame.stamp) : nanoseconds(0);
+    return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
+  }
+
+  void Watch(const Answer& answer) {
+    guard_->Watch(answer, robot_);
+    if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
+  }
+
+  void KeepFailure(const Frame& frame, const Step& step, const char* error) {
+    if (!recorder_) return;
+    try {
+      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, robot_);
+      recorder_->KeepFailure(frame, step.current, error);
+    } catch (const std::exception& another) {
+      LogError(fmt::format("frame {} is not recorded: {}", frame.index, another.what()));
+    }
+  }
+
+  FrameQueue& source_;
+  const Clock& clock_;
+  Robot robot_;
+  std::optional<DenseCheck> check_;
+  std::optional<Guard> guard_;
+  std::optional<Recorder> recorder_;
+  Publisher publisher_;
+  Intake intake_;
+  Summary summary_;
+  std::chrono::nanoseconds start_{0};
+};
+
+// Where frames are prepared ahead, the queue's thread does it.
+std::unique_ptr<FrameSource> Prepared(std::unique_ptr<FrameSource> source, const Graph& graph,
+                                      const RobotConfig& config, const Clock& clock) {
+  const bool has_pictures = !source->has_tensors() && graph.picture.width > 0;
+  if (!has_pictures || !PreparesAhead(config)) return source;
+  return std::make_unique<FittingSource>(std::move(source), graph.picture, clock);
+}
+
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
   std::atomic<bool> is_over = false;
-  FrameQueue source(Open(config, clock, [&] { return stop || is_over; }), kFramesAhead);
+  std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
+  Graph graph = LoadGraph(config, source->has_tensors());
+  FrameQueue queue(Prepared(std::move(source), graph, config, clock), kFramesAhead);
   const RunsUntilHere end(is_over);
-  Graph loaded = LoadGraph(config, source.has_tensors());
-  if (config.backend == RobotConfig::Backend::kCpu) {
-    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
-  }
-  const auto graph = std::make_shared<const Graph>(std::move(loaded));
-  Robot robot(graph, MakeBackend(config), config, clock);
-  std::optional<DenseCheck> check;
-  if (config.check > 0) check.emplace(graph, MakeBackend(config), config, clock);
-  std::optional<Guard> guard;
-  if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
-    guard.emplace(graph, MakeBackend(config), config, clock);
-  }
-  std::optional<Recorder> recorder;
-  if (!config.record.folder.empty()) recorder.emplace(config);
-  Publisher publisher(config.output, robot, source);
-  Intake intake(robot);
+  return RunRobotOn(queue, std::move(graph), config, clock, stop);
+}
 
-  Summary summary;
-  summary.mode = config.ModeName();
-  summary.deadline_ms = config.deadline_ms;
-  summary.memory = robot.executor().memory();
-  const auto start = clock.Now();
-  const auto elapsed = [&] {
-    const auto checking = check ? check->time_spent() : std::chrono::nanoseconds(0);
-    return clock.Now() - start - checking;
-  };
+Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+                   const std::atomic<bool>& stop) {
+  if (config.backend == RobotConfig::Backend::kCpu) {
+    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
+  }
+  Run run(config, std::make_shared<const Graph>(std::move(graph)), source, clock);
   {
     Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
-    while (!stop && (config.frames == 0 || summary.frames < config.frames)) {
+    const Summary& so_far = run.summary();
+    while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = source.Next();
       if (!frame) break;
-      const GuardState state = guard ? guard->state() : GuardState();
-      if (recorder) recorder->Before(*frame, state.level, robot);
-      std::optional<Answer> answer = ProcessAndKeepFailure(*frame, intake, recorder);
-      if (!answer) continue;
-      if (guard) answer->guard = state;
-      summary.Add(*answer);
-      Score(*frame, *answer, robot, source.truth_class_count(), summary);
-      publisher.Publish(*frame, *answer);
-      if (check) check->CheckIfDue(*frame, *answer, robot);
-      if (recorder) recorder->Keep(*frame, *answer, robot);
-      if (guard) {
-        guard->Watch(*answer, robot);
-        if (recorder && !guard->alarm().empty()) recorder->Record("guard", guard->alarm());
-      }
-      if (const auto refresh = robot.Refresh(*frame)) summary.Add(*refresh);
-      progress.Update(summary.frames, elapsed(), summary.latency, summary.work);
+      run.Handle(*frame);
+      progress.Update(so_far.frames, run.elapsed(), so_far.latency, so_far.work);
     }
   }
-  summary.elapsed = elapsed();
-  if (check) summary.agreement = check->agreement();
-  if (guard) summary.guard = guard->report();
-  if (summary.frames == 0 && intake.skipped() > 0 && !stop) {
-    throw InputError(intake.first_reason());
-  }
-  publisher.Finish();
-  summary.skipped = source.skipped() + intake.skipped();
-  summary.dropped = source.dropped();
-  summary.interrupted = stop;
+  Summary summary = run.Finish(stop);
   if (!config.output.summary.empty()) {
-    LineFile(config.output.summary).Write(ToJsonText(summary, config, robot.reader()));
+    LineFile(config.output.summary).Write(ToJsonText(summary, config, run.reader()));
   }
   return summary;
 }

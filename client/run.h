@@ -6,6 +6,8 @@
 #include "client/summary.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
+#include "common/model/graph.h"
+#include "common/source/frame_queue.h"
 
 namespace cacheinf {
 
@@ -14,6 +16,11 @@ namespace cacheinf {
 // Throws InputError in one sentence for what the user can put right. REQUIRES: a checked
 // configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
+
+// The same with a model that is loaded, on frames that somebody else opened. Stamps of live frames
+// are by this clock. REQUIRES: a graph as LoadGraph gives it for such frames.
+Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+                   const std::atomic<bool>& stop);
 
 }  // namespace cacheinf
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/base/build_id.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/exec/scheme_file.h"
 #include "common/exec/schemes.h"
@@ -117,6 +118,50 @@ void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
   }
   LogInfo(
       fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
+}
+
+NamedSchemes SchemesOf(const Graph& graph) {
+  NamedSchemes schemes;
+  for (const Operator& op : graph.operators) {
+    if (const auto* conv = op.As<op::Conv>()) schemes.push_back({op.name, conv->scheme});
+  }
+  return schemes;
+}
+
+void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
+  SchemePlan plan;
+  size_t next = 0;
+  for (const Operator& op : graph.operators) {
+    plan.push_back(Scheme::kDirect);
+    if (op.As<op::Conv>() == nullptr) continue;
+    if (next == schemes.size()) {
+      throw InputError(fmt::format("there are schemes for {} convolutions, but the model has more",
+                                   schemes.size()));
+    }
+    const NamedScheme& named = schemes[next++];
+    if (named.layer != op.name) {
+      throw InputError(fmt::format(
+          "there is a scheme for convolution '{}' where the model has '{}'", named.layer, op.name));
+    }
+    plan.back() = named.scheme;
+  }
+  if (next < schemes.size()) {
+    throw InputError(fmt::format("there are schemes for {} convolutions, but the model has {}",
+                                 schemes.size(), next));
+  }
+  SetSchemes(graph, plan);
+}
+
+const char* NameOf(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::kDirect:
+      return "direct";
+    case Scheme::kWinograd:
+      return "winograd";
+    case Scheme::kBf16:
+      return "bf16";
+  }
+  return "";
 }
 
 }  // namespace cacheinf

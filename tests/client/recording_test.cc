@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "client/recorder.h"
@@ -234,7 +238,7 @@ TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
   Robot robot(graph, MakeBackend(config), config, clock_);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
   {
-    Recorder recorder(config);
+    Recorder recorder(config, *graph);
     for (int i = 0; i < 3; ++i) {
       const Frame frame = *source->Next();
       recorder.Before(frame, SafetyLevel::kNormal, robot);
@@ -243,13 +247,174 @@ TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
     }
     const Frame frame = *source->Next();
     recorder.Before(frame, SafetyLevel::kNormal, robot);
-    recorder.KeepFailure(frame, "out of memory");
+    recorder.KeepFailure(frame, FrameStep::kAnswer, "out of memory");
   }
   ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000003")});
   const ReplayReport report = Replay(Recordings()[0], clock_);
   EXPECT_EQ(report.frames, 4);
   EXPECT_EQ(report.detail, "out of memory");
   EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
+}
+
+// Another step than the answer: its outputs are there, and the frame stands there once.
+TEST_F(RecordingTest, AFailureAfterTheAnswerKeepsTheAnswer) {
+  const RobotConfig config = Moving();
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  Robot robot(graph, MakeBackend(config), config, clock_);
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  {
+    Recorder recorder(config, *graph);
+    for (int i = 0; i < 3; ++i) {
+      const Frame frame = *source->Next();
+      recorder.Before(frame, SafetyLevel::kNormal, robot);
+      recorder.Keep(frame, robot.Process(frame), robot);
+      if (i < 2) {
+        robot.Refresh(frame);
+      } else {
+        recorder.KeepFailure(frame, FrameStep::kRefresh, "a stored pixel is wrong");
+      }
+    }
+  }
+  ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000002")});
+  const Recording recording = ReadRecording(Recordings()[0]);
+  ASSERT_EQ(recording.frames.size(), 3u);
+  const FrameRecord& last = recording.frames.back()->record;
+  EXPECT_EQ(last.failed_step, FrameStep::kRefresh);
+  EXPECT_EQ(last.outputs, HashOfOutputs(robot.executor()));
+  EXPECT_EQ(Replay(Recordings()[0], clock_).first_difference,
+            "frame 2: the recorded error did not happen: a stored pixel is wrong");
+}
+
+// A span begins anew with every third frame here.
+TEST_F(RecordingTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
+  RobotConfig config = Moving();
+  config.record.seconds = 0.1;
+  config.deadline_ms = 50;
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  Robot robot(graph, MakeBackend(config), config, clock_);
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  Recorder recorder(config, *graph);
+  const auto record = [&](int waited_ms, int compute_ms) {
+    const Frame frame = *source->Next();
+    recorder.Before(frame, SafetyLevel::kNormal, robot);
+    const bool is_fresh = robot.keeps_nothing();
+    Answer answer = robot.Process(frame);
+    answer.waited = std::chrono::milliseconds(waited_ms);
+    answer.preprocess = answer.decode = {};
+    answer.compute = std::chrono::milliseconds(compute_ms);
+    recorder.Keep(frame, answer, robot);
+    return is_fresh;
+  };
+  EXPECT_TRUE(record(0, 10));
+  int frames = 1;
+  while (!record(0, 10)) ASSERT_LT(++frames, 20);
+  record(0, 10);
+  while (!record(0, 10)) ASSERT_LT(++frames, 20);
+  EXPECT_FALSE(record(45, 10)) << "it waited for a frame that was computed whole";
+  EXPECT_TRUE(Recordings().empty());
+  EXPECT_FALSE(record(45, 10));
+  while (Recordings().empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_LT(++frames, 5000) << "a late answer was not recorded";
+  }
+}
+
+// Random 3x3 convolutions, whose bits show the scheme that computed them.
+class SchemeRecordingTest : public RecordingTest {
+ protected:
+  SchemeRecordingTest() { setenv("XDG_CACHE_HOME", Path("cache").c_str(), 1); }
+  ~SchemeRecordingTest() override { unsetenv("XDG_CACHE_HOME"); }
+
+  RobotConfig Convolutions() const {
+    std::mt19937 random(11);
+    Graph graph;
+    ValueId map = graph.AddInput("x", {1, 3, 32, 32});
+    int64_t channels = 3;
+    for (const char* name : {"first", "second"}) {
+      const Shape shape = {16, channels, 3, 3};
+      std::vector<float> weights(static_cast<size_t>(ElementCount(shape)));
+      for (float& weight : weights) weight = std::uniform_real_distribution<float>(-1, 1)(random);
+      op::Conv conv;
+      conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+      const ValueId constant =
+          graph.AddConstant(std::string(name) + ".weights", {shape, std::move(weights)});
+      map = graph.AddOne(name, conv, {map, constant});
+      channels = 16;
+    }
+    graph.outputs = {map};
+    WritePack(graph, Path("model.cacheinf"));
+    RobotConfig config;
+    config.model = Path("model.cacheinf");
+    config.source = "generated:seed=5,frames=4,width=64,height=48";
+    config.threads = 1;
+    config.deadline_ms = 1e-6;
+    config.record.folder = Path("records");
+    config.record.most = 1;
+    config.record.seconds = 100;
+    return config;
+  }
+
+  // Of the only recording.
+  void Replace(const std::string& file, const std::string& from, const std::string& to) const {
+    const fs::path path = Recordings().at(0) / file;
+    std::string text = ReadFile(path);
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    WriteText(fs::relative(path, folder_).string(), text);
+  }
+};
+
+TEST_F(SchemeRecordingTest, AReplayUsesTheSchemesOfTheRecording) {
+  RobotConfig config = Convolutions();
+  config.scheme = RobotConfig::Scheme::kWinograd;
+  Run(config);
+  ASSERT_EQ(Recordings().size(), 1u);
+  const NamedSchemes both = {{"first", Scheme::kWinograd}, {"second", Scheme::kWinograd}};
+  EXPECT_EQ(ReadRecording(Recordings()[0]).schemes, both);
+  // Whatever the configuration would choose here and now.
+  Replace("config.json", "\"scheme\": \"winograd\"", "\"scheme\": \"direct\"");
+  EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
+  Replace("recording.json", "\"scheme\": \"winograd\"", "\"scheme\": \"direct\"");
+  EXPECT_NE(Replay(Recordings()[0], clock_).first_difference.find("other bits"), std::string::npos)
+      << "the recorded schemes were not used";
+}
+
+TEST_F(SchemeRecordingTest, AReplayMeasuresNothing) {
+  RobotConfig config = Convolutions();
+  config.scheme = RobotConfig::Scheme::kAuto;
+  Run(config);
+  ASSERT_EQ(Recordings().size(), 1u);
+  ASSERT_TRUE(fs::exists(Path("cache/cacheinf/schemes")));
+  fs::remove_all(Path("cache"));
+  EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
+  EXPECT_FALSE(fs::exists(Path("cache"))) << "schemes were measured again";
+}
+
+TEST_F(SchemeRecordingTest, SchemesThatDoNotFitTheModelAreRefused) {
+  Run(Convolutions());
+  ASSERT_EQ(Recordings().size(), 1u);
+  const std::string folder = Recordings()[0].string();
+  const std::string begin = "the recording's schemes do not fit " + Path("model.cacheinf") + ": ";
+  Replace("recording.json", "\"first\"", "\"third\"");
+  EXPECT_EQ(Refusal(folder),
+            begin + "there is a scheme for convolution 'third' where the model has 'first'");
+  const CommandResult result =
+      RunCommand({std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot", "replay", folder});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, "cacheinf-robot: " + Refusal(folder) + "\n");
+  Replace("recording.json", "\"third\"", "\"first\"");
+  Replace("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"bf16\"");
+  EXPECT_EQ(Refusal(folder), begin + "operator 'first' (conv) cannot be computed in BF16");
+  Replace("recording.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
+  EXPECT_EQ(Refusal(folder), "");
+  Replace("recording.json", "\"schemes\": [",
+          "\"schemes\": [{\"layer\": \"first\", \"scheme\": \"direct\"},");
+  EXPECT_EQ(Refusal(folder),
+            begin + "there is a scheme for convolution 'first' where the model has 'second'");
+  Replace("recording.json", "\"schemes\": [", "\"schemes\": [], \"were\": [");
+  EXPECT_EQ(Refusal(folder),
+            begin + "there are schemes for 0 convolutions, but the model has more");
 }
 
 // Memory for a few frames only, in a span that has no end.
@@ -319,12 +484,25 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   const std::string about = (bad / "recording.json").string();
   const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
   EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
-  EXPECT_EQ(with("recording.json", "\"version\": 1", "\"version\": 7"),
-            about + ": version must be 1");
+  EXPECT_EQ(with("recording.json", "\"version\": 2", "\"version\": 7"),
+            about + ": version must be 2");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
             about + ": model_hash must be 16 hexadecimal digits");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),
             about + ": model_hash must be 16 hexadecimal digits");
+  EXPECT_EQ(with("recording.json", "\"schemes\": [", "\"schemes\": 3, \"were\": ["),
+            about + ": schemes must be a list");
+  EXPECT_EQ(with("recording.json", "\"schemes\": [", "\"schemes\": [3,"),
+            about + ": schemes: not a JSON object");
+  EXPECT_EQ(with("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"fast\""),
+            about + ": schemes: scheme must be direct, winograd or bf16");
+  EXPECT_EQ(with("recording.json", "\"layer\":", "\"player\":"),
+            about + ": schemes: layer must be a text");
+  EXPECT_EQ(with("frames.jsonl", "\"outputs\":", "\"error\":\"x\",\"outputs\":"),
+            line + "failed_step must be a text");
+  EXPECT_EQ(with("frames.jsonl",
+                 "\"outputs\":", "\"error\":\"x\",\"failed_step\":\"sleep\",\"outputs\":"),
+            line + "failed_step must be one of the steps of a frame");
   EXPECT_EQ(with("frames.jsonl", "\"fresh\":true", "\"fresh\":false"),
             line + "a recording begins with a fresh frame");
   EXPECT_EQ(with("frames.jsonl", "\"frame\":0", "\"frame\":-1"), line + "frame must be at least 0");

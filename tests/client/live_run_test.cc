@@ -1,0 +1,369 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/dense_check.h"
+#include "client/recording.h"
+#include "client/replay.h"
+#include "client/robot_setup.h"
+#include "client/run.h"
+#include "common/base/error.h"
+#include "common/model/pack.h"
+#include "common/source/fitting_source.h"
+#include "tests/testing/folder_test.h"
+
+// When answers of a run are late, and what is kept of a run that fails.
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// Frames that are there.
+class GivenFrames final : public FrameSource {
+ public:
+  GivenFrames(std::vector<Frame> frames, bool is_live)
+      : frames_(std::move(frames)), is_live_(is_live) {}
+
+  std::optional<Frame> Next() override {
+    if (next_ == frames_.size()) return std::nullopt;
+    return frames_[next_++];
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return is_live_; }
+  bool has_tensors() const override { return !frames_[0].tensor.shape().empty(); }
+  double frame_rate() const override { return 0; }
+
+ private:
+  std::vector<Frame> frames_;
+  bool is_live_;
+  size_t next_ = 0;
+};
+
+// A millisecond passes between two looks at it. One of them may be its last.
+class TickingClock final : public Clock {
+ public:
+  nanoseconds Now() const override {
+    const int now = ++looks_;
+    if (now == breaks_at_) throw std::runtime_error("the clock broke");
+    return milliseconds(now);
+  }
+  void BreakAt(int look) { breaks_at_ = look; }
+  int looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+  int breaks_at_ = 0;
+};
+
+class LiveRunTest : public FolderTest {
+ protected:
+  LiveRunTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
+  ~LiveRunTest() override { unsetenv("XDG_CACHE_HOME"); }
+
+  // A model that gives back what it is given.
+  RobotConfig Echo(const Shape& shape) const {
+    Graph graph;
+    const ValueId input = graph.AddInput("x", shape);
+    graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
+    WritePack(graph, Path("model.cacheinf"));
+    RobotConfig config;
+    config.model = Path("model.cacheinf");
+    config.threads = 1;
+    return config;
+  }
+
+  static std::vector<Frame> TensorsOf(const std::vector<milliseconds>& stamps) {
+    std::vector<Frame> frames;
+    for (const milliseconds stamp : stamps) {
+      Frame frame;
+      frame.index = static_cast<int64_t>(frames.size());
+      frame.stamp = stamp;
+      frame.tensor = Tensor({1, 1, 1, 1}, {static_cast<float>(frame.index)});
+      frames.push_back(frame);
+    }
+    return frames;
+  }
+
+  Summary Run(std::unique_ptr<FrameSource> source, const RobotConfig& config,
+              const Clock& clock) const {
+    config.Check();
+    Graph graph = LoadGraph(config, source->has_tensors());
+    FrameQueue queue(std::move(source), 2);
+    return RunRobotOn(queue, std::move(graph), config, clock, stop_);
+  }
+
+  std::vector<Json> Answers() const {
+    std::ifstream file(Path("answers.jsonl"));
+    std::vector<Json> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
+    return lines;
+  }
+
+  std::vector<fs::path> Recordings() const {
+    std::vector<fs::path> folders;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(Path("records"), error)) {
+      folders.push_back(entry.path());
+    }
+    return folders;
+  }
+
+  std::atomic<bool> stop_ = false;
+};
+
+// Nothing takes time here but waiting: the frames were there when the robot began.
+TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
+  RobotConfig config = Echo({1, 1, 1, 1});
+  config.output.answers = Path("answers.jsonl");
+  config.deadline_ms = 20;
+  const std::vector<Frame> frames =
+      TensorsOf({milliseconds(40), milliseconds(70), milliseconds(90)});
+  ManualClock clock;
+  clock.Advance(milliseconds(100));
+  const Summary live = Run(std::make_unique<GivenFrames>(frames, /*is_live=*/true), config, clock);
+  int64_t late = 0;
+  for (const Json& answer : Answers()) {
+    const double latency_ms = answer["latency_ms"];
+    EXPECT_DOUBLE_EQ(latency_ms, 100 - answer["stamp_ms"].get<double>());
+    late += latency_ms > 20 ? 1 : 0;
+  }
+  ASSERT_FALSE(Answers().empty());
+  EXPECT_EQ(Answers().back()["frame"], 2) << "the newest frame is always answered";
+  EXPECT_EQ(live.late, late);
+  EXPECT_EQ(live.frames + live.dropped, 3);
+  EXPECT_NEAR(live.waited.max_ms(), live.latency.max_ms(), 1e-9);
+
+  const Summary record = Run(std::make_unique<GivenFrames>(frames, false), config, clock);
+  EXPECT_EQ(record.frames, 3);
+  EXPECT_EQ(record.late, 0);
+  EXPECT_EQ(record.latency.max_ms(), 0.0);
+}
+
+// One that is stamped after now waited for nothing.
+TEST_F(LiveRunTest, NoAnswerIsEarly) {
+  const ManualClock clock;
+  const Summary summary = Run(std::make_unique<GivenFrames>(TensorsOf({milliseconds(5)}), true),
+                              Echo({1, 1, 1, 1}), clock);
+  EXPECT_EQ(summary.frames, 1);
+  EXPECT_EQ(summary.latency.max_ms(), 0.0);
+}
+
+TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
+  RobotConfig config = Echo({1, 1, 1, 1});
+  config.check = 2;
+  const TickingClock clock;
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/true));
+  Robot robot(graph, MakeBackend(config), config, clock);
+  DenseCheck check(graph, MakeBackend(config), config, clock);
+  const std::vector<Frame> frames = TensorsOf({milliseconds(0), milliseconds(0)});
+  check.CheckIfDue(frames[0], robot.Process(frames[0]), robot);
+  EXPECT_EQ(check.TimeSpentSince(nanoseconds(0)), nanoseconds(0)) << "not due yet";
+  const Answer answer = robot.Process(frames[1]);
+  const auto before = clock.Now();
+  check.CheckIfDue(frames[1], answer, robot);
+  const auto after = clock.Now();
+  EXPECT_GT(check.time_spent(), milliseconds(2));
+  EXPECT_EQ(check.TimeSpentSince(nanoseconds(0)), check.time_spent());
+  EXPECT_EQ(check.TimeSpentSince(before), check.time_spent());
+  EXPECT_EQ(check.TimeSpentSince(before + milliseconds(2)), check.time_spent() - milliseconds(1));
+  EXPECT_EQ(check.TimeSpentSince(after), nanoseconds(0));
+}
+
+class FailingRunTest : public LiveRunTest {
+ protected:
+  // Mode cache with everything that can be done with a frame, on frames that move.
+  RobotConfig Everything() const {
+    RobotConfig config = Echo({1, 3, 32, 32});
+    config.source = "generated:seed=3,frames=10,width=64,height=48,camera=travel";
+    config.mode = RobotConfig::Mode::kCache;
+    config.cache.policy = CacheConfig::Policy::kExact;
+    config.guard.share = 1;
+    config.check = 1;
+    config.record.folder = Path("records");
+    config.record.seconds = 1000;
+    return config;
+  }
+
+  // The frame that failed, in the one recording there is.
+  FrameRecord FailedRecord() const {
+    const std::vector<fs::path> folders = Recordings();
+    if (folders.size() != 1) {
+      ADD_FAILURE() << folders.size() << " recordings instead of one";
+      return {};
+    }
+    EXPECT_TRUE(folders[0].filename().string().starts_with("error-")) << folders[0];
+    return ReadRecording(folders[0]).frames.back()->record;
+  }
+};
+
+// The clock is looked at in every step but publishing.
+TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
+  const RobotConfig config = Everything();
+  TickingClock whole;
+  EXPECT_EQ(Run(OpenSource(config.source, whole), config, whole).frames, 10);
+  ASSERT_TRUE(Recordings().empty());
+  std::set<FrameStep> steps;
+  const std::set<FrameStep> expected = {FrameStep::kAnswer, FrameStep::kCheck, FrameStep::kGuard,
+                                        FrameStep::kRefresh};
+  for (int look = 1; look <= whole.looks() && steps != expected; ++look) {
+    fs::remove_all(Path("records"));
+    TickingClock clock;
+    clock.BreakAt(look);
+    EXPECT_THROW(Run(OpenSource(config.source, clock), config, clock), std::runtime_error);
+    if (Recordings().empty()) continue;  // it broke between two frames
+    SCOPED_TRACE(look);
+    const FrameRecord record = FailedRecord();
+    EXPECT_EQ(record.error, "the clock broke");
+    steps.insert(record.failed_step);
+    const ReplayReport report = Replay(Recordings()[0], SteadyClock());
+    const bool is_of_robot =
+        record.failed_step == FrameStep::kAnswer || record.failed_step == FrameStep::kRefresh;
+    EXPECT_EQ(report.differing, is_of_robot ? 1 : 0) << report.first_difference;
+    EXPECT_EQ(report.not_replayed.empty(), is_of_robot);
+    if (is_of_robot) {
+      EXPECT_NE(report.first_difference.find("did not happen: the clock broke"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(steps, expected);
+}
+
+TEST_F(FailingRunTest, AnAnswerThatCannotBePublishedIsRecordedWithItsFrame) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
+  RobotConfig config = Everything();
+  config.output.answers = "/dev/full";
+  const SteadyClock clock;
+  EXPECT_THROW(Run(OpenSource(config.source, clock), config, clock), InputError);
+  const FrameRecord record = FailedRecord();
+  EXPECT_EQ(record.frame, 0);
+  EXPECT_EQ(record.failed_step, FrameStep::kPublish);
+  EXPECT_EQ(record.error, "/dev/full: cannot be written");
+  const ReplayReport report = Replay(Recordings()[0], clock);
+  EXPECT_TRUE(report.agrees()) << report.first_difference;
+  EXPECT_NE(ToText(report).find("frame 0 is not replayed: step publish"), std::string::npos)
+      << ToText(report);
+}
+
+// The demo's network on a canvas that follows a camera.
+class OverlapTest : public LiveRunTest {
+ protected:
+  RobotConfig Demo() const {
+    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
+    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+    config.shapes = {"1x3x96x128"};
+    config.source = "generated:seed=5,frames=24,width=160,height=120,shapes=6,camera=travel";
+    config.mode = RobotConfig::Mode::kCache;
+    config.threads = 1;
+    config.cache = {};
+    config.cache.geometry = CacheConfig::Geometry::kCanvas;
+    config.cache.policy = CacheConfig::Policy::kFixed;
+    config.cache.stem = 0;
+    config.guard.share = 0.2;
+    return config;
+  }
+
+  static std::vector<Frame> Fitted(const RobotConfig& config, const Graph& graph,
+                                   const Clock& clock) {
+    FittingSource source(OpenSource(config.source, clock), graph.picture, clock);
+    std::vector<Frame> frames;
+    while (std::optional<Frame> frame = source.Next()) frames.push_back(std::move(*frame));
+    return frames;
+  }
+};
+
+TEST_F(OverlapTest, FramesTrackedAheadHaveTheSameAnswersToTheBit) {
+  const SteadyClock clock;
+  for (const auto kind : {TrackerConfig::Kind::kHomography, TrackerConfig::Kind::kBlock}) {
+    RobotConfig config = Demo();
+    config.tracker.kind = kind;
+    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    Robot robot(graph, MakeBackend(config), config, clock);
+    Robot plain(graph, MakeBackend(config), config, clock);
+    const std::vector<Frame> frames = Fitted(config, *graph, clock);
+    nanoseconds ahead{0};
+    for (size_t i = 0; i < frames.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << "tracker " << static_cast<int>(kind) << ", frame " << i);
+      if (i == 17) {  // what is being tracked then is of no use
+        robot.Forget();
+        plain.Forget();
+      }
+      const Frame* const next = i + 1 < frames.size() && i % 5 != 4 ? &frames[i + 1] : nullptr;
+      const Answer answer = robot.Process(frames[i], next);
+      Frame alone = frames[i];
+      alone.fitted = nullptr;
+      const Answer expected = plain.Process(alone);
+      EXPECT_EQ(HashOfOutputs(robot.executor()), HashOfOutputs(plain.executor()));
+      EXPECT_EQ(HashOf(*robot.active()), HashOf(*plain.active()));
+      EXPECT_EQ(answer.work->loss, expected.work->loss);
+      EXPECT_EQ(answer.work->operators.done, expected.work->operators.done);
+      ahead += answer.work->ahead;
+      EXPECT_GE(answer.waited, answer.work->ahead + frames[i].fitted->time);
+      EXPECT_EQ(expected.waited, nanoseconds(0));
+      robot.Refresh(frames[i]);
+      plain.Refresh(alone);
+    }
+    EXPECT_GT(ahead, nanoseconds(0)) << "nothing was tracked ahead";
+  }
+}
+
+TEST_F(OverlapTest, ARunThatOverlapsGivesTheSameAnswersAndReplays) {
+  const SteadyClock clock;
+  std::vector<std::vector<Json>> answers;
+  std::vector<std::string> outputs;
+  for (const auto overlap : {RobotConfig::Overlap::kOff, RobotConfig::Overlap::kOn}) {
+    RobotConfig config = Demo();
+    config.overlap = overlap;
+    config.output.answers = Path("answers.jsonl");
+    config.output.dump_outputs = Path("outputs");
+    config.record.folder = Path("records");
+    config.record.seconds = 0.3;
+    config.deadline_ms = 1e-6;
+    config.Check();
+    const Summary summary = RunRobot(config, clock, stop_);
+    EXPECT_EQ(summary.frames, 24);
+    EXPECT_EQ(summary.waited.max_ms() > 0, overlap == RobotConfig::Overlap::kOn);
+    answers.push_back(Answers());
+    for (Json& answer : answers.back()) answer.erase("latency_ms");
+    std::string bytes;
+    for (int i = 0; i < 24; ++i) {
+      for (const auto& entry : fs::directory_iterator(Path("outputs"))) {
+        char number[16];
+        std::snprintf(number, sizeof(number), "%06d.", i);
+        if (!entry.path().filename().string().starts_with(number)) continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        bytes.append(std::istreambuf_iterator<char>(file), {});
+      }
+    }
+    outputs.push_back(bytes);
+    ASSERT_FALSE(Recordings().empty());
+    for (const fs::path& folder : Recordings()) {
+      const ReplayReport report = Replay(folder, clock);
+      EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
+    }
+    fs::remove_all(Path("records"));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_FALSE(outputs[0].empty());
+  EXPECT_TRUE(outputs[0] == outputs[1]);
+}
+
+}  // namespace
+}  // namespace cacheinf
