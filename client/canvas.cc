@@ -42,36 +42,50 @@ Homography Translated(Homography h, const Shift& origin) {
 }  // namespace
 
 Canvas::Canvas(int width, int height, int channels, int step)
-    : width_(width),
-      height_(height),
+    : picture_width_(width),
+      picture_height_(height),
       channels_(channels),
       step_(step),
-      pixels_(picture().byte_count()),
-      drawn_(pixels_.size()),
-      drawn_before_(height, width),
-      out_of_view_(height, width) {}
+      inset_({{0, height}, {0, width}}, width, height),
+      width_(width),
+      height_(height) {
+  SetInset(inset_);
+}
+
+void Canvas::SetInset(const Inset& inset) {
+  inset_ = inset;
+  width_ = inset.place().columns.size();
+  height_ = inset.place().rows.size();
+  pixels_.resize(part().byte_count());
+  drawn_.resize(pixels_.size());
+  drawn_before_ = Mask(height_, width_);
+  out_of_view_ = Mask(height_, width_);
+}
 
 void Canvas::Anchor(const PictureView& frame) {
   origin_ = {};
   frame_from_canvas_ = {};
-  std::memcpy(pixels_.data(), frame.pixels, pixels_.size());
+  std::memcpy(pixels_.data(), inset_.Cut(frame).pixels, pixels_.size());
+  if (!inset_.is_whole()) picture_.assign(frame.pixels, frame.pixels + frame.byte_count());
   SetAll(drawn_before_);
 }
 
 std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& anchor_from_frame) {
-  const Shift shift = ShiftToMiddle(CanvasFromFrame(anchor_from_frame));
+  const Homography anchor_from_part = inset_.OfPart(anchor_from_frame);
+  const Shift shift = ShiftToMiddle(Translated(anchor_from_part, origin_));
   const Shift origin = {origin_.rows + shift.rows, origin_.columns + shift.columns};
-  const Homography canvas_from_frame = Translated(anchor_from_frame, origin);
-  if (!IsDrawnWell(canvas_from_frame)) return std::nullopt;
+  const Homography canvas_from_part = Translated(anchor_from_part, origin);
+  if (!IsDrawnWell(canvas_from_part)) return std::nullopt;
   Move(shift);
   origin_ = origin;
-  frame_from_canvas_ = Inverse(canvas_from_frame);
-  WarpPicture(frame, frame_from_canvas_, drawn_.data(), out_of_view_);
+  const Homography part_from_canvas = Inverse(canvas_from_part);
+  frame_from_canvas_ = inset_.OfPicture(part_from_canvas);
+  WarpPicture(inset_.Cut(frame), part_from_canvas, drawn_.data(), out_of_view_);
   // What the frame does not show, but an earlier one did.
   Intersect(std::as_const(out_of_view_), std::as_const(drawn_before_), out_of_view_);
   const ConstMaskView kept = std::as_const(out_of_view_);
   for (int y = 0; y < height_; ++y) {
-    const int64_t row = y * picture().row_bytes();
+    const int64_t row = y * part().row_bytes();
     bits::ForEachRun([&](int word) { return kept.Row(y)[word]; }, kept.words_per_row,
                      [&](int begin, int end) {
                        std::memcpy(
@@ -81,17 +95,14 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
                      });
   }
   std::swap(pixels_, drawn_);
+  if (!inset_.is_whole()) inset_.Paste(part(), picture_.data());
   SetAll(drawn_before_);
   return shift;
 }
 
-Homography Canvas::CanvasFromFrame(const Homography& anchor_from_frame) const {
-  return Translated(anchor_from_frame, origin_);
-}
-
-Shift Canvas::ShiftToMiddle(const Homography& canvas_from_frame) const {
+Shift Canvas::ShiftToMiddle(const Homography& canvas_from_part) const {
   const Point middle = {0.5 * (width_ - 1), 0.5 * (height_ - 1)};
-  const std::optional<Point> seen = Apply(canvas_from_frame, middle);
+  const std::optional<Point> seen = Apply(canvas_from_part, middle);
   if (!seen || step_ == 0) return {};
   const auto steps = [this](double off, int size) {
     if (!(std::abs(off) > kStepsOffMiddle * step_) || !(std::abs(off) < size)) return 0;
@@ -100,18 +111,18 @@ Shift Canvas::ShiftToMiddle(const Homography& canvas_from_frame) const {
   return {steps(seen->y - middle.y, height_), steps(seen->x - middle.x, width_)};
 }
 
-bool Canvas::IsDrawnWell(const Homography& canvas_from_frame) const {
+bool Canvas::IsDrawnWell(const Homography& canvas_from_part) const {
   const double right = width_ - 1;
   const double bottom = height_ - 1;
   const double side = std::max(width_, height_);
-  const std::optional<Point> middle = Apply(canvas_from_frame, {0.5 * right, 0.5 * bottom});
+  const std::optional<Point> middle = Apply(canvas_from_part, {0.5 * right, 0.5 * bottom});
   if (!middle) return false;
   const Point off = {middle->x - 0.5 * right, middle->y - 0.5 * bottom};
   const double farthest = step_ == 0 ? kLargestBend * side : step_;
   if (std::abs(off.x) > farthest || std::abs(off.y) > farthest) return false;
   const std::array<Point, 4> corners = {{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}}};
   return std::all_of(corners.begin(), corners.end(), [&](const Point& corner) {
-    const std::optional<Point> seen = Apply(canvas_from_frame, corner);
+    const std::optional<Point> seen = Apply(canvas_from_part, corner);
     return seen && std::hypot(seen->x - corner.x - off.x, seen->y - corner.y - off.y) <=
                        kLargestBend * side;
   });
@@ -124,7 +135,7 @@ void Canvas::Move(const Shift& shift) {
   const Range columns = {std::max(0, -shift.columns), std::min(width_, width_ - shift.columns)};
   for (int i = 0; i < rows.size(); ++i) {
     const int y = shift.rows < 0 ? rows.end - 1 - i : rows.begin + i;
-    const int64_t row_bytes = picture().row_bytes();
+    const int64_t row_bytes = part().row_bytes();
     std::memmove(pixels_.data() + y * row_bytes + int64_t{columns.begin} * channels_,
                  pixels_.data() + (y + shift.rows) * row_bytes +
                      int64_t{columns.begin + shift.columns} * channels_,

@@ -101,7 +101,8 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       width_(static_cast<int>(PictureShape(executor)[3])),
       height_(static_cast<int>(PictureShape(executor)[2])),
       channels_(static_cast<int>(PictureShape(executor)[1])),
-      tracker_(tracker ? std::make_unique<AheadTracker>(std::move(tracker), clock) : nullptr),
+      inset_({{0, height_}, {0, width_}}, width_, height_),
+      tracker_(WithInset(std::move(tracker))),
       canvas_(width_, height_, channels_, ShiftStep(executor.graph(), kLargestStep)),
       finder_(FinderConfig(cache, change), width_, height_, channels_),
       policy_(PolicyOf(cache)),
@@ -112,17 +113,37 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       renewed_(height_, width_),
       renewed_runs_(RunList::MaxRuns(height_, width_)) {}
 
+std::unique_ptr<AheadTracker> FrameCache::WithInset(std::unique_ptr<Tracker> tracker) {
+  if (!tracker) return nullptr;
+  auto inset_tracker = std::make_unique<InsetTracker>(std::move(tracker));
+  inset_tracker_ = inset_tracker.get();
+  return std::make_unique<AheadTracker>(std::move(inset_tracker), clock_);
+}
+
+void FrameCache::SetPlaceOfFrames(const Rectangle& place) {
+  inset_ = Inset(place, width_, height_);
+  if (tracker_) {
+    tracker_->Drop();
+    inset_tracker_->SetInset(inset_);
+  }
+  canvas_.SetInset(inset_);
+  Forget();
+}
+
 FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched,
                           const PictureView* next) {
   const auto begin = clock_.Now();
   FrameWork work;
   scrolled_ = {};
+  sees_relit_ = false;
   bool is_whole = IsWholeFrameDue(frames_);
   if (!is_whole && config_.UsesCanvas()) {
     work.loss = Follow(frame);
     work.ahead = tracker_->time_ahead();
-    is_whole = work.loss != Loss::kNone;
+  } else if (!is_whole && config_.ComparesLight()) {
+    work.loss = ShowInReferencesLight(frame);
   }
+  is_whole = is_whole || work.loss != Loss::kNone;
   if (is_whole) {
     work.tracking = clock_.Now() - begin + work.ahead;
     RunWhole(frame, next);
@@ -170,13 +191,12 @@ std::optional<double> FrameCache::Refresh(const PictureView& frame) {
   return executor_.RunChanged({&refresh, 1}, policy_, refresh).share();
 }
 
-PictureView FrameCache::Seen(const PictureView& frame) const {
-  return config_.UsesCanvas() ? canvas_.picture() : frame;
-}
+PictureView FrameCache::Seen(const PictureView& frame) const { return canvas().value_or(frame); }
 
 std::optional<PictureView> FrameCache::canvas() const {
-  if (!config_.UsesCanvas()) return std::nullopt;
-  return canvas_.picture();
+  if (config_.UsesCanvas()) return canvas_.picture();
+  if (sees_relit_) return PictureView{relit_.data(), width_, height_, channels_};
+  return std::nullopt;
 }
 
 void FrameCache::Use(const CacheConfig& cache, const ChangeConfig& change) {
@@ -253,6 +273,15 @@ Loss FrameCache::Follow(const PictureView& frame) {
   return Loss::kNone;
 }
 
+// So that what is stored stays of use; the light of the reference stays what it is.
+Loss FrameCache::ShowInReferencesLight(const PictureView& frame) {
+  const std::optional<Light> light = light_in_place_.Find(frame, ReferenceView(), inset_);
+  if (!light) return Loss::kTooDifferent;
+  sees_relit_ = light->gain != 1.0 || light->offset != 0.0;
+  if (sees_relit_) ShowInLightOf(ReferenceView(), *light, frame, inset_.place(), relit_.data());
+  return Loss::kNone;
+}
+
 // A level of the frame is gain times the anchor's plus offset.
 PictureView FrameCache::InAnchorsLight(const PictureView& frame, double gain, double offset) {
   if ((gain == 1.0 && offset == 0.0) || !(gain > 0.0)) return frame;
@@ -277,13 +306,17 @@ void FrameCache::Scroll(const Shift& shift) {
                reference_.data() + std::max<int64_t>(distance, 0), static_cast<size_t>(count));
 }
 
+// From beyond the picture, and where there was a bar and is none any more, or the other way round.
 void FrameCache::ActivateWhatCameIn() {
-  const auto came_in = [](int shift, int size) {
-    return shift > 0 ? Range{size - shift, size} : Range{0, -shift};
+  const auto came_over = [](int edge, int shift) {
+    return shift > 0 ? Range{edge - shift, edge} : Range{edge, edge - shift};
   };
-  if (scrolled_.rows != 0) SetRectangle(came_in(scrolled_.rows, height_), {0, width_}, active_);
-  if (scrolled_.columns != 0) {
-    SetRectangle({0, height_}, came_in(scrolled_.columns, width_), active_);
+  const auto [rows, columns] = inset_.place();
+  for (const int edge : {0, rows.begin, rows.end, height_}) {
+    SetRectangle(came_over(edge, scrolled_.rows), {0, width_}, active_);
+  }
+  for (const int edge : {0, columns.begin, columns.end, width_}) {
+    SetRectangle({0, height_}, came_over(edge, scrolled_.columns), active_);
   }
 }
 

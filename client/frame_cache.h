@@ -9,6 +9,8 @@
 
 #include "client/canvas.h"
 #include "client/frame_work.h"
+#include "client/inset.h"
+#include "client/light_in_place.h"
 #include "client/picture_input.h"
 #include "client/tracker/ahead_tracker.h"
 #include "client/tracker/change_finder.h"
@@ -27,10 +29,10 @@ namespace cacheinf {
 // Computes of each frame what changed since the one before, with an executor that keeps all values.
 //
 // With the canvas as geometry the network sees the canvas (canvas.h), in the light of its anchor,
-// instead of the frame; without, the frame as it is. The reference is the picture whose results are
-// stored, and which the executor has as its input: where a pixel was not computed anew, it stays
-// what it was when it was. So a change that is too slow to be seen from frame to frame adds up
-// until it is seen.
+// instead of the frame; without, the frame as it is, or in the light of what is stored
+// (light_in_place.h). The reference is the picture whose results are stored, and which the executor
+// has as its input: where a pixel was not computed anew, it stays what it was when it was. So a
+// change that is too slow to be seen from frame to frame adds up until it is seen.
 class FrameCache {
  public:
   // For pictures of the graph's size. The executor keeps all values, has one input, a map, and
@@ -38,6 +40,10 @@ class FrameCache {
   // may be null. REQUIRES: checked configurations.
   FrameCache(const CacheConfig& cache, const ChangeConfig& change, std::unique_ptr<Tracker> tracker,
              const Clock& clock, Executor& executor);
+
+  // Where frames show something; at first everywhere. Forgets all that was before. REQUIRES: a
+  // place in a picture of the graph's size, not empty.
+  void SetPlaceOfFrames(const Rectangle& place);
 
   // Brings the executor's values to what the frame gives, as far as the policy goes. `watched`,
   // in pixels of what the network saw last, is computed in any case. After an exception the next
@@ -72,8 +78,10 @@ class FrameCache {
  private:
   bool IsWholeFrameDue(int64_t frame) const;
   void RunWhole(const PictureView& frame, const PictureView* next);
+  std::unique_ptr<AheadTracker> WithInset(std::unique_ptr<Tracker> tracker);
   void TrackAhead(const PictureView* next);
   Loss Follow(const PictureView& frame);
+  Loss ShowInReferencesLight(const PictureView& frame);
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
   void ActivateWhatCameIn();
@@ -89,6 +97,8 @@ class FrameCache {
   int width_;
   int height_;
   int channels_;
+  Inset inset_;
+  InsetTracker* inset_tracker_ = nullptr;  // tracker_'s own
   std::unique_ptr<AheadTracker> tracker_;
   Canvas canvas_;
   ChangeFinder finder_;
@@ -102,7 +112,9 @@ class FrameCache {
   double reference_offset_ = 0.0;
   Shift scrolled_;  // by the last frame
   std::vector<uint8_t> reference_;
+  LightInPlace light_in_place_;
   std::vector<uint8_t> relit_;
+  bool sees_relit_ = false;  // without a canvas: instead of the last frame
   PictureInput input_;
   Mask active_;
   Mask refresh_;

@@ -4,9 +4,9 @@
 
 #include <cmath>
 #include <utility>
-#include <variant>
 
 #include "client/recomputed.h"
+#include "client/watched.h"
 #include "common/base/log.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
@@ -95,8 +95,10 @@ void Robot::MakeCache(const RobotConfig& config) {
       config.cache.UsesCanvas() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
   watches_ = config.cache.watch;
   watch_margin_ = config.tracker.change.watch_margin;
-  if (watches_ && !reader_.reads_boxes()) {
-    throw InputError("cache.watch watches boxes, but the model's answer has none");
+  if (watches_ && !CanBeWatched(reader_.kind())) {
+    throw InputError(
+        "cache.watch watches boxes, maps of classes and keypoints, but the model's answer has "
+        "none");
   }
 }
 
@@ -216,6 +218,7 @@ void Robot::FitPicture(const Frame& frame) {
   }
   // What is kept is of another picture.
   Forget();
+  if (cache_) cache_->SetPlaceOfFrames(PlaceOfFrame(*fit_));
 }
 
 std::optional<ClassMap> Robot::recomputed() const {
@@ -233,13 +236,8 @@ SeenPicture Robot::Seen() const {
 
 // What the network found, where it saw it.
 void Robot::Watch() {
-  watched_.clear();
   const PictureSpec& spec = executor_.graph().picture;
-  const AnswerContent content = reader_.Read(executor_, {});
-  for (const Detection& box : std::get<Detections>(content).boxes) {
-    watched_.push_back(WatchedBox(box.left, box.top, box.right, box.bottom, watch_margin_,
-                                  spec.width, spec.height));
-  }
+  watched_ = PartsToWatch(reader_.Read(executor_, {}), watch_margin_, spec.width, spec.height);
 }
 
 void Robot::SetInput(const Frame& frame) {

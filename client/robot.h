@@ -109,7 +109,7 @@ class Robot {
   bool watches_ = false;
   double watch_margin_ = 0;
   bool computed_whole_ = false;     // the last frame
-  std::vector<Rectangle> watched_;  // boxes of the last answer, in what the network saw
+  std::vector<Rectangle> watched_;  // what the last answer hangs on, in what the network saw
 
   std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
   int repeats_ = 0;             // of it

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "client/inset.h"
+
 namespace cacheinf {
 namespace {
 
@@ -28,8 +30,15 @@ Point ToFrame(const PictureFit* fit, const Point& model) {
   return {fit->columns().ToFrame(model.x), fit->rows().ToFrame(model.y)};
 }
 
-int Clamped(double position, int size) {
-  return static_cast<int>(std::clamp(std::floor(position), 0.0, size - 1.0));
+// The position in a place, or the one in it that is nearest.
+double Clamped(double position, const Range& place) {
+  const double last = place.end - 0.5;
+  return std::clamp(position, static_cast<double>(place.begin), last);
+}
+
+bool Holds(const Rectangle& place, const Point& point) {
+  return point.x >= place.columns.begin && point.x < place.columns.end &&
+         point.y >= place.rows.begin && point.y < place.rows.end;
 }
 
 }  // namespace
@@ -60,17 +69,18 @@ ClassMap SeenPicture::InModel(const ClassMap& seen, int model_width, int model_h
   const Homography seen_from_model = Inverse(model_from_seen);
   const double pixel_width = static_cast<double>(model_width) / seen.width;
   const double pixel_height = static_cast<double>(model_height) / seen.height;
+  const Rectangle place =
+      fit == nullptr ? Rectangle{{0, model_height}, {0, model_width}} : PlaceOfFrame(*fit);
   ClassMap model = seen;
   for (int y = 0; y < seen.height; ++y) {
     for (int x = 0; x < seen.width; ++x) {
-      const Point from =
-          Apply(seen_from_model, {(x + 0.5) * pixel_width, (y + 0.5) * pixel_height});
-      const auto at = [&](int row, int column) {
-        return static_cast<size_t>(row) * static_cast<size_t>(seen.width) +
-               static_cast<size_t>(column);
-      };
-      model.classes[at(y, x)] = seen.classes[at(Clamped(from.y / pixel_height, seen.height),
-                                                Clamped(from.x / pixel_width, seen.width))];
+      const Point at = {(x + 0.5) * pixel_width, (y + 0.5) * pixel_height};
+      if (!Holds(place, at)) continue;
+      const Point from = Apply(seen_from_model, at);
+      const auto row = static_cast<int>(Clamped(from.y, place.rows) / pixel_height);
+      const auto column = static_cast<int>(Clamped(from.x, place.columns) / pixel_width);
+      model.classes[static_cast<size_t>(y * seen.width + x)] =
+          seen.classes[static_cast<size_t>(row * seen.width + column)];
     }
   }
   return model;

@@ -21,7 +21,7 @@ struct SeenPicture {
   Keypoint InFrame(const Keypoint& seen) const;
 
   // A map over the model's picture, which is so large: every pixel has the class of what lies in
-  // its middle. What was out of view has the class at the edge.
+  // its middle. What was out of view has the class at the edge; bars beside the frame stay.
   ClassMap InModel(const ClassMap& seen, int model_width, int model_height) const;
 };
 

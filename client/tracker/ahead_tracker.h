@@ -27,9 +27,12 @@ class AheadTracker final : public Tracker {
   AheadTracker& operator=(const AheadTracker&) = delete;
 
   // Begins to track a frame against the reference as it is now. Its pixels stay where and what they
-  // are until the next call of another function has returned, which is Track of this frame, or
-  // SetReference. REQUIRES: none was begun since the last such call.
+  // are until the next call of another function has returned, which is Track of this frame,
+  // SetReference or Drop. REQUIRES: none was begun since the last such call.
   void Begin(const PictureView& frame);
+
+  // Waits for what was begun, if anything was, and drops it. REQUIRES: a reference follows.
+  void Drop() { Finish(); }
 
   void SetReference(const PictureView& reference) override;
   void SetReferenceToLastFrame() override;

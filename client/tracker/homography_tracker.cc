@@ -12,6 +12,7 @@
 
 #include "client/tracker/features.h"
 #include "client/tracker/grey_picture.h"
+#include "client/tracker/light_fit.h"
 #include "client/tracker/motion_fit.h"
 
 namespace cacheinf {
@@ -245,19 +246,33 @@ class HomographyTracker::Impl {
     return {at(last / 10), at(last / 2), at(last - last / 10)};
   }
 
-  // Where features say nothing: still if the pictures are alike, else lost.
-  Finding FindInPlace(Loss loss) const {
+  // Where features say nothing: still if the pictures are alike, in one light or another; else
+  // lost.
+  Finding FindInPlace(Loss loss) {
+    Finding finding;
+    finding.light.agreeing_share = ShareAlike(Light());
+    if (finding.light.agreeing_share >= kAlike) return finding;
+    const Light light = light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur, Homography(),
+                                       config_.photometric);
+    const double share = ShareAlike(light);
+    if (share < kAlike) {
+      finding.fit.loss = loss;
+      return finding;
+    }
+    finding.light = light;
+    finding.light.agreeing_share = share;
+    return finding;
+  }
+
+  // The share of the blurred pixels that are what the reference has in their places, in that light.
+  double ShareAlike(const Light& light) const {
     size_t alike = 0;
     const size_t count = frame_.blurred.pixel_count();
     for (size_t i = 0; i < count; ++i) {
-      const int difference = int{frame_.blurred.pixels()[i]} - int{reference_.blurred.pixels()[i]};
-      if (std::abs(difference) <= kAlikeLevels) ++alike;
+      const double expected = light.gain * reference_.blurred.pixels()[i] + light.offset;
+      if (std::abs(frame_.blurred.pixels()[i] - expected) <= kAlikeLevels) ++alike;
     }
-    const double share = static_cast<double>(alike) / static_cast<double>(count);
-    Finding finding;
-    finding.light.agreeing_share = share;
-    if (share < kAlike) finding.fit.loss = loss;
-    return finding;
+    return static_cast<double>(alike) / static_cast<double>(count);
   }
 
   HomographyConfig config_;

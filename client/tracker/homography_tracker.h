@@ -21,8 +21,8 @@ namespace cacheinf {
 // how brightness is distributed where that fails, and once more where the light turns out
 // otherwise.
 //
-// Where there are too few features, but the pictures are alike in place, as of a blank wall, the
-// camera counts as still. A picture that repeats the reference is the identity at no cost.
+// Where there are too few features, but the pictures are alike in place, as of a blank wall, once
+// the light is allowed for, the camera counts as still. A picture that repeats the reference is the identity at no cost.
 //
 // OpenCV computes in the caller's thread: the first tracker tells it so, for the whole process.
 class HomographyTracker final : public Tracker {

@@ -45,9 +45,17 @@ FieldTable CacheConfig::Fields() {
       Field{"flush", &flush, "Every so many-th frame is computed whole; 0: only the first."}
           .Between(0, 1000000)
           .Flag("--flush"),
-      Field{"watch", &watch,
-            "Whether boxes of the last answer are computed and stored however little they changed."}
+      Field{
+          "watch", &watch,
+          "Whether the parts of the picture that the last answer hangs on are computed and stored "
+          "however little they changed: boxes, class borders of a segmentation, and the places of "
+          "keypoints."}
           .Flag("--watch"),
+      Field{"relight", &relight,
+            "Whether a frame that differs by gain and offset of the light is shown to the network "
+            "in the light of what is stored, so that this stays of use. Without the canvas, which "
+            "does so by itself; never under the policy exact."}
+          .Flag("--relight"),
       Field{"budget_mb", &budget_mb,
             "Megabytes that activations may take: maps that are cheapest to compute again where "
             "they are needed are not kept from frame to frame; 0: all are kept."}

@@ -24,10 +24,16 @@ struct CacheConfig {
   int refresh = 8;         // frames in which every part of the picture is stored anew; 0: never
   int flush = 0;           // every so many frames one is computed whole; 0: never
   bool watch = false;      // where the last answer found something is always computed
+  bool relight = false;    // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
   // A canvas is no frame, so the exact policy has none.
   bool UsesCanvas() const { return geometry == Geometry::kCanvas && policy != Policy::kExact; }
+
+  // Frames are lit as what is stored, pixel by pixel; a canvas has its anchor's light.
+  bool ComparesLight() const {
+    return relight && geometry == Geometry::kNone && policy != Policy::kExact;
+  }
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();

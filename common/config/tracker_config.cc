@@ -70,7 +70,7 @@ FieldTable ChangeConfig::Fields() {
           .Between(1, 64),
       Field{"watch_margin", &watch_margin,
             "By how much of their sides the boxes of the last answer are enlarged where they are "
-            "watched."}
+            "watched; how far around keypoints is watched, of the picture's larger side."}
           .Between(0, 4),
   };
 }

@@ -114,6 +114,42 @@ TEST_F(CanvasTest, WhatIsTurnedOrScaledTooMuchIsNotDrawn) {
   }
 }
 
+// Frames between two bars, seen in the middle of the picture: the world moves there, the bars stay.
+TEST_F(CanvasTest, BarsStayWhereTheyAreWhileTheWorldBetweenThemMoves) {
+  constexpr Rectangle kPlace = {{0, kHeight}, {24, 72}};
+  constexpr uint8_t kBar = 114;
+  const auto between_bars = [&](int left) {
+    Pixels pixels = SeenFrom(0, left);
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        const bool is_bar = x < kPlace.columns.begin || x >= kPlace.columns.end;
+        if (is_bar) pixels[static_cast<size_t>(y * kWidth + x)] = kBar;
+      }
+    }
+    return pixels;
+  };
+  canvas_.SetInset(Inset(kPlace, kWidth, kHeight));
+  const Pixels anchor = between_bars(0);
+  canvas_.Anchor(View(anchor));
+  for (int left = 3; left <= 60; left += 3) {
+    SCOPED_TRACE(left);
+    const Pixels frame = between_bars(left);
+    ASSERT_TRUE(canvas_.Draw(View(frame), Translation(left, 0)));
+    const double off = -canvas_.frame_from_canvas().m[0][2];
+    EXPECT_LE(std::abs(off), kStep);
+    for (int x = 0; x < kWidth; ++x) {
+      const bool is_bar = x < kPlace.columns.begin || x >= kPlace.columns.end;
+      const bool may_be_an_edge =
+          x < kPlace.columns.begin + kStep || x >= kPlace.columns.end - kStep;
+      if (is_bar) {
+        ASSERT_EQ(At(10, x), kBar) << x;
+      } else if (!may_be_an_edge) {
+        ASSERT_EQ(At(10, x), WorldAt(10, x + left - static_cast<int>(off))) << x;
+      }
+    }
+  }
+}
+
 TEST_F(CanvasTest, WithoutAStepItStaysWhereItIs) {
   Canvas fixed(kWidth, kHeight, 1, 0);
   fixed.Anchor(View(SeenFrom(0, 0)));

@@ -161,6 +161,20 @@ TEST_P(HomographyTrackerTest, WithoutPhotometryLightIsAChange) {
   EXPECT_EQ(found.offset, 0);
 }
 
+// A wall with nothing on it that one could follow.
+TEST_P(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace) {
+  TestPicture wall(kWidth, kHeight, 3, 120);
+  for (int x = 0; x < kWidth; x += 4) {
+    Fill({0, kHeight}, {x, x + 4}, static_cast<uint8_t>(100 + x / 16), &wall);
+  }
+  TestPicture dark = wall;
+  ChangeLight(0.8, 0, &dark);
+  const Motion found = Track(wall, dark);
+  EXPECT_STREQ(NameOf(found.loss), "none");
+  EXPECT_TRUE(found.reference_from_frame.IsIdentity());
+  EXPECT_NEAR(found.gain * 120 + found.offset, 96, 1.5);
+}
+
 TEST_P(HomographyTrackerTest, WhatCannotBeTrackedIsLostForAReason) {
   const TestPicture scene = Photograph(World(10), {}, kWidth, kHeight);
   const TestPicture other_scene = Photograph(World(11), {}, kWidth, kHeight);

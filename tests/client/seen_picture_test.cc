@@ -70,5 +70,21 @@ TEST(SeenPictureTest, AMapIsReadWhereItsPixelsWereSeenAndRepeatsItsEdge) {
   EXPECT_EQ(same.InModel(map, 8, 2).classes, map.classes);
 }
 
+// A frame in the middle of a letterbox, seen a pixel further left: bars have the classes of bars,
+// and what was out of view that at the frame's edge, not a bar's.
+TEST(SeenPictureTest, AMapIsReadWithinTheFramesPlace) {
+  PictureSpec spec;
+  spec.width = 8;
+  spec.height = 2;
+  spec.fit = PictureSpec::Fit::kLetterbox;
+  const PictureFit fit(spec, 4, 2);
+  ClassMap map;
+  map.width = 8;
+  map.height = 1;
+  map.classes = {10, 11, 1, 2, 3, 4, 12, 13};
+  const SeenPicture seen = {&fit, Translation(-1, 0)};
+  EXPECT_EQ(seen.InModel(map, 8, 2).classes, (std::vector<int32_t>{10, 11, 2, 3, 4, 4, 12, 13}));
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -1,0 +1,43 @@
+#ifndef CACHEINF_CLIENT_LIGHT_IN_PLACE_H_
+#define CACHEINF_CLIENT_LIGHT_IN_PLACE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/inset.h"
+#include "client/tracker/light_fit.h"
+#include "client/tracker/tracker.h"
+
+// Light that changes before a camera that nobody follows: pixels are compared in their places.
+
+namespace cacheinf {
+
+class LightInPlace {
+ public:
+  // How the frame is lit against the reference, by what the inset shows of both: a level of the
+  // frame is about gain times the reference's plus offset. Exactly 1 and 0 where the light is the
+  // same, and where it does not explain what differs: squares of the blurred pictures must differ
+  // by more than a little in a good part of the picture, and nearly all of these agree once the
+  // light is allowed for. So it is with noise, with what moves, and with a camera that moves.
+  // Nothing where the light is so different that nothing of the reference is of use.
+  std::optional<Light> Find(const PictureView& frame, const PictureView& reference, Inset& inset);
+
+ private:
+  void Blur(const PictureView& picture, std::vector<double>* means);
+
+  LightFit fit_ = LightFit({.largest_gain = 16, .largest_shift = 256});
+  std::vector<uint32_t> sums_;  // of a row of squares, by byte
+  std::vector<double> frame_;   // the squares' means
+  std::vector<double> reference_;
+};
+
+// Writes the frame as it would look in the reference's light, within `place`; what is around it
+// stays. Pixels that are as the frame's light shows the reference's, to within a level, are the
+// reference's. REQUIRES: pictures of one shape, a gain above 0.
+void ShowInLightOf(const PictureView& reference, const Light& light, const PictureView& frame,
+                   const Rectangle& place, uint8_t* to);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_LIGHT_IN_PLACE_H_

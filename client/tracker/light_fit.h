@@ -1,0 +1,59 @@
+#ifndef CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
+#define CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
+
+#include <span>
+#include <vector>
+
+#include "client/tracker/grey_picture.h"
+#include "sparse_ops/homography.h"
+
+// What pixels say about the light.
+
+namespace cacheinf {
+
+struct Light {
+  double gain = 1;
+  double offset = 0;
+  double agreeing_share = 0;  // of the pixels that the reference shows
+};
+
+// How different the light may be.
+struct LightLimits {
+  double largest_gain = 2;    // and its inverse is the least
+  double largest_shift = 96;  // levels, of the middle of the reference's brightness
+};
+
+// How the frame's brightness follows from the reference's.
+class LightFit {
+ public:
+  explicit LightFit(const LightLimits& limits = {}) : limits_(limits) {}
+
+  // Compares squares of side × side pixels: `frame` has one pixel for each of the frame's, the
+  // reference's are averaged wherever they lie, so that neither is more blurred than the other.
+  // The homography is between the pictures as `reference` has them. Without `is_free` the gain is
+  // 1 and the offset 0; so they are where the light is the same, or beyond the limits.
+  Light Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
+            const Homography& reference_from_frame, bool is_free);
+
+  // Of the levels that two pictures have in the same places. REQUIRES: as many of both.
+  Light Fit(std::span<const double> frame, std::span<const double> reference);
+
+ private:
+  struct Sample {
+    int reference = 0;  // brightness, in parts of a level
+    int frame = 0;
+  };
+  Light FitSamples(bool is_free);
+  void TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,
+                   const Homography& reference_from_frame);
+  void Refine(Light* light);
+  double MedianError(const Light& light);
+
+  LightLimits limits_;
+  std::vector<Sample> samples_;
+  std::vector<double> errors_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
