@@ -8,6 +8,9 @@ namespace {
 
 constexpr size_t kLeastSamples = 2;
 constexpr int kLongestPatience = 64;  // times the first
+// Errors a quarter as large have a signal-to-noise ratio so much higher: 20 log10(4).
+constexpr double kDecibelsOfAQuarter = 12.041;
+constexpr double kMostDecibels = 100.0;  // that can be configured
 
 // 1 is everything in every frame.
 int Halved(int frames) { return frames <= 1 ? frames : std::max(2, frames / 2); }
@@ -24,7 +27,10 @@ void MakeSafer(CacheSettings& settings) {
   if (cache.budget_mb == 0) cache.stem += 1;
   cache.change = std::min(cache.change / 4, CacheConfig().change);
   cache.growth += 1;
-  settings.change.threshold = std::min(settings.change.threshold / 4, ChangeConfig().threshold);
+  cache.relight = false;
+  ChangeConfig& change = settings.change;
+  change.threshold = std::min(change.threshold / 4, ChangeConfig().threshold);
+  change.psnr = std::clamp(change.psnr + kDecibelsOfAQuarter, ChangeConfig().psnr, kMostDecibels);
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/robot_setup.h"
 #include "common/base/log.h"
+#include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
+#include "common/model/passes.h"
 #include "common/source/frame_source.h"
+#include "tests/model/model_builder.h"
 
 // A robot on a generated clip, beside one that computes every frame, with a guard that watches.
 
@@ -156,6 +160,139 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   EXPECT_EQ(guard.report().whole_samples, guard.report().samples);
   EXPECT_GT(*guard.state().agreement, 0.8);
   EXPECT_EQ(guard.state().level, SafetyLevel::kNormal);
+}
+
+// Networks of which one can say beforehand what they find of a bright square on dark ground.
+class GuardOfSquaresTest : public GuardTest {
+ protected:
+  static constexpr int kWidth = 96;
+  static constexpr int kHeight = 64;
+  static constexpr int kCell = 8;
+
+  // The mean brightness of cells, from 0 to 1.
+  static ValueId Brightness(ModelBuilder& b) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {kCell, kCell, 0, 0, 1};
+    const ValueId picture = b.Input({1, 3, kHeight, kWidth}, "picture");
+    const int count = 3 * kCell * kCell;
+    const auto weights = std::vector<float>(static_cast<size_t>(count), 1.0f / count);
+    return b.Op(conv, {picture, b.Constant({1, 3, kCell, kCell}, weights)});
+  }
+
+  // A box around every cell that is bright.
+  static Graph Detector() {
+    ModelBuilder b;
+    op::Conv head;
+    head.spec.rows = head.spec.columns = {1, 1, 0, 0, 1};
+    head.has_bias = true;
+    // Centre and size, object, two classes.
+    const ValueId weights = b.Constant({7, 1, 1, 1}, {0, 0, 0, 0, 40, 0, 0});
+    const ValueId bias = b.Constant({7}, {0, 0, 0, 0, -20, 6, -6});
+    return b.Finish({b.Op(head, {Brightness(b), weights, bias})});
+  }
+
+  // The quarter of the picture, across, that is the brightest.
+  static Graph Classifier() {
+    constexpr int kRows = kHeight / kCell;
+    constexpr int kColumns = kWidth / kCell;
+    ModelBuilder b;
+    op::Conv head;
+    head.spec.rows = {kRows, 1, 0, 0, 1};
+    head.spec.columns = {kColumns, 1, 0, 0, 1};
+    std::vector<float> weights(4 * kRows * kColumns, 0.0f);
+    for (int i = 0; i < kRows * kColumns; ++i) {
+      const int quarter = i % kColumns / (kColumns / 4);
+      weights[static_cast<size_t>(quarter * kRows * kColumns + i)] = 1.0f;
+    }
+    return b.Finish({b.Op(head, {Brightness(b), b.Constant({4, 1, kRows, kColumns}, weights)})});
+  }
+
+  static RobotConfig Config(DecoderConfig::Kind kind) {
+    RobotConfig config;
+    config.mode = RobotConfig::Mode::kCache;
+    config.threads = 1;
+    config.guard.share = 0.2;
+    DecoderConfig& decoder = config.model_config.decoder;
+    decoder.kind = kind;
+    if (kind == DecoderConfig::Kind::kBoxes) {
+      decoder.strides = {kCell};
+      decoder.anchors = {2 * kCell, 2 * kCell};
+    }
+    return config;
+  }
+
+  static RobotConfig Frozen(DecoderConfig::Kind kind) {
+    RobotConfig config = Config(kind);
+    config.cache.stem = 0;
+    config.cache.refresh = 0;
+    config.tracker.change.threshold = 1.0;
+    return config;
+  }
+
+  // The square crosses the picture twice.
+  static Frame FrameAt(int index) {
+    constexpr int kFrames = 30;
+    std::vector<uint8_t> pixels(kWidth * kHeight * 3, 20);
+    const int left = index % kFrames * (kWidth - 24) / kFrames;
+    for (int y = 16; y < 40; ++y) {
+      for (int i = 3 * left; i < 3 * (left + 24); ++i) {
+        pixels[static_cast<size_t>(y * kWidth * 3 + i)] = 230;
+      }
+    }
+    Frame frame;
+    frame.index = index;
+    frame.picture = MakePicture(kWidth, kHeight, 3, std::move(pixels));
+    return frame;
+  }
+
+  GuardReport Watch(Graph graph, const RobotConfig& config) {
+    AddPictureAndDecoder(graph, config.model_config);
+    Optimise(graph);
+    graph.Validate();
+    const auto shared = std::make_shared<const Graph>(std::move(graph));
+    Robot robot(shared, MakeBackend(config), config, clock_);
+    Guard guard(shared, MakeBackend(config), config, clock_);
+    for (int i = 0; i < 60; ++i) {
+      const Frame frame = FrameAt(i);
+      guard.Watch(robot.Process(frame), robot);
+      robot.Refresh(frame);
+    }
+    return guard.report();
+  }
+};
+
+TEST_F(GuardOfSquaresTest, BoxesThatMoveAlongAreGoodAndThoseThatStayAreNot) {
+  const auto kind = DecoderConfig::Kind::kBoxes;
+  const GuardReport good = Watch(Detector(), Config(kind));
+  EXPECT_GE(good.samples, 8);
+  EXPECT_EQ(good.bad_samples, 0);
+  EXPECT_EQ(good.frames[0], 60);
+  EXPECT_GT(*good.state.agreement, 0.95);
+  const GuardReport frozen = Watch(Detector(), Frozen(kind));
+  EXPECT_GE(frozen.bad_samples, 2);
+  EXPECT_EQ(frozen.samples, frozen.whole_samples) << "a few rows say nothing of boxes";
+  EXPECT_GE(frozen.state.level, SafetyLevel::kShorterExpiry);
+}
+
+TEST_F(GuardOfSquaresTest, ClassesThatFollowAreGoodAndOneThatStaysIsNot) {
+  const auto kind = DecoderConfig::Kind::kClassification;
+  const GuardReport good = Watch(Classifier(), Config(kind));
+  EXPECT_GE(good.samples, 8);
+  EXPECT_EQ(good.bad_samples, 0);
+  EXPECT_EQ(good.state.agreement, 1.0);
+  const GuardReport frozen = Watch(Classifier(), Frozen(kind));
+  EXPECT_GE(frozen.bad_samples, 1);
+  EXPECT_GE(frozen.state.level, SafetyLevel::kShorterExpiry);
+}
+
+// What is too little for one kind of answer is none of the others' business.
+TEST_F(GuardOfSquaresTest, EveryKindHasABoundOfItsOwn) {
+  RobotConfig boxes = Frozen(DecoderConfig::Kind::kBoxes);
+  boxes.guard.least = {.classes = 1, .pixels = 1, .boxes = 0, .keypoints = 1, .numbers = 1};
+  EXPECT_EQ(Watch(Detector(), boxes).bad_samples, 0);
+  RobotConfig classes = Frozen(DecoderConfig::Kind::kClassification);
+  classes.guard.least = {.classes = 0, .pixels = 1, .boxes = 1, .keypoints = 1, .numbers = 1};
+  EXPECT_EQ(Watch(Classifier(), classes).bad_samples, 0);
 }
 
 }  // namespace

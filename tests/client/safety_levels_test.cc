@@ -121,6 +121,28 @@ TEST(SafetyLevelsTest, ASafetySettingReusesLessThanTheOneBefore) {
   EXPECT_EQ(SettingsAt(Level::kNormal, configured).cache.refresh, 12);
 }
 
+// Errors of a quarter are 12 decibels; nothing is less strict than what is the default.
+TEST(SafetyLevelsTest, BlocksMustBeMoreAlikeWhereItShallBeSafer) {
+  CacheSettings configured;
+  configured.change.rule = ChangeConfig::Rule::kBlocks;
+  const auto safer_than = [&](double psnr) {
+    configured.change.psnr = psnr;
+    return SettingsAt(Level::kSafer, configured).change.psnr;
+  };
+  EXPECT_NEAR(safer_than(20), 32, 0.1);
+  EXPECT_NEAR(safer_than(25), 37, 0.1);
+  EXPECT_EQ(safer_than(5), ChangeConfig().psnr);
+  EXPECT_EQ(safer_than(95), 100);
+  EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).change.psnr, 95);
+}
+
+TEST(SafetyLevelsTest, WhereItShallBeSaferTheNetworkSeesTheLightAsItIs) {
+  CacheSettings configured;
+  configured.cache.relight = true;
+  EXPECT_TRUE(SettingsAt(Level::kShorterExpiry, configured).cache.relight);
+  EXPECT_FALSE(SettingsAt(Level::kSafer, configured).cache.relight);
+}
+
 TEST(SafetyLevelsTest, SettingsThatNeverExpireDoSoWhereItShallBeSafer) {
   CacheSettings configured;
   configured.cache.refresh = 0;
