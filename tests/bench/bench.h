@@ -85,6 +85,10 @@ void BenchDeepCache(const BenchOptions& options, BenchReport* report);
 // meanwhile and after, and in how many frames it is back.
 void BenchFailures(const BenchOptions& options, BenchReport* report);
 
+// Videos of which the light is changed, with the network shown frames as they are and in the light
+// of what is stored: work, and agreement with dense answers.
+void BenchLight(const BenchOptions& options, BenchReport* report);
+
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 

@@ -244,16 +244,18 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
     if (is_first) dense.StartLayersAnew();
     for (size_t i = 0; i < robots.size(); ++i) {
       const Answer answer = robots[i]->robot.Process(frame);
+      ReadOutputs(robots[i]->robot.executor(), numbers);
+      const auto refresh = robots[i]->robot.Refresh(frame);
       if (is_first) {
         robots[i]->StartLayersAnew();
         continue;
       }
-      ReadOutputs(robots[i]->robot.executor(), numbers);
       for (Tally* const tally : {&tallies[i], &contenders->at(i).all}) {
         ++tally->frames;
         tally->dense_ms += Milliseconds(expected.latency());
         tally->ms += Milliseconds(answer.latency());
         tally->work += answer.work ? answer.work->share() : 1.0;
+        if (refresh) tally->work += refresh->share;
         tally->agreement.Add(answer.content, numbers, expected.content, dense_numbers);
       }
     }

@@ -34,6 +34,7 @@ std::vector<double> AgreementOf(const std::shared_ptr<const Graph>& graph,
     of_frame.Add(std::get<ClassMap>(answer.content),
                  std::get<ClassMap>(dense.Process(frame).content));
     agreement.push_back(of_frame.PixelShare());
+    robot.Refresh(frame);
   }
   return agreement;
 }

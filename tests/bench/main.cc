@@ -25,6 +25,8 @@ constexpr std::array kBenches = {
           BenchDeepCache},
     Bench{"failures", "cuts, flashes, blur and lost cameras: how soon kept answers are right again",
           BenchFailures},
+    Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
+          BenchLight},
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},

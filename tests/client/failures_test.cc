@@ -65,6 +65,7 @@ class FailuresTest : public testing::Test {
                     std::get<ClassMap>(dense.Process(frame).content));
       answered.agreement.push_back(agreement.PixelShare());
       answered.share.push_back(answer.work->share());
+      robot.Refresh(frame);
     }
     return answered;
   }
