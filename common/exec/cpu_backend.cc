@@ -1,6 +1,7 @@
 #include "common/exec/cpu_backend.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <string>
 
@@ -14,6 +15,9 @@
 
 namespace cacheinf {
 namespace {
+
+constexpr size_t kAlignment = 16;        // floats
+constexpr size_t kMostRelaidInputs = 3;  // a product's or a norm's, with its parameters
 
 int CheckedThreads(int threads) {
   if (threads < 1 || threads > CpuBackend::kMaxThreads) {
@@ -171,6 +175,11 @@ int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
     Pack(graph, op, own);
     own.scratch_floats =
         std::max({own.scratch_floats, own.call.scratch_floats, TestFloats(graph, op, own)});
+    if (!own.call.is_local) own.relaid = RelaidOf(graph, op);
+    if (own.relaid.axis != kNone) {
+      own.relaid_begin = (own.scratch_floats + kAlignment - 1) / kAlignment * kAlignment;
+      own.scratch_floats = own.relaid_begin + own.relaid.floats;
+    }
     calls_.emplace_back(std::move(own));
   }
   return static_cast<int>(calls_.size()) - 1;
@@ -221,16 +230,48 @@ void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
     return;
   }
   auto& own = std::get<OwnCall>(call);
+  if (own.relaid.axis != kNone) return RunRelaid(own, inputs, outputs[0], scratch);
   if (test == nullptr || own.call.op->As<op::Conv>()) {
-    RunningKernels kernels = {own, test, pool_, scratch};
-    RunOperator(kernels, own.call, inputs, outputs, pixels, scratch);
-    return;
+    return RunOwn(own, inputs, outputs, pixels, test, scratch);
   }
   cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, pool_, scratch,
                    [&](const ActivePixels& part) {
                      RunningKernels kernels = {own, nullptr, alone_, nullptr};
                      RunOperator(kernels, own.call, inputs, outputs, part, nullptr);
                    });
+}
+
+void CpuBackend::RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
+                        std::span<const TensorView> outputs, const ActivePixels& pixels,
+                        const ChangeTest* test, float* scratch) {
+  RunningKernels kernels = {own, test, pool_, scratch};
+  RunOperator(kernels, own.call, inputs, outputs, pixels, scratch);
+}
+
+// No such operator is local, so all of it is computed.
+void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs,
+                           const TensorView& output, float* scratch) {
+  const int axis = own.relaid.axis;
+  float* memory = scratch + own.relaid_begin;
+  const auto lay = [&](const ConstTensorView& tensor) {
+    const TensorView laid = LaidAlong(tensor, axis, memory);
+    memory += RelaidFloats(tensor);
+    return laid;
+  };
+  std::array<ConstTensorView, kMostRelaidInputs> own_inputs;
+  std::copy(inputs.begin(), inputs.end(), own_inputs.begin());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (IsParameter(*own.call.op, i) || !IsToBeRelaid(inputs[i], axis)) continue;
+    const TensorView laid = lay(inputs[i]);
+    cpu::Copy({/*in_logical_order=*/false, inputs[i], laid}, AllPixels(laid), pool_);
+    own_inputs[i] = laid;
+  }
+  const bool is_output_laid = own.relaid.includes_output && IsToBeRelaid(output, axis);
+  const TensorView own_output = is_output_laid ? lay(output) : output;
+  RunOwn(own, {own_inputs.data(), inputs.size()}, {&own_output, 1}, AllPixels(own_output),
+         /*test=*/nullptr, scratch);
+  if (!is_output_laid) return;
+  cpu::Copy({/*in_logical_order=*/false, own_output, output}, AllPixels(output), pool_);
 }
 
 void CpuBackend::HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,

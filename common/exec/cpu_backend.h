@@ -7,6 +7,7 @@
 
 #include "common/exec/backend.h"
 #include "common/exec/operator_call.h"
+#include "common/exec/relaid.h"
 #include "common/exec/torch_call.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/products.h"
@@ -63,8 +64,15 @@ class CpuBackend : public Backend {
     OperatorCall call;
     std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear> packed;
     size_t scratch_floats = 0;
+    Relaid relaid = {};
+    size_t relaid_begin = 0;  // where its copies begin in the scratch memory
   };
 
+  void RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
+              std::span<const TensorView> outputs, const ActivePixels& pixels,
+              const ChangeTest* test, float* scratch);
+  void RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs, const TensorView& output,
+                 float* scratch);
   void Pack(const Graph& graph, const Operator& op, OwnCall& own);
   size_t TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const;
 

@@ -11,9 +11,10 @@
 // Linear (linear.h), which keep their weights packed. Bits are those of reference::, whatever the
 // pool and the rows. Nothing here allocates.
 //
-// What is fast is what networks do: channels contiguous, or the last dimension of a tensor that is
-// not a map. Rare layouts (a norm over strided numbers, a sum over several axes that are not a
-// picture's) are left to reference::, which has the same bits.
+// What is fast is what networks do: channels contiguous, or, in operators that work along one axis,
+// that axis. All else (a product or softmax of strided numbers, a sum over several axes that are not
+// a picture's) is left to reference::, one thread and many times slower, with the same bits: who has
+// such tensors copies them first.
 
 namespace cacheinf {
 namespace cpu {

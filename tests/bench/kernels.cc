@@ -442,6 +442,21 @@ bool IsChosen(const Layer& layer, const BenchOptions& options) {
                      [&](const std::string& beginning) { return name.starts_with(beginning); });
 }
 
+void CheckLayers(const std::vector<std::string>& beginnings) {
+  for (const std::string& beginning : beginnings) {
+    const bool is_known = std::any_of(
+        KnownLayers().begin(), KnownLayers().end(),
+        [&](const Layer& layer) { return std::string(layer.name).starts_with(beginning); });
+    if (!is_known) throw InputError("--layer: there is no layer whose name begins " + beginning);
+  }
+}
+
+void CheckSige(const fs::path& folder) {
+  if (!folder.empty() && !fs::is_directory(folder / "sige")) {
+    throw InputError("--sige: " + folder.string() + " holds no package named sige");
+  }
+}
+
 fs::path VideoFolder() {
   const char* shared = std::getenv("CACHEINF_SHARED");
   const fs::path folder =
@@ -452,6 +467,8 @@ fs::path VideoFolder() {
 }  // namespace
 
 void BenchKernels(const BenchOptions& options, BenchReport* report) {
+  CheckLayers(options.layers);
+  CheckSige(options.sige);
   BenchOptions chosen = options;
   // There are hundreds of contests, each of dozens of cells.
   chosen.timing.min_time_ms = options.timing.min_time_ms / 2.0;

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -49,6 +50,16 @@ void WriteJson(const std::filesystem::path& path, const nlohmann::ordered_json& 
   if (!file.flush()) throw InputError(path.string() + " cannot be written");
 }
 
+// Before anything is measured for nothing.
+void CheckOptions(const BenchOptions& options, const std::filesystem::path& json_path) {
+  if (!std::isfinite(options.timing.min_time_ms)) throw InputError("--min-time must be finite");
+  for (const double budget : options.budgets) {
+    if (!std::isfinite(budget)) throw InputError("--budget must be between 0 and 1");
+  }
+  const bool can_write = json_path.empty() || std::ofstream(json_path, std::ios::app).good();
+  if (!can_write) throw InputError(json_path.string() + " cannot be written");
+}
+
 int Run(int argc, char** argv) {
   CLI::App app{"Measures CacheInf; scripts/bench builds it first.", "cacheinf-bench"};
   std::string name;
@@ -94,6 +105,7 @@ int Run(int argc, char** argv) {
   for (const std::string& shape : shapes)
     options.input_shapes.push_back(ParseShape(shape, "--shape"));
   const Bench& bench = FindBench(name);
+  CheckOptions(options, json_path);
   BenchReport report;
   bench.run(options, &report);
   std::cout << report.Table();
