@@ -13,20 +13,26 @@ namespace cacheinf {
 namespace {
 
 using Policy = CacheConfig::Policy;
+using Geometry = CacheConfig::Geometry;
 using Tracker = TrackerConfig::Kind;
 
 enum Dimension : size_t { kWay, kChange, kThreshold, kStem, kGrowth, kRefresh, kWatch, kCount };
 
 struct Way {
   Policy policy;
-  Tracker tracker;  // none: no canvas either
+  Geometry geometry;
+  Tracker tracker;
 };
-constexpr std::array<Way, 6> kWays = {{{Policy::kChange, Tracker::kNone},
-                                       {Policy::kChange, Tracker::kHomography},
-                                       {Policy::kChange, Tracker::kBlock},
-                                       {Policy::kFixed, Tracker::kNone},
-                                       {Policy::kFixed, Tracker::kHomography},
-                                       {Policy::kFixed, Tracker::kBlock}}};
+constexpr std::array<Way, 10> kWays = {{{Policy::kChange, Geometry::kNone, Tracker::kNone},
+                                        {Policy::kChange, Geometry::kCanvas, Tracker::kHomography},
+                                        {Policy::kChange, Geometry::kCanvas, Tracker::kBlock},
+                                        {Policy::kChange, Geometry::kWarp, Tracker::kHomography},
+                                        {Policy::kChange, Geometry::kWarp, Tracker::kBlock},
+                                        {Policy::kFixed, Geometry::kNone, Tracker::kNone},
+                                        {Policy::kFixed, Geometry::kCanvas, Tracker::kHomography},
+                                        {Policy::kFixed, Geometry::kCanvas, Tracker::kBlock},
+                                        {Policy::kFixed, Geometry::kWarp, Tracker::kHomography},
+                                        {Policy::kFixed, Geometry::kWarp, Tracker::kBlock}}};
 
 // Each from the safest to the cheapest.
 constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6};
@@ -57,7 +63,7 @@ SettingPoint Canonical(SettingPoint point) {
   if (has_stem) point[kThreshold] = IndexOf(kThresholds, 0.05);
   if (is_change) point[kGrowth] = IndexOf(kGrowths, 1);
   // A clip is too short to show how errors add up without any refresh.
-  const bool has_bounded_errors = is_change && way.tracker == Tracker::kNone;
+  const bool has_bounded_errors = is_change && way.geometry == Geometry::kNone;
   if (At(kRefreshes, point, kRefresh) == 0 && !has_bounded_errors) {
     point[kRefresh] = IndexOf(kRefreshes, 32);
   }
@@ -72,22 +78,32 @@ struct Start {
   bool watch = false;
 };
 
-constexpr std::array<Start, 10> kStarts = {{
-    {{Policy::kChange, Tracker::kHomography}, 0.1, 0.1, 1},
-    {{Policy::kChange, Tracker::kNone}, 0.1, 0.1, 1},
-    {{Policy::kFixed, Tracker::kNone}, 0.3, 0.1, 2},
-    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.1, 2},
-    {{Policy::kChange, Tracker::kHomography}, 0.2, 0.05, 0},
-    {{Policy::kChange, Tracker::kNone}, 0.1, 0.05, 0},
-    {{Policy::kChange, Tracker::kHomography}, 0.3, 0.1, 0, true},
-    {{Policy::kFixed, Tracker::kNone}, 0.3, 0.1, 0},
-    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.1, 0},
-    {{Policy::kFixed, Tracker::kHomography}, 0.3, 0.2, 0, true},
+constexpr Way kChangeInPlace = {Policy::kChange, Geometry::kNone, Tracker::kNone};
+constexpr Way kChangeOnCanvas = {Policy::kChange, Geometry::kCanvas, Tracker::kHomography};
+constexpr Way kChangeByWarp = {Policy::kChange, Geometry::kWarp, Tracker::kHomography};
+constexpr Way kFixedInPlace = {Policy::kFixed, Geometry::kNone, Tracker::kNone};
+constexpr Way kFixedOnCanvas = {Policy::kFixed, Geometry::kCanvas, Tracker::kHomography};
+constexpr Way kFixedByWarp = {Policy::kFixed, Geometry::kWarp, Tracker::kHomography};
+
+constexpr std::array<Start, 12> kStarts = {{
+    {kChangeOnCanvas, 0.1, 0.1, 1},
+    {kChangeInPlace, 0.1, 0.1, 1},
+    {kFixedInPlace, 0.3, 0.1, 2},
+    {kFixedOnCanvas, 0.3, 0.1, 2},
+    {kChangeOnCanvas, 0.2, 0.05, 0},
+    {kChangeInPlace, 0.1, 0.05, 0},
+    {kChangeOnCanvas, 0.3, 0.1, 0, true},
+    {kFixedInPlace, 0.3, 0.1, 0},
+    {kFixedOnCanvas, 0.3, 0.1, 0},
+    {kFixedOnCanvas, 0.3, 0.2, 0, true},
+    {kChangeByWarp, 0.3, 0.1, 0},
+    {kFixedByWarp, 0.3, 0.1, 0},
 }};
 
 SettingPoint PointOf(const Start& start, bool finds_boxes) {
   const auto is_way = [&](const Way& way) {
-    return way.policy == start.way.policy && way.tracker == start.way.tracker;
+    return way.policy == start.way.policy && way.geometry == start.way.geometry &&
+           way.tracker == start.way.tracker;
   };
   SettingPoint point(kCount, 0);
   point[kWay] = static_cast<int>(std::find_if(kWays.begin(), kWays.end(), is_way) - kWays.begin());
@@ -110,9 +126,11 @@ bool UsesChange(const CacheConfig& cache) {
 }
 
 constexpr std::array kPolicyNames = {"exact", "change", "fixed"};
+constexpr std::array kGeometryNames = {"canvas", "none", "warp"};
 constexpr std::array kTrackerNames = {"homography", "block", "none"};
 
 const char* NameOf(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }
+const char* NameOf(Geometry geometry) { return kGeometryNames[static_cast<size_t>(geometry)]; }
 const char* NameOf(Tracker tracker) { return kTrackerNames[static_cast<size_t>(tracker)]; }
 
 }  // namespace
@@ -138,8 +156,7 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
   const Way way = At(kWays, point, kWay);
   base.mode = RobotConfig::Mode::kCache;
   base.cache.policy = way.policy;
-  base.cache.geometry =
-      way.tracker == Tracker::kNone ? CacheConfig::Geometry::kNone : CacheConfig::Geometry::kCanvas;
+  base.cache.geometry = way.geometry;
   base.cache.change = At(kChanges, point, kChange);
   base.cache.change_scales.clear();
   base.cache.stem = At(kStems, point, kStem);
@@ -155,7 +172,7 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
 RobotConfig WithExactPolicy(RobotConfig base) {
   base.mode = RobotConfig::Mode::kCache;
   base.cache.policy = Policy::kExact;
-  base.cache.geometry = CacheConfig::Geometry::kNone;
+  base.cache.geometry = Geometry::kNone;
   base.cache.change_scales.clear();
   base.cache.watch = false;
   base.tracker.kind = Tracker::kNone;
@@ -185,8 +202,9 @@ std::string DescribeCacheSettings(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
   std::string text = NameOf(cache.policy);
   if (cache.policy == Policy::kExact) return text;
-  text += cache.UsesCanvas() ? fmt::format(", canvas by {}", NameOf(config.tracker.kind))
-                             : ", no geometry";
+  text += cache.FollowsCamera()
+              ? fmt::format(", {} by {}", NameOf(cache.geometry), NameOf(config.tracker.kind))
+              : ", no geometry";
   text += fmt::format(", stem {}", cache.stem);
   if (cache.stem == 0) text += fmt::format(", N {:g}", config.tracker.change.threshold);
   if (UsesChange(cache)) text += fmt::format(", change {:g}", cache.change);
@@ -206,9 +224,9 @@ std::string CacheSettingsHeader() {
 std::string CacheSettingsRow(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
   return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{},{}", NameOf(cache.policy),
-                     cache.UsesCanvas() ? "canvas" : "none", NameOf(config.tracker.kind),
-                     cache.stem, config.tracker.change.threshold, cache.change,
-                     fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh,
+                     NameOf(cache.FollowsCamera() ? cache.geometry : Geometry::kNone),
+                     NameOf(config.tracker.kind), cache.stem, config.tracker.change.threshold,
+                     cache.change, fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh,
                      cache.watch ? "true" : "false");
 }
 

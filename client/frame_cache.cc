@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/tracker/picture_warp.h"
 #include "common/exec/scroll.h"
 #include "common/exec/spreads.h"
 #include "common/model/picture.h"
@@ -81,6 +82,36 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
   }
 }
 
+// The smallest rectangle of another picture that holds what lies in this one.
+Rectangle Moved(const Rectangle& rectangle, const Homography& h, int width, int height) {
+  std::array<double, 4> xs;
+  std::array<double, 4> ys;
+  for (size_t corner = 0; corner < xs.size(); ++corner) {
+    const Range& columns = rectangle.columns;
+    const Range& rows = rectangle.rows;
+    const double x = (corner % 2 == 0 ? columns.begin : columns.end) - 0.5;
+    const double y = (corner / 2 == 0 ? rows.begin : rows.end) - 0.5;
+    const double w = h.m[2][0] * x + h.m[2][1] * y + h.m[2][2];
+    if (!(w > 0)) return {{0, height}, {0, width}};  // it may be anywhere
+    xs[corner] = (h.m[0][0] * x + h.m[0][1] * y + h.m[0][2]) / w + 0.5;
+    ys[corner] = (h.m[1][0] * x + h.m[1][1] * y + h.m[1][2]) / w + 0.5;
+  }
+  const auto [left, right] = std::minmax_element(xs.begin(), xs.end());
+  const auto [top, bottom] = std::minmax_element(ys.begin(), ys.end());
+  return WatchedBox(*left, *top, *right, *bottom, /*margin=*/0.0, width, height);
+}
+
+// What levels become in another light.
+void Relight(double gain, double offset, std::vector<uint8_t>& pixels) {
+  std::array<uint8_t, 256> levels;
+  for (size_t level = 0; level < levels.size(); ++level) {
+    const double relit = std::floor(gain * static_cast<double>(level) + offset + 0.5);
+    levels[level] = static_cast<uint8_t>(std::clamp(relit, 0.0, 255.0));
+  }
+  std::transform(pixels.begin(), pixels.end(), pixels.begin(),
+                 [&levels](uint8_t level) { return levels[level]; });
+}
+
 Homography Product(const Homography& a, const Homography& b) {
   Homography product;
   for (int i = 0; i < 3; ++i) {
@@ -106,6 +137,7 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       canvas_(width_, height_, channels_, ShiftStep(executor.graph(), kLargestStep)),
       finder_(FinderConfig(cache, change), width_, height_, channels_),
       policy_(PolicyOf(cache)),
+      out_of_view_(height_, width_),
       reference_(static_cast<size_t>(ElementCount(PictureShape(executor)))),
       relit_(reference_.size()),
       active_(height_, width_),
@@ -136,9 +168,11 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   FrameWork work;
   scrolled_ = {};
   sees_relit_ = false;
+  reference_from_frame_ = {};
+  ClearAll(out_of_view_);
   bool is_whole = IsWholeFrameDue(frames_);
-  if (!is_whole && config_.UsesCanvas()) {
-    work.loss = Follow(frame);
+  if (!is_whole && config_.FollowsCamera()) {
+    work.loss = config_.UsesCanvas() ? FollowOnCanvas(frame) : FollowByWarp(frame);
     work.ahead = tracker_->time_ahead();
   } else if (!is_whole && config_.ComparesLight()) {
     work.loss = ShowInReferencesLight(frame);
@@ -151,7 +185,7 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
     return work;
   }
   const PictureView seen = Seen(frame);
-  finder_.Find(seen, ReferenceView(), Motion(), active_);
+  FindActive(seen);
   ActivateWhatCameIn();
   FindWatched(watched);
   Unite(std::as_const(active_), std::as_const(refresh_), renewed_);
@@ -159,7 +193,10 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   UpdateReference(seen);
   work.tracking = clock_.Now() - begin + work.ahead;
   TrackAhead(next);
-  if (scrolled_.is_zero()) {
+  if (HasMoved()) {
+    input_.Set(seen, executor_);
+    executor_.Move(reference_from_frame_);
+  } else if (scrolled_.is_zero()) {
     input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
   } else {
     input_.Set(ReferenceView(), executor_);
@@ -177,9 +214,15 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
 }
 
 std::optional<double> FrameCache::Refresh(const PictureView& frame) {
+  const bool has_settled = executor_.Settle();
   const bool has_old_parts =
       frames_ > 0 && !last_was_whole_ && policy_.kind != ChangePolicy::Kind::kExact;
-  if (config_.refresh == 0 || !has_old_parts) return std::nullopt;
+  if (config_.refresh > 0 && has_old_parts) return RenewStrip(frame);
+  return has_settled ? std::make_optional(0.0) : std::nullopt;
+}
+
+// Returns the share of a dense run's multiply-adds.
+double FrameCache::RenewStrip(const PictureView& frame) {
   const int strip = static_cast<int>(frames_ % config_.refresh);
   ClearAll(refresh_);
   SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
@@ -216,8 +259,8 @@ bool FrameCache::IsWholeFrameDue(int64_t frame) const {
 }
 
 void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
-  if (config_.UsesCanvas()) {
-    canvas_.Anchor(frame);
+  if (config_.FollowsCamera()) {
+    if (config_.UsesCanvas()) canvas_.Anchor(frame);
     tracker_->SetReference(frame);
     anchor_from_reference_ = {};
     reference_gain_ = 1.0;
@@ -234,7 +277,7 @@ void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
 
 // From here on the frame in hand needs no tracker.
 void FrameCache::TrackAhead(const PictureView* next) {
-  const bool is_followed = config_.UsesCanvas() && !IsWholeFrameDue(frames_ + 1);
+  const bool is_followed = config_.FollowsCamera() && !IsWholeFrameDue(frames_ + 1);
   if (next != nullptr && is_followed) tracker_->Begin(*next);
 }
 
@@ -247,14 +290,55 @@ void FrameCache::MeasureSpreadsIfDue(const PictureView& seen) {
   const bool is_much_less =
       contrast >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * contrast;
   if (policy_.spreads != nullptr && !is_much_more && !is_much_less) return;
+  executor_.Settle();
   InverseSpreads spreads = MeasureSpreads(executor_);
   ScaleSpreads(executor_.graph(), config_.change_scales, height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
   contrast_ = contrast;
 }
 
+bool FrameCache::HasMoved() const { return !reference_from_frame_.IsIdentity(); }
+
+// Then of a picture that moved all bytes may differ, and the network decides what a change is.
+bool FrameCache::ComparesBytes() const {
+  return finder_.config().rule == ChangeConfig::Rule::kDifference &&
+         finder_.config().threshold == 0.0;
+}
+
+void FrameCache::FindActive(const PictureView& seen) {
+  if (HasMoved() && ComparesBytes()) return SetAll(active_);
+  finder_.Find(seen, ReferenceView(), Motion(), {}, std::as_const(out_of_view_), active_);
+}
+
+// Moves the reference along with the camera, and into the frame's light.
+Loss FrameCache::FollowByWarp(const PictureView& frame) {
+  const Motion motion = tracker_->Track(frame);
+  if (motion.is_lost()) return motion.loss;
+  reference_from_frame_ = motion.reference_from_frame;
+  if (!ComparesBytes()) AlignReference(motion);
+  if (!HasMoved()) return Loss::kNone;
+  // While the camera is still the tracker's reference stays: a slow pan adds up until it is seen.
+  tracker_->SetReferenceToLastFrame();
+  reference_gain_ = 1.0;
+  reference_offset_ = 0.0;
+  return Loss::kNone;
+}
+
+void FrameCache::AlignReference(const Motion& motion) {
+  if (HasMoved()) {
+    WarpPicture(ReferenceView(), motion.reference_from_frame, relit_.data(), out_of_view_);
+    std::swap(reference_, relit_);
+  }
+  const double gain = motion.gain / reference_gain_;
+  const double offset = motion.offset - gain * reference_offset_;
+  if ((gain == 1.0 && offset == 0.0) || !(gain > 0.0)) return;
+  Relight(gain, offset, reference_);
+  reference_gain_ = motion.gain;
+  reference_offset_ = motion.offset;
+}
+
 // Draws the frame onto the canvas. Where that cannot be done, nothing has changed.
-Loss FrameCache::Follow(const PictureView& frame) {
+Loss FrameCache::FollowOnCanvas(const PictureView& frame) {
   const Motion motion = tracker_->Track(frame);
   if (motion.is_lost()) return motion.loss;
   const Homography anchor_from_frame = Product(anchor_from_reference_, motion.reference_from_frame);
@@ -322,7 +406,10 @@ void FrameCache::ActivateWhatCameIn() {
 
 void FrameCache::FindWatched(std::span<const Rectangle> watched) {
   ClearAll(refresh_);
-  for (const Rectangle& box : watched) {
+  const Homography frame_from_reference = Inverse(reference_from_frame_);
+  for (const Rectangle& seen_box : watched) {
+    const Rectangle box =
+        HasMoved() ? Moved(seen_box, frame_from_reference, width_, height_) : seen_box;
     SetRectangle({box.rows.begin - scrolled_.rows, box.rows.end - scrolled_.rows},
                  {box.columns.begin - scrolled_.columns, box.columns.end - scrolled_.columns},
                  refresh_);

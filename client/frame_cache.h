@@ -29,15 +29,18 @@ namespace cacheinf {
 // Computes of each frame what changed since the one before, with an executor that keeps all values.
 //
 // With the canvas as geometry the network sees the canvas (canvas.h), in the light of its anchor,
-// instead of the frame; without, the frame as it is, or in the light of what is stored
+// instead of the frame; else the frame as it is, or in the light of what is stored
 // (light_in_place.h). The reference is the picture whose results are stored, and which the executor
 // has as its input: where a pixel was not computed anew, it stays what it was when it was. So a
 // change that is too slow to be seen from frame to frame adds up until it is seen.
+//
+// With the geometry `warp` stored results and reference move along with the camera, and the
+// reference follows its light. Of a frame that moved the executor has all pixels as its input.
 class FrameCache {
  public:
-  // For pictures of the graph's size. The executor keeps all values, has one input, a map, and
-  // outlives this; so does the clock. Without a canvas there is nothing to follow, and the tracker
-  // may be null. REQUIRES: checked configurations.
+  // For pictures of the graph's size. The executor keeps values, can move them if the geometry is
+  // `warp`, has one input, a map, and outlives this; so does the clock. Where the configuration
+  // follows no camera, the tracker may be null. REQUIRES: checked configurations.
   FrameCache(const CacheConfig& cache, const ChangeConfig& change, std::unique_ptr<Tracker> tracker,
              const Clock& clock, Executor& executor);
 
@@ -52,9 +55,10 @@ class FrameCache {
   FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched,
                 const PictureView* next = nullptr);
 
-  // Stores anew the strip of the picture whose turn it is, so that none gets too old. To be called
-  // once the answer is read. Returns the share of a dense run's multiply-adds; nothing if there is
-  // nothing to do. REQUIRES: the frame of the last Run, which has returned.
+  // Moves what the answer did not need, and stores anew the strip of the picture whose turn it is,
+  // so that none gets too old. To be called once the answer is read. Returns the share of a dense
+  // run's multiply-adds; nothing if there is nothing to do. REQUIRES: the frame of the last Run,
+  // which has returned.
   std::optional<double> Refresh(const PictureView& frame);
 
   // Where a pixel that the network saw lies in the frame.
@@ -66,8 +70,8 @@ class FrameCache {
   // What the network saw last, if that was no frame.
   std::optional<PictureView> canvas() const;
 
-  // From the next frame on, which is computed whole. REQUIRES: checked configurations, with or
-  // without a canvas as before.
+  // From the next frame on, which is computed whole. REQUIRES: checked configurations of the same
+  // geometry, which follow the camera, or not, as before.
   void Use(const CacheConfig& cache, const ChangeConfig& change);
 
   // The next frame is computed as if it were the first: what comes after depends on nothing that
@@ -80,7 +84,13 @@ class FrameCache {
   void RunWhole(const PictureView& frame, const PictureView* next);
   std::unique_ptr<AheadTracker> WithInset(std::unique_ptr<Tracker> tracker);
   void TrackAhead(const PictureView* next);
-  Loss Follow(const PictureView& frame);
+  Loss FollowOnCanvas(const PictureView& frame);
+  Loss FollowByWarp(const PictureView& frame);
+  void AlignReference(const Motion& motion);
+  bool HasMoved() const;
+  bool ComparesBytes() const;
+  void FindActive(const PictureView& seen);
+  double RenewStrip(const PictureView& frame);
   Loss ShowInReferencesLight(const PictureView& frame);
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
@@ -108,9 +118,13 @@ class FrameCache {
   bool last_was_whole_ = false;
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
-  double reference_gain_ = 1.0;  // of its light, against the anchor's
+  double reference_gain_ = 1.0;  // of its light, against the anchor's; of `reference_`, moved or
+                                 // not, against the tracker's reference
   double reference_offset_ = 0.0;
   Shift scrolled_;  // by the last frame
+  // Of the last frame: where its pixels lie in the one before. The identity on a canvas.
+  Homography reference_from_frame_;
+  Mask out_of_view_;  // of `reference_`, since the last frame
   std::vector<uint8_t> reference_;
   LightInPlace light_in_place_;
   std::vector<uint8_t> relit_;

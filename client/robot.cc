@@ -25,16 +25,17 @@ std::shared_ptr<const Graph> WithOneInput(std::shared_ptr<const Graph> graph) {
 // The maps on which a stem's changes are judged are always kept.
 ExecutorOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
   if (config.mode != RobotConfig::Mode::kCache) return {};
-  if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll};
+  const bool moves = config.cache.UsesWarp();
+  if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
   const auto budget_bytes = static_cast<size_t>(config.cache.budget_mb * 1e6);
   const CacheChoice choice =
-      ChooseCaches(graph, budget_bytes, StemOutputs(graph, config.cache.stem));
+      ChooseCaches(graph, budget_bytes, StemOutputs(graph, config.cache.stem), moves);
   if (choice.bytes > budget_bytes) {
     throw InputError(fmt::format("cache.budget_mb is {}, but model '{}' needs {:.1f} MB",
                                  config.cache.budget_mb, graph.name,
                                  std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
   }
-  return {.persistent = choice.kept, .keep = Keep::kChosen};
+  return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
 Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
@@ -50,9 +51,11 @@ void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
     return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
   };
   ChangeConfig change = std::exchange(tracker.change, {});
-  if (!cache.UsesCanvas() && tracker.kind != TrackerConfig::Kind::kNone &&
+  if (!cache.FollowsCamera() && tracker.kind != TrackerConfig::Kind::kNone &&
       differs(tracker, TrackerConfig())) {
-    LogWarning("the tracker's settings are not used: without a canvas nothing follows the camera");
+    LogWarning(
+        "the tracker's settings are not used: nothing follows the camera with cache.geometry none "
+        "or policy exact");
   }
   change.watch_margin = ChangeConfig().watch_margin;
   if ((cache.stem > 0 || cache.policy == CacheConfig::Policy::kExact) &&
@@ -92,7 +95,7 @@ void Robot::MakeCache(const RobotConfig& config) {
   WarnOfUnusedSettings(config.cache, config.tracker);
   cache_ = std::make_unique<FrameCache>(
       config.cache, config.tracker.change,
-      config.cache.UsesCanvas() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
+      config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
   watches_ = config.cache.watch;
   watch_margin_ = config.tracker.change.watch_margin;
   if (watches_ && !CanBeWatched(reader_.kind())) {

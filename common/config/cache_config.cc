@@ -10,10 +10,11 @@ FieldTable CacheConfig::Fields() {
           "of a dense run, bit for bit); wherever a map's pixel changes by more than \"change\"; "
           "or over the same pixels, slightly grown, in every map of a resolution."}
           .Flag("--policy"),
-      Field{"geometry", MakeChoice(geometry, {"canvas", "none"}),
+      Field{"geometry", MakeChoice(geometry, {"canvas", "none", "warp"}),
             "What a moving camera means: frames are drawn onto a canvas that stands still, or "
             "moves by whole strides together with what is stored; or nothing, and every pixel is "
-            "compared in place."}
+            "compared in place; or what is stored moves with the camera by interpolation, and "
+            "takes twice the memory."}
           .Flag("--geometry"),
       Field{
           "change", &change,

@@ -13,7 +13,8 @@ namespace cacheinf {
 // what fits a network and a camera is found by trying on a clip (`cacheinf-profile calibrate`).
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
-  enum class Geometry : uint8_t { kCanvas, kNone };         // client/canvas.h
+  // client/canvas.h; Executor::Move.
+  enum class Geometry : uint8_t { kCanvas, kNone, kWarp };
 
   Policy policy = Policy::kChange;
   Geometry geometry = Geometry::kNone;
@@ -27,8 +28,11 @@ struct CacheConfig {
   bool relight = false;    // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
-  // A canvas is no frame, so the exact policy has none.
+  // A canvas is no frame, and moved maps are not what a dense run gives: the exact policy compares
+  // in place.
   bool UsesCanvas() const { return geometry == Geometry::kCanvas && policy != Policy::kExact; }
+  bool UsesWarp() const { return geometry == Geometry::kWarp && policy != Policy::kExact; }
+  bool FollowsCamera() const { return UsesCanvas() || UsesWarp(); }
 
   // Frames are lit as what is stored, pixel by pixel; a canvas has its anchor's light.
   bool ComparesLight() const {

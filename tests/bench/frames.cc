@@ -30,25 +30,30 @@ constexpr std::array kSample = {0.1};
 struct Way {
   std::string mode;
   std::string policy = "-";
+  std::string geometry = "-";
   std::string tracker = "-";
   double n = 0.0;
   RobotConfig config;
 };
 
-Way CacheWay(RobotConfig config, CacheConfig::Policy policy, TrackerConfig::Kind tracker,
-             double n) {
+Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geometry geometry,
+             TrackerConfig::Kind tracker, double n) {
   constexpr std::array kPolicies = {"exact", "change", "fixed"};
+  constexpr std::array kGeometries = {"canvas", "none", "warp"};
   constexpr std::array kTrackers = {"homography", "block", "none"};
   config.mode = RobotConfig::Mode::kCache;
   config.cache.policy = policy;
-  config.cache.geometry = tracker == TrackerConfig::Kind::kNone ? CacheConfig::Geometry::kNone
-                                                                : CacheConfig::Geometry::kCanvas;
+  config.cache.geometry = geometry;
   config.tracker.kind = tracker;
   // Decided on the picture, so that N means what it means in the papers.
   config.cache.stem = 0;
   config.tracker.change.threshold = policy == CacheConfig::Policy::kExact ? 0.0 : n;
-  return {"cache", kPolicies[static_cast<size_t>(policy)], kTrackers[static_cast<size_t>(tracker)],
-          config.tracker.change.threshold, config};
+  return {"cache",
+          kPolicies[static_cast<size_t>(policy)],
+          kGeometries[static_cast<size_t>(geometry)],
+          kTrackers[static_cast<size_t>(tracker)],
+          config.tracker.change.threshold,
+          config};
 }
 
 // The baselines, then what is kept under every policy.
@@ -65,17 +70,21 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
     ways.push_back({.mode = "every-" + std::to_string(k), .config = every});
   }
   using Policy = CacheConfig::Policy;
+  using Geometry = CacheConfig::Geometry;
   using Tracker = TrackerConfig::Kind;
-  ways.push_back(CacheWay(config, Policy::kExact, Tracker::kNone, 0.0));
+  ways.push_back(CacheWay(config, Policy::kExact, Geometry::kNone, Tracker::kNone, 0.0));
   const std::vector<double> thresholds = full ? std::vector<double>(kFull.begin(), kFull.end())
                                               : std::vector<double>(kSample.begin(), kSample.end());
   for (const Policy policy : {Policy::kChange, Policy::kFixed}) {
-    for (const Tracker tracker : {Tracker::kHomography, Tracker::kBlock, Tracker::kNone}) {
-      if (tracker == Tracker::kBlock && !full) continue;
-      for (const double n : thresholds) ways.push_back(CacheWay(config, policy, tracker, n));
+    for (const double n : thresholds) {
+      for (const Geometry geometry : {Geometry::kCanvas, Geometry::kWarp}) {
+        ways.push_back(CacheWay(config, policy, geometry, Tracker::kHomography, n));
+        if (full) ways.push_back(CacheWay(config, policy, geometry, Tracker::kBlock, n));
+      }
+      ways.push_back(CacheWay(config, policy, Geometry::kNone, Tracker::kNone, n));
     }
     // The test for change on the first features instead.
-    Way stem = CacheWay(config, policy, Tracker::kNone, 0.0);
+    Way stem = CacheWay(config, policy, Geometry::kNone, Tracker::kNone, 0.0);
     stem.config.cache.stem = 1;
     stem.policy += "+stem";
     ways.push_back(std::move(stem));
@@ -98,6 +107,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
   Samples dense_ms;
   Samples ms;
   Samples tracker_ms;
+  Samples refresh_ms;
   double work = 0.0;
   Agreement agreement;
   OutputNumbers numbers;
@@ -115,6 +125,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
     dense_ms.ms.push_back(Ms(expected.latency()));
     ms.ms.push_back(Ms(answer.latency()));
     tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
+    refresh_ms.ms.push_back(refresh ? Ms(refresh->time) : 0.0);
     if (is_computed) work += answer.work ? answer.work->share() : 1.0;
     if (refresh) work += refresh->share;
   }
@@ -123,6 +134,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
   nlohmann::ordered_json row = head;
   row.update({{"mode", way.mode},
               {"policy", way.policy},
+              {"geometry", way.geometry},
               {"tracker", way.tracker},
               {"n", way.n},
               {"frames", ms.ms.size()},
@@ -131,6 +143,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
               {"dense_median_ms", dense_ms.Median()},
               {"dense_p95_ms", dense_ms.Quantile(0.95)},
               {"tracker_ms", tracker_ms.Median()},
+              {"refresh_ms", refresh_ms.Median()},
               {"active", work / static_cast<double>(ms.ms.size())},
               {"agreement", value},
               {"metric", metric},

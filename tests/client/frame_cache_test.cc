@@ -42,8 +42,9 @@ std::shared_ptr<const Graph> Network() {
   return std::make_shared<const Graph>(std::move(graph));
 }
 
-Executor MakeExecutor(const std::shared_ptr<const Graph>& graph, Keep keep) {
-  return Executor(graph, std::make_unique<CpuBackend>(), {.persistent = {}, .keep = keep});
+Executor MakeExecutor(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
+  return Executor(graph, std::make_unique<CpuBackend>(),
+                  {.persistent = {}, .keep = keep, .moves = moves});
 }
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
@@ -86,6 +87,13 @@ class FrameCacheTest : public testing::Test {
  protected:
   void Start(const CacheConfig& config, const ChangeConfig& change = {}) {
     StartAs(config, change, nullptr);
+  }
+
+  void StartWarp(CacheConfig config, const ChangeConfig& change, std::vector<Motion> script) {
+    config.geometry = CacheConfig::Geometry::kWarp;
+    executor_ = MakeExecutor(graph_, Keep::kAll, /*moves=*/true);
+    cache_ = std::make_unique<FrameCache>(
+        config, change, std::make_unique<ScriptedTracker>(std::move(script)), clock_, executor_);
   }
 
   // With a tracker there is a canvas.
@@ -415,6 +423,116 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
   EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+}
+
+TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
+  const Pixels world = World();
+  StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
+            {Translation(3, 2)});
+  Show(Window(world, 2 * kWidth, 0, 0));
+  for (int frame = 1; frame <= 4; ++frame) {
+    const FrameWork work = Show(Window(world, 2 * kWidth, 3 * frame, 2 * frame));
+    EXPECT_FALSE(work.is_dense);
+    EXPECT_LT(work.active, 0.2);
+    EXPECT_GT(work.active, 0.0) << "what came in is new";
+    EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
+    EXPECT_FALSE(cache_->canvas());
+    const std::optional<double> refreshed = cache_->Refresh(View(world));
+    ASSERT_TRUE(refreshed) << "the maps had to be moved";
+    EXPECT_EQ(*refreshed, 0.0);
+  }
+}
+
+TEST_F(FrameCacheTest, AFrameThatComesBeforeIdleTimeIsAnsweredAlike) {
+  const Pixels world = World();
+  const auto answers = [&](bool has_idle_time) {
+    StartWarp({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0}, {},
+              {Translation(2.5, 1.25), Motion(), Translation(1, -0.5)});
+    std::vector<std::vector<float>> outputs;
+    for (const int frame : {0, 2, 2, 3, 4}) {
+      const Pixels pixels = Window(world, 2 * kWidth, 10 + 2 * frame, 10 + frame);
+      Show(pixels);
+      outputs.push_back(OutputOf(executor_));
+      if (has_idle_time) cache_->Refresh(View(pixels));
+    }
+    return outputs;
+  };
+  EXPECT_EQ(answers(false), answers(true));
+}
+
+TEST_F(FrameCacheTest, ExactlyNothingIsMovedWhateverTheCameraDoes) {
+  const Pixels world = World();
+  StartWarp({.policy = CacheConfig::Policy::kExact}, {}, {Translation(3, 2)});
+  for (int frame = 0; frame < 4; ++frame) {
+    const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
+    Show(pixels);
+    EXPECT_FALSE(cache_->Refresh(View(pixels)));
+    EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+  }
+}
+
+TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
+  Motion lost;
+  lost.loss = Loss::kFewFeatures;
+  StartWarp({}, {}, {Translation(3, 2), lost, Translation(1, 1)});
+  const Pixels world = World();
+  Show(Window(world, 2 * kWidth, 0, 0));
+  EXPECT_FALSE(Show(Window(world, 2 * kWidth, 3, 2)).is_dense);
+  const Pixels pixels = Window(world, 2 * kWidth, 50, 50);
+  const FrameWork work = Show(pixels);
+  EXPECT_TRUE(work.is_dense);
+  EXPECT_EQ(work.loss, Loss::kFewFeatures);
+  EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+  EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is left to be moved";
+  EXPECT_FALSE(Show(Window(world, 2 * kWidth, 51, 51)).is_dense);
+}
+
+// Boxes lie where the frame before had them; what is in them is computed where it is now.
+TEST_F(FrameCacheTest, WhatIsWatchedMovesWithTheCamera) {
+  const Pixels world = World();
+  StartWarp({.policy = CacheConfig::Policy::kFixed, .growth = 0, .stem = 0, .refresh = 0},
+            {.threshold = 1.0}, {Translation(16, 8)});
+  Show(Window(world, 2 * kWidth, 0, 0));
+  const Rectangle box = {{40, 72}, {64, 96}};
+  Show(Window(world, 2 * kWidth, 16, 8), {&box, 1});
+  const ClassMap recomputed = Recomputed(executor_);
+  for (int y = 0; y < kHeight - 16; ++y) {
+    for (int x = 0; x < kWidth - 32; ++x) {
+      const bool is_watched = y >= 32 && y < 64 && x >= 48 && x < 80;
+      if (is_watched) {
+        ASSERT_EQ(recomputed.At(x, y, kWidth, kHeight), kMostRecomputed) << y << ", " << x;
+      } else if (y < 16 || y >= 80 || x < 32 || x >= 96) {
+        ASSERT_EQ(recomputed.At(x, y, kWidth, kHeight), 0) << y << ", " << x;
+      }
+    }
+  }
+}
+
+TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
+  Motion darker;
+  darker.gain = 0.5;
+  darker.offset = 10;
+  Motion moved = Translation(1, 0);
+  moved.gain = 0.5;
+  moved.offset = 10;
+  for (const Motion& motion : {darker, moved}) {
+    // Once the tracker's reference is a dark frame, the light is as it was.
+    Motion next = motion;
+    if (!motion.reference_from_frame.IsIdentity()) {
+      next.gain = 1;
+      next.offset = 0;
+    }
+    StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
+              {motion, next, next});
+    const Pixels world = World();
+    Show(Window(world, 2 * kWidth, 0, 0));
+    for (int frame = 1; frame <= 3; ++frame) {
+      const int shift = static_cast<int>(motion.reference_from_frame.m[0][2]) * frame;
+      Pixels pixels = Window(world, 2 * kWidth, shift, 0);
+      for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(pixel / 2 + 10);
+      EXPECT_LT(Show(pixels).active, 0.2) << "frame " << frame;
+    }
+  }
 }
 
 TEST_F(FrameCacheTest, AnEvenChangeOfLightIsNoChange) {
