@@ -25,7 +25,7 @@ struct CacheConfig {
   int refresh = 8;         // frames in which every part of the picture is stored anew; 0: never
   int flush = 0;           // every so many frames one is computed whole; 0: never
   bool watch = false;      // where the last answer found something is always computed
-  bool relight = false;    // frames are shown in the light of what is stored
+  bool relight = true;     // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
   // A canvas is no frame, and moved maps are not what a dense run gives: the exact policy compares

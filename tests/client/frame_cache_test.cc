@@ -290,6 +290,7 @@ TEST_F(FrameCacheTest, WhatIsWatchedIsComputedHoweverLittleItChanges) {
 TEST_F(FrameCacheTest, EveryPartIsStoredAnewWithinARefresh) {
   CacheConfig config = {
       .policy = CacheConfig::Policy::kChange, .change = 100.0, .stem = 0, .refresh = 6};
+  config.relight = false;
   Start(config, {.threshold = 1.0});
   Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
   Show(pixels);
