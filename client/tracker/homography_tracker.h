@@ -22,7 +22,8 @@ namespace cacheinf {
 // otherwise.
 //
 // Where there are too few features, but the pictures are alike in place, as of a blank wall, once
-// the light is allowed for, the camera counts as still. A picture that repeats the reference is the identity at no cost.
+// the light is allowed for, the camera counts as still. A picture that repeats the reference is the
+// identity at no cost.
 //
 // OpenCV computes in the caller's thread: the first tracker tells it so, for the whole process.
 class HomographyTracker final : public Tracker {

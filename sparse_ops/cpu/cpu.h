@@ -12,9 +12,9 @@
 // pool and the rows. Nothing here allocates.
 //
 // What is fast is what networks do: channels contiguous, or, in operators that work along one axis,
-// that axis. All else (a product or softmax of strided numbers, a sum over several axes that are not
-// a picture's) is left to reference::, one thread and many times slower, with the same bits: who has
-// such tensors copies them first.
+// that axis. All else (a product or softmax of strided numbers, a sum over several axes that are
+// not a picture's) is left to reference::, one thread and many times slower, with the same bits:
+// who has such tensors copies them first.
 
 namespace cacheinf {
 namespace cpu {
