@@ -63,10 +63,16 @@ struct Conv::Place {
   }
 };
 
+struct Conv::BlockOfPhase {
+  const Phase* phase = nullptr;  // null: of none
+  int block = 0;
+};
+
 struct Conv::WorkItem {
   const Phase* phase;
   Range pixels;  // by the numbers of Frame::runs; those of other phases among them do not count
   Range blocks;
+  BlockOfPhase next;  // what the same thread will probably begin with afterwards
 };
 
 // Pixels side by side in a phase's grid, of one row of the output.
@@ -182,7 +188,8 @@ Conv::Shares Conv::SharesOf(int pixels, int threads) const {
   const int wanted = threads == 1 || work < kParallelWork ? 1 : parts;
   const int lists = DivideUp(pixels_of_phase, kListPixels);
   if (!phases_[0].weights_stay_cached) {
-    const int block_parts = std::min(blocks, wanted);
+    // Twice as many as wanted are better than parts that differ by half of their blocks.
+    const int block_parts = wanted > 1 && blocks <= 2 * wanted ? blocks : std::min(blocks, wanted);
     return {std::min(lists, DivideUp(wanted, block_parts)), block_parts};
   }
   const int pixel_parts = std::min(wanted, lists);
@@ -206,12 +213,19 @@ void Conv::RunShared(const Frame& frame, Range pixels, const Place& place, Threa
   const int parts = shares.pixels * shares.blocks;
   const int phases = static_cast<int>(phases_.size());
   const int grain = kListPixels * phases;
+  const auto phase_of = [&](int index) { return &phases_[static_cast<size_t>(index / parts)]; };
+  const auto blocks_of = [&](int index) {
+    return Part(BlockCount(), 1, index % parts / shares.pixels, shares.blocks);
+  };
   pool.ParallelFor(parts * phases, [&](int index, int thread) {
     const int part = index % parts;
     const Range part_pixels = Part(pixels.size(), grain, part % shares.pixels, shares.pixels);
-    const WorkItem item = {&phases_[static_cast<size_t>(index / parts)],
-                           {pixels.begin + part_pixels.begin, pixels.begin + part_pixels.end},
-                           Part(BlockCount(), 1, part / shares.pixels, shares.blocks)};
+    WorkItem item = {phase_of(index),
+                     {pixels.begin + part_pixels.begin, pixels.begin + part_pixels.end},
+                     blocks_of(index),
+                     {}};
+    const int next = index + 1;
+    if (next < parts * phases) item.next = {phase_of(next), blocks_of(next).begin};
     RunItem(frame, item, place,
             reinterpret_cast<const float**>(taps + static_cast<size_t>(thread) * TapFloats()));
   });
@@ -267,7 +281,7 @@ void Conv::RunCompared(const Frame& frame, const ChangeTest& test, Range pixels,
   place.squares = stage + static_cast<size_t>(PixelsOnStage()) * FloatsOnStage();
   std::fill_n(place.squares, pixels.size() * kChangeLanes, 0.0f);
   for (const Phase& phase : phases_) {
-    RunItem(frame, {&phase, pixels, {0, BlockCount()}}, place, taps);
+    RunItem(frame, {&phase, pixels, {0, BlockCount()}, {}}, place, taps);
   }
   const ChangeKernels& kernels = ChooseChangeKernels();
   uint8_t* const changed = test.changed + pixels.begin;
@@ -311,11 +325,18 @@ int Conv::PixelsAtOnce(const WorkItem& item) const {
   return input_anew < weights_anew ? item.pixels.size() : pixels;
 }
 
-Conv::NextWeights Conv::WeightsOf(const Phase& phase, int block, int pixels) const {
-  const ConvBlock& next = phase.blocks[static_cast<size_t>(block)];
+// Of the block that comes after one of an item's.
+Conv::NextWeights Conv::WeightsAfter(const WorkItem& item, int block, Range pixels) const {
+  BlockOfPhase after = {item.phase, block + 1};
+  if (after.block == item.blocks.end) {
+    after = pixels.end < item.pixels.end ? BlockOfPhase{item.phase, item.blocks.begin} : item.next;
+  }
+  const bool is_there = after.phase == item.phase && after.block == block;
+  if (after.phase == nullptr || is_there) return {};
+  const ConvBlock& next = after.phase->blocks[static_cast<size_t>(after.block)];
   const int64_t floats =
-      static_cast<int64_t>(phase.taps.size()) * next.inputs * next.vectors * kernels_.lanes;
-  return {next.weights, next.weights + floats, floats / DivideUp(pixels, kListPixels) + 1};
+      static_cast<int64_t>(after.phase->taps.size()) * next.inputs * next.vectors * kernels_.lanes;
+  return {next.weights, next.weights + floats, floats / DivideUp(pixels.size(), kListPixels) + 1};
 }
 
 void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
@@ -332,11 +353,8 @@ void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
   for (int first = item.pixels.begin; first < item.pixels.end; first += pixels_at_once) {
     const Range pixels = {first, std::min(item.pixels.end, first + pixels_at_once)};
     for (int block = item.blocks.begin; block < item.blocks.end; block += blocks_at_once) {
-      if (!item.phase->weights_stay_cached) {
-        const bool is_last = block + 1 == item.blocks.end;
-        list.ahead = WeightsOf(*item.phase, is_last ? item.blocks.begin : block + 1, pixels.size());
-      }
-      const WorkItem part = {item.phase, pixels, {block, block + blocks_at_once}};
+      if (!item.phase->weights_stay_cached) list.ahead = WeightsAfter(item, block, pixels);
+      const WorkItem part = {item.phase, pixels, {block, block + blocks_at_once}, {}};
       frame.runs.ForEachIn(pixels, [&](int image, const PixelRun& run, int number) {
         AddRun(frame, part, place, image, run, number, list);
       });

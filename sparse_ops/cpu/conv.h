@@ -69,8 +69,9 @@ class Conv {
     int row;
     int column;
   };
-  struct Frame;     // the views of one Run
-  struct Place;     // where new values are written
+  struct Frame;  // the views of one Run
+  struct Place;  // where new values are written
+  struct BlockOfPhase;
   struct WorkItem;  // some pixels of a phase by some of its blocks
   struct Span;
   struct NextWeights;
@@ -117,7 +118,7 @@ class Conv {
   FetchAhead InputsAfter(const ConstImageView& input, const Phase& phase, const Span& span,
                          int next) const;
   // For a list's `ahead`, while so many pixels are computed.
-  NextWeights WeightsOf(const Phase& phase, int block, int pixels) const;
+  NextWeights WeightsAfter(const WorkItem& item, int block, Range pixels) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                const float** taps) const;
   // Adds those pixels of a run that are of the item's phase, and runs each list that is full.

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,11 +14,17 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// While the weights stay in the second-level cache, a list of pixels is taken through all output
-// channels before the next. Larger ones are taken block by block, which are narrow enough for their
-// weights to stay there, beside those of the next block that are fetched meanwhile.
-constexpr size_t kCachedWeightBytes = 512 * 1024;
 constexpr size_t kCachedBlockBytes = 896 * 1024;
+
+// While the weights stay in the second-level cache, beside the pixels that pass through it, a list
+// of pixels is taken through all output channels before the next. Larger ones are taken block by
+// block, which are narrow enough for their weights to stay there, beside those of the next block
+// that are fetched meanwhile. The order changes no bit.
+size_t CachedWeightBytes() {
+  constexpr size_t kUsualCacheBytes = 1024 * 1024;
+  static const int64_t reported_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // of a core; or 0, or -1
+  return (reported_bytes > 0 ? static_cast<size_t>(reported_bytes) : kUsualCacheBytes) / 2;
+}
 
 // Pixels of a convolution with at most so many multiply-adds for each are not put on lists where
 // enough of them lie side by side.
@@ -182,7 +190,7 @@ void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps,
   }
 
   phase.weights_stay_cached =
-      padded_outputs * inputs * kernel_taps.size() * sizeof(float) <= kCachedWeightBytes;
+      padded_outputs * inputs * kernel_taps.size() * sizeof(float) <= CachedWeightBytes();
 
   float* weights = phase.weights.data();
   size_t padded = 0;

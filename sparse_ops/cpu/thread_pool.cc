@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
+
 #include "sparse_ops/cpu/core_claims.h"
 
 namespace cacheinf {
@@ -74,7 +76,8 @@ void ReleaseCores(const std::vector<int>& cores) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : cores_(ClaimCores(threads)) {
+ThreadPool::ThreadPool(int threads)
+    : shares_(static_cast<size_t>(threads)), cores_(ClaimCores(threads)) {
   for (int thread = 1; thread < threads; ++thread) {
     workers_.emplace_back([this, thread] { Work(thread); });
     if (!cores_.empty()) Pin(workers_.back(), cores_[static_cast<size_t>(thread)]);
@@ -96,8 +99,12 @@ bool ThreadPool::MayEnter(uint64_t gate, uint64_t last_round) const {
 }
 
 void ThreadPool::Run(const Loop& loop) {
+  LeaveCoresOfWorkers();
   loop_ = loop;
-  next_item_.store(0, std::memory_order_relaxed);
+  for (int thread = 0; thread < threads(); ++thread) {
+    shares_[static_cast<size_t>(thread)].next.store(ShareBegin(loop.items, thread),
+                                                    std::memory_order_relaxed);
+  }
   const uint64_t round = gate_.load(std::memory_order_relaxed) / kRound + 1;
   gate_.store(round * kRound | kOpen);
   if (sleepers_.load() > 0) {
@@ -116,12 +123,40 @@ void ThreadPool::Run(const Loop& loop) {
   }
 }
 
+// A worker has no other core: it would wait for the caller's time slice to end, as the scheduler
+// moves no thread that runs. Afterwards the caller may run anywhere, as before, but has no reason
+// to move.
+void ThreadPool::LeaveCoresOfWorkers() const {
+#if defined(__linux__)
+  if (cores_.empty()) return;
+  const int core = sched_getcpu();
+  if (std::find(cores_.begin() + 1, cores_.end(), core) == cores_.end()) return;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  const int own_core = cores_.front();
+  if (!CPU_ISSET(own_core, &allowed)) return;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(own_core, &own);
+  sched_setaffinity(0, sizeof(own), &own);
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+#endif
+}
+
+int ThreadPool::ShareBegin(int items, int thread) const {
+  return static_cast<int>(int64_t{items} * thread / threads());
+}
+
 void ThreadPool::TakeItems(int thread) {
   const Loop loop = loop_;
-  for (;;) {
-    const int item = next_item_.fetch_add(1, std::memory_order_relaxed);
-    if (item >= loop.items) return;
-    loop.call(loop.callable, item, thread);
+  for (int i = 0; i < threads(); ++i) {
+    const int owner = (thread + i) % threads();
+    const int end = ShareBegin(loop.items, owner + 1);
+    std::atomic<int>& next = shares_[static_cast<size_t>(owner)].next;
+    for (int item = next.fetch_add(1, std::memory_order_relaxed); item < end;
+         item = next.fetch_add(1, std::memory_order_relaxed)) {
+      loop.call(loop.callable, item, thread);
+    }
   }
 }
 

@@ -15,7 +15,8 @@ namespace cacheinf {
 // Linux each of them is pinned to a core of its own from the affinity mask of the thread that makes
 // the pool, if there are enough; pools of one process take different cores as long as some are free
 // (core_claims.h), those of two processes only if their masks differ. The thread that calls
-// ParallelFor works too; with one thread the pool is a plain loop.
+// ParallelFor works too, and is moved to the core left for it where it runs on that of another;
+// with one thread the pool is a plain loop.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // REQUIRES: threads >= 1, the caller included
@@ -26,8 +27,11 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls fn(item, thread) once for every item in [0, items), in any order, thread in
-  // [0, threads()), and returns when all calls have. Does not allocate. `fn` must not throw and
-  // must not call ParallelFor of this pool. REQUIRES: one caller at a time, unless threads() is 1.
+  // [0, threads()), and returns when all calls have. Each thread begins with its own share of the
+  // items, which is the same part of them in every loop, so that it finds in its caches what it
+  // wrote there in the loop before; then it takes from those of the others. Does not allocate. `fn`
+  // must not throw and must not call ParallelFor of this pool. REQUIRES: one caller at a time,
+  // unless threads() is 1.
   template <typename Fn>
   void ParallelFor(int items, Fn&& fn) {
     if (workers_.empty() || items <= 1) {
@@ -49,8 +53,15 @@ class ThreadPool {
     int items = 0;
   };
 
+  // Of one thread; all may take from it.
+  struct alignas(64) Share {
+    std::atomic<int> next{0};
+  };
+
   void Run(const Loop& loop);
+  void LeaveCoresOfWorkers() const;
   void Work(int thread);
+  int ShareBegin(int items, int thread) const;
   void TakeItems(int thread);
   bool MayEnter(uint64_t gate, uint64_t last_round) const;
 
@@ -61,10 +72,10 @@ class ThreadPool {
   static constexpr uint64_t kRound = uint64_t{1} << 17;
 
   alignas(64) std::atomic<uint64_t> gate_{0};
-  alignas(64) std::atomic<int> next_item_{0};
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
   Loop loop_;
+  std::vector<Share> shares_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<int> cores_;  // claimed, the caller's first; empty if nothing is pinned

@@ -131,6 +131,25 @@ TEST(ThreadPoolTest, WithTooFewCoresWorkersMayUseAllThatTheMakerMay) {
   RunOnlyOn(allowed);
 }
 
+TEST(ThreadPoolTest, ACallerLeavesTheCoreOfAWorkerAndMayRunWhereItMightBefore) {
+  const Cores allowed = OwnCores();
+  if (allowed.size() < 2) GTEST_SKIP() << "there is only one core";
+  ThreadPool pool(2);
+  const Cores core_of_worker = CoresOfWorkers(pool).front();
+  for (int round = 0; round < 20; ++round) {
+    RunOnlyOn(core_of_worker);
+    RunOnlyOn(allowed);
+    std::atomic<int> core_of_caller = -1;
+    pool.ParallelFor(2, [&](int, int thread) {
+      if (thread == 0) core_of_caller = sched_getcpu();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    });
+    ASSERT_NE(core_of_caller, -1);
+    EXPECT_EQ(core_of_worker.count(core_of_caller), 0u) << "round " << round;
+    EXPECT_EQ(OwnCores(), allowed);
+  }
+}
+
 TEST(ThreadPoolTest, PoolsTakeDifferentCoresWhereThereAreEnough) {
   if (OwnCores().size() < 4) GTEST_SKIP() << "there are fewer than four cores";
   ThreadPool first(2);
