@@ -115,7 +115,6 @@ class AnswerReader {
   AnswerContent Read(const Executor& executor, const SeenPicture& seen);
 
   Kind kind() const { return kind_; }
-  bool reads_boxes() const { return kind_ == Kind::kBoxes; }
 
   // How many classes the first output tells apart, where the graph says so; else 0.
   int class_count() const { return class_count_; }

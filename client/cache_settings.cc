@@ -100,7 +100,7 @@ constexpr std::array<Start, 12> kStarts = {{
     {kFixedByWarp, 0.3, 0.1, 0},
 }};
 
-SettingPoint PointOf(const Start& start, bool finds_boxes) {
+SettingPoint PointOf(const Start& start, bool can_watch) {
   const auto is_way = [&](const Way& way) {
     return way.policy == start.way.policy && way.geometry == start.way.geometry &&
            way.tracker == start.way.tracker;
@@ -112,7 +112,7 @@ SettingPoint PointOf(const Start& start, bool finds_boxes) {
   point[kStem] = IndexOf(kStems, start.stem);
   point[kGrowth] = IndexOf(kGrowths, 1);
   point[kRefresh] = IndexOf(kRefreshes, 8);
-  point[kWatch] = finds_boxes && start.watch ? 1 : 0;
+  point[kWatch] = can_watch && start.watch ? 1 : 0;
   return point;
 }
 
@@ -135,7 +135,7 @@ const char* NameOf(Tracker tracker) { return kTrackerNames[static_cast<size_t>(t
 
 }  // namespace
 
-SearchSpace CacheSettingSpace(bool finds_boxes) {
+SearchSpace CacheSettingSpace(bool can_watch) {
   SearchSpace space;
   space.dimensions.resize(kCount);
   space.dimensions[kWay] = {static_cast<int>(kWays.size()), false};
@@ -144,10 +144,10 @@ SearchSpace CacheSettingSpace(bool finds_boxes) {
   space.dimensions[kStem] = Ordered(kStems);
   space.dimensions[kGrowth] = Ordered(kGrowths);
   space.dimensions[kRefresh] = Ordered(kRefreshes);
-  space.dimensions[kWatch] = {finds_boxes ? 2 : 1, false};
+  space.dimensions[kWatch] = {can_watch ? 2 : 1, false};
   space.canonical = Canonical;
   for (const Start& start : kStarts) {
-    space.starts.push_back(Canonical(PointOf(start, finds_boxes)));
+    space.starts.push_back(Canonical(PointOf(start, can_watch)));
   }
   return space;
 }

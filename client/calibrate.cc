@@ -22,6 +22,7 @@
 #include "client/robot_setup.h"
 #include "client/scheme_choice.h"
 #include "client/setting_search.h"
+#include "client/watched.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/source/frame_source.h"
@@ -206,11 +207,11 @@ class Calibration {
               const Clock& clock, Budget& budget)
       : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
 
-  void Search(bool finds_boxes, int resolutions) {
+  void Search(bool can_watch, int resolutions) {
     Try(
         WithExactPolicy(config_), [](const ClipScore&) { return false; }, 1.0);
     const SearchResult found =
-        SearchBy(CacheSettingSpace(finds_boxes), kSearchShare,
+        SearchBy(CacheSettingSpace(can_watch), kSearchShare,
                  [this](const SettingPoint& point) { return WithCacheSettings(config_, point); });
     is_complete_ = found.is_complete;
     const std::optional<size_t> best = Best();
@@ -425,8 +426,8 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);
-  calibration.Search(AnswerReader(*graph, config.model_config.decoder).reads_boxes(),
-                     ResolutionsOf(*graph));
+  const AnswerReader reader(*graph, config.model_config.decoder);
+  calibration.Search(CanBeWatched(reader.kind()), ResolutionsOf(*graph));
   if (!calibration.has_tried()) return NothingTried();
   const std::optional<size_t> best = calibration.Best();
   const size_t chosen = best ? *best : calibration.Safest();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "client/tracker/picture_warp.h"
@@ -15,6 +16,8 @@ namespace {
 
 // A frame is drawn well where its corners lie no further from where a mere shift would have them.
 constexpr double kLargestBend = 0.04;  // of the picture's larger side
+// What strains the canvas more than so much of what it can take comes near its end.
+constexpr double kMuchStrain = 0.6;
 // Moving costs something: the view may leave the middle by so many steps first.
 constexpr double kStepsOffMiddle = 0.75;
 
@@ -65,6 +68,7 @@ void Canvas::SetInset(const Inset& inset) {
 void Canvas::Anchor(const PictureView& frame) {
   origin_ = {};
   frame_from_canvas_ = {};
+  is_near_its_end_ = false;
   std::memcpy(pixels_.data(), inset_.Cut(frame).pixels, pixels_.size());
   if (!inset_.is_whole()) picture_.assign(frame.pixels, frame.pixels + frame.byte_count());
   SetAll(drawn_before_);
@@ -75,7 +79,9 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
   const Shift shift = ShiftToMiddle(Translated(anchor_from_part, origin_));
   const Shift origin = {origin_.rows + shift.rows, origin_.columns + shift.columns};
   const Homography canvas_from_part = Translated(anchor_from_part, origin);
-  if (!IsDrawnWell(canvas_from_part)) return std::nullopt;
+  const double strain = Strain(canvas_from_part);
+  if (!(strain <= 1.0)) return std::nullopt;
+  is_near_its_end_ = strain > kMuchStrain;
   Move(shift);
   origin_ = origin;
   const Homography part_from_canvas = Inverse(canvas_from_part);
@@ -111,21 +117,30 @@ Shift Canvas::ShiftToMiddle(const Homography& canvas_from_part) const {
   return {steps(seen->y - middle.y, height_), steps(seen->x - middle.x, width_)};
 }
 
-bool Canvas::IsDrawnWell(const Homography& canvas_from_part) const {
+// How far content is from its place, of how far it may be for a frame to be drawn well; infinite
+// where it is further.
+double Canvas::Strain(const Homography& canvas_from_part) const {
+  constexpr double kNoEnd = std::numeric_limits<double>::infinity();
   const double right = width_ - 1;
   const double bottom = height_ - 1;
-  const double side = std::max(width_, height_);
+  const double largest_bend = kLargestBend * std::max(width_, height_);
   const std::optional<Point> middle = Apply(canvas_from_part, {0.5 * right, 0.5 * bottom});
-  if (!middle) return false;
+  if (!middle) return kNoEnd;
   const Point off = {middle->x - 0.5 * right, middle->y - 0.5 * bottom};
-  const double farthest = step_ == 0 ? kLargestBend * side : step_;
-  if (std::abs(off.x) > farthest || std::abs(off.y) > farthest) return false;
+  const double distance = std::max(std::abs(off.x), std::abs(off.y));
+  const double farthest = step_ == 0 ? largest_bend : step_;
+  if (!(distance <= farthest)) return kNoEnd;
+  // A canvas that can move follows before that is far.
+  double strain = step_ == 0 ? distance / farthest : 0.0;
   const std::array<Point, 4> corners = {{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}}};
-  return std::all_of(corners.begin(), corners.end(), [&](const Point& corner) {
+  for (const Point& corner : corners) {
     const std::optional<Point> seen = Apply(canvas_from_part, corner);
-    return seen && std::hypot(seen->x - corner.x - off.x, seen->y - corner.y - off.y) <=
-                       kLargestBend * side;
-  });
+    if (!seen) return kNoEnd;
+    const double bend = std::hypot(seen->x - corner.x - off.x, seen->y - corner.y - off.y);
+    if (!(bend <= largest_bend)) return kNoEnd;
+    strain = std::max(strain, bend / largest_bend);
+  }
+  return strain;
 }
 
 // Bytes that come in from beyond the canvas are left as they are, and marked as never drawn.

@@ -36,6 +36,10 @@ class Canvas {
   // scaled or shifted too much to be drawn well: it is time for a new anchor.
   std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
 
+  // The frame that was drawn last is so near to what cannot be drawn well that a new anchor should
+  // be made before one comes that cannot.
+  bool IsNearItsEnd() const { return is_near_its_end_; }
+
   PictureView picture() const {
     if (inset_.is_whole()) return part();
     return {picture_.data(), picture_width_, picture_height_, channels_};
@@ -47,7 +51,7 @@ class Canvas {
  private:
   // Without bars, as are all the pixels, masks and homographies below unless they say otherwise.
   PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
-  bool IsDrawnWell(const Homography& canvas_from_part) const;
+  double Strain(const Homography& canvas_from_part) const;
   Shift ShiftToMiddle(const Homography& canvas_from_part) const;
   void Move(const Shift& shift);
 
@@ -60,6 +64,7 @@ class Canvas {
   int height_;
   Shift origin_;                  // of the canvas, in the anchor
   Homography frame_from_canvas_;  // of whole pictures
+  bool is_near_its_end_ = false;
   std::vector<uint8_t> pixels_;
   std::vector<uint8_t> drawn_;
   Mask drawn_before_;  // what the canvas shows of any frame

@@ -13,9 +13,12 @@ std::string TypeName(const Field& field) {
   if (const auto* choice = std::get_if<Choice>(&field.target)) {
     return CLI::detail::join(choice->words, "|");
   }
-  const bool is_number =
+  if (std::holds_alternative<bool*>(field.target)) return "true|false";
+  if (std::holds_alternative<double*>(field.target)) return "X";
+  const bool is_whole_number =
       std::holds_alternative<int*>(field.target) || std::holds_alternative<int64_t*>(field.target);
-  return is_number ? "N" : "TEXT";
+  if (is_whole_number) return "N";
+  return "TEXT";
 }
 
 }  // namespace

@@ -181,7 +181,6 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   if (is_whole) {
     work.tracking = clock_.Now() - begin + work.ahead;
     RunWhole(frame, next);
-    last_was_whole_ = true;
     return work;
   }
   const PictureView seen = Seen(frame);
@@ -193,14 +192,10 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   UpdateReference(seen);
   work.tracking = clock_.Now() - begin + work.ahead;
   TrackAhead(next);
-  if (HasMoved()) {
-    input_.Set(seen, executor_);
-    executor_.Move(reference_from_frame_);
-  } else if (scrolled_.is_zero()) {
-    input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
-  } else {
-    input_.Set(ReferenceView(), executor_);
-  }
+  // All of it, so that what is computed is computed from this frame: windows at the edges of what
+  // changed would else read the levels of older frames beside it.
+  input_.Set(seen, executor_);
+  if (HasMoved()) executor_.Move(reference_from_frame_);
   const ConstMaskView renewed = std::as_const(renewed_);
   work.operators = executor_.RunChanged({&renewed, 1}, policy_, std::as_const(refresh_));
   const ConstMaskView active = std::as_const(active_);
@@ -214,11 +209,19 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
 }
 
 std::optional<double> FrameCache::Refresh(const PictureView& frame) {
+  if (IsNewAnchorDue()) {
+    RunWhole(frame, nullptr);
+    return 1.0;
+  }
   const bool has_settled = executor_.Settle();
   const bool has_old_parts =
       frames_ > 0 && !last_was_whole_ && policy_.kind != ChangePolicy::Kind::kExact;
   if (config_.refresh > 0 && has_old_parts) return RenewStrip(frame);
   return has_settled ? std::make_optional(0.0) : std::nullopt;
+}
+
+bool FrameCache::IsNewAnchorDue() const {
+  return config_.UsesCanvas() && frames_ > 0 && !last_was_whole_ && canvas_.IsNearItsEnd();
 }
 
 // Returns the share of a dense run's multiply-adds.
@@ -230,7 +233,6 @@ double FrameCache::RenewStrip(const PictureView& frame) {
   const ConstMaskView refresh = std::as_const(refresh_);
   Copy(refresh, renewed_);
   UpdateReference(Seen(frame));
-  input_.Set(ReferenceView(), renewed_runs_.pixels(), executor_);
   return executor_.RunChanged({&refresh, 1}, policy_, refresh).share();
 }
 
@@ -273,6 +275,7 @@ void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
   executor_.Run();
   MeasureSpreadsIfDue(frame);
   ++frames_;
+  last_was_whole_ = true;
 }
 
 // From here on the frame in hand needs no tracker.

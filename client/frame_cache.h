@@ -30,12 +30,13 @@ namespace cacheinf {
 //
 // With the canvas as geometry the network sees the canvas (canvas.h), in the light of its anchor,
 // instead of the frame; else the frame as it is, or in the light of what is stored
-// (light_in_place.h). The reference is the picture whose results are stored, and which the executor
-// has as its input: where a pixel was not computed anew, it stays what it was when it was. So a
-// change that is too slow to be seen from frame to frame adds up until it is seen.
+// (light_in_place.h). The reference is the picture whose results are stored: where a pixel was not
+// computed anew, it stays what it was when it was. So a change that is too slow to be seen from
+// frame to frame adds up until it is seen. The executor's input is all of what the network sees, so
+// that what is computed is computed from that alone.
 //
 // With the geometry `warp` stored results and reference move along with the camera, and the
-// reference follows its light. Of a frame that moved the executor has all pixels as its input.
+// reference follows its light.
 class FrameCache {
  public:
   // For pictures of the graph's size. The executor keeps values, can move them if the geometry is
@@ -56,10 +57,14 @@ class FrameCache {
                 const PictureView* next = nullptr);
 
   // Moves what the answer did not need, and stores anew the strip of the picture whose turn it is,
-  // so that none gets too old. To be called once the answer is read. Returns the share of a dense
-  // run's multiply-adds; nothing if there is nothing to do. REQUIRES: the frame of the last Run,
-  // which has returned.
+  // so that none gets too old; where the canvas nears its end, the whole frame as the next anchor,
+  // so that no answer has to wait for it. To be called once the answer is read. Returns the share
+  // of a dense run's multiply-adds; nothing if there is nothing to do. REQUIRES: the frame of the
+  // last Run, which has returned.
   std::optional<double> Refresh(const PictureView& frame);
+
+  // What is stored is of the last frame alone, as it is.
+  bool last_was_whole() const { return last_was_whole_; }
 
   // Where a pixel that the network saw lies in the frame.
   const Homography& frame_from_seen() const { return canvas_.frame_from_canvas(); }
@@ -82,6 +87,7 @@ class FrameCache {
  private:
   bool IsWholeFrameDue(int64_t frame) const;
   void RunWhole(const PictureView& frame, const PictureView* next);
+  bool IsNewAnchorDue() const;
   std::unique_ptr<AheadTracker> WithInset(std::unique_ptr<Tracker> tracker);
   void TrackAhead(const PictureView* next);
   Loss FollowOnCanvas(const PictureView& frame);
@@ -132,7 +138,7 @@ class FrameCache {
   PictureInput input_;
   Mask active_;
   Mask refresh_;
-  Mask renewed_;  // what the network is given anew
+  Mask renewed_;  // what is stored anew
   RunList renewed_runs_;
 };
 

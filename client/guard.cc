@@ -20,6 +20,8 @@ constexpr double kDearestBand = 0.4;  // of a dense run; beyond, whole answers t
 constexpr int kBandsForAWhole = 4;
 constexpr int kMostFramesToWait = 8;
 constexpr double kHasteInDoubt = 4;
+// Settings that nobody has judged yet are judged soon, but after errors had time to add up.
+constexpr int kFramesBeforeFirst = 8;
 // What counts as agreeing in addition.
 constexpr double kPixelsGiven = 0.005;  // of the sample's
 constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
@@ -108,6 +110,7 @@ Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backen
   }
   report_.arena_bytes = executor_.memory().arena_bytes;
   next_ = ChooseNext();
+  saved_ = std::max(0.0, next_.cost - kFramesBeforeFirst * share_);
 }
 
 std::optional<std::chrono::nanoseconds> Guard::Watch(const Answer& answer, Robot& robot) {

@@ -43,8 +43,9 @@ struct GuardReport {
 //
 // When a sample is taken and where depends on the graph, the configuration and the samples before,
 // not on time: each frame adds the configured share of a dense run's multiply-adds to what may be
-// spent, four times that while in doubt. At the level "dense" there is nothing to compute, and
-// samples count as good.
+// spent, four times that while in doubt. The first sample is lent what it costs, and is due with
+// the eighth frame at the latest. At the level "dense" there is nothing to compute, and samples
+// count as good.
 //
 // Agreement is top-1, F1, or PCK (agreement.h); of raw outputs 1 less the relative error, against
 // a dense run of what the network saw; of segmentations the share of pixels with the dense class,

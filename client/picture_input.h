@@ -14,12 +14,7 @@ class PictureInput {
   // REQUIRES: a picture of the graph's size.
   void Set(const PictureView& picture, Executor& executor);
 
-  // These pixels only; the others stay what they were.
-  void Set(const PictureView& picture, const ActivePixels& pixels, Executor& executor);
-
  private:
-  TensorView NumbersOf(const PictureView& picture);
-
   std::vector<float> numbers_;
 };
 

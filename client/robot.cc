@@ -119,6 +119,8 @@ std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
   const auto begin = clock_.Now();
   std::optional<double> share;
   if (cache_) share = cache_->Refresh(model_picture());
+  const bool has_new_anchor = share && cache_ && cache_->last_was_whole();
+  if (has_new_anchor && watches_) Watch();
   if (mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, begin);
     share = 1.0;

@@ -35,7 +35,8 @@ struct OperatorMasks {
   std::vector<ValueId> reads;   // every value that is not constant
   std::vector<Source> sources;  // of a local operator
   bool is_local = false;
-  bool is_kept = false;        // what it computes
+  bool is_kept = false;  // what it computes
+  bool prepares_input = false;
   bool can_be_tested = false;  // whether some outputs may come out as they were
   bool shows_picture = false;  // its pixels lie over those of the input picture
   int resolution = kNone;      // then: its entry
@@ -94,6 +95,7 @@ struct ActiveMasks::State {
       made.shows_picture = made.shows_picture || shows_picture[input];
       made.sources.push_back({input, PropagationOf(InputWindow(graph, op, static_cast<int>(i)))});
     }
+    made.prepares_input = PreparesInput(graph, op);
     made.can_be_tested = made.is_local && made.is_kept && BringsChanges(op, layout) &&
                          graph.value(op.outputs[0]).shape[0] == 1;
     for (ValueId output : op.outputs) shows_picture[output] = made.shows_picture;
@@ -229,6 +231,9 @@ struct ActiveMasks::State {
   std::optional<ChangeTest> TestOf(OpId op) const {
     const bool is_fixed = policy.kind == ChangePolicy::Kind::kFixed;
     if (!operators[op].can_be_tested || (is_fixed && !IsInStem(op))) return std::nullopt;
+    // The caller has decided what a change of the input is.
+    const bool is_change = policy.kind == ChangePolicy::Kind::kChange;
+    if (is_change && stem_size == 0 && operators[op].prepares_input) return std::nullopt;
     ChangeTest test;
     const bool decides = !IsInStem(op) || ends_stem[op] != 0;
     if (decides && policy.kind != ChangePolicy::Kind::kExact && policy.threshold > 0.0f) {

@@ -14,6 +14,7 @@
 #include "common/exec/needed_pixels.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/stages.h"
+#include "common/exec/stem.h"
 #include "common/exec/stored_check.h"
 #include "common/exec/value_masks.h"
 #include "common/model/cost.h"
@@ -33,7 +34,8 @@ struct Step {
   bool is_local = false;
   const Stage* stage = nullptr;  // of which it is the root
   int64_t multiply_adds = 0;
-  int64_t pixels = 1;                // of its output, in one image
+  int64_t pixels = 1;  // of its output, in one image
+  bool prepares_input = false;
   std::array<Operands, 2> operands;  // by the place in front, if maps move
 };
 
@@ -107,6 +109,7 @@ struct Executor::State {
       Step step;
       step.all_rows = {0, RowCount(*graph, op)};
       step.is_local = IsLocal(*graph, op);
+      step.prepares_input = PreparesInput(*graph, op);
       step.multiply_adds = CostOf(*graph, op).multiply_adds;
       const Value& output = graph->value(op.outputs[0]);
       step.pixels = int64_t{HeightOf(output)} * WidthOf(output);
@@ -213,12 +216,20 @@ struct Executor::State {
     FetchReads(op, pixels);
     const bool is_tested = std::any_of(parts.begin(), parts.end(),
                                        [](const ActivePart& part) { return part.test != nullptr; });
+    if (step.prepares_input && !is_tested) return multiply_adds + RunWhole(step, output);
     if (moving && is_tested) moving->Fetch(output, pixels);
     for (const ActivePart& part : parts) {
       multiply_adds += RunPixels(step, OperandsOf(step).outputs, part.pixels, part.test);
     }
     if (moving) moving->AddComputed(output, pixels);
     return multiply_adds;
+  }
+
+  // What is computed from an input later reads it as it is now, beside what changed as well.
+  int64_t RunWhole(const Step& step, ValueId output) {
+    Run(step, step.all_rows);
+    if (moving) moving->AddAllComputed(output);
+    return step.multiply_adds;
   }
 
   // What the root of a stage reads for these pixels of its output.
@@ -383,14 +394,10 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 
 void Executor::SetInput(size_t index, const ConstTensorView& host) {
-  SetInput(index, host, AllPixels(view(state_->graph->inputs.at(index))));
-}
-
-void Executor::SetInput(size_t index, const ConstTensorView& host, const ActivePixels& pixels) {
   const ValueId id = state_->graph->inputs.at(index);
   const TensorView own = state_->ViewOf(id);
   CheckDims(host, own, state_->graph->value(id));
-  state_->backend->CopyIn(host, own, pixels);
+  state_->backend->CopyIn(host, own, AllPixels(own));
 }
 
 void Executor::Run() {

@@ -72,9 +72,6 @@ class Executor {
   // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
 
-  // These pixels of it, which is a map; the others keep what they hold.
-  void SetInput(size_t index, const ConstTensorView& host, const ActivePixels& pixels);
-
   void Run();
 
   // Only these rows of each operator; what they need must be there (see RowsNeeded). Of an operator
@@ -91,9 +88,10 @@ class Executor {
   // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
   // values then have the bits of Run. `refresh` shows pixels of the picture, at any resolution,
   // that every map over them computes and stores, however little they change; it may have no words.
-  // With its first pixel, so do maps that show no picture (gates, say). Returns what was computed.
-  // After an exception the next RunChanged makes up for what this one missed, given what changed
-  // since.
+  // Under kChange and kFixed without a stem, inputs may differ elsewhere by what is no change to
+  // the caller: what is computed reads them as they are. With its first pixel, so do maps that show
+  // no picture (gates, say). Returns what was computed. After an exception the next RunChanged
+  // makes up for what this one missed, given what changed since.
   //
   // Where values are chosen, those that are not kept are computed wherever a kept one that changes
   // or may change needs them, halo included, from what is kept before them. All that is said of

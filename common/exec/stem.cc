@@ -6,6 +6,12 @@
 
 namespace cacheinf {
 
+bool PreparesInput(const Graph& graph, const Operator& op) {
+  if (op.As<op::ScaleShift>() == nullptr) return false;
+  const Value& input = graph.value(op.inputs[0]);
+  return input.producer == kNone && !input.is_constant();
+}
+
 size_t StemSize(const Graph& graph, int depth) {
   if (depth == 0) return 0;
   size_t size = 0;

@@ -11,6 +11,9 @@
 
 namespace cacheinf {
 
+// Whether the operator prepares an input, number by number, for the network: normalisation.
+bool PreparesInput(const Graph& graph, const Operator& op);
+
 // How many operators it has.
 size_t StemSize(const Graph& graph, int depth);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/exec/shadow.h"
+#include "common/exec/stem.h"
 #include "common/exec/value_masks.h"
 #include "common/model/geometry.h"
 
@@ -49,7 +50,9 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout) : graph_(grap
     const auto reads_input = [&](OpId op) {
       const std::vector<ValueId>& reads = graph.operators[op].inputs;
       return std::any_of(reads.begin(), reads.end(), [&](ValueId value) {
-        return graph.value(value).producer == kNone && !graph.value(value).is_constant();
+        const OpId producer = graph.value(value).producer;
+        if (producer != kNone) return PreparesInput(graph, graph.operators[producer]);
+        return !graph.value(value).is_constant();
       });
     };
     candidates_.push_back(

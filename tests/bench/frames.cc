@@ -108,7 +108,8 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
   Samples ms;
   Samples tracker_ms;
   Samples refresh_ms;
-  double work = 0.0;
+  double answer_work = 0.0;
+  double refresh_work = 0.0;
   Agreement agreement;
   OutputNumbers numbers;
   OutputNumbers dense_numbers;
@@ -126,10 +127,11 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
     ms.ms.push_back(Ms(answer.latency()));
     tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
     refresh_ms.ms.push_back(refresh ? Ms(refresh->time) : 0.0);
-    if (is_computed) work += answer.work ? answer.work->share() : 1.0;
-    if (refresh) work += refresh->share;
+    if (is_computed) answer_work += answer.work ? answer.work->share() : 1.0;
+    if (refresh) refresh_work += refresh->share;
   }
   const auto [metric, value] = MeasureOf(agreement);
+  const auto count = static_cast<double>(ms.ms.size());
   const MemoryReport& memory = robot.executor().memory();
   nlohmann::ordered_json row = head;
   row.update({{"mode", way.mode},
@@ -144,7 +146,8 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
               {"dense_p95_ms", dense_ms.Quantile(0.95)},
               {"tracker_ms", tracker_ms.Median()},
               {"refresh_ms", refresh_ms.Median()},
-              {"active", work / static_cast<double>(ms.ms.size())},
+              {"active", (answer_work + refresh_work) / count},
+              {"active_of_answer", answer_work / count},
               {"agreement", value},
               {"metric", metric},
               {"memory_mb", static_cast<double>(memory.arena_bytes) / kMegabyte}});

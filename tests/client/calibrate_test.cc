@@ -47,8 +47,8 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
   const unsigned seed = 3;
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  for (const bool finds_boxes : {false, true}) {
-    SearchSpace space = CacheSettingSpace(finds_boxes);
+  for (const bool can_watch : {false, true}) {
+    SearchSpace space = CacheSettingSpace(can_watch);
     std::vector<SettingPoint> points = space.starts;
     for (int i = 0; i < 200; ++i) {
       SettingPoint point;
@@ -62,7 +62,7 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
       RobotConfig config = WithCacheSettings(DemoConfig(), point);
       config.Check();
       EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
-      EXPECT_TRUE(finds_boxes || !config.cache.watch);
+      EXPECT_TRUE(can_watch || !config.cache.watch);
       EXPECT_TRUE(config.cache.refresh > 0 || !config.cache.FollowsCamera());
       EXPECT_EQ(config.cache.FollowsCamera(), config.tracker.kind != TrackerConfig::Kind::kNone);
       EXPECT_TRUE(config.cache.refresh > 0 || config.cache.policy == CacheConfig::Policy::kChange);

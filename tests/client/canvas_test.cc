@@ -114,6 +114,40 @@ TEST_F(CanvasTest, WhatIsTurnedOrScaledTooMuchIsNotDrawn) {
   }
 }
 
+// Zooming in by half a per cent a frame, it says so well before it cannot be drawn.
+TEST_F(CanvasTest, SaysThatItIsNearItsEndBeforeItsEnd) {
+  const auto draw = [this](int frame) {
+    Homography scaled;
+    scaled.m[0][0] = scaled.m[1][1] = 1.0 + 0.005 * frame;
+    // About the middle.
+    scaled.m[0][2] = -0.5 * (kWidth - 1) * 0.005 * frame;
+    scaled.m[1][2] = -0.5 * (kHeight - 1) * 0.005 * frame;
+    return canvas_.Draw(View(SeenFrom(0, 0)), scaled).has_value();
+  };
+  int frame = 0;
+  while (!canvas_.IsNearItsEnd()) {
+    ASSERT_TRUE(draw(frame)) << frame;
+    ++frame;
+  }
+  const int warned = frame;
+  while (draw(frame)) {
+    EXPECT_TRUE(canvas_.IsNearItsEnd());
+    ++frame;
+  }
+  EXPECT_GE(warned, 5);
+  EXPECT_GE(frame - warned, 3);
+  canvas_.Anchor(View(SeenFrom(0, 0)));
+  EXPECT_FALSE(canvas_.IsNearItsEnd());
+}
+
+// However far it pans, a canvas that can move does not near its end.
+TEST_F(CanvasTest, APanIsNoEnd) {
+  for (int i = 1; i <= 40; ++i) {
+    ASSERT_TRUE(canvas_.Draw(View(SeenFrom(0, 5 * i)), Translation(5 * i, 0)));
+    EXPECT_FALSE(canvas_.IsNearItsEnd()) << i;
+  }
+}
+
 // Frames between two bars, seen in the middle of the picture: the world moves there, the bars stay.
 TEST_F(CanvasTest, BarsStayWhereTheyAreWhileTheWorldBetweenThemMoves) {
   constexpr Rectangle kPlace = {{0, kHeight}, {24, 72}};

@@ -13,6 +13,7 @@
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
+#include "tests/client/demo_config.h"
 #include "tests/testing/failure_shots.h"
 
 // The demo's network on video in which something goes wrong: every frame is answered, and once all
@@ -36,15 +37,6 @@ struct Answered {
 
 class FailuresTest : public testing::Test {
  protected:
-  static RobotConfig Demo() {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config.shapes = {"1x3x128x160"};
-    config.threads = 1;
-    config.mode = RobotConfig::Mode::kCache;
-    return config;
-  }
-
   // Answers every frame, and compares each with dense.
   static Answered Show(const Shot& shot, const RobotConfig& config) {
     const SteadyClock clock;
@@ -78,7 +70,7 @@ double Mean(const std::vector<double>& numbers, int begin, int end) {
 
 TEST_F(FailuresTest, AgreementIsBackWithinARefresh) {
   for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
-    RobotConfig config = Demo();
+    RobotConfig config = DemoConfig("1x3x128x160");
     config.cache.policy = policy;
     for (const Shot& shot : Shots()) {
       SCOPED_TRACE(testing::Message() << shot.name << ", policy " << static_cast<int>(policy));

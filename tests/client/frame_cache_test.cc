@@ -83,6 +83,25 @@ double RelativeError(const std::vector<float>& answer, const std::vector<float>&
   return std::sqrt(error / length);
 }
 
+// Every frame is turned against its reference by once more than the one before.
+class TurningTracker final : public Tracker {
+ public:
+  explicit TurningTracker(const Motion& turn) : turn_(turn) {}
+  void SetReference(const PictureView&) override { frames_ = 0; }
+  void SetReferenceToLastFrame() override { frames_ = 0; }
+  Motion Track(const PictureView&) override {
+    ++frames_;
+    Motion motion = turn_;
+    motion.reference_from_frame.m[0][1] *= frames_;
+    motion.reference_from_frame.m[1][0] *= frames_;
+    return motion;
+  }
+
+ private:
+  Motion turn_;
+  int frames_ = 0;
+};
+
 class FrameCacheTest : public testing::Test {
  protected:
   void Start(const CacheConfig& config, const ChangeConfig& change = {}) {
@@ -275,6 +294,54 @@ TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
   EXPECT_EQ(seen, 2);  // at 26 levels and at 52
 }
 
+// A square changes, and everything beside it by less than what counts as a change.
+TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
+  const Pixels before(static_cast<size_t>(kHeight) * kWidth * kChannels, 100);
+  Pixels after(before.size(), 115);
+  for (int y = 40; y < 72; ++y) {
+    const auto row = static_cast<size_t>(y) * kWidth * kChannels;
+    std::fill_n(after.begin() + static_cast<int64_t>(row) + 48 * kChannels, 32 * kChannels, 220);
+  }
+  const auto first = std::find_if(graph_->operators.begin(), graph_->operators.end(),
+                                  [](const Operator& op) { return op.As<op::Conv>() != nullptr; });
+  const auto first_map = [&](const Executor& executor) {
+    const ConstTensorView map = executor.view(first->outputs[0]);
+    std::vector<float> numbers;
+    for (int64_t c = 0; c < map.dims[1]; ++c) {
+      for (int64_t y = 0; y < map.dims[2]; ++y) {
+        for (int64_t x = 0; x < map.dims[3]; ++x) {
+          numbers.push_back(map.data[c * map.strides[1] + y * map.strides[2] + x * map.strides[3]]);
+        }
+      }
+    }
+    return numbers;
+  };
+  const auto dense_map = [&](const Pixels& pixels) {
+    Executor dense = MakeExecutor(graph_, Keep::kAll);
+    SetPicture(dense, pixels);
+    dense.Run();
+    return first_map(dense);
+  };
+  const std::vector<float> of_before = dense_map(before);
+  const std::vector<float> of_after = dense_map(after);
+  for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
+    Start({.policy = policy, .change = 0.001, .stem = 0, .refresh = 0, .relight = false});
+    Show(before);
+    const FrameWork work = Show(after);
+    EXPECT_GT(work.active, 0.03);
+    EXPECT_LT(work.active, 0.3);
+    const std::vector<float> cached = first_map(executor_);
+    int64_t mixed = 0;
+    int64_t changed = 0;
+    for (size_t i = 0; i < cached.size(); ++i) {
+      if (cached[i] != of_before[i] && cached[i] != of_after[i]) ++mixed;
+      if (cached[i] != of_before[i]) ++changed;
+    }
+    EXPECT_EQ(mixed, 0) << "policy " << static_cast<int>(policy);
+    EXPECT_GT(changed, 0);
+  }
+}
+
 TEST_F(FrameCacheTest, WhatIsWatchedIsComputedHoweverLittleItChanges) {
   CacheConfig config = {.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0};
   Start(config);
@@ -439,6 +506,47 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
   EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+}
+
+// A camera that turns a little further with every frame.
+TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
+  const Pixels world = World();
+  const Pixels pixels = Window(world, 2 * kWidth, 0, 0);
+  Motion turn;
+  turn.reference_from_frame.m[0][1] = -0.006;
+  turn.reference_from_frame.m[1][0] = 0.006;
+  struct Outcome {
+    int whole_answers = 0;
+    int anchors = 0;
+  };
+  const auto outcome_of = [&](bool has_idle_time) {
+    // The motion of each frame is told against the anchor: it adds up since the last one.
+    auto tracker = std::make_unique<TurningTracker>(turn);
+    StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
+            std::move(tracker));
+    Show(pixels);
+    Outcome outcome;
+    for (int frame = 1; frame <= 40; ++frame) {
+      const FrameWork work = Show(pixels);
+      if (work.is_dense) ++outcome.whole_answers;
+      if (!has_idle_time) continue;
+      const std::optional<double> share = cache_->Refresh(View(pixels));
+      if (!share) continue;
+      ++outcome.anchors;
+      EXPECT_EQ(*share, 1.0);
+      EXPECT_TRUE(cache_->last_was_whole());
+      EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
+      EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << frame;
+      EXPECT_FALSE(cache_->Refresh(View(pixels)).has_value());
+    }
+    return outcome;
+  };
+  const Outcome without = outcome_of(false);
+  const Outcome with = outcome_of(true);
+  EXPECT_GE(without.whole_answers, 3);
+  EXPECT_EQ(with.whole_answers, 0);
+  EXPECT_GE(with.anchors, 3);
+  EXPECT_LE(with.anchors, 3 * without.whole_answers);
 }
 
 TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {

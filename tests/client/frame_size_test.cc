@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"
 #include "common/source/opencv_picture.h"
+#include "tests/client/demo_config.h"
 
 namespace cacheinf {
 namespace {
@@ -19,12 +20,8 @@ namespace {
 class FrameSizeTest : public ::testing::Test {
  protected:
   FrameSizeTest() {
-    config_ = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config_.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config_.shapes = {"1x3x96x128"};
-    config_.mode = RobotConfig::Mode::kCache;
+    config_ = DemoConfig("1x3x96x128");
     config_.guard.is_on = false;
-    config_.threads = 1;
     config_.Check();
     graph_ = std::make_shared<const Graph>(LoadGraph(config_, /*has_tensors=*/false));
   }

@@ -13,6 +13,7 @@
 #include "common/config/robot_config.h"
 #include "common/model/passes.h"
 #include "common/source/frame_source.h"
+#include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 
 // A robot on a generated clip, beside one that computes every frame, with a guard that watches.
@@ -27,12 +28,8 @@ class GuardTest : public ::testing::Test {
 
   // The demo's network.
   static RobotConfig Demo() {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config.shapes = {"1x3x96x128"};
+    RobotConfig config = DemoConfig("1x3x96x128");
     config.source = "generated:seed=5,frames=60,width=128,height=96,shapes=6,camera=handheld";
-    config.mode = RobotConfig::Mode::kCache;
-    config.threads = 1;
     config.guard.share = 0.2;
     return config;
   }
@@ -91,6 +88,16 @@ TEST_F(GuardTest, GoodSettingsStayNormal) {
   EXPECT_GE(report_.samples, 12);
   EXPECT_GT(*report_.state.agreement, 0.85);
   EXPECT_EQ(report_.frames[0], 60);
+}
+
+// With so small a share every other sample takes hundreds of frames.
+TEST_F(GuardTest, TheFirstSampleIsTakenSoonHoweverLittleMayBeSpent) {
+  RobotConfig config = Frozen();
+  config.source = "generated:seed=5,frames=24,width=128,height=96,shapes=6,camera=handheld";
+  config.guard.share = 0.001;
+  Run(config, 1);
+  EXPECT_EQ(report_.samples, 1);
+  EXPECT_EQ(report_.bad_samples, 1);
 }
 
 TEST_F(GuardTest, ExactAnswersAgreeWholly) {

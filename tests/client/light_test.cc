@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/source/scenes.h"
+#include "tests/client/demo_config.h"
 
 // The demo's network before a camera that stands still while the light changes.
 
@@ -58,11 +59,7 @@ class LightTest : public testing::Test {
   ~LightTest() override { SetLogLevel(LogLevel::kInfo); }
 
   static RobotConfig Demo() {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config.shapes = {"1x3x128x160"};
-    config.threads = 1;
-    config.mode = RobotConfig::Mode::kCache;
+    RobotConfig config = DemoConfig("1x3x128x160");
     config.cache.refresh = 0;
     return config;
   }

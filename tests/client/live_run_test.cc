@@ -25,6 +25,7 @@
 #include "common/base/error.h"
 #include "common/model/pack.h"
 #include "common/source/fitting_source.h"
+#include "tests/client/demo_config.h"
 #include "tests/testing/folder_test.h"
 
 // When answers of a run are late, and what is kept of a run that fails.
@@ -266,12 +267,8 @@ TEST_F(FailingRunTest, AnAnswerThatCannotBePublishedIsRecordedWithItsFrame) {
 class OverlapTest : public LiveRunTest {
  protected:
   RobotConfig Demo() const {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config.shapes = {"1x3x96x128"};
+    RobotConfig config = DemoConfig("1x3x96x128");
     config.source = "generated:seed=5,frames=24,width=160,height=120,shapes=6,camera=travel";
-    config.mode = RobotConfig::Mode::kCache;
-    config.threads = 1;
     config.cache = {};
     config.cache.geometry = CacheConfig::Geometry::kCanvas;
     config.cache.policy = CacheConfig::Policy::kFixed;

@@ -132,18 +132,6 @@ class CachedNetwork {
 
   Values Cached() const { return ValuesOf(*executor_); }
 
-  Pixels InputAsItStands() const {
-    const std::vector<float> numbers = Numbers(executor_->view(graph_->inputs[0]));
-    Pixels pixels;
-    for (int pixel = 0; pixel < height_ * width_; ++pixel) {
-      for (int channel = 0; channel < kChannels; ++channel) {
-        const auto index = static_cast<size_t>(channel * height_ * width_ + pixel);
-        pixels.push_back(static_cast<uint8_t>(numbers[index]));
-      }
-    }
-    return pixels;
-  }
-
   static Values ValuesOf(const Executor& executor) {
     const Graph& graph = executor.graph();
     Values values(graph.values.size());
@@ -311,30 +299,25 @@ TEST_P(MetamorphicTest, ThresholdsOfZeroGiveDenseBitsWhateverTheCameraDoes) {
   }
 }
 
-// Changes below the threshold reach neither the network nor its input; all others reach both.
-TEST_P(MetamorphicTest, WhatIsStoredIsTheAnswerToTheInputAsItStands) {
+// What counts as no change is left as it was, but not for longer than a refresh takes.
+TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRunGivesIt) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
   for (const auto policy : {kExact, kChange}) {
     Start({.policy = policy, .change = 0.0, .stem = 0, .refresh = 5});
-    int frames_of_their_own = 0;
+    int frames_off = 0;
     for (const int frame : {0, 1, 2, 3, 9, 9, 10}) {
       const Pixels pixels = Render(scene, frame);
       Show(pixels);
-      for (int refreshed = 0; refreshed < 2; ++refreshed) {
-        const Pixels reference = InputAsItStands();
-        ASSERT_TRUE(AreSame(Dense(reference), Cached())) << "frame " << frame << ' ' << refreshed;
-        if (refreshed == 0 && reference != pixels) ++frames_of_their_own;
-        cache_->Refresh({pixels.data(), width_, height_, kChannels});
-      }
+      if (!AreSame(Dense(pixels), Cached())) ++frames_off;
+      cache_->Refresh({pixels.data(), width_, height_, kChannels});
     }
-    // Every strip had its turn.
+    EXPECT_EQ(frames_off > 0, policy == kChange);
     const Pixels last = Render(scene, 11);
     for (int strip = 0; strip < 5; ++strip) {
       Show(last);
       cache_->Refresh({last.data(), width_, height_, kChannels});
     }
-    EXPECT_EQ(InputAsItStands(), last);
-    EXPECT_EQ(frames_of_their_own > 0, policy == kChange);
+    EXPECT_TRUE(AreSame(Dense(last), Cached())) << "policy " << static_cast<int>(policy);
   }
 }
 

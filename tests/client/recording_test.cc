@@ -13,6 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "common/base/file.h"
 #include "common/model/pack.h"
 #include "common/source/frame_source.h"
+#include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 
@@ -39,12 +41,8 @@ class RecordingTest : public FolderTest {
  protected:
   // The demo's network with settings that see no change, so that the guard has what to say.
   RobotConfig Frozen() const {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
-    config.shapes = {"1x3x96x128"};
+    RobotConfig config = DemoConfig("1x3x96x128");
     config.source = "generated:seed=5,frames=60,width=160,height=120,shapes=6,camera=handheld";
-    config.mode = RobotConfig::Mode::kCache;
-    config.threads = 1;
     config.cache.geometry = CacheConfig::Geometry::kCanvas;
     config.cache.stem = 0;
     config.cache.refresh = 0;
@@ -232,23 +230,39 @@ TEST_F(RecordingTest, AnotherFrameOrOtherBitsAreNotAsRecorded) {
   EXPECT_EQ(missing.error, "cacheinf-robot: " + Path("none") + ": no such folder\n");
 }
 
-TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
-  const RobotConfig config = Moving();
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, MakeBackend(config), config, clock_);
-  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
-  {
-    Recorder recorder(config, *graph);
-    for (int i = 0; i < 3; ++i) {
-      const Frame frame = *source->Next();
-      recorder.Before(frame, SafetyLevel::kNormal, robot);
-      recorder.Keep(frame, robot.Process(frame), robot);
-      robot.Refresh(frame);
-    }
-    const Frame frame = *source->Next();
-    recorder.Before(frame, SafetyLevel::kNormal, robot);
-    recorder.KeepFailure(frame, FrameStep::kAnswer, "out of memory");
+// The recorder, told what a run tells it.
+class RecorderTest : public RecordingTest {
+ protected:
+  void Start(const RobotConfig& config) {
+    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    robot_.emplace(graph, MakeBackend(config), config, clock_);
+    source_ = OpenSource(config.source, clock_);
+    recorder_.emplace(config, *graph);
   }
+
+  Frame Next() {
+    Frame frame = *source_->Next();
+    recorder_->Before(frame, SafetyLevel::kNormal, *robot_);
+    return frame;
+  }
+
+  // Up to its refresh.
+  Frame NextAnswered() {
+    Frame frame = Next();
+    recorder_->Keep(frame, robot_->Process(frame), *robot_);
+    return frame;
+  }
+
+  std::optional<Robot> robot_;
+  std::unique_ptr<FrameSource> source_;
+  std::optional<Recorder> recorder_;
+};
+
+TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
+  Start(Moving());
+  for (int i = 0; i < 3; ++i) robot_->Refresh(NextAnswered());
+  recorder_->KeepFailure(Next(), FrameStep::kAnswer, "out of memory");
+  recorder_.reset();
   ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000003")});
   const ReplayReport report = Replay(Recordings()[0], clock_);
   EXPECT_EQ(report.frames, 4);
@@ -257,52 +271,35 @@ TEST_F(RecordingTest, WhatThrowsIsRecordedWithItsFrame) {
 }
 
 // Another step than the answer: its outputs are there, and the frame stands there once.
-TEST_F(RecordingTest, AFailureAfterTheAnswerKeepsTheAnswer) {
-  const RobotConfig config = Moving();
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, MakeBackend(config), config, clock_);
-  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
-  {
-    Recorder recorder(config, *graph);
-    for (int i = 0; i < 3; ++i) {
-      const Frame frame = *source->Next();
-      recorder.Before(frame, SafetyLevel::kNormal, robot);
-      recorder.Keep(frame, robot.Process(frame), robot);
-      if (i < 2) {
-        robot.Refresh(frame);
-      } else {
-        recorder.KeepFailure(frame, FrameStep::kRefresh, "a stored pixel is wrong");
-      }
-    }
-  }
+TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
+  Start(Moving());
+  for (int i = 0; i < 2; ++i) robot_->Refresh(NextAnswered());
+  recorder_->KeepFailure(NextAnswered(), FrameStep::kRefresh, "a stored pixel is wrong");
+  recorder_.reset();
   ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000002")});
   const Recording recording = ReadRecording(Recordings()[0]);
   ASSERT_EQ(recording.frames.size(), 3u);
   const FrameRecord& last = recording.frames.back()->record;
   EXPECT_EQ(last.failed_step, FrameStep::kRefresh);
-  EXPECT_EQ(last.outputs, HashOfOutputs(robot.executor()));
+  EXPECT_EQ(last.outputs, HashOfOutputs(robot_->executor()));
   EXPECT_EQ(Replay(Recordings()[0], clock_).first_difference,
             "frame 2: the recorded error did not happen: a stored pixel is wrong");
 }
 
 // A span begins anew with every third frame here.
-TEST_F(RecordingTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
+TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
   RobotConfig config = Moving();
   config.record.seconds = 0.1;
   config.deadline_ms = 50;
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, MakeBackend(config), config, clock_);
-  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
-  Recorder recorder(config, *graph);
+  Start(config);
   const auto record = [&](int waited_ms, int compute_ms) {
-    const Frame frame = *source->Next();
-    recorder.Before(frame, SafetyLevel::kNormal, robot);
-    const bool is_fresh = robot.keeps_nothing();
-    Answer answer = robot.Process(frame);
+    const Frame frame = Next();
+    const bool is_fresh = robot_->keeps_nothing();
+    Answer answer = robot_->Process(frame);
     answer.waited = std::chrono::milliseconds(waited_ms);
     answer.preprocess = answer.decode = {};
     answer.compute = std::chrono::milliseconds(compute_ms);
-    recorder.Keep(frame, answer, robot);
+    recorder_->Keep(frame, answer, *robot_);
     return is_fresh;
   };
   EXPECT_TRUE(record(0, 10));

@@ -59,6 +59,14 @@ int posix_memalign(void** memptr, size_t alignment, size_t size) {
 namespace cacheinf {
 namespace {
 
+// On the reference, or on one to three threads.
+std::unique_ptr<Executor> MakeOnBackendOf(uint32_t seed, const Graph& graph,
+                                          const ExecutorOptions& options = {}) {
+  if (seed % 2 == 0) return MakeReferenceExecutor(graph, options);
+  const CpuBackendOptions cpu = {static_cast<int>(1 + seed % 3), false};
+  return MakeExecutor(graph, std::make_unique<CpuBackend>(cpu), options);
+}
+
 TEST(AllocationTest, TheCounterCounts) {
   if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
   const long before = allocations;
@@ -77,10 +85,7 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
     const std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    const auto executor = seed % 2 == 0
-                              ? MakeReferenceExecutor(graph)
-                              : MakeExecutor(graph, std::make_unique<CpuBackend>(CpuBackendOptions{
-                                                        static_cast<int>(1 + seed % 3), false}));
+    const auto executor = MakeOnBackendOf(seed, graph);
     const RowPlan rows = AllRows(graph);
     std::vector<Tensor> outputs;
     std::vector<TensorView> views;
@@ -111,12 +116,7 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
     const ExecutorOptions options = {
         keeps_all ? std::vector<ValueId>() : RandomValues(graph, random),
         keeps_all ? Keep::kAll : Keep::kChosen};
-    const auto executor = seed % 2 == 0
-                              ? MakeReferenceExecutor(graph, options)
-                              : MakeExecutor(graph,
-                                             std::make_unique<CpuBackend>(CpuBackendOptions{
-                                                 static_cast<int>(1 + seed % 3), false}),
-                                             options);
+    const auto executor = MakeOnBackendOf(seed, graph, options);
     std::vector<Tensor> inputs = RandomInputs(graph, seed);
     SetInputs(*executor, inputs);
     executor->Run();
@@ -149,12 +149,7 @@ TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
     std::mt19937 random(seed);
     const ExecutorOptions options = {RandomValues(graph, random),
                                      seed % 3 == 0 ? Keep::kAll : Keep::kChosen, true};
-    const auto executor = seed % 2 == 0
-                              ? MakeReferenceExecutor(graph, options)
-                              : MakeExecutor(graph,
-                                             std::make_unique<CpuBackend>(CpuBackendOptions{
-                                                 static_cast<int>(1 + seed % 3), false}),
-                                             options);
+    const auto executor = MakeOnBackendOf(seed, graph, options);
     std::vector<Tensor> inputs = RandomInputs(graph, seed);
     SetInputs(*executor, inputs);
     executor->Run();

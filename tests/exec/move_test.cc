@@ -26,13 +26,6 @@ namespace {
 
 constexpr uint32_t kGraphs = 40;
 
-RandomGraphOptions Varied(uint32_t seed) {
-  RandomGraphOptions options;
-  options.operator_count = 4 + static_cast<int>(seed % 14);
-  options.only_local = seed % 3 != 0;
-  return options;
-}
-
 Homography Shifted(double rows, double columns) {
   Homography homography;
   homography.m[0][2] = columns;
@@ -82,7 +75,7 @@ class MoveTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kGraphs, Varied, [&] {
+    OnBackends::ForEachGraph(kGraphs, MostlyLocal, [&] {
       random_.seed(seed_);
       check();
     });

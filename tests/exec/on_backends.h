@@ -48,6 +48,14 @@ inline std::string NameOf(const testing::TestParamInfo<BackendChoice>& info) {
   return info.param.name;
 }
 
+// Graphs of some operators, of which two in three have local ones only.
+inline RandomGraphOptions MostlyLocal(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 14);
+  options.only_local = seed % 3 != 0;
+  return options;
+}
+
 class OnBackends : public testing::TestWithParam<BackendChoice> {
  protected:
   void SetUp() override {
