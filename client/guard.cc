@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "client/outputs.h"
+#include "client/statistics.h"
 #include "common/base/log.h"
 #include "common/model/cost.h"
 
@@ -22,8 +22,9 @@ constexpr int kMostFramesToWait = 8;
 constexpr double kHasteInDoubt = 4;
 // Settings that nobody has judged yet are judged soon, but after errors had time to add up.
 constexpr int kFramesBeforeFirst = 8;
+constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller ones are left out
 // What counts as agreeing in addition.
-constexpr double kPixelsGiven = 0.005;  // of the sample's
+constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's
 constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
 
 const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
@@ -46,7 +47,7 @@ double LeastFor(const AnswerReader& reader, const LeastAgreement& least) {
     case AnswerReader::Kind::kClassification:
       return least.classes;
     case AnswerReader::Kind::kSegmentation:
-      return least.pixels;
+      return least.iou;
     case AnswerReader::Kind::kBoxes:
       return least.boxes;
     case AnswerReader::Kind::kKeypoints:
@@ -55,26 +56,6 @@ double LeastFor(const AnswerReader& reader, const LeastAgreement& least) {
       break;
   }
   return least.numbers;
-}
-
-AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
-  const auto begin = static_cast<size_t>(rows.begin) * static_cast<size_t>(exact.width);
-  const auto end = static_cast<size_t>(rows.end) * static_cast<size_t>(exact.width);
-  std::map<int32_t, int64_t> counts;
-  for (size_t i = begin; i < end; ++i) ++counts[exact.classes[i]];
-  const int32_t usual =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      })->first;
-  const double given = kPixelsGiven * static_cast<double>(end - begin);
-  double pixels = given;
-  double same = given;
-  for (size_t i = begin; i < end; ++i) {
-    if (answer.classes[i] == usual && exact.classes[i] == usual) continue;
-    pixels += 1;
-    same += answer.classes[i] == exact.classes[i] ? 1 : 0;
-  }
-  return {same / pixels, pixels};
 }
 
 AgreementSample SampleOf(const Agreement& agreement) {
@@ -91,6 +72,27 @@ AgreementSample SampleOf(const Agreement& agreement) {
 }
 
 }  // namespace
+
+AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
+  const auto begin = static_cast<size_t>(rows.begin) * static_cast<size_t>(exact.width);
+  const auto end = static_cast<size_t>(rows.end) * static_cast<size_t>(exact.width);
+  SegmentationScore score;
+  for (size_t i = begin; i < end; ++i) score.Add(answer.classes[i], exact.classes[i]);
+  const auto pixels = static_cast<double>(end - begin);
+  const double given = kPixelsGiven * pixels;
+  const auto usual =
+      std::max_element(score.classes().begin(), score.classes().end(),
+                       [](const auto& a, const auto& b) { return a.truth < b.truth; });
+  double sum = 0;
+  int classes = 0;
+  for (auto it = score.classes().begin(); it != score.classes().end(); ++it) {
+    const auto larger = static_cast<double>(std::max(it->predicted, it->truth));
+    if (it != usual && larger < kLeastClass * pixels) continue;
+    sum += (static_cast<double>(it->both) + given) / (static_cast<double>(it->either()) + given);
+    ++classes;
+  }
+  return {sum / classes, pixels - static_cast<double>(usual->both) + given};
+}
 
 Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
              const RobotConfig& config, const Clock& clock)

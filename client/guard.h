@@ -23,6 +23,14 @@
 
 namespace cacheinf {
 
+// How far these rows of a map of classes agree with the exact ones: the intersection over union of
+// classes, averaged over the exact rows' most frequent one and all others that cover at least a
+// hundredth of the rows in either map. To every class a five-hundredth of the rows' pixels is added
+// as agreeing, so that the border of a small class says little. The weight is the number of pixels
+// that are not of the most frequent class in both, with as many added. REQUIRES: maps of one size,
+// at least one row, classes that are not negative.
+AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
+
 // What a guard came to.
 struct GuardReport {
   GuardState state;                                 // at the end
@@ -48,9 +56,8 @@ struct GuardReport {
 // count as good.
 //
 // Agreement is top-1, F1, or PCK (agreement.h); of raw outputs 1 less the relative error, against
-// a dense run of what the network saw; of segmentations the share of pixels with the dense class,
-// without those that both give the dense run's most frequent class. A few pixels or boxes that
-// agree are counted in addition, so that a sample with hardly anything in it says little.
+// a dense run of what the network saw; of segmentations CompareRows. Two boxes that agree are
+// counted in addition, so that a sample with hardly anything in it says little.
 class Guard {
  public:
   // As for the robot, which is in mode cache.

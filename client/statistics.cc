@@ -25,16 +25,6 @@ double MiddleOf(size_t bucket) {
   return std::ldexp(mantissa + 0.5, shift);
 }
 
-void Count(std::vector<int64_t>& counts, int index) {
-  const auto at = static_cast<size_t>(index);
-  if (at >= counts.size()) counts.resize(at + 1);
-  ++counts[at];
-}
-
-int64_t At(const std::vector<int64_t>& counts, size_t index) {
-  return index < counts.size() ? counts[index] : 0;
-}
-
 }  // namespace
 
 LatencyHistogram::LatencyHistogram() : counts_(kBuckets) {}
@@ -69,17 +59,19 @@ double LatencyHistogram::PercentileMs(double share) const {
 }
 
 void SegmentationScore::Add(int predicted, int truth) {
-  Count(predictions_, predicted);
-  Count(truths_, truth);
-  if (predicted == truth) Count(intersections_, truth);
+  const auto largest = static_cast<size_t>(std::max(predicted, truth));
+  if (largest >= classes_.size()) classes_.resize(largest + 1);
+  ++classes_[static_cast<size_t>(predicted)].predicted;
+  ++classes_[static_cast<size_t>(truth)].truth;
+  if (predicted == truth) ++classes_[static_cast<size_t>(truth)].both;
 }
 
 std::vector<double> SegmentationScore::ClassIou() const {
-  std::vector<double> iou(std::max(predictions_.size(), truths_.size()), -1.0);
-  for (size_t c = 0; c < iou.size(); ++c) {
-    const int64_t both = At(intersections_, c);
-    const int64_t either = At(predictions_, c) + At(truths_, c) - both;
-    if (either > 0) iou[c] = static_cast<double>(both) / static_cast<double>(either);
+  std::vector<double> iou;
+  for (const OfClass& of_class : classes_) {
+    iou.push_back(of_class.either() > 0
+                      ? static_cast<double>(of_class.both) / static_cast<double>(of_class.either())
+                      : -1.0);
   }
   return iou;
 }

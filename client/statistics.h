@@ -31,9 +31,20 @@ class LatencyHistogram {
 // Compares predicted with true classes, pixel by pixel, over any number of frames.
 class SegmentationScore {
  public:
+  // Pixels of a class.
+  struct OfClass {
+    int64_t predicted = 0;
+    int64_t truth = 0;
+    int64_t both = 0;
+    int64_t either() const { return predicted + truth - both; }
+  };
+
   void Add(int predicted, int truth);  // REQUIRES: not negative
 
-  bool empty() const { return truths_.empty(); }
+  bool empty() const { return classes_.empty(); }
+
+  // From class 0 to the largest that was seen or predicted.
+  const std::vector<OfClass>& classes() const { return classes_; }
 
   // Intersection over union of each class, and -1 for classes that were neither seen nor predicted.
   std::vector<double> ClassIou() const;
@@ -42,9 +53,7 @@ class SegmentationScore {
   double MeanIou() const;
 
  private:
-  std::vector<int64_t> intersections_;  // by class
-  std::vector<int64_t> predictions_;
-  std::vector<int64_t> truths_;
+  std::vector<OfClass> classes_;
 };
 
 }  // namespace cacheinf

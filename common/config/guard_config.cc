@@ -6,9 +6,10 @@ FieldTable LeastAgreement::Fields() {
   return {
       Field{"classes", &classes, "Of classifications: the share with the dense answer's class."}
           .Between(0, 1),
-      Field{"pixels", &pixels,
-            "Of segmentations: the share of the pixels with the dense answer's class, without "
-            "those that both give its most frequent class."}
+      Field{"iou", &iou,
+            "Of segmentations: the mean intersection over union of the classes that cover a "
+            "hundredth "
+            "of the sample."}
           .Between(0, 1),
       Field{"boxes", &boxes, "Of boxes: F1."}.Between(0, 1),
       Field{"keypoints", &keypoints, "Of keypoints: the share that lies where dense ones do."}

@@ -11,7 +11,7 @@ namespace cacheinf {
 // How far answers from kept results must agree with dense ones (client/guard.h), each from 0 to 1.
 struct LeastAgreement {
   double classes = 0.8;    // share of the answers with the dense answer's best class
-  double pixels = 0.8;     // share of a map's pixels, the most frequent class's left out
+  double iou = 0.8;        // mean over a map's classes
   double boxes = 0.8;      // F1
   double keypoints = 0.8;  // share of the keypoints
   double numbers = 0.8;    // 1 - relative error of raw outputs
