@@ -223,6 +223,11 @@ class Calibration {
 
   bool has_tried() const { return !candidates_.empty(); }
   bool is_complete() const { return is_complete_; }
+
+  // Trials of settings that a robot refused, and what the first of them was told.
+  int64_t refused() const { return refused_; }
+  const std::string& first_refusal() const { return first_refusal_; }
+
   const RobotConfig& ConfigOf(size_t candidate) const { return candidates_[candidate].config; }
 
   // What reaches the target at the least cost; nothing if nothing does for less than a dense run.
@@ -255,7 +260,7 @@ class Calibration {
     FrontierReport report;
     report.measure = clip_.measure();
     report.target = options_.agreement;
-    report.by_latency = options_.by == CalibrationOptions::By::kLatency;
+    report.by_time = IsByTime();
     for (size_t i = 0; i < candidates_.size(); ++i) report.tried.push_back(candidates_[i].score);
     std::vector<size_t> frontier = Frontier(AsTrials());
     if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
@@ -275,9 +280,9 @@ class Calibration {
   }
 
  private:
-  double CostOf(const ClipScore& score) const {
-    return options_.by == CalibrationOptions::By::kLatency ? score.latency : score.work;
-  }
+  bool IsByTime() const { return options_.by == CalibrationOptions::By::kTime; }
+
+  double CostOf(const ClipScore& score) const { return IsByTime() ? score.time : score.work; }
 
   bool CanCheckOthers() const {
     return budget_.is_timed() ? budget_.HasLeft(1.0) : !budget_.is_stopped();
@@ -288,11 +293,10 @@ class Calibration {
     const std::function<bool()> may_go_on = [this, share] { return MayTry(share); };
     const Trial trial = [&](const SettingPoint& point,
                             const IsHopeless& is_hopeless) -> std::optional<TrialOutcome> {
-      const bool by_latency = options_.by == CalibrationOptions::By::kLatency;
       const std::optional<ClipScore> score = Try(
           config_at(point),
           [&](const ClipScore& at_best) {
-            return is_hopeless(by_latency ? 0.0 : at_best.work, at_best.agreement);
+            return is_hopeless(IsByTime() ? 0.0 : at_best.work, at_best.agreement);
           },
           share);
       if (!score) return std::nullopt;
@@ -309,13 +313,25 @@ class Calibration {
     const auto go_on = [this, share] {
       return budget_.is_timed() ? MayTry(share) : !budget_.is_stopped();
     };
-    const bool by_latency = options_.by == CalibrationOptions::By::kLatency;
-    const std::optional<ClipScore> score =
-        clip_.Try(config, by_latency ? Beside::kSomeFrames : Beside::kNothing, go_on, is_hopeless);
-    LogTrial(config, score);
+    const std::optional<ClipScore> score = ScoreUnlessRefused(config, go_on, is_hopeless);
     if (score) candidates_.push_back({std::move(config), *score});
     ShowProgress();
     return score;
+  }
+
+  std::optional<ClipScore> ScoreUnlessRefused(
+      const RobotConfig& config, const std::function<bool()>& go_on,
+      const std::function<bool(const ClipScore&)>& is_hopeless) {
+    try {
+      const std::optional<ClipScore> score = clip_.Try(
+          config, IsByTime() ? Beside::kSomeFrames : Beside::kNothing, go_on, is_hopeless);
+      LogTrial(config, score ? Describe(*score) : "given up");
+      return score;
+    } catch (const InputError& refusal) {
+      if (refused_++ == 0) first_refusal_ = refusal.what();
+      LogTrial(config, refusal.what());
+      return std::nullopt;
+    }
   }
 
   // Without a first trial there is nothing to choose from.
@@ -323,12 +339,12 @@ class Calibration {
     return budget_.HasLeft(share) || (candidates_.empty() && !budget_.is_stopped());
   }
 
-  void LogTrial(const RobotConfig& config, const std::optional<ClipScore>& score) const {
-    if (!IsLogged(LogLevel::kDebug)) return;
-    const std::string outcome =
-        score ? fmt::format("{:.1f} % at {:.4f}, {:.2f} of dense latency", 100 * score->work,
-                            score->agreement, score->latency)
-              : "given up";
+  static std::string Describe(const ClipScore& score) {
+    return fmt::format("{:.1f} % at {:.4f}, {:.2f} of dense latency, {:.2f} with refresh",
+                       100 * score.work, score.agreement, score.latency, score.time);
+  }
+
+  void LogTrial(const RobotConfig& config, const std::string& outcome) const {
     LogDebug(
         fmt::format("trial {}: {}: {}", budget_.trials(), DescribeCacheSettings(config), outcome));
   }
@@ -357,11 +373,12 @@ class Calibration {
         clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
     point.held_out = held_out;
     // What was chosen by stays.
-    if (options_.by == CalibrationOptions::By::kWork) point.chosen_by.latency = chosen_by.latency;
+    if (IsByTime()) return;
+    point.chosen_by.latency = chosen_by.latency;
+    point.chosen_by.time = chosen_by.time;
   }
 
   void AddRivals(FrontierReport& report) const {
-    if (report.by_latency) return;
     for (int k = 2; k <= kSparsestRival; ++k) {
       const auto [chosen_by, held_out] = clip_.ScoreEveryKth(k);
       report.rivals.push_back({fmt::format("every-{}", k), chosen_by, held_out});
@@ -374,6 +391,8 @@ class Calibration {
   Budget& budget_;
   TrialLine line_;
   std::vector<Candidate> candidates_;
+  int64_t refused_ = 0;
+  std::string first_refusal_;
   bool is_complete_ = false;
 };
 
@@ -391,9 +410,10 @@ std::string Verdict(const FrontierReport& report, bool is_reached) {
         "or a higher --agreement, are safer\n",
         chosen->held_out->agreement, report.target);
   }
-  if (is_reached && chosen->chosen_by.latency >= 1) {
-    text += fmt::format("they take {:.2f} times as long as a dense run here all the same\n",
-                        chosen->chosen_by.latency);
+  if (is_reached && chosen->chosen_by.time >= 1) {
+    text += fmt::format(
+        "with their refresh they take {:.2f} times as long as a dense run here all the same\n",
+        chosen->chosen_by.time);
   }
   return text;
 }
@@ -428,7 +448,11 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   Calibration calibration(config, options, clip, clock, budget);
   const AnswerReader reader(*graph, config.model_config.decoder);
   calibration.Search(CanBeWatched(reader.kind()), ResolutionsOf(*graph));
-  if (!calibration.has_tried()) return NothingTried();
+  if (!calibration.has_tried()) {
+    if (calibration.refused() == 0 || stop) return NothingTried();
+    throw InputError(
+        fmt::format("none of the settings tried can be used: {}", calibration.first_refusal()));
+  }
   const std::optional<size_t> best = calibration.Best();
   const size_t chosen = best ? *best : calibration.Safest();
   const FrontierReport report = calibration.Report(chosen);
@@ -442,10 +466,13 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   result.is_reached = best.has_value();
   result.text = fmt::format(
       "{} frames: settings are chosen by the first {}, the others are held out; agreement is {} "
-      "with dense answers\n{} trials in {:.0f} s{}\n\n{}\n{}written to {}\n",
+      "with dense answers\n{} trials in {:.0f} s{}{}\n\n{}\n{}written to {}\n",
       clip.frames(), clip.frames_to_choose_by(), clip.measure(), budget.trials(), budget.seconds(),
-      calibration.is_complete() ? "" : "; the search ended before it was complete", ToTable(report),
-      Verdict(report, result.is_reached), out.string());
+      calibration.is_complete() ? "" : "; the search ended before it was complete",
+      calibration.refused() == 0 ? ""
+                                 : fmt::format("; {} of them of settings that cannot be used ({})",
+                                               calibration.refused(), calibration.first_refusal()),
+      ToTable(report), Verdict(report, result.is_reached), out.string());
   return result;
 }
 

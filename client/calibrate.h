@@ -12,7 +12,7 @@
 namespace cacheinf {
 
 struct CalibrationOptions {
-  enum class By : uint8_t { kWork, kLatency };
+  enum class By : uint8_t { kWork, kTime };
 
   double agreement = 0.99;  // to reach, with dense answers (AgreementMeasure)
   By by = By::kWork;        // what shall be least
@@ -36,12 +36,14 @@ struct CalibrationResult {
 };
 
 // Looks for the settings of mode `cache` that reach the agreement on the clip at the least work (or
-// latency), and writes the configuration with them. Settings are chosen by the first two thirds of
-// the frames; what the last third says stands beside it. Where the target is not reached, the
-// settings that agree furthest are written. Shows its progress on stderr; `stop` ends the search
-// with what was found.
+// time), and writes the configuration with them. Settings are chosen by the first two thirds of the
+// frames; what the last third says stands beside it. Settings that a robot refuses, because their
+// maps do not fit cache.budget_mb, are passed over. Where the target is not reached, the settings
+// that agree furthest are written. Shows its progress on stderr; `stop` ends the search with what
+// was found.
 //
-// Throws InputError if something given cannot be used, or a result not be written.
+// Throws InputError if something given cannot be used, no settings can, or a result cannot be
+// written.
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip,
                             const CalibrationOptions& options, const Clock& clock,
                             const std::atomic<bool>& stop);

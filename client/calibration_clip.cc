@@ -53,11 +53,17 @@ AgreementMeasure MeasureOf(const Agreement& agreement) {
 // Adds up what frames came to.
 class CalibrationClip::Scorer {
  public:
+  struct Cost {
+    double work = 0;
+    double answer_ms = 0;
+    double frame_ms = 0;
+  };
   void Add(const AnswerContent& content, const OutputNumbers& numbers, const Answered& dense,
-           double work, double ms) {
+           const Cost& cost) {
     agreement_.Add(content, numbers, dense.content, dense.numbers);
-    work_ += work;
-    times_ms_.push_back(ms);
+    work_ += cost.work;
+    answers_ms_.push_back(cost.answer_ms);
+    frames_ms_ += cost.frame_ms;
   }
 
   // Lets the robot answer a frame, and do what is left for the next one.
@@ -66,8 +72,13 @@ class CalibrationClip::Scorer {
     ReadOutputs(robot.executor(), numbers_);
     const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
     if (!counts) return;
-    const double work = answer.work->share() + (refresh ? refresh->share : 0.0);
-    Add(answer.content, numbers_, dense, work, Milliseconds(answer.latency()));
+    Cost cost = {answer.work->share(), Milliseconds(answer.latency()), 0};
+    cost.frame_ms = cost.answer_ms;
+    if (refresh) {
+      cost.work += refresh->share;
+      cost.frame_ms += Milliseconds(refresh->time);
+    }
+    Add(answer.content, numbers_, dense, cost);
   }
 
   const Agreement& agreement() const { return agreement_; }
@@ -75,18 +86,22 @@ class CalibrationClip::Scorer {
 
   ClipScore Score(double dense_ms) const {
     ClipScore score;
-    score.frames = static_cast<int>(times_ms_.size());
+    score.frames = static_cast<int>(answers_ms_.size());
     if (score.frames == 0) return score;
     score.work = work_ / score.frames;
     score.agreement = MeasureOf(agreement_).value;
-    score.latency = dense_ms > 0 ? Median(times_ms_) / dense_ms : 0;
+    if (dense_ms > 0) {
+      score.latency = Median(answers_ms_) / dense_ms;
+      score.time = frames_ms_ / score.frames / dense_ms;
+    }
     return score;
   }
 
  private:
   Agreement agreement_;
   double work_ = 0;
-  std::vector<double> times_ms_;
+  std::vector<double> answers_ms_;
+  double frames_ms_ = 0;
   OutputNumbers numbers_;
 };
 
@@ -182,9 +197,11 @@ CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
   Scorer chosen_by;
   Scorer held_out;
   for (size_t i = 1; i < frames_.size(); ++i) {
-    const Answered& shown = frames_[i - i % static_cast<size_t>(k)];
+    const size_t age = i % static_cast<size_t>(k);
+    const Answered& shown = frames_[i - age];
     (i < chosen_by_ ? chosen_by : held_out)
-        .Add(shown.content, shown.numbers, frames_[i], 1.0 / k, dense_ms_ / k);
+        .Add(shown.content, shown.numbers, frames_[i],
+             {1.0 / k, age == 0 ? dense_ms_ : 0, dense_ms_ / k});
   }
   return {chosen_by.Score(dense_ms_), held_out.Score(dense_ms_)};
 }

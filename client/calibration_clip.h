@@ -34,7 +34,9 @@ struct ClipScore {
   int frames = 0;
   double work = 0;       // mean share of a dense run's multiply-adds, refreshing included
   double agreement = 0;  // AgreementMeasure
-  double latency = 0;    // median, as a share of the dense median
+  // Both as a share of the dense median.
+  double latency = 0;  // of an answer, median
+  double time = 0;     // of a frame, its answer and refresh: the mean, as not every frame has one
 };
 
 // Successive frames with what the network answers to them densely, on which settings are tried.
@@ -59,7 +61,7 @@ class CalibrationClip {
   // AgreementMeasure's.
   const std::string& measure() const { return measure_; }
 
-  // What a latency is compared with: that of the first dense run, as long ago as it may be, or of
+  // What times are compared with: those of the first dense run, as long ago as it may be, or of
   // dense runs that take turns with this one, which costs time but cancels what the machine does
   // otherwise.
   enum class Beside : uint8_t { kNothing, kSomeFrames, kEveryFrame };

@@ -17,20 +17,20 @@ namespace {
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string TableRow(const std::string& mark, const ClipScore& score,
-                     const std::optional<ClipScore>& held_out, const std::string& latency,
-                     const std::string& settings) {
-  return fmt::format("{:1} {:>8}  {:>9.4f}  {:>8}  {:>9}  {:>7}  {}\n", mark, Percent(score.work),
-                     score.agreement, held_out ? Percent(held_out->work) : "-",
-                     held_out ? fmt::format("{:.4f}", held_out->agreement) : "-", latency,
-                     settings);
+                     const std::optional<ClipScore>& held_out, const std::string& settings) {
+  return fmt::format("{:1} {:>8}  {:>9.4f}  {:>8}  {:>9}  {:>7.2f}  {:>5.2f}  {}\n", mark,
+                     Percent(score.work), score.agreement, held_out ? Percent(held_out->work) : "-",
+                     held_out ? fmt::format("{:.4f}", held_out->agreement) : "-", score.latency,
+                     score.time, settings);
+}
+
+std::string CsvScore(const ClipScore& score) {
+  return fmt::format("{:.5f},{:.5f},{:.5f},{:.5f}", score.work, score.agreement, score.latency,
+                     score.time);
 }
 
 std::string CsvScores(const ClipScore& score, const std::optional<ClipScore>& held_out) {
-  std::string text =
-      fmt::format("{:.5f},{:.5f},{:.5f},", score.work, score.agreement, score.latency);
-  if (!held_out) return text + ",,";
-  return text + fmt::format("{:.5f},{:.5f},{:.5f}", held_out->work, held_out->agreement,
-                            held_out->latency);
+  return CsvScore(score) + "," + (held_out ? CsvScore(*held_out) : ",,,");
 }
 
 const cv::Scalar kBlack = {30, 30, 30};
@@ -148,22 +148,22 @@ void DrawLine(const FrontierReport& report, Chart& chart) {
 }  // namespace
 
 std::string ToTable(const FrontierReport& report) {
-  std::string text = fmt::format("  {:>8}  {:>9}  {:>8}  {:>9}  {:>7}  settings\n", "work",
-                                 "agreement", "held out", "agreement", "latency");
+  std::string text = fmt::format("  {:>8}  {:>9}  {:>8}  {:>9}  {:>7}  {:>5}  settings\n", "work",
+                                 "agreement", "held out", "agreement", "latency", "time");
   for (const FrontierPoint& point : report.frontier) {
     text += TableRow(point.is_chosen ? "*" : "", point.chosen_by, point.held_out,
-                     fmt::format("{:.2f}", point.chosen_by.latency),
                      DescribeCacheSettings(point.config));
   }
   for (const FrontierRival& rival : report.rivals) {
-    text += TableRow("", rival.chosen_by, rival.held_out, "-", rival.name + ", nothing kept");
+    text += TableRow("", rival.chosen_by, rival.held_out, rival.name + ", nothing kept");
   }
   return text;
 }
 
 std::string ToCsv(const FrontierReport& report) {
   std::string text = fmt::format(
-      "name,work,agreement,latency,held_out_work,held_out_agreement,held_out_latency,{}\n",
+      "name,work,agreement,latency,time,held_out_work,held_out_agreement,held_out_latency,"
+      "held_out_time,{}\n",
       CacheSettingsHeader());
   for (const FrontierPoint& point : report.frontier) {
     text += fmt::format("{},{},{}\n", point.is_chosen ? "chosen" : "frontier",
@@ -179,7 +179,7 @@ std::string ToCsv(const FrontierReport& report) {
 }
 
 void DrawFrontier(const FrontierReport& report, const std::filesystem::path& png) {
-  const std::string cost = report.by_latency ? "latency" : "active work";
+  const std::string cost = report.by_time ? "time of answer and refresh" : "active work";
   Chart chart(AxesOf(report), "agreement with dense answers over " + cost,
               cost + ", of a dense run's", report.measure);
   chart.Line(chart.left(), report.target, chart.right(), report.target, kOrange, 1);

@@ -30,12 +30,12 @@ struct FrontierRival {
 struct FrontierReport {
   std::string measure;                  // of the agreement
   double target = 0;                    // of the agreement
-  bool by_latency = false;              // what settings were chosen by, instead of the work
+  bool by_time = false;                 // what settings were chosen by, instead of the work
   std::vector<FrontierPoint> frontier;  // cheapest first
   std::vector<FrontierRival> rivals;
   std::vector<ClipScore> tried;  // everything that was tried to the end
 
-  double CostOf(const ClipScore& score) const { return by_latency ? score.latency : score.work; }
+  double CostOf(const ClipScore& score) const { return by_time ? score.time : score.work; }
 };
 
 std::string ToTable(const FrontierReport& report);

@@ -36,9 +36,11 @@ struct CalibrateOptions {
                         "minus the relative error");
     const std::map<std::string, cacheinf::CalibrationOptions::By> by = {
         {"work", cacheinf::CalibrationOptions::By::kWork},
-        {"latency", cacheinf::CalibrationOptions::By::kLatency}};
+        {"time", cacheinf::CalibrationOptions::By::kTime}};
     const auto set_by = [this, by](const std::string& name) { calibration.by = by.at(name); };
-    command->add_option_function<std::string>("--by", set_by, "what shall be least")
+    command
+        ->add_option_function<std::string>(
+            "--by", set_by, "what shall be least: work, or the time of answer and refresh")
         ->check(CLI::IsMember(by));
     command->add_option("--skip", calibration.skip, "frames of the clip, before the first used");
     command->add_option("--frames", calibration.frames, "at most so many are used");

@@ -270,15 +270,59 @@ TEST_F(CalibrateTest, StoppedOnTheWayItWritesWhatWasFound) {
       << result.text;
 }
 
-TEST_F(CalibrateTest, ByLatencyTheFrontierIsOneOfTimes) {
+TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
   CalibrationOptions options = Options(0.5, 6);
-  options.by = CalibrationOptions::By::kLatency;
+  options.by = CalibrationOptions::By::kTime;
   options.frontier = Path("frontier.csv");
   options.picture = Path("frontier.png");
   const CalibrationResult result = Run(options);
-  EXPECT_EQ(result.text.find("every-"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("every-3"), std::string::npos) << result.text;
   EXPECT_TRUE(fs::exists(Path("out.json")));
   EXPECT_TRUE(fs::exists(Path("frontier.png")));
+  std::ifstream csv(Path("frontier.csv"));
+  std::string line;
+  std::getline(csv, line);
+  EXPECT_TRUE(line.starts_with("name,work,agreement,latency,time,held_out_work,")) << line;
+  double longest = 0;
+  while (std::getline(csv, line) && !line.starts_with("every-")) {
+    size_t begin = 0;
+    for (int i = 0; i < 4; ++i) begin = line.find(',', begin) + 1;
+    const double time = std::stod(line.substr(begin));
+    EXPECT_GT(time, longest) << "not the fastest first";
+    longest = time;
+  }
+}
+
+// With one strip all of the picture is refreshed after every answer.
+TEST_F(CalibrateTest, RefreshingIsNotFree) {
+  RobotConfig config = WithCacheSettings(DemoConfig(), CacheSettingSpace(false).starts[1]);
+  config.cache.refresh = 1;
+  CalibrationClip clip = MakeClip(DemoConfig());
+  const auto parts = clip.Score(config, Beside::kEveryFrame);
+  for (const ClipScore& score : {parts.chosen_by, parts.held_out}) {
+    EXPECT_GT(score.latency, 0.0);
+    EXPECT_GT(score.time, score.latency + 0.3);
+  }
+  const ClipScore third = clip.ScoreEveryKth(3).chosen_by;
+  EXPECT_DOUBLE_EQ(third.time, 1.0 / 3);
+  EXPECT_EQ(third.latency, 0.0) << "most answers are repeated at once";
+}
+
+TEST_F(CalibrateTest, SettingsThatDoNotFitTheBudgetAreNotUsed) {
+  RobotConfig config = DemoConfig();
+  config.cache.budget_mb = 0.01;
+  const std::string refusal = Refusal(config, kClip, Options(0.75, 20));
+  EXPECT_TRUE(refusal.starts_with(
+      "none of the settings tried can be used: cache.budget_mb is 0.01, but model "))
+      << refusal;
+  EXPECT_FALSE(fs::exists(Path("out.json")));
+  // What the exact policy needs is there; maps that move take more.
+  config.cache.budget_mb = 2.25;
+  const CalibrationResult some = Calibrate(config, kClip, Options(0.75, 20), clock_, stop_);
+  EXPECT_NE(some.text.find(" of them of settings that cannot be used (cache.budget_mb is 2.25"),
+            std::string::npos)
+      << some.text;
+  EXPECT_EQ(LoadRobotConfig(Path("out.json")).cache.budget_mb, 2.25);
 }
 
 TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
