@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -71,20 +70,6 @@ fs::path OutPath(const RobotConfig& config, const CalibrationOptions& options) {
   return beside.parent_path() / (model.stem().string() + ".calibrated.json");
 }
 
-// Better said before the search than after it.
-void CheckWritable(const NamedPath& output) {
-  if (output.path.empty()) return;
-  std::error_code error;
-  const fs::path folder = fs::absolute(output.path, error).parent_path();
-  const bool is_there = fs::exists(output.path, error);
-  const bool is_writable =
-      is_there ? !fs::is_directory(output.path, error) && access(output.path.c_str(), W_OK) == 0
-               : access(folder.c_str(), W_OK) == 0;
-  if (!is_writable) {
-    throw InputError(fmt::format("{} {}: cannot be written", output.option, output.path.string()));
-  }
-}
-
 void CheckPaths(const RobotConfig& config, const std::string& clip,
                 const CalibrationOptions& options) {
   const std::vector<NamedPath> outputs = {{"--out", OutPath(config, options)},
@@ -95,7 +80,7 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
                     {"--source", clip},
                     {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
                    outputs);
-  for (const NamedPath& output : outputs) CheckWritable(output);
+  CheckWritable(outputs);
   if (!options.picture.empty() && options.picture.extension() != ".png") {
     throw InputError(
         fmt::format("--picture {}: its name must end in .png", options.picture.string()));

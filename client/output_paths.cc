@@ -1,12 +1,15 @@
 #include "client/output_paths.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "client/picture_file.h"
 #include "common/base/error.h"
 
 namespace cacheinf {
@@ -34,6 +37,16 @@ bool Overwrites(const fs::path& output, const fs::path& input) {
   if (AreSame(output, input)) return true;
   return fs::is_directory(input, error) && fs::is_regular_file(output, error) &&
          AreSame(fs::absolute(output).parent_path(), input);
+}
+
+bool CanBeWritten(const fs::path& path) {
+  std::error_code error;
+  if (path.filename().empty() || fs::is_directory(path, error)) return false;
+  if (access(path.c_str(), W_OK) == 0) return true;
+  if (errno != ENOENT) return false;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  if (fs::is_symlink(path, error)) return CanBeWritten(folder / fs::read_symlink(path, error));
+  return fs::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
 std::vector<NamedPath> WithoutEmpty(const std::vector<NamedPath>& paths) {
@@ -64,6 +77,13 @@ void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<Na
   }
 }
 
+void CheckWritable(const std::vector<NamedPath>& files) {
+  for (const NamedPath& file : WithoutEmpty(files)) {
+    if (CanBeWritten(file.path)) continue;
+    throw InputError(fmt::format("{} {}: cannot be written", file.option, file.path.string()));
+  }
+}
+
 void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
   CheckOverwriting({{"--source", config.source},
@@ -75,6 +95,13 @@ void CheckOutputPaths(const RobotConfig& config) {
                     {"--picture", output.picture},
                     {"--record", config.record.folder},
                     {"--summary", output.summary}});
+  CheckWritable({{"--answers", output.answers},
+                 {"--overlay", output.overlay},
+                 {"--picture", output.picture},
+                 {"--summary", output.summary}});
+  if (!output.picture.empty() && !IsPictureFileName(output.picture)) {
+    throw InputError(fmt::format("--picture {}: its name must end in .png", output.picture));
+  }
 }
 
 }  // namespace cacheinf

@@ -19,7 +19,12 @@ struct NamedPath {
 // file. Empty paths are none.
 void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
-// The same for what a run reads (source, model, names of classes) and its results.
+// Throws InputError, naming the option, if one of the files cannot be written, as far as can be
+// told without opening it: what is there stays as it is. Empty paths are none.
+void CheckWritable(const std::vector<NamedPath>& files);
+
+// Both for what a run reads (source, model, names of classes) and its results; also throws
+// InputError for a picture whose name says no format.
 void CheckOutputPaths(const RobotConfig& config);
 
 }  // namespace cacheinf

@@ -7,6 +7,10 @@
 
 namespace cacheinf {
 
+bool IsPictureFileName(const std::filesystem::path& path) {
+  return cv::haveImageWriter(path.string());
+}
+
 bool WritePictureFile(const std::filesystem::path& path, const cv::Mat& picture) {
   // imwrite would not tell of a full disk.
   std::vector<uint8_t> bytes;

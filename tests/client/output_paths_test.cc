@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {
@@ -75,6 +76,50 @@ TEST_F(OutputPathsTest, DevicesTakeSeveralResults) {
   config.output.answers = "/dev/null";
   config.output.summary = "/dev/null";
   EXPECT_EQ(Refusal(config), "");
+}
+
+TEST_F(OutputPathsTest, AFileThatCannotBeWrittenIsRefusedBeforeItIsOpened) {
+  fs::create_directories(Path("folder"));
+  fs::create_symlink(Path("none/there.json"), Path("lost"));
+  const std::string long_name = Path(std::string(300, 'x'));
+  for (const std::string& path :
+       {Path("none/summary.json"), Path("folder"), Path("folder/"), Path("lost"), long_name}) {
+    RobotConfig config;
+    config.output.summary = path;
+    EXPECT_EQ(Refusal(config), "--summary " + path + ": cannot be written");
+    config = {};
+    config.output.overlay = path;
+    EXPECT_EQ(Refusal(config), "--overlay " + path + ": cannot be written");
+    config = {};
+    config.output.answers = path;
+    EXPECT_EQ(Refusal(config), "--answers " + path + ": cannot be written");
+    config = {};
+    config.output.picture = path;
+    EXPECT_EQ(Refusal(config), "--picture " + path + ": cannot be written");
+  }
+}
+
+TEST_F(OutputPathsTest, AFileThatCanBeWrittenStaysAsItIsUntilThen) {
+  fs::create_directories(Path("folder"));
+  WriteText("old.json", "an old summary");
+  fs::create_symlink("folder/new.json", Path("link"));
+  RobotConfig config;
+  config.output.summary = Path("old.json");
+  config.output.answers = Path("link");
+  config.output.picture = Path("new.png");
+  EXPECT_EQ(Refusal(config), "");
+  EXPECT_EQ(ReadFile(Path("old.json")), "an old summary");
+  EXPECT_FALSE(fs::exists(Path("folder/new.json")));
+  EXPECT_FALSE(fs::exists(Path("new.png")));
+}
+
+TEST_F(OutputPathsTest, APictureSaysItsFormat) {
+  for (const char* name : {"picture", "picture.txt"}) {
+    RobotConfig config;
+    config.output.picture = Path(name);
+    EXPECT_EQ(Refusal(config),
+              "--picture " + config.output.picture + ": its name must end in .png");
+  }
 }
 
 }  // namespace

@@ -563,7 +563,12 @@ TEST_F(RunTest, SaysWhatDoesNotFit) {
   EXPECT_NE(Refusal(drawn), "");
   RobotConfig unwritable = Config(model, Path("in"));
   unwritable.output.answers = "/nonexistent/answers.jsonl";
-  EXPECT_EQ(Refusal(unwritable), "/nonexistent/answers.jsonl: cannot be written");
+  EXPECT_EQ(Refusal(unwritable), "--answers /nonexistent/answers.jsonl: cannot be written");
+  WriteText("answers.jsonl", "old answers");
+  unwritable.output.answers = Path("answers.jsonl");
+  unwritable.output.summary = "/nonexistent/summary.json";
+  EXPECT_EQ(Refusal(unwritable), "--summary /nonexistent/summary.json: cannot be written");
+  EXPECT_EQ(ReadFile(Path("answers.jsonl")), "old answers");
 }
 
 TEST_F(RunTest, EveryBackendAndThreadCountGivesTheSameBits) {
