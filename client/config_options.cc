@@ -13,7 +13,7 @@ std::string TypeName(const Field& field) {
   if (const auto* choice = std::get_if<Choice>(&field.target)) {
     return CLI::detail::join(choice->words, "|");
   }
-  if (std::holds_alternative<bool*>(field.target)) return "true|false";
+  if (std::holds_alternative<bool*>(field.target)) return "[true|false]";
   if (std::holds_alternative<double*>(field.target)) return "X";
   const bool is_whole_number =
       std::holds_alternative<int*>(field.target) || std::holds_alternative<int64_t*>(field.target);
@@ -42,14 +42,18 @@ void ConfigOptions::AddTo(CLI::App& command, const std::set<std::string>& only) 
 
 void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const Field& field) {
   const std::string flag = field.flag;
-  const auto set = [this, flag, path](const std::vector<std::string>& texts) {
-    settings_.push_back({flag, path, CLI::detail::join(texts, ",")});
+  const bool is_boolean = std::holds_alternative<bool*>(field.target);
+  const auto set = [this, flag, path, is_boolean](const std::vector<std::string>& texts) {
+    const std::string text = CLI::detail::join(texts, ",");
+    settings_.push_back({flag, path, is_boolean && text.empty() ? "true" : text});
   };
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
-  command.add_option_function<std::vector<std::string>>(flag, set, field.doc)
+  command
+      .add_option_function<std::vector<std::string>>(
+          flag, set, is_boolean ? field.doc + " Alone it means true." : field.doc)
       ->type_name(TypeName(field))
       ->type_size(1)
-      ->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
+      ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);
 }
 
 // A --set that is read like an option of its own.

@@ -18,7 +18,8 @@ class ConfigOptions {
   ConfigOptions(const ConfigOptions&) = delete;
   ConfigOptions& operator=(const ConfigOptions&) = delete;
 
-  // Of the fields' options only these; none named: all. Outlives the command's parsing.
+  // Of the fields' options only these; none named: all. Those of booleans can stand alone, for
+  // true. Outlives the command's parsing.
   void AddTo(CLI::App& command, const std::set<std::string>& only = {});
 
   // What the file says, changed by what the command line says. Throws InputError.
