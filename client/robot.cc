@@ -50,6 +50,10 @@ void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
   const auto differs = [](auto set, auto fresh) {
     return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
   };
+  const bool is_exact = cache.policy == CacheConfig::Policy::kExact;
+  if (is_exact && cache.geometry != CacheConfig::Geometry::kNone) {
+    LogWarning("cache.geometry is not used: policy exact computes every frame where it is");
+  }
   ChangeConfig change = std::exchange(tracker.change, {});
   if (!cache.FollowsCamera() && tracker.kind != TrackerConfig::Kind::kNone &&
       differs(tracker, TrackerConfig())) {
@@ -58,8 +62,7 @@ void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
         "or policy exact");
   }
   change.watch_margin = ChangeConfig().watch_margin;
-  if ((cache.stem > 0 || cache.policy == CacheConfig::Policy::kExact) &&
-      differs(change, ChangeConfig())) {
+  if ((cache.stem > 0 || is_exact) && differs(change, ChangeConfig())) {
     LogWarning(
         "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "
         "every byte that changes, and decides itself what a change is");

@@ -135,6 +135,26 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   EXPECT_NE(help.find("Alone it means true."), std::string::npos);
 }
 
+TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
+  const auto warnings = [](const std::string& policy, const std::string& geometry) {
+    const CommandResult result = Robot(
+        {"--config", kConfigs / "demo.json", "--model", kConfigs / "models/demo_segmentation.onnx",
+         "--shape", "1x3x64x64", "--source", "generated:frames=3,width=64,height=64", "--mode",
+         "cache", "--check", "1", "--policy", policy, "--geometry", geometry});
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    const std::string warning = "cache.geometry is not used";
+    int count = 0;
+    for (size_t at = result.error.find(warning); at != std::string::npos;
+         at = result.error.find(warning, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(warnings("exact", "canvas"), 1);
+  EXPECT_EQ(warnings("exact", "none"), 0);
+  EXPECT_EQ(warnings("fixed", "canvas"), 0);
+}
+
 TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
   const CommandResult printed = Robot({"--model", "b\xff.onnx", "--print-config"});
   ASSERT_EQ(printed.exit_code, 0) << printed.error;
