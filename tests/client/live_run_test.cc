@@ -263,7 +263,8 @@ TEST_F(FailingRunTest, AnAnswerThatCannotBePublishedIsRecordedWithItsFrame) {
       << ToText(report);
 }
 
-// The demo's network on a canvas that follows a camera.
+// The demo's network on a canvas that follows a camera, and is made anew with the twelfth frame and
+// later ones, in idle time.
 class OverlapTest : public LiveRunTest {
  protected:
   RobotConfig Demo() const {
@@ -284,10 +285,46 @@ class OverlapTest : public LiveRunTest {
     while (std::optional<Frame> frame = source.Next()) frames.push_back(std::move(*frame));
     return frames;
   }
+
+  // Made in idle time.
+  static int AnchorsOf(const RobotConfig& config) {
+    const SteadyClock clock;
+    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    Robot robot(graph, MakeBackend(config), config, clock);
+    int anchors = 0;
+    for (const Frame& frame : Fitted(config, *graph, clock)) {
+      robot.Process(frame);
+      const auto refreshed = robot.Refresh(frame);
+      if (refreshed && refreshed->share == 1.0) ++anchors;
+    }
+    return anchors;
+  }
+
+  std::vector<Json> AnswersWithoutTimes() const {
+    std::vector<Json> answers = Answers();
+    for (Json& answer : answers) answer.erase("latency_ms");
+    return answers;
+  }
+
+  // Those of that many frames, one after the other.
+  std::string DumpedOutputs(int frames) const {
+    std::string bytes;
+    for (int i = 0; i < frames; ++i) {
+      for (const auto& entry : fs::directory_iterator(Path("outputs"))) {
+        char number[16];
+        std::snprintf(number, sizeof(number), "%06d.", i);
+        if (!entry.path().filename().string().starts_with(number)) continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        bytes.append(std::istreambuf_iterator<char>(file), {});
+      }
+    }
+    return bytes;
+  }
 };
 
 TEST_F(OverlapTest, FramesTrackedAheadHaveTheSameAnswersToTheBit) {
   const SteadyClock clock;
+  int anchors_with_next = 0;
   for (const auto kind : {TrackerConfig::Kind::kHomography, TrackerConfig::Kind::kBlock}) {
     RobotConfig config = Demo();
     config.tracker.kind = kind;
@@ -314,11 +351,16 @@ TEST_F(OverlapTest, FramesTrackedAheadHaveTheSameAnswersToTheBit) {
       ahead += answer.work->ahead;
       EXPECT_GE(answer.waited, answer.work->ahead + frames[i].fitted->time);
       EXPECT_EQ(expected.waited, nanoseconds(0));
-      robot.Refresh(frames[i]);
-      plain.Refresh(alone);
+      const auto refreshed = robot.Refresh(frames[i]);
+      const auto expected_refreshed = plain.Refresh(alone);
+      ASSERT_EQ(refreshed.has_value(), expected_refreshed.has_value());
+      if (!refreshed) continue;
+      EXPECT_EQ(refreshed->share, expected_refreshed->share);
+      if (refreshed->share == 1.0 && next != nullptr) ++anchors_with_next;
     }
     EXPECT_GT(ahead, nanoseconds(0)) << "nothing was tracked ahead";
   }
+  EXPECT_GT(anchors_with_next, 0) << "no frame was tracked ahead against an anchor of the past";
 }
 
 TEST_F(OverlapTest, ARunThatOverlapsGivesTheSameAnswersAndReplays) {
@@ -337,25 +379,39 @@ TEST_F(OverlapTest, ARunThatOverlapsGivesTheSameAnswersAndReplays) {
     const Summary summary = RunRobot(config, clock, stop_);
     EXPECT_EQ(summary.frames, 24);
     EXPECT_EQ(summary.waited.max_ms() > 0, overlap == RobotConfig::Overlap::kOn);
-    answers.push_back(Answers());
-    for (Json& answer : answers.back()) answer.erase("latency_ms");
-    std::string bytes;
-    for (int i = 0; i < 24; ++i) {
-      for (const auto& entry : fs::directory_iterator(Path("outputs"))) {
-        char number[16];
-        std::snprintf(number, sizeof(number), "%06d.", i);
-        if (!entry.path().filename().string().starts_with(number)) continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        bytes.append(std::istreambuf_iterator<char>(file), {});
-      }
-    }
-    outputs.push_back(bytes);
+    answers.push_back(AnswersWithoutTimes());
+    outputs.push_back(DumpedOutputs(24));
     ASSERT_FALSE(Recordings().empty());
     for (const fs::path& folder : Recordings()) {
       const ReplayReport report = Replay(folder, clock);
       EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
     }
     fs::remove_all(Path("records"));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_FALSE(outputs[0].empty());
+  EXPECT_TRUE(outputs[0] == outputs[1]);
+}
+
+// Without a guard, whose whole frames would come before the canvas nears its end. What was tracked
+// ahead against the anchor before is of no use then.
+TEST_F(OverlapTest, ARunThatOverlapsGoesOnAlikeFromAnAnchorMadeInIdleTime) {
+  const SteadyClock clock;
+  RobotConfig config = Demo();
+  config.guard.is_on = false;
+  config.output.answers = Path("answers.jsonl");
+  config.output.dump_outputs = Path("outputs");
+  EXPECT_GE(AnchorsOf(config), 2);
+  std::vector<std::vector<Json>> answers;
+  std::vector<std::string> outputs;
+  for (const auto overlap : {RobotConfig::Overlap::kOff, RobotConfig::Overlap::kOn}) {
+    config.overlap = overlap;
+    config.Check();
+    const Summary summary = RunRobot(config, clock, stop_);
+    EXPECT_EQ(summary.work.dense, 1) << "an answer waited for its anchor";
+    EXPECT_EQ(summary.waited.max_ms() > 0, overlap == RobotConfig::Overlap::kOn);
+    answers.push_back(AnswersWithoutTimes());
+    outputs.push_back(DumpedOutputs(24));
   }
   EXPECT_EQ(answers[0], answers[1]);
   EXPECT_FALSE(outputs[0].empty());
