@@ -17,6 +17,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/recorder.h"
@@ -26,6 +27,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/model/pack.h"
+#include "common/source/fitting_source.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
@@ -268,6 +270,36 @@ TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
   EXPECT_EQ(report.frames, 4);
   EXPECT_EQ(report.detail, "out of memory");
   EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
+}
+
+// With nothing but anchors to be done in idle time, and frames that are tracked ahead against the
+// anchor before; a replay tracks nothing ahead.
+TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
+  RobotConfig config = Moving();
+  config.source = "generated:seed=5,frames=24,width=160,height=120,shapes=6,camera=travel";
+  config.cache.refresh = 0;
+  config.record.seconds = 100;
+  Start(config);
+  source_ = std::make_unique<FittingSource>(std::move(source_), robot_->executor().graph().picture,
+                                            clock_);
+  int anchors = 0;
+  for (std::optional<Frame> frame = source_->Next(); frame;) {
+    const std::optional<Frame> next = source_->Next();
+    recorder_->Before(*frame, SafetyLevel::kNormal, *robot_);
+    recorder_->Keep(*frame, robot_->Process(*frame, next ? &*next : nullptr), *robot_);
+    if (const auto refreshed = robot_->Refresh(*frame)) {
+      EXPECT_EQ(refreshed->share, 1.0);
+      ++anchors;
+    }
+    frame = next;
+  }
+  EXPECT_GE(anchors, 2);
+  recorder_->Record("guard", "");
+  recorder_.reset();
+  ASSERT_EQ(Recordings().size(), 1u);
+  const ReplayReport report = Replay(Recordings()[0], clock_);
+  EXPECT_EQ(report.frames, 24);
+  EXPECT_TRUE(report.agrees()) << report.first_difference;
 }
 
 // Another step than the answer: its outputs are there, and the frame stands there once.
