@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 // A canvas onto which frames are drawn where the camera saw them.
@@ -140,12 +142,34 @@ TEST_F(CanvasTest, SaysThatItIsNearItsEndBeforeItsEnd) {
   EXPECT_FALSE(canvas_.IsNearItsEnd());
 }
 
-// However far it pans, a canvas that can move does not near its end.
-TEST_F(CanvasTest, APanIsNoEnd) {
-  for (int i = 1; i <= 40; ++i) {
-    ASSERT_TRUE(canvas_.Draw(View(SeenFrom(0, 5 * i)), Translation(5 * i, 0)));
-    EXPECT_FALSE(canvas_.IsNearItsEnd()) << i;
+// However far it pans, and however far the view is off its middle before it moves along.
+TEST_F(CanvasTest, APanIsNoEndOfACanvasThatCanMove) {
+  for (const auto& [x, y] :
+       {std::pair(1, 0), std::pair(-1, 0), std::pair(0, 1), std::pair(3, -2)}) {
+    canvas_.Anchor(View(SeenFrom(0, 0)));
+    double farthest_off = 0.0;
+    for (int i = 1; i <= 100; ++i) {
+      ASSERT_TRUE(canvas_.Draw(View(SeenFrom(y * i, x * i)), Translation(x * i, y * i)));
+      EXPECT_FALSE(canvas_.IsNearItsEnd()) << "frame " << i << " of " << x << ", " << y;
+      for (const auto& row : canvas_.frame_from_canvas().m) {
+        farthest_off = std::max(farthest_off, std::abs(row[2]));
+      }
+    }
+    EXPECT_GT(farthest_off, 0.7 * kStep);
   }
+}
+
+TEST_F(CanvasTest, APanIsTheEndOfACanvasThatCannot) {
+  Canvas fixed(kWidth, kHeight, 1, 0);
+  fixed.Anchor(View(SeenFrom(0, 0)));
+  const auto draw = [&fixed](int frame) {
+    return fixed.Draw(View(SeenFrom(0, frame)), Translation(0.5 * frame, 0)).has_value();
+  };
+  int frame = 0;
+  while (!fixed.IsNearItsEnd()) ASSERT_TRUE(draw(frame++)) << "it ended unforeseen";
+  EXPECT_GT(frame, 3);
+  EXPECT_TRUE(draw(frame++));
+  EXPECT_TRUE(fixed.IsNearItsEnd());
 }
 
 // Frames between two bars, seen in the middle of the picture: the world moves there, the bars stay.
