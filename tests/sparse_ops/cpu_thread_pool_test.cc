@@ -68,6 +68,34 @@ TEST(ThreadPoolTest, ThreadsWakeUpAfterASleep) {
   }
 }
 
+// As long as all of them work equally fast, here in step, each does its own part of a loop and
+// nothing else.
+TEST(ThreadPoolTest, EachThreadBeginsWithTheSamePartOfEveryLoop) {
+  constexpr int kThreads = 3;
+  constexpr int kParts = 4 * kThreads;
+  ThreadPool pool(kThreads);
+  std::vector<int> thread_of_part(kParts, -1);
+  for (int round = 0; round < 60; ++round) {
+    const int items_a_part = 1 + round % 3;
+    const int items = items_a_part * kParts;
+    std::vector<int> thread_of(static_cast<size_t>(items), -1);
+    std::vector<int> done(kThreads, 0);
+    std::atomic<int> begun{0};
+    pool.ParallelFor(items, [&](int item, int thread) {
+      thread_of[static_cast<size_t>(item)] = thread;
+      const int in_step = kThreads * ++done[static_cast<size_t>(thread)];
+      ++begun;
+      while (begun < std::min(in_step, items)) std::this_thread::yield();
+    });
+    for (int item = 0; item < items; ++item) {
+      int& thread = thread_of_part[static_cast<size_t>(item / items_a_part)];
+      if (thread == -1) thread = thread_of[static_cast<size_t>(item)];
+      ASSERT_EQ(thread_of[static_cast<size_t>(item)], thread)
+          << "item " << item << " of " << items << " in round " << round;
+    }
+  }
+}
+
 TEST(ThreadPoolTest, PoolsThatNeverWorkedEnd) {
   for (int i = 0; i < 50; ++i) ThreadPool pool(3);
 }
