@@ -2,16 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "client/agreement.h"
 #include "client/recording.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"
+#include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
 
 // What a robot keeps from frame to frame where the camera moves.
@@ -68,6 +72,153 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
     newcomer->Process(frame);
   }
   EXPECT_GE(anchors, 2);
+}
+
+// A camera that pans to the right over a world that stands still, comes back and stays.
+class PanTest : public MovingRobotTest {
+ protected:
+  static constexpr int kWidth = 160;
+  static constexpr int kHeight = 128;
+  static constexpr int kPixelsAFrame = 4;
+  static constexpr int kThere = 12;         // frames until it turns back
+  static constexpr int kBack = 2 * kThere;  // the frame that is as the first one
+  static constexpr int kBesideBorder = 24;  // pixels of the picture
+
+  // The maps move, and only what came into view and its neighbours are computed.
+  static RobotConfig Warping() {
+    RobotConfig config = DemoConfig("1x3x128x160");
+    config.cache.geometry = CacheConfig::Geometry::kWarp;
+    config.cache.policy = CacheConfig::Policy::kFixed;
+    config.cache.stem = 0;
+    return config;
+  }
+
+  static RobotConfig Exact() {
+    RobotConfig config = DemoConfig("1x3x128x160");
+    config.cache.policy = CacheConfig::Policy::kExact;
+    return config;
+  }
+
+  PanTest() : robot_(MakeRobot(Warping())), dense_(MakeRobot(Exact())) {
+    SceneOptions options;
+    options.width = 2 * kWidth;
+    options.height = kHeight;
+    options.shapes = 24;
+    world_.resize(static_cast<size_t>(options.width) * static_cast<size_t>(options.height) * 3);
+    Scene(options).Render(0, world_.data(), nullptr);
+  }
+
+  Frame FrameOf(int index) const {
+    const int left = 40 + kPixelsAFrame * (index <= kThere ? index : std::max(kBack - index, 0));
+    std::vector<uint8_t> pixels;
+    for (int y = 0; y < kHeight; ++y) {
+      const auto first = world_.begin() + (int64_t{y} * 2 * kWidth + left) * 3;
+      pixels.insert(pixels.end(), first, first + kWidth * 3);
+    }
+    Frame frame;
+    frame.index = index;
+    frame.picture = MakePicture(kWidth, kHeight, 3, std::move(pixels));
+    return frame;
+  }
+
+  struct Shown {
+    double agreement = 0.0;      // share of pixels of the dense class
+    double beside_border = 0.0;  // the same, of those there
+    double share = 0.0;          // of a dense run's work, with the refresh
+    int wrong_came_in = 0;       // columns, of those that came into view and those beside them
+  };
+
+  Shown Show(int index) {
+    const Frame frame = FrameOf(index);
+    const Answer answer = robot_.Process(frame);
+    const Answer expected = dense_.Process(frame);
+    EXPECT_EQ(answer.work->is_dense, index == 0);
+    Shown shown;
+    MapAgreement everywhere;
+    const auto& map = std::get<ClassMap>(answer.content);
+    const auto& dense_map = std::get<ClassMap>(expected.content);
+    everywhere.Add(map, dense_map);
+    shown.agreement = everywhere.PixelShare();
+    int equal = 0;
+    int count = 0;
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        const int from_border = std::min({x, y, kWidth - 1 - x, kHeight - 1 - y});
+        if (from_border >= kBesideBorder) continue;
+        ++count;
+        equal += map.At(x, y, kWidth, kHeight) == dense_map.At(x, y, kWidth, kHeight) ? 1 : 0;
+      }
+    }
+    shown.beside_border = static_cast<double>(equal) / count;
+    shown.share = answer.work->share();
+    if (const auto refreshed = robot_.Refresh(frame)) shown.share += refreshed->share;
+    dense_.Refresh(frame);
+    // Now all maps have moved.
+    const bool came_from_right = index <= kThere;
+    shown.wrong_came_in = came_from_right ? WrongColumns(kWidth - 2 * kPixelsAFrame, kWidth)
+                                          : WrongColumns(0, 2 * kPixelsAFrame);
+    return shown;
+  }
+
+  // How many of these columns of the picture the first convolution, which pads it, has other
+  // numbers for than a dense run.
+  int WrongColumns(int begin, int end) const {
+    const Graph& graph = robot_.executor().graph();
+    const auto first =
+        std::find_if(graph.operators.begin(), graph.operators.end(),
+                     [](const Operator& op) { return op.As<op::Conv>() != nullptr; });
+    const ConstTensorView own = robot_.executor().view(first->outputs[0]);
+    const ConstTensorView dense = dense_.executor().view(first->outputs[0]);
+    const auto at = [](const ConstTensorView& map, int64_t c, int64_t y, int64_t x) {
+      return map.data[c * map.strides[1] + y * map.strides[2] + x * map.strides[3]];
+    };
+    const auto width = static_cast<int>(own.dims[3]);
+    int wrong = 0;
+    for (int x = begin * width / kWidth; x < (end * width + kWidth - 1) / kWidth; ++x) {
+      bool differs = false;
+      for (int64_t c = 0; c < own.dims[1]; ++c) {
+        for (int64_t y = 0; y < own.dims[2]; ++y) differs |= at(own, c, y, x) != at(dense, c, y, x);
+      }
+      if (differs) ++wrong;
+    }
+    return wrong;
+  }
+
+  Robot robot_;
+  Robot dense_;
+  std::vector<uint8_t> world_;
+};
+
+// The answers are near the dense ones, least so beside the border, and all of them for less work.
+TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
+  EXPECT_EQ(Show(0).agreement, 1.0);
+  double agreement = 0.0;
+  double beside_border = 0.0;
+  for (int index = 1; index <= kBack; ++index) {
+    SCOPED_TRACE(testing::Message() << "frame " << index);
+    const Shown shown = Show(index);
+    EXPECT_GT(shown.agreement, 0.95);
+    EXPECT_LT(shown.share, 0.5);
+    agreement += shown.agreement / kBack;
+    beside_border += shown.beside_border / kBack;
+  }
+  EXPECT_GT(agreement, 0.98);
+  EXPECT_GT(beside_border, 0.96);
+}
+
+// What was computed at a border from the padding beyond it is computed anew as soon as that is in
+// view. Nothing else is left after a refresh either.
+TEST_F(PanTest, NoPixelKeepsWhatPaddingMadeOfIt) {
+  for (int index = 0; index <= kBack; ++index) {
+    EXPECT_EQ(Show(index).wrong_came_in, 0) << "frame " << index;
+  }
+  EXPECT_GT(WrongColumns(0, kWidth), 0) << "nothing was resampled";
+  const int refresh = Warping().cache.refresh;
+  for (int index = kBack + 1; index < kBack + refresh; ++index) Show(index);
+  EXPECT_EQ(WrongColumns(0, kWidth), 0);
+  const Shown shown = Show(kBack + refresh);
+  EXPECT_GT(shown.agreement, 0.99);
+  EXPECT_GT(shown.beside_border, 0.99);
 }
 
 }  // namespace
