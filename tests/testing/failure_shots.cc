@@ -17,25 +17,21 @@ using Pixels = std::vector<uint8_t>;
 
 class Film {
  public:
-  Film(int width, int height) : scene_(Options(width, height, 21)) {}
+  Film(int width, int height, uint64_t seed) : scene_(Options(width, height, seed)) {}
 
-  Picture Frame(int index) const { return Finished(Drawn(scene_, index)); }
-
-  Picture OfAnotherScene(int index) const {
-    return Finished(Drawn(Scene(Options(width(), height(), 22)), index));
-  }
+  Picture Frame(int index) const { return Finished(Drawn(index)); }
 
   Picture Black() const { return Finished(Pixels(Count(), 0)); }
 
   // Far too much light.
   Picture Flash(int index) const {
-    Pixels pixels = Drawn(scene_, index);
+    Pixels pixels = Drawn(index);
     for (uint8_t& level : pixels) level = static_cast<uint8_t>(std::min(2 * level + 70, 255));
     return Finished(std::move(pixels));
   }
 
   Picture Blurred(int index) const {
-    Pixels pixels = Drawn(scene_, index);
+    Pixels pixels = Drawn(index);
     BlurAlong(width(), height(), kChannels, width() * kChannels, pixels);
     BlurAlong(height(), width(), width() * kChannels, kChannels, pixels);
     return Finished(std::move(pixels));
@@ -43,7 +39,7 @@ class Film {
 
   // Rows that were read later lie further aside.
   Picture Rolling(int index) const {
-    const Pixels straight = Drawn(scene_, index);
+    const Pixels straight = Drawn(index);
     const int most = width() / 12;
     Pixels pixels;
     for (int y = 0; y < height(); ++y) {
@@ -74,11 +70,11 @@ class Film {
     return static_cast<size_t>(width()) * static_cast<size_t>(height()) * kChannels;
   }
 
-  static Pixels Drawn(const Scene& scene, int index) {
-    const SceneOptions& options = scene.options();
+  Pixels Drawn(int index) const {
+    const SceneOptions& options = scene_.options();
     Pixels pixels(static_cast<size_t>(options.width) * static_cast<size_t>(options.height) *
                   kChannels);
-    scene.Render(index, pixels.data(), nullptr);
+    scene_.Render(index, pixels.data(), nullptr);
     return pixels;
   }
 
@@ -113,8 +109,10 @@ class Film {
 }  // namespace
 
 std::vector<Shot> FailureShots(int width, int height) {
-  const Film film(width, height);
-  const Film smaller(width * 3 / 4, height * 3 / 4);
+  constexpr uint64_t kSeed = 21;
+  const Film film(width, height, kSeed);
+  const Film smaller(width * 3 / 4, height * 3 / 4, kSeed);
+  const Film another(width, height, kSeed + 1);
   std::vector<Shot> shots;
   const auto add = [&](const char* name, int begin, int end, const auto& meanwhile,
                        const auto& afterwards) {
@@ -126,7 +124,7 @@ std::vector<Shot> FailureShots(int width, int height) {
   };
   const auto usual = [&](int i) { return film.Frame(i); };
   const auto black = [&](int) { return film.Black(); };
-  const auto other = [&](int i) { return film.OfAnotherScene(i); };
+  const auto other = [&](int i) { return another.Frame(i); };
   add("cut", kBegin, kBegin + 1, other, other);
   add(
       "flash", kBegin, kBegin + 2, [&](int i) { return film.Flash(i); }, usual);
