@@ -16,8 +16,10 @@ namespace {
 
 // A frame is drawn well where its corners lie no further from where a mere shift would have them.
 constexpr double kLargestBend = 0.04;  // of the picture's larger side
-// What strains the canvas more than so much of what it can take comes near its end.
-constexpr double kMuchStrain = 0.6;
+// By how much a camera that hardly moves may strain the canvas more from one frame to the next.
+constexpr double kLeastStep = 0.1;
+// So many frames must be drawn on a canvas for its successor to be worth making ahead.
+constexpr int kLeastFrames = 4;
 // Moving costs something: the view may leave the middle by so many steps first.
 constexpr double kStepsOffMiddle = 0.75;
 
@@ -68,6 +70,8 @@ void Canvas::SetInset(const Inset& inset) {
 void Canvas::Anchor(const PictureView& frame) {
   origin_ = {};
   frame_from_canvas_ = {};
+  frames_ = 0;
+  strain_ = 0.0;
   is_near_its_end_ = false;
   std::memcpy(pixels_.data(), inset_.Cut(frame).pixels, pixels_.size());
   if (!inset_.is_whole()) picture_.assign(frame.pixels, frame.pixels + frame.byte_count());
@@ -81,7 +85,7 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
   const Homography canvas_from_part = Translated(anchor_from_part, origin);
   const double strain = Strain(canvas_from_part);
   if (!(strain <= 1.0)) return std::nullopt;
-  is_near_its_end_ = strain > kMuchStrain;
+  Foresee(strain);
   Move(shift);
   origin_ = origin;
   const Homography part_from_canvas = Inverse(canvas_from_part);
@@ -104,6 +108,13 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
   if (!inset_.is_whole()) inset_.Paste(part(), picture_.data());
   SetAll(drawn_before_);
   return shift;
+}
+
+void Canvas::Foresee(double strain) {
+  const double step = std::max(strain - strain_, kLeastStep);
+  ++frames_;
+  strain_ = strain;
+  is_near_its_end_ = frames_ >= kLeastFrames && strain + step > 1.0;
 }
 
 Shift Canvas::ShiftToMiddle(const Homography& canvas_from_part) const {

@@ -36,8 +36,9 @@ class Canvas {
   // scaled or shifted too much to be drawn well: it is time for a new anchor.
   std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
 
-  // The frame that was drawn last is so near to what cannot be drawn well that a new anchor should
-  // be made before one comes that cannot.
+  // If the frames to come strain the canvas as the last one did, it is time to make a new anchor
+  // before one comes that cannot be drawn well. Never right after an anchor: where a canvas lasts
+  // for a few frames only, making one after every few answers would cost more than it spares.
   bool IsNearItsEnd() const { return is_near_its_end_; }
 
   PictureView picture() const {
@@ -49,6 +50,8 @@ class Canvas {
   const Homography& frame_from_canvas() const { return frame_from_canvas_; }
 
  private:
+  void Foresee(double strain);
+
   // Without bars, as are all the pixels, masks and homographies below unless they say otherwise.
   PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
   double Strain(const Homography& canvas_from_part) const;
@@ -64,6 +67,8 @@ class Canvas {
   int height_;
   Shift origin_;                  // of the canvas, in the anchor
   Homography frame_from_canvas_;  // of whole pictures
+  int frames_ = 0;                // drawn since the anchor
+  double strain_ = 0.0;           // of the last of them
   bool is_near_its_end_ = false;
   std::vector<uint8_t> pixels_;
   std::vector<uint8_t> drawn_;

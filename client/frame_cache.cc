@@ -21,6 +21,9 @@ constexpr double kMuchMoreContrast = 2.0;
 constexpr double kLeastContrast = 1.0;  // in 8-bit levels
 constexpr double kContrastOfNoise = 8.0;
 
+// However much changes, reuse is tried again after so many frames.
+constexpr int64_t kLongestRest = 32;
+
 // No map of a usual network is coarser.
 constexpr int kLargestStep = 64;
 
@@ -170,6 +173,7 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   sees_relit_ = false;
   reference_from_frame_ = {};
   ClearAll(out_of_view_);
+  work.rests = Rests(frames_);
   bool is_whole = IsWholeFrameDue(frames_);
   if (!is_whole && config_.FollowsCamera()) {
     work.loss = config_.UsesCanvas() ? FollowOnCanvas(frame) : FollowByWarp(frame);
@@ -205,19 +209,28 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
       static_cast<double>(CountActive(active)) / static_cast<double>(active.pixel_count());
   ++frames_;
   last_was_whole_ = false;
+  JudgeReuse(work.share());
   return work;
 }
 
-std::optional<double> FrameCache::Refresh(const PictureView& frame) {
+// Rests are as long as reuse has not paid, twice over: so that a camera that comes to rest gains
+// soon, and one that never does loses little.
+void FrameCache::JudgeReuse(double share) {
+  const bool pays = config_.most_work == 0.0 || share <= config_.most_work;
+  rest_ = pays ? 0 : std::clamp<int64_t>(2 * rest_, 1, kLongestRest);
+  next_try_ = frames_ + rest_;
+}
+
+std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame) {
   if (IsNewAnchorDue()) {
     RunWhole(frame, nullptr);
-    return 1.0;
+    return RefreshWork{.share = 1.0, .is_anchor = true};
   }
   const bool has_settled = executor_.Settle();
   const bool has_old_parts =
       frames_ > 0 && !last_was_whole_ && policy_.kind != ChangePolicy::Kind::kExact;
-  if (config_.refresh > 0 && has_old_parts) return RenewStrip(frame);
-  return has_settled ? std::make_optional(0.0) : std::nullopt;
+  if (config_.refresh > 0 && has_old_parts) return RefreshWork{.share = RenewStrip(frame)};
+  return has_settled ? std::make_optional<RefreshWork>() : std::nullopt;
 }
 
 bool FrameCache::IsNewAnchorDue() const {
@@ -230,6 +243,10 @@ double FrameCache::RenewStrip(const PictureView& frame) {
   ClearAll(refresh_);
   SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
                {0, width_}, refresh_);
+  // What this frame's answer stored without a test need not be stored again.
+  if (policy_.kind == ChangePolicy::Kind::kFixed && policy_.stem_depth == 0) {
+    Subtract(std::as_const(refresh_), std::as_const(active_), refresh_);
+  }
   const ConstMaskView refresh = std::as_const(refresh_);
   Copy(refresh, renewed_);
   UpdateReference(Seen(frame));
@@ -253,11 +270,13 @@ void FrameCache::Use(const CacheConfig& cache, const ChangeConfig& change) {
 
 void FrameCache::Forget() {
   frames_ = 0;
+  next_try_ = 0;
+  rest_ = 0;
   policy_.spreads.reset();
 }
 
 bool FrameCache::IsWholeFrameDue(int64_t frame) const {
-  return frame == 0 || (config_.flush > 0 && frame % config_.flush == 0);
+  return frame == 0 || Rests(frame) || (config_.flush > 0 && frame % config_.flush == 0);
 }
 
 void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {

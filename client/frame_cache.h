@@ -58,10 +58,10 @@ class FrameCache {
 
   // Moves what the answer did not need, and stores anew the strip of the picture whose turn it is,
   // so that none gets too old; where the canvas nears its end, the whole frame as the next anchor,
-  // so that no answer has to wait for it. To be called once the answer is read. Returns the share
-  // of a dense run's multiply-adds; nothing if there is nothing to do. REQUIRES: the frame of the
-  // last Run, which has returned.
-  std::optional<double> Refresh(const PictureView& frame);
+  // so that no answer has to wait for it. To be called once the answer is read. Returns what it
+  // took but the time; nothing if there is nothing to do. REQUIRES: the frame of the last Run,
+  // which has returned.
+  std::optional<RefreshWork> Refresh(const PictureView& frame);
 
   // What is stored is of the last frame alone, as it is.
   bool last_was_whole() const { return last_was_whole_; }
@@ -86,6 +86,8 @@ class FrameCache {
 
  private:
   bool IsWholeFrameDue(int64_t frame) const;
+  bool Rests(int64_t frame) const { return frame < next_try_; }
+  void JudgeReuse(double share);
   void RunWhole(const PictureView& frame, const PictureView* next);
   bool IsNewAnchorDue() const;
   std::unique_ptr<AheadTracker> WithInset(std::unique_ptr<Tracker> tracker);
@@ -122,6 +124,9 @@ class FrameCache {
   double contrast_ = 0.0;  // of the picture that the policy's spreads are of
   int64_t frames_ = 0;     // since the first, or since Forget
   bool last_was_whole_ = false;
+  // Frames before this one are whole, since reuse did not pay; so many were, the last time.
+  int64_t next_try_ = 0;
+  int64_t rest_ = 0;
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
   double reference_gain_ = 1.0;  // of its light, against the anchor's; of `reference_`, moved or

@@ -14,6 +14,7 @@ struct FrameWork {
   double active = 1.0;                   // share of the picture's pixels that count as changed
   bool is_dense = true;                  // everything was computed
   Loss loss = Loss::kNone;               // why, if the camera could not be followed
+  bool rests = false;                    // why, if reuse did not pay before
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
   std::chrono::nanoseconds ahead{0};     // of that, while the frame before was computed
 
@@ -25,6 +26,7 @@ struct FrameWork {
 struct RefreshWork {
   std::chrono::nanoseconds time{0};
   double share = 0.0;  // of a dense run's multiply-adds
+  bool is_anchor = false;
 };
 
 }  // namespace cacheinf

@@ -120,16 +120,15 @@ Answer Robot::Process(const Frame& frame, const Frame* next) {
 
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
   const auto begin = clock_.Now();
-  std::optional<double> share;
-  if (cache_) share = cache_->Refresh(model_picture());
-  const bool has_new_anchor = share && cache_ && cache_->last_was_whole();
-  if (has_new_anchor && watches_) Watch();
+  std::optional<RefreshWork> work;
+  if (cache_) work = cache_->Refresh(model_picture());
+  if (work && work->is_anchor && watches_) Watch();
   if (mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, begin);
-    share = 1.0;
+    work = RefreshWork{.share = 1.0};
   }
-  if (!share) return std::nullopt;
-  return RefreshWork{clock_.Now() - begin, *share};
+  if (work) work->time = clock_.Now() - begin;
+  return work;
 }
 
 void Robot::UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change) {

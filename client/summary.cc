@@ -100,6 +100,11 @@ std::string ToText(const WorkShares& work) {
       "work     {:.1f} % of dense, {:.1f} % of the pixels active, {} frames whole, tracker p50 "
       "{:.2f} ms\n",
       100 * work.share(), 100 * work.active(), work.dense, work.tracking.PercentileMs(0.50));
+  if (work.rested > 0) {
+    text += fmt::format("rested   {} frames whole, as too much changed for reuse to pay\n",
+                        work.rested);
+  }
+  if (work.anchors > 0) text += fmt::format("anchors  {} made in idle time\n", work.anchors);
   for (const auto& [loss, count] : work.losses) {
     text += fmt::format("lost     {} times: {}\n", count, NameOf(loss));
   }
@@ -112,6 +117,8 @@ Json Describe(const WorkShares& work) {
   return {{"share", work.share()},
           {"active", work.active()},
           {"whole_frames", work.dense},
+          {"rested_frames", work.rested},
+          {"idle_anchors", work.anchors},
           {"tracker_ms", Describe(work.tracking)},
           {"lost", losses}};
 }
@@ -160,6 +167,7 @@ void Summary::Add(const RefreshWork& done) {
 void WorkShares::Add(const FrameWork& work) {
   ++frames;
   dense += work.is_dense;
+  rested += work.rests;
   active_sum += work.active;
   share_sum += work.share();
   tracking.Add(work.tracking);

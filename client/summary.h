@@ -19,14 +19,19 @@ namespace cacheinf {
 // What frames took where results are kept: means over the frames.
 struct WorkShares {
   int64_t frames = 0;
-  int64_t dense = 0;  // of these, computed whole
+  int64_t dense = 0;    // of these, computed whole
+  int64_t rested = 0;   // of these, because reuse did not pay before
+  int64_t anchors = 0;  // of a canvas, made in idle time
   double active_sum = 0;
   double share_sum = 0;
   LatencyHistogram tracking;
   std::map<Loss, int64_t> losses;
 
   void Add(const FrameWork& work);
-  void Add(const RefreshWork& refresh) { share_sum += refresh.share; }
+  void Add(const RefreshWork& refresh) {
+    share_sum += refresh.share;
+    anchors += refresh.is_anchor;
+  }
   double active() const { return active_sum / static_cast<double>(frames); }
   double share() const { return share_sum / static_cast<double>(frames); }
 };

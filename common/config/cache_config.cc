@@ -46,6 +46,12 @@ FieldTable CacheConfig::Fields() {
       Field{"flush", &flush, "Every so many-th frame is computed whole; 0: only the first."}
           .Between(0, 1000000)
           .Flag("--flush"),
+      Field{"most_work", &most_work,
+            "Share of a dense run's multiply-adds beyond which computing what changed takes longer "
+            "than computing everything: after a frame that took more, the next 1, 2, 4, ... up to "
+            "32 frames are computed whole before reuse is tried again; 0: it is always tried."}
+          .Between(0, 2)
+          .Flag("--most-work"),
       Field{
           "watch", &watch,
           "Whether the parts of the picture that the last answer hangs on are computed and stored "

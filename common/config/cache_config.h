@@ -22,10 +22,12 @@ struct CacheConfig {
   std::vector<double> change_scales = {};  // of `change`, by resolution
   int growth = 1;                          // kFixed: pixels of every map
   int stem = 1;                            // convolutions that follow every change
-  int refresh = 8;         // frames in which every part of the picture is stored anew; 0: never
-  int flush = 0;           // every so many frames one is computed whole; 0: never
-  bool watch = false;      // where the last answer found something is always computed
-  bool relight = true;     // frames are shown in the light of what is stored
+  int refresh = 8;  // frames in which every part of the picture is stored anew; 0: never
+  int flush = 0;    // every so many frames one is computed whole; 0: never
+  double most_work =
+      0.85;             // share of a dense run beyond which reuse does not pay; 0: it always does
+  bool watch = false;   // where the last answer found something is always computed
+  bool relight = true;  // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
   // A canvas is no frame, and moved maps are not what a dense run gives: the exact policy compares

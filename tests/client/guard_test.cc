@@ -171,6 +171,7 @@ TEST_F(GuardTest, TheFirstSampleIsTakenSoonHoweverLittleMayBeSpent) {
 TEST_F(GuardTest, ExactAnswersAgreeWholly) {
   RobotConfig config = Demo();
   config.cache.policy = CacheConfig::Policy::kExact;
+  config.cache.most_work = 0.0;  // samples are of reuse alone
   Run(config, 1);
   EXPECT_EQ(report_.state.agreement, 1.0);
   EXPECT_EQ(alarms_, 0);
@@ -206,6 +207,7 @@ TEST_F(GuardTest, SpendsNoMoreThanItsShare) {
   RobotConfig config = Demo();
   config.guard.share = 0.05;
   config.cache.policy = CacheConfig::Policy::kExact;
+  config.cache.most_work = 0.0;  // samples are of reuse alone
   Run(config, 1);
   EXPECT_GE(report_.samples, 1);
   EXPECT_LE(report_.whole_samples, 3);

@@ -99,9 +99,10 @@ class CachedNetwork {
     dense_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAllApart});
   }
 
-  // Without a canvas, unless a tracker is given.
+  // Without a canvas, unless a tracker is given. Reuse is tried even where it does not pay.
   void Start(CacheConfig config, const ChangeConfig& change = {},
              std::unique_ptr<Tracker> tracker = nullptr) {
+    config.most_work = 0.0;
     if (tracker) config.geometry = CacheConfig::Geometry::kCanvas;
     executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
     cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, *executor_);
@@ -109,6 +110,7 @@ class CachedNetwork {
 
   void StartWarp(CacheConfig config, const ChangeConfig& change, const Motion& motion) {
     config.geometry = CacheConfig::Geometry::kWarp;
+    config.most_work = 0.0;
     executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll, true});
     cache_ = std::make_unique<FrameCache>(
         config, change, std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}), clock_,
