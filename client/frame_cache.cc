@@ -137,7 +137,8 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       channels_(static_cast<int>(PictureShape(executor)[1])),
       inset_({{0, height_}, {0, width_}}, width_, height_),
       tracker_(WithInset(std::move(tracker))),
-      canvas_(width_, height_, channels_, ShiftStep(executor.graph(), kLargestStep)),
+      strip_step_(ShiftStep(executor.graph(), kLargestStep)),
+      canvas_(width_, height_, channels_, strip_step_),
       finder_(FinderConfig(cache, change), width_, height_, channels_),
       policy_(PolicyOf(cache)),
       out_of_view_(height_, width_),
@@ -145,6 +146,7 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       relit_(reference_.size()),
       active_(height_, width_),
       refresh_(height_, width_),
+      unchanged_(height_, width_),
       renewed_(height_, width_),
       renewed_runs_(RunList::MaxRuns(height_, width_)) {}
 
@@ -237,20 +239,31 @@ bool FrameCache::IsNewAnchorDue() const {
   return config_.UsesCanvas() && frames_ > 0 && !last_was_whole_ && canvas_.IsNearItsEnd();
 }
 
+// Strips are of whole steps of the coarsest map, so that none of its pixels lies in two of them.
+Range FrameCache::StripToRenew() const {
+  const int step = std::max(1, strip_step_);
+  const int steps = (height_ + step - 1) / step;
+  const auto strip = static_cast<int>(frames_ % config_.refresh);
+  return {step * (steps * strip / config_.refresh),
+          std::min(height_, step * (steps * (strip + 1) / config_.refresh))};
+}
+
 // Returns the share of a dense run's multiply-adds.
 double FrameCache::RenewStrip(const PictureView& frame) {
-  const int strip = static_cast<int>(frames_ % config_.refresh);
+  const Range rows = StripToRenew();
+  if (rows.empty()) return 0.0;
   ClearAll(refresh_);
-  SetRectangle({height_ * strip / config_.refresh, height_ * (strip + 1) / config_.refresh},
-               {0, width_}, refresh_);
+  SetRectangle(rows, {0, width_}, refresh_);
   // What this frame's answer stored without a test need not be stored again.
   if (policy_.kind == ChangePolicy::Kind::kFixed && policy_.stem_depth == 0) {
     Subtract(std::as_const(refresh_), std::as_const(active_), refresh_);
   }
-  const ConstMaskView refresh = std::as_const(refresh_);
-  Copy(refresh, renewed_);
+  Copy(std::as_const(refresh_), renewed_);
   UpdateReference(Seen(frame));
-  return executor_.RunChanged({&refresh, 1}, policy_, refresh).share();
+  // The input is what it was for the answer.
+  ClearAll(unchanged_);
+  const ConstMaskView unchanged = std::as_const(unchanged_);
+  return executor_.RunChanged({&unchanged, 1}, policy_, std::as_const(refresh_)).share();
 }
 
 PictureView FrameCache::Seen(const PictureView& frame) const { return canvas().value_or(frame); }

@@ -98,6 +98,7 @@ class FrameCache {
   bool HasMoved() const;
   bool ComparesBytes() const;
   void FindActive(const PictureView& seen);
+  Range StripToRenew() const;
   double RenewStrip(const PictureView& frame);
   Loss ShowInReferencesLight(const PictureView& frame);
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
@@ -118,6 +119,7 @@ class FrameCache {
   Inset inset_;
   InsetTracker* inset_tracker_ = nullptr;  // tracker_'s own
   std::unique_ptr<AheadTracker> tracker_;
+  int strip_step_;  // 0: the coarsest map's is not known
   Canvas canvas_;
   ChangeFinder finder_;
   ChangePolicy policy_;
@@ -143,6 +145,7 @@ class FrameCache {
   PictureInput input_;
   Mask active_;
   Mask refresh_;
+  Mask unchanged_;
   Mask renewed_;  // what is stored anew
   RunList renewed_runs_;
 };

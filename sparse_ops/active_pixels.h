@@ -45,6 +45,7 @@ struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
   uint8_t* changed = nullptr;             // [active pixels]
+  bool stores_all = false;                // new values are stored, changes or not
 };
 
 }  // namespace cacheinf

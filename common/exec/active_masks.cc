@@ -318,7 +318,9 @@ struct ActiveMasks::State {
       ClearAll(refreshed);
       AddRefresh(op, refreshed);
       Intersect(rest, refreshed, refreshed);
-      AddPart(refreshed, &kAnyBit);
+      ChangeTest stored = *test;
+      stored.stores_all = true;
+      AddPart(refreshed, &stored);
       Subtract(rest, refreshed, rest);
     }
     AddPart(rest, &*test);
@@ -328,7 +330,6 @@ struct ActiveMasks::State {
     return resolutions[operators[op].resolution].runs.pixels();
   }
 
-  static constexpr ChangeTest kAnyBit = {};
   static constexpr size_t kMostParts = 3;
 
   void MarkAll(bool are_stale) {
@@ -375,7 +376,9 @@ void ActiveMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskVie
   state_->RescaleRefresh(refresh);
 }
 
-bool ActiveMasks::IsActive(OpId op) const { return state_->ReadsActive(op) || state_->IsStale(op); }
+bool ActiveMasks::IsActive(OpId op) const {
+  return state_->ReadsActive(op) || state_->IsStale(op) || state_->refreshes_rest;
+}
 
 std::span<const ActivePart> ActiveMasks::Activate(OpId op) {
   const MaskView output = state_->masks[state_->OutputOf(op)];

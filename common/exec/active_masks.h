@@ -39,8 +39,9 @@ class ActiveMasks {
 
   // A new frame. `changed` has one mask a graph input, of its size; those of inputs that are not
   // maps are of one pixel. `refresh` shows pixels of the picture, at any resolution, that every map
-  // over them computes and stores, however little they change; it may have no words. With its first
-  // pixel, so do maps that show no picture (gates, say).
+  // over them computes and stores, however little they change; it may have no words. A change that
+  // the policy calls none does not travel on from there, either. With its first pixel, all that
+  // shows no picture (gates, say) is computed and stored as well.
   // REQUIRES: a policy with spreads where it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView refresh);

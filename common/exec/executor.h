@@ -88,6 +88,7 @@ class Executor {
   // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
   // values then have the bits of Run. `refresh` shows pixels of the picture, at any resolution,
   // that every map over them computes and stores, however little they change; it may have no words.
+  // What changes so little is no change to the maps behind, though.
   // Under kChange and kFixed without a stem, inputs may differ elsewhere by what is no change to
   // the caller: what is computed reads them as they are. With its first pixel, so do maps that show
   // no picture (gates, say). Returns what was computed. After an exception the next RunChanged

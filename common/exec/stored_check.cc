@@ -72,13 +72,12 @@ void StoredCheck::AllComputed() {
   is_committed_ = true;
 }
 
-void StoredCheck::Begin(const ChangePolicy& policy) {
+void StoredCheck::Begin(const ChangePolicy& policy, bool stores_small_changes) {
   Suspend();
   const bool is_same = policy.kind == policy_.kind && policy.threshold == policy_.threshold &&
                        policy.spreads == policy_.spreads;
-  if (policy.kind == ChangePolicy::Kind::kFixed || (has_policy_ && !is_same)) {
-    covers_inactive_ = false;
-  }
+  const bool ends_promise = policy.kind == ChangePolicy::Kind::kFixed || stores_small_changes;
+  if (ends_promise || (has_policy_ && !is_same)) covers_inactive_ = false;
   policy_ = policy;
   has_policy_ = true;
 }

@@ -34,8 +34,9 @@ class StoredCheck {
   // A run of everything: all pixels hold what was computed.
   void AllComputed();
 
-  // A frame with this policy begins.
-  void Begin(const ChangePolicy& policy);
+  // A frame with this policy begins. `stores_small_changes`: some pixels are stored anew without
+  // those behind them being told.
+  void Begin(const ChangePolicy& policy, bool stores_small_changes);
 
   // Stored pixels were moved: what no operator computes anew is promised nothing until everything
   // runs.

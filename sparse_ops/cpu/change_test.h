@@ -20,21 +20,23 @@ class PixelTest {
   PixelTest(const ChangeTest& test, int channels)
       : test_(test), channels_(channels), kernels_(ChooseChangeKernels()) {}
 
-  // Stores those new values over the old ones that are changes of them. `number` is that of the
+  // Stores those new values over the old ones that are to be stored. `number` is that of the
   // first of these active pixels.
   void StoreIfChanged(const PixelLine<const float>& fresh, const PixelLine<float>& stored,
                       int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
     kernels_.find(test_, fresh, {stored.first, stored.step}, pixels, channels_, changed);
     kernels_.copy(changed, 1, fresh, stored, pixels, channels_);
+    if (test_.stores_all) kernels_.copy(changed, 0, fresh, stored, pixels, channels_);
   }
 
-  // `stored` is new and `old` what it was: puts that back where the new value is no change of it.
+  // `stored` is new and `old` what it was: puts that back where the new value is not to be stored.
   void RestoreUnlessChanged(const PixelLine<const float>& old, const PixelLine<float>& stored,
                             int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
     kernels_.find(test_, {stored.first, stored.step}, old, pixels, channels_, changed);
     if (test_.threshold == 0.0f) return;  // it has the same bits
+    if (test_.stores_all) return;
     kernels_.copy(changed, 0, old, stored, pixels, channels_);
   }
 

@@ -39,7 +39,7 @@ void StorePixels(const ConstImageView& fresh, const ImageView& stored, const Act
         const bool is_change =
             test == nullptr || IsChange(*test, stored.channels, fresh.Pixel(n, run.row, x),
                                         stored.Pixel(n, run.row, x));
-        if (is_change) store(n, run.row, x);
+        if (is_change || test->stores_all) store(n, run.row, x);
         if (test != nullptr) test->changed[number] = is_change ? 1 : 0;
       }
     }

@@ -108,6 +108,7 @@ RobotConfig DeepCacheConfig(RobotConfig config, int block, double psnr) {
   config.cache.stem = 0;
   config.cache.refresh = 0;
   config.cache.flush = kExpiry;
+  config.cache.most_work = 0;
   config.tracker.kind = TrackerConfig::Kind::kBlock;
   config.tracker.blocks.translation = BlockMatchingConfig::Translation::kMean;
   config.tracker.blocks.psnr = psnr;

@@ -290,6 +290,21 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
   }
 }
 
+// Under `change` it ends at its own pixels where nothing changed by more than the threshold, and
+// travels on where something did.
+TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
+  Mask part(40, 40);
+  SetRectangle({10, 14}, {0, 40}, part);
+  const ChangePolicy coarse = Coarse(ChangePolicy::Kind::kChange);
+  const ChangedWork small = ChangePixel(12, 20, 0.001f, coarse, std::as_const(part));
+  EXPECT_EQ(small.done, int64_t{kLength} * 4 * 40 * 8 * 8 * 9);
+  for (int i = 0; i < kLength; ++i) EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(i)))) << i;
+  EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(executor_->view(OutputOf(0)))), "");
+  const ChangedWork large = ChangePixel(12, 20, 50.0f, coarse, std::as_const(part));
+  EXPECT_GT(large.done, small.done);
+  EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(0))));
+}
+
 TEST_F(ConvChainTest, ARefreshIsScaledToEveryMapAndReachesNoOtherPixel) {
   Mask top(20, 20);  // half the resolution
   SetRectangle({0, 5}, {0, 20}, top);

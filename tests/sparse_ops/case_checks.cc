@@ -259,21 +259,23 @@ void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases,
 
     for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
       const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
-      for (const float threshold : {0.0f, 0.5f}) {
+      for (const auto& [threshold, stores_all] :
+           {std::pair(0.0f, false), std::pair(0.5f, false), std::pair(0.5f, true)}) {
         const PreparedCase tested = c.Prepare(family, {true, /*is_perturbed=*/true});
         std::vector<float>& stored = tested.memory->output;
         stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
         std::vector<float> expected = stored;
         std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
         std::vector<uint8_t> expected_changed = changed;
-        ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data()};
+        ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data(), stores_all};
         reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)),
                                active.pixels(), &test);
 
         test.changed = changed.data();
         tested.run(active.pixels(), &test);
         const std::string where = c.name + " of " + family.name + ", threshold " +
-                                  std::to_string(threshold) + ", seed " + std::to_string(seed);
+                                  std::to_string(threshold) + (stores_all ? ", storing all" : "") +
+                                  ", seed " + std::to_string(seed);
         ASSERT_EQ(changed, expected_changed) << where;
         ASSERT_EQ(Difference(tested.output(), expected), "") << where;
         if (threshold != 0.0f) continue;

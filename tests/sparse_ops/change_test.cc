@@ -55,5 +55,19 @@ TEST(ChangeTest, PixelsThatDidNotChangeKeepTheOldValue) {
   EXPECT_EQ(std::vector<int>(changed, changed + 3), (std::vector<int>{0, 1, 1}));
 }
 
+TEST(ChangeTest, WhatStoresAllStillTellsChangesApart) {
+  const Floats fresh = {1.0f, 2.0f};
+  Floats stored = {1.1f, 2.9f};
+  const PixelRun runs[] = {{0, 0, 2}};
+  const int before[] = {0, 2};
+  const Floats inverse_spread = {1.0f};
+  uint8_t changed[2];
+  const ChangeTest test = {0.5f, inverse_spread.data(), changed, /*stores_all=*/true};
+  reference::StorePixels({fresh.data(), 1, 1, 2, 1, 2, 2, 1}, {stored.data(), 1, 1, 2, 1, 2, 2, 1},
+                         {{0, 1}, runs, before, 1}, &test);
+  EXPECT_EQ(stored, fresh);
+  EXPECT_EQ(std::vector<int>(changed, changed + 2), (std::vector<int>{0, 1}));
+}
+
 }  // namespace
 }  // namespace cacheinf
