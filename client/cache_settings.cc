@@ -76,6 +76,7 @@ struct Start {
   double threshold;
   int stem;
   bool watch = false;
+  int refresh = 8;
 };
 
 constexpr Way kChangeInPlace = {Policy::kChange, Geometry::kNone, Tracker::kNone};
@@ -85,13 +86,15 @@ constexpr Way kFixedInPlace = {Policy::kFixed, Geometry::kNone, Tracker::kNone};
 constexpr Way kFixedOnCanvas = {Policy::kFixed, Geometry::kCanvas, Tracker::kHomography};
 constexpr Way kFixedByWarp = {Policy::kFixed, Geometry::kWarp, Tracker::kHomography};
 
-constexpr std::array<Start, 12> kStarts = {{
+constexpr std::array<Start, 14> kStarts = {{
     {kChangeOnCanvas, 0.1, 0.1, 1},
     {kChangeInPlace, 0.1, 0.1, 1},
     {kFixedInPlace, 0.3, 0.1, 2},
     {kFixedOnCanvas, 0.3, 0.1, 2},
     {kChangeOnCanvas, 0.2, 0.05, 0},
     {kChangeInPlace, 0.1, 0.05, 0},
+    {kChangeInPlace, 0.15, 0.03, 0, false, 0},
+    {kChangeInPlace, 0.3, 0.05, 0, false, 32},
     {kChangeOnCanvas, 0.3, 0.1, 0, true},
     {kFixedInPlace, 0.3, 0.1, 0},
     {kFixedOnCanvas, 0.3, 0.1, 0},
@@ -111,7 +114,7 @@ SettingPoint PointOf(const Start& start, bool can_watch) {
   point[kThreshold] = IndexOf(kThresholds, start.threshold);
   point[kStem] = IndexOf(kStems, start.stem);
   point[kGrowth] = IndexOf(kGrowths, 1);
-  point[kRefresh] = IndexOf(kRefreshes, 8);
+  point[kRefresh] = IndexOf(kRefreshes, start.refresh);
   point[kWatch] = can_watch && start.watch ? 1 : 0;
   return point;
 }

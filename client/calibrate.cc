@@ -221,7 +221,7 @@ class Calibration {
     for (size_t i = 0; i < candidates_.size(); ++i) {
       const ClipScore& score = candidates_[i].score;
       if (score.agreement < options_.agreement || CostOf(score) > kMostCost) continue;
-      if (!best || CostOf(score) < CostOf(candidates_[*best].score)) best = i;
+      if (!best || IsBetter(score, candidates_[*best].score)) best = i;
     }
     return best;
   }
@@ -266,6 +266,12 @@ class Calibration {
 
  private:
   bool IsByTime() const { return options_.by == CalibrationOptions::By::kTime; }
+
+  // Of two that reach the target.
+  bool IsBetter(const ClipScore& a, const ClipScore& b) const {
+    if (CostOf(a) != CostOf(b)) return CostOf(a) < CostOf(b);
+    return a.agreement > b.agreement;
+  }
 
   double CostOf(const ClipScore& score) const { return IsByTime() ? score.time : score.work; }
 

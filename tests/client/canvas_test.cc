@@ -176,7 +176,7 @@ TEST_F(CanvasTest, APanIsTheEndOfACanvasThatCannot) {
   Canvas fixed(kWidth, kHeight, 1, 0);
   fixed.Anchor(View(SeenFrom(0, 0)));
   const auto draw = [&fixed](int frame) {
-    return fixed.Draw(View(SeenFrom(0, frame)), Translation(0.5 * frame, 0)).has_value();
+    return fixed.Draw(View(SeenFrom(0, frame)), Translation(0.25 * frame, 0)).has_value();
   };
   int frame = 0;
   while (!fixed.IsNearItsEnd()) ASSERT_TRUE(draw(frame++)) << "it ended unforeseen";

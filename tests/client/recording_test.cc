@@ -288,12 +288,12 @@ TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
     recorder_->Before(*frame, SafetyLevel::kNormal, *robot_);
     recorder_->Keep(*frame, robot_->Process(*frame, next ? &*next : nullptr), *robot_);
     if (const auto refreshed = robot_->Refresh(*frame)) {
-      EXPECT_EQ(refreshed->share, 1.0);
+      EXPECT_TRUE(refreshed->is_anchor);
       ++anchors;
     }
     frame = next;
   }
-  EXPECT_GE(anchors, 2);
+  EXPECT_GE(anchors, 1);
   recorder_->Record("guard", "");
   recorder_.reset();
   ASSERT_EQ(Recordings().size(), 1u);
