@@ -12,9 +12,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kWeightBits = 11;
-constexpr int kUnit = 1 << kWeightBits;
-constexpr int kHalf = 1 << (2 * kWeightBits - 1);
+constexpr int kUnit = 1 << cpu::kResizeBits;
+constexpr int kHalf = 1 << (2 * cpu::kResizeBits - 1);
 constexpr int kLargestSide = 1 << 15;
 
 // a b / c, rounded to nearest, at least 1.
@@ -24,16 +23,6 @@ int Scale(int a, int b, int c) {
 
 uint8_t Grey(const std::array<int, 3>& bgr) {
   return static_cast<uint8_t>((1868 * bgr[0] + 9617 * bgr[1] + 4899 * bgr[2] + 8192) >> 14);
-}
-
-// The weighted sum of two rows of bytes, in 1/2048.
-void BlendRows(const uint8_t* __restrict first, const uint8_t* __restrict second, int weight,
-               int count, int32_t* __restrict out) {
-  const auto second_weight = static_cast<int16_t>(weight);
-  const auto first_weight = static_cast<int16_t>(kUnit - weight);
-  for (int i = 0; i < count; ++i) {
-    out[i] = int16_t{first[i]} * first_weight + int16_t{second[i]} * second_weight;
-  }
 }
 
 // A pixel of the model's picture, in its order of channels; returns where the next one goes.
@@ -136,14 +125,21 @@ void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blende
   // Weights of 0 and 1 give the frame's own bytes.
   if (keeps_columns_ && tap.weight == 0) return CopyRow<kFrameChannels>(first_row, out);
   const uint8_t* second_row = frame.Row(rows_.frame_begin + tap.second) + skipped;
-  BlendRows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels, blended);
+  const cpu::ResizeKernels& kernels = cpu::ChooseResizeKernels();
+  kernels.blend_rows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels,
+                     blended);
+  if (kFrameChannels == 3 && channels() == 3) {
+    const bool reverses = spec_.channels == PictureSpec::Channels::kRgb;
+    return kernels.blend_columns(blended, column_taps_.data(), columns_.model_length, reverses,
+                                 out);
+  }
   for (const Tap& column : column_taps_) {
     const int32_t* first = blended + column.first * kFrameChannels;
     const int32_t* second = blended + column.second * kFrameChannels;
     std::array<int, 3> bgr = {};
     for (size_t c = 0; c < kFrameChannels; ++c) {
       bgr[c] = (first[c] * (kUnit - column.weight) + second[c] * column.weight + kHalf) >>
-               (2 * kWeightBits);
+               (2 * cpu::kResizeBits);
     }
     out = PutPixel<kFrameChannels>(spec_.channels, bgr, out);
   }
@@ -153,8 +149,9 @@ void PictureFit::Resize(const Picture& frame, Range rows, uint8_t* out) const {
   const auto row_bytes = static_cast<size_t>(spec_.width) * static_cast<size_t>(channels());
   const auto left_bytes =
       static_cast<size_t>(columns_.model_begin) * static_cast<size_t>(channels());
-  std::vector<int32_t> blended(static_cast<size_t>(columns_.frame_length) *
-                               static_cast<size_t>(frame.channels));
+  const size_t row_length =
+      static_cast<size_t>(columns_.frame_length) * static_cast<size_t>(frame.channels);
+  std::vector<int32_t> blended(row_length + 1);  // one more, as blend_columns wants it
   for (int y = rows.begin; y < rows.end; ++y) {
     uint8_t* out_row = out + static_cast<size_t>(y) * row_bytes;
     const int inside = y - rows_.model_begin;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/model/graph.h"
+#include "sparse_ops/cpu/resize_kernels.h"
 #include "sparse_ops/views.h"
 
 // From a camera's frame to a model's input, with one rounding that is ours: integers only, so every
@@ -67,11 +68,7 @@ class PictureFit {
   void Resize(const Picture& frame, Range rows, uint8_t* out) const;
 
  private:
-  struct Tap {
-    int first = 0;  // neighbours on the axis
-    int second = 0;
-    int weight = 0;  // of the second, in 1/2048
-  };
+  using Tap = cpu::ResizeTap;
   static std::vector<Tap> Taps(const AxisFit& axis);
 
   template <int kFrameChannels>

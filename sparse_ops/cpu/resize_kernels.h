@@ -1,0 +1,36 @@
+#ifndef CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
+
+#include <cstdint>
+
+// Bilinear resizing of 8-bit pictures in integers: the same bytes on every machine.
+
+namespace cacheinf {
+namespace cpu {
+
+inline constexpr int kResizeBits = 11;  // weights are of 1 / 2048
+
+// The neighbours of a sample on an axis.
+struct ResizeTap {
+  int first = 0;
+  int second = 0;
+  int weight = 0;  // of the second, in 1 / 2048
+};
+
+struct ResizeKernels {
+  // The weighted sum of two rows of bytes, in 1 / 2048.
+  void (*blend_rows)(const uint8_t* first, const uint8_t* second, int weight, int count,
+                     int32_t* sums) = nullptr;
+  // Of such sums for a row of pixels of 3 channels, pixels between two of them, rounded to nearest;
+  // with their channels in reverse order where `reverses`. Reads up to one sum beyond the row.
+  void (*blend_columns)(const int32_t* sums, const ResizeTap* taps, int count, bool reverses,
+                        uint8_t* out) = nullptr;
+};
+
+// Those for the best target that this machine has.
+const ResizeKernels& ChooseResizeKernels();
+
+}  // namespace cpu
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
