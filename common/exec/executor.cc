@@ -429,7 +429,8 @@ ChangedWork Executor::RunChanged(std::span<const ConstMaskView> changed, const C
                                 std::to_string(state_->graph->inputs.size()) + " graph inputs");
   }
   if (!std::exchange(state_->has_moved, false)) state_->Settle();
-  const bool stores_small_changes = policy.threshold > 0.0f && refresh.words != nullptr;
+  const bool stores_small_changes =
+      policy.threshold > 0.0f && refresh.words != nullptr && !IsEmpty(refresh);
   state_->check->Begin(policy, stores_small_changes);
   state_->active->Begin(policy, changed, refresh);
   state_->needed->Begin();

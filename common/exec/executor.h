@@ -125,11 +125,12 @@ class Executor {
   // Computes so many stored pixels, chosen by the seed, anew from what is stored before them.
   // Returns the first that does not hold what the last RunChanged promised: the same bits, or under
   // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
-  // looked at are pixels that no frame promises anything about: of kFixed those that the last frame
-  // did not compute, and such ones that are computed from a graph input, of which a caller may have
-  // left out small changes.) Nothing is found after a frame that ended in an exception. Debug
-  // builds do this for some pixels at the end of each RunChanged, and throw std::logic_error.
-  // REQUIRES: an executor that keeps values, and inputs as the last RunChanged saw them.
+  // looked at are pixels that no frame promises anything about: of kFixed, and of kChange once
+  // something was refreshed, those that the last frame did not compute, and such ones that are
+  // computed from a graph input, of which a caller may have left out small changes.) Nothing is
+  // found after a frame that ended in an exception. Debug builds do this for some pixels at the end
+  // of each RunChanged, and throw std::logic_error. REQUIRES: an executor that keeps values, and
+  // inputs as the last RunChanged saw them.
   std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
 
   // The pixels of a kept map that the last RunChanged changed.

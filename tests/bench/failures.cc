@@ -15,6 +15,20 @@ namespace cacheinf {
 namespace {
 
 constexpr double kTolerance = 0.02;  // of the agreement before
+constexpr std::array kGeometries = {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas,
+                                    CacheConfig::Geometry::kWarp};
+
+const char* NameOf(CacheConfig::Geometry geometry) {
+  switch (geometry) {
+    case CacheConfig::Geometry::kNone:
+      return "none";
+    case CacheConfig::Geometry::kCanvas:
+      return "canvas";
+    case CacheConfig::Geometry::kWarp:
+      return "warp";
+  }
+  return "";
+}
 
 // Of every frame, the share of pixels that have the dense answer's class.
 std::vector<double> AgreementOf(const std::shared_ptr<const Graph>& graph,
@@ -43,6 +57,24 @@ double Mean(const std::vector<double>& numbers, int begin, int end) {
   return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
 }
 
+void AddRow(const std::shared_ptr<const Graph>& graph, const RobotConfig& config, const Shot& shot,
+            BenchReport* report) {
+  const std::vector<double> agreement = AgreementOf(graph, config, shot);
+  const int after = shot.end + config.cache.refresh;
+  // Where nothing comes before, what is usual is what it comes to in the end.
+  const double usual = shot.begin > 1 ? Mean(agreement, 1, shot.begin)
+                                      : Mean(agreement, after, static_cast<int>(agreement.size()));
+  report->AddRow(
+      {{"shot", shot.name},
+       {"policy", config.cache.policy == CacheConfig::Policy::kChange ? "change" : "fixed"},
+       {"geometry", NameOf(config.cache.geometry)},
+       {"before", usual},
+       {"worst_meanwhile",
+        *std::min_element(agreement.begin() + shot.begin, agreement.begin() + shot.end)},
+       {"after", Mean(agreement, after, static_cast<int>(agreement.size()))},
+       {"frames_until_back", FramesUntilBack(shot, agreement, usual - kTolerance)}});
+}
+
 }  // namespace
 
 void BenchFailures(const BenchOptions& options, BenchReport* report) {
@@ -53,23 +85,11 @@ void BenchFailures(const BenchOptions& options, BenchReport* report) {
   config.mode = RobotConfig::Mode::kCache;
   const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
   const std::vector<Shot> shots = FailureShots(graph->picture.width, graph->picture.height);
-  constexpr std::array kPolicies = {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed};
-  for (const CacheConfig::Policy policy : kPolicies) {
-    config.cache.policy = policy;
-    for (const Shot& shot : shots) {
-      const std::vector<double> agreement = AgreementOf(graph, config, shot);
-      const int after = shot.end + config.cache.refresh;
-      // Where nothing comes before, what is usual is what it comes to in the end.
-      const double usual = shot.begin > 1
-                               ? Mean(agreement, 1, shot.begin)
-                               : Mean(agreement, after, static_cast<int>(agreement.size()));
-      report->AddRow({{"shot", shot.name},
-                      {"policy", policy == CacheConfig::Policy::kChange ? "change" : "fixed"},
-                      {"before", usual},
-                      {"worst_meanwhile", *std::min_element(agreement.begin() + shot.begin,
-                                                            agreement.begin() + shot.end)},
-                      {"after", Mean(agreement, after, static_cast<int>(agreement.size()))},
-                      {"frames_until_back", FramesUntilBack(shot, agreement, usual - kTolerance)}});
+  for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
+    for (const auto geometry : kGeometries) {
+      config.cache.policy = policy;
+      config.cache.geometry = geometry;
+      for (const Shot& shot : shots) AddRow(graph, config, shot, report);
     }
   }
   report->AddNote("agreement: share of pixels of the dense answer's class; refresh in " +
