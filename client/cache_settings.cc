@@ -39,7 +39,7 @@ constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6
 constexpr std::array kThresholds = {0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3};
 constexpr std::array kStems = {3, 2, 1, 0};
 constexpr std::array kGrowths = {2, 1, 0};
-constexpr std::array kRefreshes = {4, 8, 16, 32, 0};
+constexpr std::array kRefreshes = {4, 8, 16, 32, 64};
 constexpr std::array kScales = {0.25, 0.5, 1.0, 2.0, 4.0};
 constexpr int kScaleOfOne = 2;
 
@@ -62,11 +62,6 @@ SettingPoint Canonical(SettingPoint point) {
   if (!is_change && !has_stem) point[kChange] = IndexOf(kChanges, 0.2);
   if (has_stem) point[kThreshold] = IndexOf(kThresholds, 0.05);
   if (is_change) point[kGrowth] = IndexOf(kGrowths, 1);
-  // A clip is too short to show how errors add up without any refresh.
-  const bool has_bounded_errors = is_change && way.geometry == Geometry::kNone;
-  if (At(kRefreshes, point, kRefresh) == 0 && !has_bounded_errors) {
-    point[kRefresh] = IndexOf(kRefreshes, 32);
-  }
   return point;
 }
 
@@ -93,7 +88,7 @@ constexpr std::array<Start, 14> kStarts = {{
     {kFixedOnCanvas, 0.3, 0.1, 2},
     {kChangeOnCanvas, 0.2, 0.05, 0},
     {kChangeInPlace, 0.1, 0.05, 0},
-    {kChangeInPlace, 0.15, 0.03, 0, false, 0},
+    {kChangeInPlace, 0.15, 0.03, 0, false, 64},
     {kChangeInPlace, 0.3, 0.05, 0, false, 32},
     {kChangeOnCanvas, 0.3, 0.1, 0, true},
     {kFixedInPlace, 0.3, 0.1, 0},

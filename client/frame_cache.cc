@@ -224,6 +224,7 @@ void FrameCache::JudgeReuse(double share) {
 }
 
 std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame) {
+  if (IsWholeFrameDue(frames_)) return std::nullopt;
   if (IsNewAnchorDue()) {
     RunWhole(frame, nullptr);
     return RefreshWork{.share = 1.0, .is_anchor = true};
@@ -295,7 +296,8 @@ bool FrameCache::IsWholeFrameDue(int64_t frame) const {
 void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
   if (config_.FollowsCamera()) {
     if (config_.UsesCanvas()) canvas_.Anchor(frame);
-    tracker_->SetReference(frame);
+    // Corners are found for those frames alone that another is followed from.
+    Rests(frames_ + 1) ? tracker_->Drop() : tracker_->SetReference(frame);
     anchor_from_reference_ = {};
     reference_gain_ = 1.0;
     reference_offset_ = 0.0;

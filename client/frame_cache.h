@@ -59,8 +59,8 @@ class FrameCache {
   // Moves what the answer did not need, and stores anew the strip of the picture whose turn it is,
   // so that none gets too old; where the canvas nears its end, the whole frame as the next anchor,
   // so that no answer has to wait for it. To be called once the answer is read. Returns what it
-  // took but the time; nothing if there is nothing to do. REQUIRES: the frame of the last Run,
-  // which has returned.
+  // took but the time; nothing if there is nothing to do, as before a whole frame. REQUIRES: the
+  // frame of the last Run, which has returned.
   std::optional<RefreshWork> Refresh(const PictureView& frame);
 
   // What is stored is of the last frame alone, as it is.

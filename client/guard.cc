@@ -119,17 +119,19 @@ std::optional<std::chrono::nanoseconds> Guard::Watch(const Answer& answer, Robot
   ++report_.frames[static_cast<size_t>(levels_.level())];
   alarm_.clear();
   if (!IsDue()) return std::nullopt;
-  // What was computed whole says nothing of what is reused, and what comes right after it says too
-  // much good.
-  const bool is_whole = answer.work && answer.work->is_dense;
-  if (is_whole && levels_.level() != SafetyLevel::kDense) {
-    frames_to_wait_ = Random(kMostFramesToWait);
-    return std::nullopt;
-  }
   if (frames_to_wait_ > 0) {
     --frames_to_wait_;
     return std::nullopt;
   }
+  // What was computed whole says nothing of what is reused, and what comes right after it says too
+  // much good.
+  const bool is_whole = answer.work && answer.work->is_dense;
+  if (is_whole && levels_.level() != SafetyLevel::kDense) {
+    if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
+    is_put_off_ = true;
+    return std::nullopt;
+  }
+  is_put_off_ = false;
   const auto begin = clock_.Now();
   AgreementSample sample;
   if (levels_.level() != SafetyLevel::kDense) {
@@ -154,7 +156,10 @@ GuardReport Guard::report() const {
 bool Guard::IsDue() {
   const bool is_dense = levels_.level() == SafetyLevel::kDense;
   saved_ += levels_.is_in_doubt() && !is_dense ? kHasteInDoubt * share_ : share_;
-  return saved_ >= next_.cost;
+  if (saved_ < next_.cost) return false;
+  // However long there was nothing to be sampled, it is one sample that is due.
+  saved_ = std::min(saved_, next_.cost + share_);
+  return true;
 }
 
 Guard::Plan Guard::ChooseNext() {

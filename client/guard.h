@@ -103,6 +103,7 @@ class Guard {
   int band_rows_ = 0;  // of the first output; 0: there are no bands that pay
   Plan next_;
   double saved_ = 0;  // to be spent on samples, in dense runs
+  bool is_put_off_ = false;
   int frames_to_wait_ = 0;
   PictureInput input_;
   OutputNumbers numbers_;

@@ -45,30 +45,6 @@ Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backen
   return Executor(std::move(graph), std::move(backend), options);
 }
 
-// What somebody may have set for nothing.
-void WarnOfUnusedSettings(const CacheConfig& cache, TrackerConfig tracker) {
-  const auto differs = [](auto set, auto fresh) {
-    return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
-  };
-  const bool is_exact = cache.policy == CacheConfig::Policy::kExact;
-  if (is_exact && cache.geometry != CacheConfig::Geometry::kNone) {
-    LogWarning("cache.geometry is not used: policy exact computes every frame where it is");
-  }
-  ChangeConfig change = std::exchange(tracker.change, {});
-  if (!cache.FollowsCamera() && tracker.kind != TrackerConfig::Kind::kNone &&
-      differs(tracker, TrackerConfig())) {
-    LogWarning(
-        "the tracker's settings are not used: nothing follows the camera with cache.geometry none "
-        "or policy exact");
-  }
-  change.watch_margin = ChangeConfig().watch_margin;
-  if ((cache.stem > 0 || is_exact) && differs(change, ChangeConfig())) {
-    LogWarning(
-        "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "
-        "every byte that changes, and decides itself what a change is");
-  }
-}
-
 PictureView Shown(const FittedPicture& fitted) {
   const PictureSpec& spec = fitted.fit->spec();
   return {fitted.pixels.data(), spec.width, spec.height, fitted.fit->channels()};
@@ -95,7 +71,6 @@ void Robot::MakeCache(const RobotConfig& config) {
   if (executor_.graph().picture.width == 0) {
     throw InputError("mode cache needs pictures, but the model takes tensors");
   }
-  WarnOfUnusedSettings(config.cache, config.tracker);
   cache_ = std::make_unique<FrameCache>(
       config.cache, config.tracker.change,
       config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);

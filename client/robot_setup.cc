@@ -74,4 +74,30 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   return std::make_unique<CpuBackend>(options);
 }
 
+void WarnOfUnusedSettings(const RobotConfig& config) {
+  if (config.mode != RobotConfig::Mode::kCache) return;
+  const CacheConfig& cache = config.cache;
+  TrackerConfig tracker = config.tracker;
+  const auto differs = [](auto set, auto fresh) {
+    return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
+  };
+  const bool is_exact = cache.policy == CacheConfig::Policy::kExact;
+  if (is_exact && cache.geometry != CacheConfig::Geometry::kNone) {
+    LogWarning("cache.geometry is not used: policy exact computes every frame where it is");
+  }
+  ChangeConfig change = std::exchange(tracker.change, {});
+  if (!cache.FollowsCamera() && tracker.kind != TrackerConfig::Kind::kNone &&
+      differs(tracker, TrackerConfig())) {
+    LogWarning(
+        "the tracker's settings are not used: nothing follows the camera with cache.geometry none "
+        "or policy exact");
+  }
+  change.watch_margin = ChangeConfig().watch_margin;
+  if ((cache.stem > 0 || is_exact) && differs(change, ChangeConfig())) {
+    LogWarning(
+        "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "
+        "every byte that changes, and decides itself what a change is");
+  }
+}
+
 }  // namespace cacheinf

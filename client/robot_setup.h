@@ -24,6 +24,9 @@ bool PreparesAhead(const RobotConfig& config);
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
 
+// Logs what was set for nothing: what mode cache does not use beside other settings.
+void WarnOfUnusedSettings(const RobotConfig& config);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_CLIENT_ROBOT_SETUP_H_

@@ -193,6 +193,7 @@ class Run {
         robot_(graph, MakeBackend(config), config, clock),
         publisher_(config.output, robot_, source),
         intake_(robot_) {
+    WarnOfUnusedSettings(config);
     if (config.check > 0) check_.emplace(graph, MakeBackend(config), config, clock);
     if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
       guard_.emplace(graph, MakeBackend(config), config, clock);

@@ -528,7 +528,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
     if (work.is_dense) {
       EXPECT_EQ(OutputOf(executor_), Dense(pixels));
     }
-    EXPECT_EQ(cache_->Refresh(View(pixels)).has_value(), !work.is_dense);
+    EXPECT_FALSE(cache_->Refresh(View(pixels))) << "the frames before and after are whole";
   }
   EXPECT_EQ(tries, (std::vector<int>{1, 3, 6, 11, 20, 37}));
 

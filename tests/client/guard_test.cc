@@ -191,6 +191,32 @@ TEST_F(GuardTest, SettingsThatSeeNoChangeAreLeftAndAnswersAgreeAgain) {
   EXPECT_EQ(report_.bad_samples, alarms_);
 }
 
+// While frames are whole there is nothing to be sampled; what was not spent then is not made up
+// for.
+TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
+  RobotConfig config = Demo();
+  config.guard.share = 0.02;
+  config.Check();
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  Robot robot(graph, MakeBackend(config), config, clock_);
+  Guard guard(graph, MakeBackend(config), config, clock_);
+  const std::optional<Frame> frame = OpenSource(config.source, clock_)->Next();
+  const Answer whole = robot.Process(*frame);
+  ASSERT_TRUE(whole.work->is_dense);
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(guard.Watch(whole, robot));
+  const Answer reused = robot.Process(*frame);
+  ASSERT_FALSE(reused.work->is_dense);
+  int first = 0;
+  for (int i = 1; i <= 100; ++i) {
+    if (guard.Watch(reused, robot) && first == 0) first = i;
+  }
+  EXPECT_GE(first, 1);
+  EXPECT_LE(first, 8) << "it was due, and put off once";
+  // 100 frames pay for two whole answers, or a few bands, and the one that was due.
+  EXPECT_LE(guard.report().whole_samples, 3);
+  EXPECT_LE(guard.report().samples, 12);
+}
+
 TEST_F(GuardTest, TakesTheSameSamplesInEveryRun) {
   Run(Frozen(), 1);
   const std::vector<SafetyLevel> levels = levels_;
