@@ -12,8 +12,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kUnit = 1 << cpu::kResizeBits;
-constexpr int kHalf = 1 << (2 * cpu::kResizeBits - 1);
+constexpr int kUnit = 1 << cpu::kBlendBits;
+constexpr int kHalf = 1 << (2 * cpu::kBlendBits - 1);
 constexpr int kLargestSide = 1 << 15;
 
 // a b / c, rounded to nearest, at least 1.
@@ -125,7 +125,7 @@ void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blende
   // Weights of 0 and 1 give the frame's own bytes.
   if (keeps_columns_ && tap.weight == 0) return CopyRow<kFrameChannels>(first_row, out);
   const uint8_t* second_row = frame.Row(rows_.frame_begin + tap.second) + skipped;
-  const cpu::ResizeKernels& kernels = cpu::ChooseResizeKernels();
+  const cpu::BlendKernels& kernels = cpu::ChooseBlendKernels();
   kernels.blend_rows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels,
                      blended);
   if (kFrameChannels == 3 && channels() == 3) {
@@ -139,7 +139,7 @@ void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blende
     std::array<int, 3> bgr = {};
     for (size_t c = 0; c < kFrameChannels; ++c) {
       bgr[c] = (first[c] * (kUnit - column.weight) + second[c] * column.weight + kHalf) >>
-               (2 * cpu::kResizeBits);
+               (2 * cpu::kBlendBits);
     }
     out = PutPixel<kFrameChannels>(spec_.channels, bgr, out);
   }

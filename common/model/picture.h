@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/model/graph.h"
-#include "sparse_ops/cpu/resize_kernels.h"
+#include "sparse_ops/cpu/blend_kernels.h"
 #include "sparse_ops/views.h"
 
 // From a camera's frame to a model's input, with one rounding that is ours: integers only, so every
@@ -68,7 +68,7 @@ class PictureFit {
   void Resize(const Picture& frame, Range rows, uint8_t* out) const;
 
  private:
-  using Tap = cpu::ResizeTap;
+  using Tap = cpu::BlendTap;
   static std::vector<Tap> Taps(const AxisFit& axis);
 
   template <int kFrameChannels>

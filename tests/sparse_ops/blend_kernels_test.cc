@@ -1,4 +1,4 @@
-#include "sparse_ops/cpu/resize_kernels.h"
+#include "sparse_ops/cpu/blend_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kUnit = 1 << cpu::kResizeBits;
+constexpr int kUnit = 1 << cpu::kBlendBits;
 constexpr uint32_t kSeed = 17;
 
 std::vector<uint8_t> RandomBytes(int count, std::mt19937& random) {
@@ -21,7 +21,7 @@ std::vector<uint8_t> RandomBytes(int count, std::mt19937& random) {
   return bytes;
 }
 
-TEST(ResizeKernelsTest, EveryTargetBlendsRowsAlike) {
+TEST(BlendKernelsTest, EveryTargetBlendsRowsAlike) {
   ForEachCpuTarget([] {
     std::mt19937 random(kSeed);
     for (const int count : {0, 1, 3, 15, 16, 17, 96, 193}) {
@@ -29,8 +29,7 @@ TEST(ResizeKernelsTest, EveryTargetBlendsRowsAlike) {
       const std::vector<uint8_t> second = RandomBytes(count, random);
       const int weight = static_cast<int>(random() % kUnit);
       std::vector<int32_t> sums(first.size() + 1, -1);
-      cpu::ChooseResizeKernels().blend_rows(first.data(), second.data(), weight, count,
-                                            sums.data());
+      cpu::ChooseBlendKernels().blend_rows(first.data(), second.data(), weight, count, sums.data());
       for (size_t i = 0; i < first.size(); ++i) {
         EXPECT_EQ(sums[i], first[i] * (kUnit - weight) + second[i] * weight) << i;
       }
@@ -39,7 +38,7 @@ TEST(ResizeKernelsTest, EveryTargetBlendsRowsAlike) {
   });
 }
 
-TEST(ResizeKernelsTest, EveryTargetBlendsColumnsAlikeAndWritesNoByteMore) {
+TEST(BlendKernelsTest, EveryTargetBlendsColumnsAlikeAndWritesNoByteMore) {
   constexpr int kPixels = 50;
   ForEachCpuTarget([] {
     std::mt19937 random(kSeed);
@@ -47,7 +46,7 @@ TEST(ResizeKernelsTest, EveryTargetBlendsColumnsAlikeAndWritesNoByteMore) {
     for (int32_t& sum : sums) sum = static_cast<int32_t>(random() % (255 * kUnit + 1));
     sums[0] = sums[3] = 255 * kUnit;
     for (const int count : {0, 1, 2, 3, 33}) {
-      std::vector<cpu::ResizeTap> taps;
+      std::vector<cpu::BlendTap> taps;
       for (int i = 0; i < count; ++i) {
         const int first = i == 0 ? 0 : static_cast<int>(random() % kPixels);
         taps.push_back(
@@ -55,10 +54,10 @@ TEST(ResizeKernelsTest, EveryTargetBlendsColumnsAlikeAndWritesNoByteMore) {
       }
       for (const bool reverses : {false, true}) {
         std::vector<uint8_t> out(3 * taps.size() + 1, 77);
-        cpu::ChooseResizeKernels().blend_columns(sums.data(), taps.data(), count, reverses,
-                                                 out.data());
+        cpu::ChooseBlendKernels().blend_columns(sums.data(), taps.data(), count, reverses,
+                                                out.data());
         for (size_t i = 0; i < 3 * taps.size(); ++i) {
-          const cpu::ResizeTap& tap = taps[i / 3];
+          const cpu::BlendTap& tap = taps[i / 3];
           const size_t channel = reverses ? 2 - i % 3 : i % 3;
           const int64_t sum =
               int64_t{sums[3 * static_cast<size_t>(tap.first) + channel]} * (kUnit - tap.weight) +

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
-#define CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
+#ifndef CACHEINF_SPARSE_OPS_CPU_BLEND_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CPU_BLEND_KERNELS_H_
 
 #include <cstdint>
 
@@ -8,29 +8,29 @@
 namespace cacheinf {
 namespace cpu {
 
-inline constexpr int kResizeBits = 11;  // weights are of 1 / 2048
+inline constexpr int kBlendBits = 11;  // weights are of 1 / 2048
 
 // The neighbours of a sample on an axis.
-struct ResizeTap {
+struct BlendTap {
   int first = 0;
   int second = 0;
   int weight = 0;  // of the second, in 1 / 2048
 };
 
-struct ResizeKernels {
+struct BlendKernels {
   // The weighted sum of two rows of bytes, in 1 / 2048.
   void (*blend_rows)(const uint8_t* first, const uint8_t* second, int weight, int count,
                      int32_t* sums) = nullptr;
   // Of such sums for a row of pixels of 3 channels, pixels between two of them, rounded to nearest;
   // with their channels in reverse order where `reverses`. Reads up to one sum beyond the row.
-  void (*blend_columns)(const int32_t* sums, const ResizeTap* taps, int count, bool reverses,
+  void (*blend_columns)(const int32_t* sums, const BlendTap* taps, int count, bool reverses,
                         uint8_t* out) = nullptr;
 };
 
 // Those for the best target that this machine has.
-const ResizeKernels& ChooseResizeKernels();
+const BlendKernels& ChooseBlendKernels();
 
 }  // namespace cpu
 }  // namespace cacheinf
 
-#endif  // CACHEINF_SPARSE_OPS_CPU_RESIZE_KERNELS_H_
+#endif  // CACHEINF_SPARSE_OPS_CPU_BLEND_KERNELS_H_

@@ -1,8 +1,8 @@
-#include "sparse_ops/cpu/resize_kernels.h"
+#include "sparse_ops/cpu/blend_kernels.h"
 
 #include "sparse_ops/cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "sparse_ops/cpu/resize_kernels.cc"
+#define HWY_TARGET_INCLUDE "sparse_ops/cpu/blend_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
@@ -15,18 +15,17 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kChannels = 3;
-constexpr int kHalf = 1 << (2 * kResizeBits - 1);
+constexpr int kHalf = 1 << (2 * kBlendBits - 1);
 
 int32_t Between(int32_t first, int32_t second, int weight) {
-  return (first << kResizeBits) + (second - first) * weight;
+  return (first << kBlendBits) + (second - first) * weight;
 }
 
-void BlendPixel(const int32_t* sums, const ResizeTap& tap, bool reverses, uint8_t* out) {
+void BlendPixel(const int32_t* sums, const BlendTap& tap, bool reverses, uint8_t* out) {
   for (int c = 0; c < kChannels; ++c) {
     const int32_t sum =
         Between(sums[kChannels * tap.first + c], sums[kChannels * tap.second + c], tap.weight);
-    out[reverses ? kChannels - 1 - c : c] =
-        static_cast<uint8_t>((sum + kHalf) >> (2 * kResizeBits));
+    out[reverses ? kChannels - 1 - c : c] = static_cast<uint8_t>((sum + kHalf) >> (2 * kBlendBits));
   }
 }
 
@@ -36,7 +35,7 @@ void BlendRows(const uint8_t* first, const uint8_t* second, int weight, int coun
   for (int i = 0; i < count; ++i) sums[i] = Between(first[i], second[i], weight);
 }
 
-void BlendColumns(const int32_t* sums, const ResizeTap* taps, int count, bool reverses,
+void BlendColumns(const int32_t* sums, const BlendTap* taps, int count, bool reverses,
                   uint8_t* out) {
   for (int i = 0; i < count; ++i) BlendPixel(sums, taps[i], reverses, out + kChannels * i);
 }
@@ -48,7 +47,7 @@ using SumsOfPixelTag = hn::FixedTag<int32_t, 4>;
 
 template <class D>
 HWY_INLINE hn::Vec<D> VectorBetween(D, hn::Vec<D> first, hn::Vec<D> second, hn::Vec<D> weight) {
-  return hn::Add(hn::ShiftLeft<kResizeBits>(first), hn::Mul(hn::Sub(second, first), weight));
+  return hn::Add(hn::ShiftLeft<kBlendBits>(first), hn::Mul(hn::Sub(second, first), weight));
 }
 
 void BlendRows(const uint8_t* HWY_RESTRICT first, const uint8_t* HWY_RESTRICT second, int weight,
@@ -68,7 +67,7 @@ void BlendRows(const uint8_t* HWY_RESTRICT first, const uint8_t* HWY_RESTRICT se
 
 // Four sums are taken at a time, one of them of the next pixel, whose place is written after.
 template <bool kReverses>
-void BlendPixels(const int32_t* HWY_RESTRICT sums, const ResizeTap* HWY_RESTRICT taps, int count,
+void BlendPixels(const int32_t* HWY_RESTRICT sums, const BlendTap* HWY_RESTRICT taps, int count,
                  uint8_t* HWY_RESTRICT out) {
   const SumsOfPixelTag tag;
   const hn::Rebind<uint8_t, SumsOfPixelTag> byte_tag;
@@ -79,14 +78,14 @@ void BlendPixels(const int32_t* HWY_RESTRICT sums, const ResizeTap* HWY_RESTRICT
     const auto a = hn::LoadU(tag, sums + kChannels * taps[i].first);
     const auto b = hn::LoadU(tag, sums + kChannels * taps[i].second);
     auto pixel = VectorBetween(tag, a, b, hn::Set(tag, taps[i].weight));
-    pixel = hn::ShiftRight<2 * kResizeBits>(hn::Add(pixel, half));
+    pixel = hn::ShiftRight<2 * kBlendBits>(hn::Add(pixel, half));
     if (kReverses) pixel = hn::TableLookupLanes(pixel, reversed);
     hn::StoreU(hn::DemoteTo(byte_tag, pixel), byte_tag, out + kChannels * i);
   }
   if (count > 0) BlendPixel(sums, taps[count - 1], kReverses, out + kChannels * (count - 1));
 }
 
-void BlendColumns(const int32_t* sums, const ResizeTap* taps, int count, bool reverses,
+void BlendColumns(const int32_t* sums, const BlendTap* taps, int count, bool reverses,
                   uint8_t* out) {
   reverses ? BlendPixels<true>(sums, taps, count, out) : BlendPixels<false>(sums, taps, count, out);
 }
@@ -95,8 +94,8 @@ void BlendColumns(const int32_t* sums, const ResizeTap* taps, int count, bool re
 
 }  // namespace
 
-const ResizeKernels& TargetResizeKernels() {
-  static constexpr ResizeKernels kKernels = {BlendRows, BlendColumns};
+const BlendKernels& TargetBlendKernels() {
+  static constexpr BlendKernels kKernels = {BlendRows, BlendColumns};
   return kKernels;
 }
 
@@ -106,5 +105,5 @@ const ResizeKernels& TargetResizeKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-CACHEINF_DISPATCH(ResizeKernels)
+CACHEINF_DISPATCH(BlendKernels)
 #endif
