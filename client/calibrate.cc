@@ -81,10 +81,7 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
                     {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
-  if (!options.picture.empty() && options.picture.extension() != ".png") {
-    throw InputError(
-        fmt::format("--picture {}: its name must end in .png", options.picture.string()));
-  }
+  CheckExtension({"--picture", options.picture}, ".png");
 }
 
 std::vector<Frame> ReadFrames(FrameSource& source, const CalibrationOptions& options,

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "client/picture_file.h"
 #include "common/base/error.h"
 
 namespace cacheinf {
@@ -84,6 +84,12 @@ void CheckWritable(const std::vector<NamedPath>& files) {
   }
 }
 
+void CheckExtension(const NamedPath& file, std::string_view extension) {
+  if (file.path.empty() || file.path.extension() == extension) return;
+  throw InputError(
+      fmt::format("{} {}: its name must end in {}", file.option, file.path.string(), extension));
+}
+
 void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
   CheckOverwriting({{"--source", config.source},
@@ -99,9 +105,8 @@ void CheckOutputPaths(const RobotConfig& config) {
                  {"--overlay", output.overlay},
                  {"--picture", output.picture},
                  {"--summary", output.summary}});
-  if (!output.picture.empty() && !IsPictureFileName(output.picture)) {
-    throw InputError(fmt::format("--picture {}: its name must end in .png", output.picture));
-  }
+  CheckExtension({"--overlay", output.overlay}, ".mp4");
+  CheckExtension({"--picture", output.picture}, ".png");
 }
 
 }  // namespace cacheinf

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/config/robot_config.h"
@@ -23,8 +24,11 @@ void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<Na
 // told without opening it: what is there stays as it is. Empty paths are none.
 void CheckWritable(const std::vector<NamedPath>& files);
 
-// Both for what a run reads (source, model, names of classes) and its results; also throws
-// InputError for a picture whose name says no format.
+// Throws InputError, naming the option, if the file is called something else than its format. An
+// empty path is none.
+void CheckExtension(const NamedPath& file, std::string_view extension);
+
+// All three for what a run reads (source, model, names of classes) and its results.
 void CheckOutputPaths(const RobotConfig& config);
 
 }  // namespace cacheinf

@@ -7,15 +7,11 @@
 
 namespace cacheinf {
 
-bool IsPictureFileName(const std::filesystem::path& path) {
-  return cv::haveImageWriter(path.string());
-}
-
 bool WritePictureFile(const std::filesystem::path& path, const cv::Mat& picture) {
   // imwrite would not tell of a full disk.
   std::vector<uint8_t> bytes;
   try {
-    if (!cv::imencode(path.extension().string(), picture, bytes)) return false;
+    if (!cv::imencode(".png", picture, bytes)) return false;
   } catch (const cv::Exception&) {
     return false;
   }

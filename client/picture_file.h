@@ -6,10 +6,7 @@
 
 namespace cacheinf {
 
-// Whether the extension names a format that pictures can be written in.
-bool IsPictureFileName(const std::filesystem::path& path);
-
-// In the format that the path's extension names. False if that is none, or it cannot be written.
+// As PNG. False if the file cannot be written whole.
 bool WritePictureFile(const std::filesystem::path& path, const cv::Mat& picture);
 
 }  // namespace cacheinf

@@ -113,12 +113,16 @@ TEST_F(OutputPathsTest, AFileThatCanBeWrittenStaysAsItIsUntilThen) {
   EXPECT_FALSE(fs::exists(Path("new.png")));
 }
 
-TEST_F(OutputPathsTest, APictureSaysItsFormat) {
-  for (const char* name : {"picture", "picture.txt"}) {
+TEST_F(OutputPathsTest, PicturesAndVideosSayTheirFormat) {
+  for (const char* name : {"drawn", "drawn.txt", "drawn.jpg"}) {
     RobotConfig config;
     config.output.picture = Path(name);
     EXPECT_EQ(Refusal(config),
               "--picture " + config.output.picture + ": its name must end in .png");
+    config = {};
+    config.output.overlay = Path(name);
+    EXPECT_EQ(Refusal(config),
+              "--overlay " + config.output.overlay + ": its name must end in .mp4");
   }
 }
 

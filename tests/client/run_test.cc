@@ -517,9 +517,9 @@ TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
   WritePack(graph, Path("model.cacheinf"));
   RobotConfig config = Config(Path("model.cacheinf"), "generated:frames=3,width=64,height=48");
-  config.output.overlay = "/proc/x.png";
+  config.output.overlay = "/proc/x.mp4";
   const std::string refusal = Refusal(config);
-  EXPECT_NE(refusal.find("overlay /proc/x.png: "), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("overlay /proc/x.mp4: "), std::string::npos) << refusal;
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
   fs::create_symlink("/dev/full", Path("full.mp4"));
   config.output.overlay = Path("full.mp4");
