@@ -19,8 +19,8 @@ struct ChangePolicy {
     kExact,
     // As above, but a change that is not greater than `threshold` is none, and the old value stays
     // (ChangeTest of sparse_ops/active_pixels.h): what is stored is within the threshold of what
-    // the
-    // stored inputs give, but for the small changes that a refresh has stored among those since.
+    // the stored inputs give, but for the small changes that a refresh has stored among those
+    // since.
     kChange,
     // The same pixels in every map of a resolution: the changed ones of the input, grown by
     // `growth` pixels of that resolution. Changes do not travel further, so errors do not end.

@@ -87,12 +87,12 @@ class Executor {
   // reached. `changed` has one mask a graph input, with every pixel that is not what it was at the
   // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
   // values then have the bits of Run. `refresh` shows pixels of the picture, at any resolution,
-  // that every map over them computes and stores, however little they change; it may have no words.
-  // What changes so little is no change to the maps behind, though.
-  // Under kChange and kFixed without a stem, inputs may differ elsewhere by what is no change to
-  // the caller: what is computed reads them as they are. With its first pixel, so do maps that show
-  // no picture (gates, say). Returns what was computed. After an exception the next RunChanged
-  // makes up for what this one missed, given what changed since.
+  // that every map over them computes and stores, however little they change, though so little is
+  // no change to the maps behind; it may have no words. With its first pixel, maps that show no
+  // picture (gates, say) do so too. Under kChange and kFixed without a stem, inputs may differ
+  // elsewhere by what is no change to the caller: what is computed reads them as they are. Returns
+  // what was computed. After an exception the next RunChanged makes up for what this one missed,
+  // given what changed since.
   //
   // Where values are chosen, those that are not kept are computed wherever a kept one that changes
   // or may change needs them, halo included, from what is kept before them. All that is said of
