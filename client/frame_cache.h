@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "client/canvas.h"
+#include "client/canvas/canvas.h"
+#include "client/canvas/inset.h"
 #include "client/frame_work.h"
-#include "client/inset.h"
 #include "client/light_in_place.h"
 #include "client/picture_input.h"
 #include "client/tracker/ahead_tracker.h"

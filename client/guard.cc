@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "client/outputs.h"
-#include "client/statistics.h"
+#include "client/answer/outputs.h"
+#include "client/run/statistics.h"
 #include "common/base/log.h"
-#include "common/model/cost.h"
+#include "common/model/graph/cost.h"
 
 namespace cacheinf {
 namespace {

@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "client/agreement.h"
-#include "client/answers.h"
+#include "client/answer/agreement.h"
+#include "client/answer/answers.h"
 #include "client/picture_input.h"
 #include "client/robot.h"
+#include "client/run/statistics.h"
 #include "client/safety_levels.h"
-#include "client/statistics.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/inset.h"
+#include "client/canvas/inset.h"
 #include "client/tracker/light_fit.h"
 #include "client/tracker/tracker.h"
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "client/calibrate.h"
-#include "client/config_options.h"
+#include "client/calibrate/calibrate.h"
+#include "client/run/config_options.h"
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
 #include "common/base/log.h"

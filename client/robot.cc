@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "client/recomputed.h"
-#include "client/watched.h"
+#include "client/answer/recomputed.h"
+#include "client/answer/watched.h"
 #include "common/base/log.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"

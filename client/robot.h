@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "client/answers.h"
+#include "client/answer/answers.h"
+#include "client/answer/seen_picture.h"
 #include "client/frame_cache.h"
 #include "client/picture_input.h"
-#include "client/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"

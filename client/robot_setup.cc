@@ -10,7 +10,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/reference_backend.h"
 #include "common/model/load.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "profiler/machine.h"
 
 namespace cacheinf {

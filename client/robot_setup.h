@@ -5,7 +5,7 @@
 
 #include "common/config/robot_config.h"
 #include "common/exec/backend.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // From a configuration to what a robot is made of.
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "common/model/cost.h"
+#include "common/model/graph/cost.h"
 
 namespace cacheinf {
 namespace {

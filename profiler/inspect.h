@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/exec/cache_choice.h"
-#include "common/model/geometry.h"
-#include "common/model/graph.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

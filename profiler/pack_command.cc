@@ -4,8 +4,8 @@
 
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
-#include "common/model/pack.h"
-#include "common/model/passes.h"
+#include "common/model/graph/pack.h"
+#include "common/model/passes/passes.h"
 #include "profiler/inspect.h"
 
 namespace cacheinf {

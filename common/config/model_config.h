@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/config/fields.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // What a model file in a foreign format does not say: how a camera's picture becomes its input, and
 // what its output means. A native model file carries both, so these are for foreign ones.

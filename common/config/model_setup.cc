@@ -1,6 +1,6 @@
 #include "common/config/model_setup.h"
 
-#include "common/model/decode.h"
+#include "common/model/graph/decode.h"
 
 namespace cacheinf {
 namespace {

@@ -2,7 +2,7 @@
 #define CACHEINF_COMMON_CONFIG_MODEL_SETUP_H_
 
 #include "common/config/model_config.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

@@ -7,7 +7,7 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/layout.h"
 #include "common/exec/scroll.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/mask.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"

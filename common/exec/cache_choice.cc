@@ -14,8 +14,8 @@
 #include "common/exec/layout.h"
 #include "common/exec/stages.h"
 #include "common/exec/value_masks.h"
-#include "common/model/cost.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/cost.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // Which values to keep from frame to frame where there is no memory for all of them.
 

@@ -17,7 +17,7 @@
 #include "common/exec/stem.h"
 #include "common/exec/stored_check.h"
 #include "common/exec/value_masks.h"
-#include "common/model/cost.h"
+#include "common/model/graph/cost.h"
 
 namespace cacheinf {
 namespace {

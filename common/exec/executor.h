@@ -13,8 +13,8 @@
 #include "common/exec/layout.h"
 #include "common/exec/scroll.h"
 #include "common/exec/stored_check.h"
-#include "common/model/geometry.h"
-#include "common/model/graph.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 

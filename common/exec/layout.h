@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/exec/stages.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {

@@ -10,7 +10,7 @@
 #include "common/exec/arena.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/value_masks.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 #include "sparse_ops/mask/propagation.h"
 #include "sparse_ops/warp.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/exec/value_masks.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 #include "sparse_ops/mask/lists.h"
 #include "sparse_ops/mask/propagation.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/exec/stages.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/mask.h"
 

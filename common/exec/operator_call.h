@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "common/model/geometry.h"
-#include "common/model/graph.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 

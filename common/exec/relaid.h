@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
 // Tensors of four dimensions lie channels-last, as maps do. What works along another of their axes

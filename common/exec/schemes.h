@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // Which scheme computes each convolution. Schemes round differently, so the choice is made for a
 // layer once, before its first frame, and never changes from frame to frame.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/exec/operator_call.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 #include "sparse_ops/resize_taps.h"
 #include "sparse_ops/window.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
 // What becomes of stored maps when the picture moves by whole strides: a network whose windows are

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/reference/change.h"
 #include "sparse_ops/views.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 namespace {

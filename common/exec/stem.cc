@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // The stem of a network: the operators before the convolution of a number, counted from 0, as long
 // as they are local (ChangePolicy::stem_depth).

@@ -9,7 +9,7 @@
 #include "common/exec/shadow.h"
 #include "common/exec/stem.h"
 #include "common/exec/value_masks.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/layout.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {

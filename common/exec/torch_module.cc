@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/model/torchscript_importer.h"
+#include "common/model/torchscript/importer.h"
 
 namespace cacheinf {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "common/model/geometry.h"
-#include "common/model/graph.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/mask/propagation.h"
 
 // Sizes of the masks of values, and how masks travel between them.

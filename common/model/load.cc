@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/onnx.h"
-#include "common/model/pack.h"
-#include "common/model/passes.h"
-#include "common/model/torchscript.h"
+#include "common/model/graph/pack.h"
+#include "common/model/onnx/onnx.h"
+#include "common/model/passes/passes.h"
+#include "common/model/torchscript/torchscript.h"
 
 namespace cacheinf {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

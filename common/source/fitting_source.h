@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "common/base/clock.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {

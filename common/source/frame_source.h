@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "common/model/picture.h"
 
 namespace cacheinf {

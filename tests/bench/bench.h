@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "tests/bench/timing.h"
 
 namespace cacheinf {

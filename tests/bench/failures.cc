@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "client/agreement.h"
+#include "client/answer/agreement.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/agreement.h"
-#include "client/outputs.h"
+#include "client/answer/agreement.h"
+#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"

@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "client/answers.h"
-#include "client/seen_picture.h"
-#include "client/statistics.h"
+#include "client/answer/answers.h"
+#include "client/answer/seen_picture.h"
+#include "client/run/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/model_setup.h"

@@ -1,4 +1,4 @@
-#include "client/agreement.h"
+#include "client/answer/agreement.h"
 
 #include <gtest/gtest.h>
 

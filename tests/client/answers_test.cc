@@ -1,4 +1,4 @@
-#include "client/answers.h"
+#include "client/answer/answers.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

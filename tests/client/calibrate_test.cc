@@ -1,4 +1,4 @@
-#include "client/calibrate.h"
+#include "client/calibrate/calibrate.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/cache_settings.h"
-#include "client/calibration_clip.h"
+#include "client/calibrate/cache_settings.h"
+#include "client/calibrate/calibration_clip.h"
 #include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "common/base/file.h"

@@ -1,4 +1,4 @@
-#include "client/canvas.h"
+#include "client/canvas/canvas.h"
 
 #include <gtest/gtest.h>
 

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "client/recomputed.h"
+#include "client/answer/recomputed.h"
 #include "client/tracker/scripted_tracker.h"
 #include "common/exec/cpu_backend.h"
-#include "common/model/decode.h"
+#include "common/model/graph/decode.h"
 #include "common/model/load.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/picture.h"
 #include "common/source/scenes.h"
 

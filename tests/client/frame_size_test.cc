@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/outputs.h"
+#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"

@@ -11,7 +11,7 @@
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"

@@ -1,4 +1,4 @@
-#include "client/inset.h"
+#include "client/canvas/inset.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "client/agreement.h"
+#include "client/answer/agreement.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"

@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "client/dense_check.h"
-#include "client/recording.h"
-#include "client/replay.h"
+#include "client/record/recording.h"
+#include "client/record/replay.h"
 #include "client/robot_setup.h"
-#include "client/run.h"
+#include "client/run/dense_check.h"
+#include "client/run/run.h"
 #include "common/base/error.h"
-#include "common/model/pack.h"
+#include "common/model/graph/pack.h"
 #include "common/source/fitting_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/folder_test.h"

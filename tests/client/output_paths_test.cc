@@ -1,4 +1,4 @@
-#include "client/output_paths.h"
+#include "client/run/output_paths.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/overlay.h"
+#include "client/answer/overlay.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/comparison.h"
+#include "client/run/comparison.h"
 #include "common/base/error.h"
 #include "tests/testing/folder_test.h"
 

@@ -1,4 +1,4 @@
-#include "client/recording.h"
+#include "client/record/recording.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -20,13 +20,13 @@
 #include <utility>
 #include <vector>
 
-#include "client/recorder.h"
-#include "client/replay.h"
+#include "client/record/recorder.h"
+#include "client/record/replay.h"
 #include "client/robot_setup.h"
-#include "client/run.h"
+#include "client/run/run.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/model/pack.h"
+#include "common/model/graph/pack.h"
 #include "common/source/fitting_source.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "client/agreement.h"
-#include "client/recording.h"
+#include "client/answer/agreement.h"
+#include "client/record/recording.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"

@@ -1,4 +1,4 @@
-#include "client/run.h"
+#include "client/run/run.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@
 #include "common/base/file.h"
 #include "common/base/npy.h"
 #include "common/exec/cpu_backend.h"
-#include "common/model/pack.h"
+#include "common/model/graph/pack.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {

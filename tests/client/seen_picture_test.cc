@@ -1,4 +1,4 @@
-#include "client/seen_picture.h"
+#include "client/answer/seen_picture.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/setting_search.h"
+#include "client/calibrate/setting_search.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/statistics.h"
+#include "client/run/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/summary.h"
+#include "client/run/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/watched.h"
+#include "client/answer/watched.h"
 
 #include <gtest/gtest.h>
 

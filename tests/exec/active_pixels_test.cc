@@ -11,7 +11,7 @@
 #include "common/exec/reference_backend.h"
 #include "common/exec/schemes.h"
 #include "common/exec/shadow.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/exec/executor.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/testing/run_graph.h"
 

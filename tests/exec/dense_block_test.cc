@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/exec/layout.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 

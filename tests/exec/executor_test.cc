@@ -13,7 +13,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/schemes.h"
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 #include "sparse_ops/view_transforms.h"
 #include "tests/exec/on_backends.h"
 #include "tests/testing/random_graph.h"

@@ -1,4 +1,4 @@
-#include "common/model/geometry.h"
+#include "common/model/graph/geometry.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/onnx.h"
+#include "common/model/onnx/onnx.h"
 #include "tests/model/onnx_seeds.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

@@ -1,4 +1,4 @@
-#include "common/model/decode.h"
+#include "common/model/graph/decode.h"
 
 #include <gtest/gtest.h>
 

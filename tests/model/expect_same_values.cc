@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 

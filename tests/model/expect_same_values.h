@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

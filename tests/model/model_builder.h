@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/onnx.h"
+#include "common/model/onnx/onnx.h"
 
 // Small ONNX models, written as one would draw them.
 

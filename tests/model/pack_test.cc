@@ -1,4 +1,4 @@
-#include "common/model/pack.h"
+#include "common/model/graph/pack.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/expect_same_values.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/folder_test.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/expect_same_values.h"
 #include "tests/model/model_builder.h"
 

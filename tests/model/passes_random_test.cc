@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/expect_same_values.h"
 #include "tests/testing/random_graph.h"
 

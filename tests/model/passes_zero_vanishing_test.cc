@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 
 namespace cacheinf {
 namespace {

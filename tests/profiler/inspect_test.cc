@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/model/load.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 
 namespace cacheinf {
 namespace {

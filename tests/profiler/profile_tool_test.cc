@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
+#include "common/model/graph/pack.h"
 #include "common/model/load.h"
-#include "common/model/pack.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "common/model/decode.h"
-#include "common/model/passes.h"
+#include "common/model/graph/decode.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/model_builder.h"
 
 namespace cacheinf {

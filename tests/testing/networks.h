@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // Small networks of the shapes that people use, with random weights.
 

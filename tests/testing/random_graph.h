@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 // Random networks and inputs for property tests. Equal seeds give equal graphs.
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/exec/executor.h"
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
 // Short ways to run graphs in tests and to compare the bits.

@@ -15,7 +15,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/torch_module.h"
-#include "common/model/torchscript.h"
+#include "common/model/torchscript/torchscript.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {

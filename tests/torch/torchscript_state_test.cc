@@ -6,7 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/torch_module.h"
-#include "common/model/torchscript.h"
+#include "common/model/torchscript/torchscript.h"
 #include "tests/torch/script_file.h"
 
 // Attributes that forward() changes. What LibTorch keeps from frame to frame, our graph does not: a

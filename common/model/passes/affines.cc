@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 // x scale + shift with constants: batch norm, bias, layer scale, the normalisation of a picture.

@@ -5,7 +5,7 @@
 
 #include "common/exec/executor.h"
 #include "common/exec/reference_backend.h"
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 namespace cacheinf::pass {

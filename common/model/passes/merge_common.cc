@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "common/model/fields.h"
-#include "common/model/passes.h"
+#include "common/model/graph/fields.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 namespace cacheinf::pass {

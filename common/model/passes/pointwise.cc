@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 namespace cacheinf::pass {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 // Exporters write an activation such as GELU out in additions, products and one transcendental

@@ -2,7 +2,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 namespace cacheinf::pass {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/model/graph.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
 

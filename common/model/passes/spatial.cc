@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
 namespace cacheinf::pass {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/passes.h"
+#include "common/model/passes/passes.h"
 
 namespace cacheinf {
 namespace {

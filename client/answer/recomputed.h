@@ -1,0 +1,24 @@
+#ifndef CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
+#define CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
+
+#include "client/answer/answers.h"
+#include "common/exec/executor.h"
+
+// Where a frame's work was done, for people to look at.
+
+namespace cacheinf {
+
+inline constexpr int kMostRecomputed = 255;
+
+// Of every pixel of the picture that the network saw, instead of a class: the share, of
+// kMostRecomputed, of the multiply-adds over it that the last RunChanged did and that came to
+// something else. What became of maps that are not kept is not known and does not count.
+// REQUIRES: an executor that keeps values, whose first input is a map.
+ClassMap Recomputed(const Executor& executor);
+
+// The same after a dense run.
+ClassMap AllRecomputed(const Executor& executor);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_

@@ -1,0 +1,467 @@
+#include "client/calibrate/calibrate.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "client/answer/watched.h"
+#include "client/calibrate/cache_settings.h"
+#include "client/calibrate/calibration_clip.h"
+#include "client/calibrate/frontier_report.h"
+#include "client/calibrate/setting_search.h"
+#include "client/robot_setup.h"
+#include "client/run/output_paths.h"
+#include "client/run/scheme_choice.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostFrames = 10000;
+constexpr double kMostSeconds = 1e6;
+constexpr double kMostTrials = 1e6;
+
+// Shares of the budget after which the search for settings, and that for factors, has to end. The
+// rest of the time is for what comes after.
+constexpr double kSearchShare = 0.7;
+constexpr double kScalesShare = 0.9;
+
+// Settings that cost more, of a dense run, are not worth having.
+constexpr double kMostCost = 0.99;
+
+constexpr int kMostResolutions = 6;
+constexpr int kSparsestRival = 5;  // every-2 to every-5
+constexpr std::chrono::seconds kLogPeriod{5};
+
+void CheckOptions(const CalibrationOptions& options) {
+  const auto check = [](bool is_good, const char* name, const char* bounds, auto value) {
+    if (!is_good) throw InputError(fmt::format("{} must be {}, got {}", name, bounds, value));
+  };
+  check(options.agreement > 0 && options.agreement <= 1, "--agreement", "above 0 and at most 1",
+        options.agreement);
+  check(options.frames >= static_cast<int64_t>(CalibrationClip::kLeastFrames) &&
+            options.frames <= kMostFrames,
+        "--frames", "from 6 to 10000", options.frames);
+  check(options.skip >= 0, "--skip", "at least 0", options.skip);
+  check(options.budget_s > 0 && options.budget_s <= kMostSeconds, "--budget",
+        "above 0 and at most 1000000", options.budget_s);
+  check(options.trials >= 0 && options.trials <= kMostTrials, "--trials", "from 0 to 1000000",
+        options.trials);
+}
+
+fs::path OutPath(const RobotConfig& config, const CalibrationOptions& options) {
+  if (!options.out.empty()) return options.out;
+  const fs::path model = config.model;
+  const fs::path beside = options.config_file.empty() ? model : options.config_file;
+  return beside.parent_path() / (model.stem().string() + ".calibrated.json");
+}
+
+void CheckPaths(const RobotConfig& config, const std::string& clip,
+                const CalibrationOptions& options) {
+  const std::vector<NamedPath> outputs = {{"--out", OutPath(config, options)},
+                                          {"--frontier", options.frontier},
+                                          {"--picture", options.picture}};
+  CheckOverwriting({{"--config", options.config_file},
+                    {"--model", config.model},
+                    {"--source", clip},
+                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
+                   outputs);
+  CheckWritable(outputs);
+  CheckExtension({"--picture", options.picture}, ".png");
+}
+
+std::vector<Frame> ReadFrames(FrameSource& source, const CalibrationOptions& options,
+                              const std::atomic<bool>& stop) {
+  std::vector<Frame> frames;
+  for (int64_t i = 0; i < options.skip + options.frames && !stop; ++i) {
+    std::optional<Frame> frame = source.Next();
+    if (!frame) break;
+    if (i >= options.skip) frames.push_back(std::move(*frame));
+  }
+  return frames;
+}
+
+int ResolutionsOf(const Graph& graph) {
+  double halvings = 0;
+  for (const Operator& op : graph.operators) {
+    for (const ValueId output : op.outputs) {
+      const Value& value = graph.value(output);
+      if (!value.is_map() || value.shape[2] < 2) continue;
+      const auto height = static_cast<double>(value.shape[2]);
+      halvings = std::max(halvings, std::round(std::log2(graph.picture.height / height)));
+    }
+  }
+  return std::min(kMostResolutions, static_cast<int>(halvings) + 1);
+}
+
+void WriteFile(const char* option, const fs::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  if (!file) throw InputError(fmt::format("{} {}: cannot be written", option, path.string()));
+}
+
+using Beside = CalibrationClip::Beside;
+
+// How far the search has got, and when it has to end.
+class Budget {
+ public:
+  Budget(const CalibrationOptions& options, const Clock& clock, const std::atomic<bool>& stop)
+      : options_(options), clock_(clock), stop_(stop), start_(clock.Now()) {}
+
+  // Whether there is any left for what may use this share of it.
+  bool HasLeft(double share) const {
+    if (stop_) return false;
+    if (options_.trials > 0) return trials_ < share * static_cast<double>(options_.trials);
+    return seconds() < share * options_.budget_s;
+  }
+
+  bool is_stopped() const { return stop_; }
+  bool is_timed() const { return options_.trials == 0; }
+  void CountTrial() { ++trials_; }
+  int64_t trials() const { return trials_; }
+
+  double seconds() const { return Milliseconds(clock_.Now() - start_) / 1e3; }
+
+  double SecondsLeft() const {
+    if (is_timed()) return std::max(0.0, options_.budget_s - seconds());
+    const auto left = static_cast<double>(options_.trials - trials_);
+    return trials_ == 0 ? 0 : std::max(0.0, left) * seconds() / static_cast<double>(trials_);
+  }
+
+ private:
+  const CalibrationOptions& options_;
+  const Clock& clock_;
+  const std::atomic<bool>& stop_;
+  std::chrono::nanoseconds start_;
+  int64_t trials_ = 0;
+};
+
+// One line that changes in place on a terminal, else a line in the log every few seconds.
+class TrialLine {
+ public:
+  explicit TrialLine(const Clock& clock) : clock_(clock), last_logged_(clock.Now()) {}
+  ~TrialLine() {
+    if (has_line_) std::fputs("\n", stderr);
+  }
+  TrialLine(const TrialLine&) = delete;
+  TrialLine& operator=(const TrialLine&) = delete;
+
+  void Show(const std::string& line) {
+    if (on_terminal_) {
+      fmt::print(stderr, "\r{}\x1b[K", line);
+      std::fflush(stderr);
+      has_line_ = true;
+    } else if (clock_.Now() - last_logged_ >= kLogPeriod) {
+      LogInfo(line);
+      last_logged_ = clock_.Now();
+    }
+  }
+
+ private:
+  const Clock& clock_;
+  std::chrono::nanoseconds last_logged_;
+  bool on_terminal_ = isatty(STDERR_FILENO) != 0;
+  bool has_line_ = false;
+};
+
+struct Candidate {
+  RobotConfig config;
+  ClipScore score;
+};
+
+class Calibration {
+ public:
+  Calibration(const RobotConfig& config, const CalibrationOptions& options, CalibrationClip& clip,
+              const Clock& clock, Budget& budget)
+      : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
+
+  void Search(bool can_watch, int resolutions) {
+    Try(
+        WithExactPolicy(config_), [](const ClipScore&) { return false; }, 1.0);
+    const SearchResult found =
+        SearchBy(CacheSettingSpace(can_watch), kSearchShare,
+                 [this](const SettingPoint& point) { return WithCacheSettings(config_, point); });
+    is_complete_ = found.is_complete;
+    const std::optional<size_t> best = Best();
+    if (!best || candidates_[*best].config.cache.policy != CacheConfig::Policy::kChange) return;
+    const RobotConfig even = candidates_[*best].config;
+    SearchBy(ScaleSpace(resolutions), budget_.is_timed() ? kScalesShare : 1.0,
+             [&even](const SettingPoint& point) { return WithScales(even, point); });
+  }
+
+  bool has_tried() const { return !candidates_.empty(); }
+  bool is_complete() const { return is_complete_; }
+
+  // Trials of settings that a robot refused, and what the first of them was told.
+  int64_t refused() const { return refused_; }
+  const std::string& first_refusal() const { return first_refusal_; }
+
+  const RobotConfig& ConfigOf(size_t candidate) const { return candidates_[candidate].config; }
+
+  // What reaches the target at the least cost; nothing if nothing does for less than a dense run.
+  std::optional<size_t> Best() const {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      const ClipScore& score = candidates_[i].score;
+      if (score.agreement < options_.agreement || CostOf(score) > kMostCost) continue;
+      if (!best || IsBetter(score, candidates_[*best].score)) best = i;
+    }
+    return best;
+  }
+
+  // What agrees furthest. REQUIRES: something was tried.
+  size_t Safest() const {
+    size_t safest = 0;
+    for (size_t i = 1; i < candidates_.size(); ++i) {
+      const ClipScore& score = candidates_[i].score;
+      const ClipScore& other = candidates_[safest].score;
+      const bool is_cheaper = CostOf(score) < CostOf(other);
+      if (score.agreement > other.agreement || (score.agreement == other.agreement && is_cheaper)) {
+        safest = i;
+      }
+    }
+    return safest;
+  }
+
+  // The chosen one is measured again, beside dense runs; the others as far as the time goes.
+  FrontierReport Report(size_t chosen) {
+    FrontierReport report;
+    report.measure = clip_.measure();
+    report.target = options_.agreement;
+    report.by_time = IsByTime();
+    for (size_t i = 0; i < candidates_.size(); ++i) report.tried.push_back(candidates_[i].score);
+    std::vector<size_t> frontier = Frontier(AsTrials());
+    if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
+      frontier.push_back(chosen);
+    }
+    for (const size_t index : frontier) {
+      FrontierPoint point = {
+          candidates_[index].config, candidates_[index].score, {}, index == chosen};
+      if (point.is_chosen) Check(point);
+      report.frontier.push_back(std::move(point));
+    }
+    for (FrontierPoint& point : report.frontier) {
+      if (!point.is_chosen && CanCheckOthers()) Check(point);
+    }
+    AddRivals(report);
+    return report;
+  }
+
+ private:
+  bool IsByTime() const { return options_.by == CalibrationOptions::By::kTime; }
+
+  // Of two that reach the target.
+  bool IsBetter(const ClipScore& a, const ClipScore& b) const {
+    if (CostOf(a) != CostOf(b)) return CostOf(a) < CostOf(b);
+    return a.agreement > b.agreement;
+  }
+
+  double CostOf(const ClipScore& score) const { return IsByTime() ? score.time : score.work; }
+
+  bool CanCheckOthers() const {
+    return budget_.is_timed() ? budget_.HasLeft(1.0) : !budget_.is_stopped();
+  }
+
+  SearchResult SearchBy(const SearchSpace& space, double share,
+                        const std::function<RobotConfig(const SettingPoint&)>& config_at) {
+    const std::function<bool()> may_go_on = [this, share] { return MayTry(share); };
+    const Trial trial = [&](const SettingPoint& point,
+                            const IsHopeless& is_hopeless) -> std::optional<TrialOutcome> {
+      const std::optional<ClipScore> score = Try(
+          config_at(point),
+          [&](const ClipScore& at_best) {
+            return is_hopeless(IsByTime() ? 0.0 : at_best.work, at_best.agreement);
+          },
+          share);
+      if (!score) return std::nullopt;
+      return TrialOutcome{CostOf(*score), score->agreement};
+    };
+    return SearchSettings(space, options_.agreement, trial, may_go_on);
+  }
+
+  std::optional<ClipScore> Try(RobotConfig config,
+                               const std::function<bool(const ClipScore&)>& is_hopeless,
+                               double share) {
+    budget_.CountTrial();
+    // A trial in hand is finished where trials are counted.
+    const auto go_on = [this, share] {
+      return budget_.is_timed() ? MayTry(share) : !budget_.is_stopped();
+    };
+    const std::optional<ClipScore> score = ScoreUnlessRefused(config, go_on, is_hopeless);
+    if (score) candidates_.push_back({std::move(config), *score});
+    ShowProgress();
+    return score;
+  }
+
+  std::optional<ClipScore> ScoreUnlessRefused(
+      const RobotConfig& config, const std::function<bool()>& go_on,
+      const std::function<bool(const ClipScore&)>& is_hopeless) {
+    try {
+      const std::optional<ClipScore> score = clip_.Try(
+          config, IsByTime() ? Beside::kSomeFrames : Beside::kNothing, go_on, is_hopeless);
+      LogTrial(config, score ? Describe(*score) : "given up");
+      return score;
+    } catch (const InputError& refusal) {
+      if (refused_++ == 0) first_refusal_ = refusal.what();
+      LogTrial(config, refusal.what());
+      return std::nullopt;
+    }
+  }
+
+  // Without a first trial there is nothing to choose from.
+  bool MayTry(double share) const {
+    return budget_.HasLeft(share) || (candidates_.empty() && !budget_.is_stopped());
+  }
+
+  static std::string Describe(const ClipScore& score) {
+    return fmt::format("{:.1f} % at {:.4f}, {:.2f} of dense latency, {:.2f} with refresh",
+                       100 * score.work, score.agreement, score.latency, score.time);
+  }
+
+  void LogTrial(const RobotConfig& config, const std::string& outcome) const {
+    LogDebug(
+        fmt::format("trial {}: {}: {}", budget_.trials(), DescribeCacheSettings(config), outcome));
+  }
+
+  void ShowProgress() {
+    const std::optional<size_t> best = Best();
+    const std::string found =
+        best ? fmt::format("best {:.1f} % at {:.4f} ({})", 100 * CostOf(candidates_[*best].score),
+                           candidates_[*best].score.agreement,
+                           DescribeCacheSettings(candidates_[*best].config))
+             : "none reaches the target yet";
+    line_.Show(fmt::format("trial {}  at most {:.0f} s left  {}", budget_.trials(),
+                           budget_.SecondsLeft(), found));
+  }
+
+  std::vector<FinishedTrial> AsTrials() const {
+    std::vector<FinishedTrial> trials;
+    for (const Candidate& candidate : candidates_) {
+      trials.push_back({{}, {CostOf(candidate.score), candidate.score.agreement}});
+    }
+    return trials;
+  }
+
+  void Check(FrontierPoint& point) {
+    const auto [chosen_by, held_out] =
+        clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
+    point.held_out = held_out;
+    // What was chosen by stays.
+    if (IsByTime()) return;
+    point.chosen_by.latency = chosen_by.latency;
+    point.chosen_by.time = chosen_by.time;
+  }
+
+  void AddRivals(FrontierReport& report) const {
+    for (int k = 2; k <= kSparsestRival; ++k) {
+      const auto [chosen_by, held_out] = clip_.ScoreEveryKth(k);
+      report.rivals.push_back({fmt::format("every-{}", k), chosen_by, held_out});
+    }
+  }
+
+  const RobotConfig& config_;
+  const CalibrationOptions& options_;
+  CalibrationClip& clip_;
+  Budget& budget_;
+  TrialLine line_;
+  std::vector<Candidate> candidates_;
+  int64_t refused_ = 0;
+  std::string first_refusal_;
+  bool is_complete_ = false;
+};
+
+std::string Verdict(const FrontierReport& report, bool is_reached) {
+  const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
+                                   [](const FrontierPoint& point) { return point.is_chosen; });
+  std::string text;
+  if (!is_reached) {
+    text += fmt::format(
+        "no settings reach an agreement of {} for less than a dense run; the safest are written\n",
+        report.target);
+  } else if (chosen->held_out && chosen->held_out->agreement < report.target) {
+    text += fmt::format(
+        "on the frames held out the chosen settings fall short: {:.4f} instead of {}; more frames, "
+        "or a higher --agreement, are safer\n",
+        chosen->held_out->agreement, report.target);
+  }
+  if (is_reached && chosen->chosen_by.time >= 1) {
+    text += fmt::format(
+        "with their refresh they take {:.2f} times as long as a dense run here all the same\n",
+        chosen->chosen_by.time);
+  }
+  return text;
+}
+
+CalibrationResult NothingTried() {
+  return {false, "stopped before anything was tried; nothing is written\n"};
+}
+
+}  // namespace
+
+CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_name,
+                            const CalibrationOptions& options, const Clock& clock,
+                            const std::atomic<bool>& stop) {
+  CheckOptions(options);
+  if (config.model.empty()) throw InputError("no model is given");
+  CheckPaths(config, clip_name, options);
+  Budget budget(options, clock, stop);
+  const std::unique_ptr<FrameSource> source = OpenSource(clip_name, clock);
+  if (source->has_tensors()) {
+    throw InputError(
+        fmt::format("source {}: calibration needs pictures, but these are tensors", clip_name));
+  }
+  Graph loaded = LoadGraph(config, /*has_tensors=*/false);
+  if (config.backend == RobotConfig::Backend::kCpu) {
+    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
+  }
+  const auto graph = std::make_shared<const Graph>(std::move(loaded));
+  std::vector<Frame> frames = ReadFrames(*source, options, stop);
+  CalibrationClip clip(graph, config, std::move(frames), clock, stop);
+  if (stop) return NothingTried();
+
+  Calibration calibration(config, options, clip, clock, budget);
+  const AnswerReader reader(*graph, config.model_config.decoder);
+  calibration.Search(CanBeWatched(reader.kind()), ResolutionsOf(*graph));
+  if (!calibration.has_tried()) {
+    if (calibration.refused() == 0 || stop) return NothingTried();
+    throw InputError(
+        fmt::format("none of the settings tried can be used: {}", calibration.first_refusal()));
+  }
+  const std::optional<size_t> best = calibration.Best();
+  const size_t chosen = best ? *best : calibration.Safest();
+  const FrontierReport report = calibration.Report(chosen);
+
+  const fs::path out = OutPath(config, options);
+  WriteFile("--out", out, WriteJson(RobotConfig(calibration.ConfigOf(chosen)).Fields()));
+  if (!options.frontier.empty()) WriteFile("--frontier", options.frontier, ToCsv(report));
+  if (!options.picture.empty()) DrawFrontier(report, options.picture);
+
+  CalibrationResult result;
+  result.is_reached = best.has_value();
+  result.text = fmt::format(
+      "{} frames: settings are chosen by the first {}, the others are held out; agreement is {} "
+      "with dense answers\n{} trials in {:.0f} s{}{}\n\n{}\n{}written to {}\n",
+      clip.frames(), clip.frames_to_choose_by(), clip.measure(), budget.trials(), budget.seconds(),
+      calibration.is_complete() ? "" : "; the search ended before it was complete",
+      calibration.refused() == 0 ? ""
+                                 : fmt::format("; {} of them of settings that cannot be used ({})",
+                                               calibration.refused(), calibration.first_refusal()),
+      ToTable(report), Verdict(report, result.is_reached), out.string());
+  return result;
+}
+
+}  // namespace cacheinf

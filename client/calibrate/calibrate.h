@@ -1,0 +1,53 @@
+#ifndef CACHEINF_CLIENT_CALIBRATE_CALIBRATE_H_
+#define CACHEINF_CLIENT_CALIBRATE_CALIBRATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/config/robot_config.h"
+
+namespace cacheinf {
+
+struct CalibrationOptions {
+  enum class By : uint8_t { kWork, kTime };
+
+  double agreement = 0.99;  // to reach, with dense answers (AgreementMeasure)
+  By by = By::kWork;        // what shall be least
+  int64_t skip = 0;         // frames of the clip
+  int64_t frames = 64;      // after these
+  double budget_s = 120;
+  int64_t trials = 0;  // above 0: ends after so many, however long they take
+
+  std::filesystem::path config_file;  // where the configuration is from, if from a file
+
+  // Results: a robot's configuration (empty: MODEL.calibrated.json beside that file, or else beside
+  // the model); the frontier as CSV, and as a PNG picture, each empty: not written.
+  std::filesystem::path out;
+  std::filesystem::path frontier;
+  std::filesystem::path picture;
+};
+
+struct CalibrationResult {
+  bool is_reached = false;  // the target, for less than a dense run
+  std::string text;         // for people
+};
+
+// Looks for the settings of mode `cache` that reach the agreement on the clip at the least work (or
+// time), and writes the configuration with them. Settings are chosen by the first two thirds of the
+// frames; what the last third says stands beside it. Settings that a robot refuses, because their
+// maps do not fit cache.budget_mb, are passed over. Where the target is not reached, the settings
+// that agree furthest are written. Shows its progress on stderr; `stop` ends the search with what
+// was found.
+//
+// Throws InputError if something given cannot be used, no settings can, or a result cannot be
+// written.
+CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip,
+                            const CalibrationOptions& options, const Clock& clock,
+                            const std::atomic<bool>& stop);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_CALIBRATE_CALIBRATE_H_

@@ -1,0 +1,209 @@
+#include "client/calibrate/calibration_clip.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "client/answer/outputs.h"
+#include "client/robot_setup.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+// A trial is asked this often whether it is of any use.
+constexpr size_t kCheckpoints = 4;
+
+constexpr size_t kFramesADenseOne = 4;
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// 1 minus the mean error; a frame without a finite one has nothing in common.
+double Closeness(const RelativeError& error) {
+  const auto finite = static_cast<double>(error.frames() - error.frames_without());
+  return std::max(0.0, finite * (1 - error.mean()) / static_cast<double>(error.frames()));
+}
+
+RobotConfig InDenseMode(RobotConfig config) {
+  config.mode = RobotConfig::Mode::kDense;
+  return config;
+}
+
+}  // namespace
+
+AgreementMeasure MeasureOf(const Agreement& agreement) {
+  if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
+  if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
+  if (const auto* points = agreement.keypoints()) return {"PCK", points->Pck()};
+  if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
+  if (const auto* error = agreement.relative_error()) {
+    return {"1 - relative L2", Closeness(*error)};
+  }
+  return {"none", 1};
+}
+
+// Adds up what frames came to.
+class CalibrationClip::Scorer {
+ public:
+  struct Cost {
+    double work = 0;
+    double answer_ms = 0;
+    double frame_ms = 0;
+  };
+  void Add(const AnswerContent& content, const OutputNumbers& numbers, const Answered& dense,
+           const Cost& cost) {
+    agreement_.Add(content, numbers, dense.content, dense.numbers);
+    work_ += cost.work;
+    answers_ms_.push_back(cost.answer_ms);
+    frames_ms_ += cost.frame_ms;
+  }
+
+  // Lets the robot answer a frame, and do what is left for the next one.
+  void Run(Robot& robot, const Answered& dense, bool counts) {
+    const Answer answer = robot.Process(dense.frame);
+    ReadOutputs(robot.executor(), numbers_);
+    const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
+    if (!counts) return;
+    Cost cost = {answer.work->share(), Milliseconds(answer.latency()), 0};
+    cost.frame_ms = cost.answer_ms;
+    if (refresh) {
+      cost.work += refresh->share;
+      cost.frame_ms += Milliseconds(refresh->time);
+    }
+    Add(answer.content, numbers_, dense, cost);
+  }
+
+  const Agreement& agreement() const { return agreement_; }
+  double work() const { return work_; }
+
+  ClipScore Score(double dense_ms) const {
+    ClipScore score;
+    score.frames = static_cast<int>(answers_ms_.size());
+    if (score.frames == 0) return score;
+    score.work = work_ / score.frames;
+    score.agreement = MeasureOf(agreement_).value;
+    if (dense_ms > 0) {
+      score.latency = Median(answers_ms_) / dense_ms;
+      score.time = frames_ms_ / score.frames / dense_ms;
+    }
+    return score;
+  }
+
+ private:
+  Agreement agreement_;
+  double work_ = 0;
+  std::vector<double> answers_ms_;
+  double frames_ms_ = 0;
+  OutputNumbers numbers_;
+};
+
+CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
+                                 std::vector<Frame> frames, const Clock& clock,
+                                 const std::atomic<bool>& stop)
+    : graph_(std::move(graph)),
+      clock_(clock),
+      dense_robot_(graph_, MakeBackend(config), InDenseMode(config), clock) {
+  std::vector<double> times_ms;
+  Agreement agreement;
+  for (Frame& frame : frames) {
+    if (stop) break;
+    try {
+      const Answer answer = dense_robot_.Process(frame);
+      times_ms.push_back(Milliseconds(answer.latency()));
+      frames_.push_back({std::move(frame), answer.content, {}});
+      ReadOutputs(dense_robot_.executor(), frames_.back().numbers);
+    } catch (const UnfitFrame& error) {
+      LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
+    }
+  }
+  if (stop) return;
+  if (frames_.size() < kLeastFrames) {
+    throw InputError(
+        fmt::format("{} frames that the model takes are too few to calibrate on, at "
+                    "least {} are needed",
+                    frames_.size(), kLeastFrames));
+  }
+  chosen_by_ = (2 * frames_.size() + 2) / 3;
+  dense_ms_ = Median(std::move(times_ms));
+  AddDense(0, 1, agreement);
+  measure_ = MeasureOf(agreement).name;
+}
+
+double CalibrationClip::DenseMs(const Frame& frame) {
+  return Milliseconds(dense_robot_.Process(frame).latency());
+}
+
+void CalibrationClip::AddDense(size_t begin, size_t end, Agreement& agreement) const {
+  for (size_t i = begin; i < end; ++i) {
+    const Answered& dense = frames_[i];
+    agreement.Add(dense.content, dense.numbers, dense.content, dense.numbers);
+  }
+}
+
+bool CalibrationClip::IsDenseTurn(size_t frame, Beside beside) const {
+  if (beside == Beside::kNothing) return false;
+  return beside == Beside::kEveryFrame || frame % kFramesADenseOne == 0;
+}
+
+std::optional<ClipScore> CalibrationClip::Try(
+    const RobotConfig& config, Beside beside, const std::function<bool()>& go_on,
+    const std::function<bool(const ClipScore&)>& is_hopeless) {
+  Robot robot(graph_, MakeBackend(config), config, clock_);
+  Scorer scorer;
+  std::vector<double> dense_ms;
+  const size_t scored = chosen_by_ - 1;
+  for (size_t i = 0; i < chosen_by_; ++i) {
+    if (!go_on()) return std::nullopt;
+    const Answered& dense = frames_[i];
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
+    scorer.Run(robot, dense, /*counts=*/i > 0);
+    if (i == 0) continue;
+    const bool is_checkpoint = i * kCheckpoints / scored > (i - 1) * kCheckpoints / scored;
+    if (!is_checkpoint || i == scored) continue;
+    ClipScore at_best;
+    at_best.frames = static_cast<int>(scored);
+    at_best.work = scorer.work() / static_cast<double>(scored);
+    Agreement agreement = scorer.agreement();
+    AddDense(i + 1, chosen_by_, agreement);
+    at_best.agreement = MeasureOf(agreement).value;
+    if (is_hopeless(at_best)) return std::nullopt;
+  }
+  return scorer.Score(dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms)));
+}
+
+CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside beside) {
+  Robot robot(graph_, MakeBackend(config), config, clock_);
+  Scorer chosen_by;
+  Scorer held_out;
+  std::vector<double> dense_ms;
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const Answered& dense = frames_[i];
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
+    (i < chosen_by_ ? chosen_by : held_out).Run(robot, dense, /*counts=*/i > 0);
+  }
+  const double median_ms = dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms));
+  return {chosen_by.Score(median_ms), held_out.Score(median_ms)};
+}
+
+CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
+  Scorer chosen_by;
+  Scorer held_out;
+  for (size_t i = 1; i < frames_.size(); ++i) {
+    const size_t age = i % static_cast<size_t>(k);
+    const Answered& shown = frames_[i - age];
+    (i < chosen_by_ ? chosen_by : held_out)
+        .Add(shown.content, shown.numbers, frames_[i],
+             {1.0 / k, age == 0 ? dense_ms_ : 0, dense_ms_ / k});
+  }
+  return {chosen_by.Score(dense_ms_), held_out.Score(dense_ms_)};
+}
+
+}  // namespace cacheinf

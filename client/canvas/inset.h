@@ -1,0 +1,72 @@
+#ifndef CACHEINF_CLIENT_CANVAS_INSET_H_
+#define CACHEINF_CLIENT_CANVAS_INSET_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "client/tracker/tracker.h"
+#include "common/model/picture.h"
+#include "sparse_ops/homography.h"
+
+// A letterbox leaves bars beside the frame. They say nothing of how the camera moved or of the
+// light, and stay what they are whatever the frame does.
+
+namespace cacheinf {
+
+// The part of the model's picture that shows the frame.
+Rectangle PlaceOfFrame(const PictureFit& fit);
+
+// A part of pictures of one shape. Homographies of the part and of the whole say the same of the
+// same pixels, counted from the part's first one and from the picture's; the identity of one is
+// exactly that of the other.
+class Inset {
+ public:
+  // REQUIRES: a place within a picture of that size, of at least one pixel.
+  Inset(const Rectangle& place, int width, int height);
+
+  // Valid until the next call, and as long as the picture: without bars it is the picture itself.
+  PictureView Cut(const PictureView& picture);
+
+  // Puts a part into a picture of the shape that it was cut from.
+  void Paste(const PictureView& part, uint8_t* picture) const;
+
+  Homography OfPart(const Homography& of_picture) const;
+  Homography OfPicture(const Homography& of_part) const;
+
+  const Rectangle& place() const { return place_; }
+  bool is_whole() const { return is_whole_; }
+
+ private:
+  Rectangle place_;
+  int picture_width_;
+  bool is_whole_;
+  std::vector<uint8_t> pixels_;
+};
+
+// Lets a tracker see a part of every picture. What it finds is said of the whole picture.
+class InsetTracker final : public Tracker {
+ public:
+  // At first the part is the whole picture. REQUIRES: a tracker.
+  explicit InsetTracker(std::unique_ptr<Tracker> tracker) : tracker_(std::move(tracker)) {}
+
+  // From the next call of SetReference on, pictures have the inset's shape.
+  void SetInset(const Inset& inset) { inset_ = inset; }
+
+  void SetReference(const PictureView& reference) override;
+  void SetReferenceToLastFrame() override { tracker_->SetReferenceToLastFrame(); }
+  Motion Track(const PictureView& frame) override;
+
+ private:
+  PictureView Cut(const PictureView& picture);
+
+  std::unique_ptr<Tracker> tracker_;
+  std::optional<Inset> inset_;
+  std::vector<Rectangle> matched_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_CANVAS_INSET_H_

@@ -1,0 +1,201 @@
+#include "client/record/recorder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "common/base/build_id.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMegabyte = 1000000;
+
+// What a replay needs, wherever it is started: no outputs, and names that hold everywhere.
+RobotConfig ForReplay(RobotConfig config) {
+  const auto make_absolute = [](std::string& path) {
+    if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
+  };
+  make_absolute(config.model);
+  make_absolute(config.model_config.decoder.class_names_file);
+  config.output = {};
+  config.record = {};
+  config.check = 0;
+  config.frames = 0;
+  return config;
+}
+
+size_t BytesOf(const RecordedFrame& kept) {
+  const Frame& frame = kept.frame;
+  const auto picture = static_cast<size_t>(frame.picture.row_stride * frame.picture.height);
+  const auto tensor = static_cast<size_t>(frame.tensor.count()) * sizeof(float);
+  const size_t mask =
+      kept.active ? std::as_const(*kept.active).view().word_count() * sizeof(uint64_t) : 0;
+  return sizeof(kept) + picture + tensor + mask + kept.record.answer.size();
+}
+
+}  // namespace
+
+Recorder::Recorder(const RobotConfig& config, const Graph& graph)
+    : config_(ForReplay(config)),
+      schemes_(SchemesOf(graph)),
+      span_(static_cast<int64_t>(config.record.seconds * 1e9)),
+      span_bytes_(static_cast<size_t>(config.record.megabytes) * kMegabyte / 2),
+      deadline_ms_(config.deadline_ms),
+      left_(config.record.most),
+      folder_(config.record.folder) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) Fail(fmt::format("{}: {}", folder_.string(), error.message()));
+}
+
+Recorder::~Recorder() {
+  if (writer_.joinable()) writer_.join();
+}
+
+void Recorder::Before(const Frame& frame, SafetyLevel level, Robot& robot) {
+  if (is_done()) {
+    earlier_.clear();
+    current_.clear();
+    return;
+  }
+  waits_for_one_made_to_forget_ = was_made_to_forget_;
+  was_made_to_forget_ = IsSpanOver(frame);
+  if (was_made_to_forget_) {
+    robot.Forget();
+    earlier_ = std::exchange(current_, {});
+    current_bytes_ = 0;
+    recorded_.clear();
+  }
+  is_fresh_ = robot.keeps_nothing();
+  level_ = level;
+}
+
+void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot) {
+  if (is_done()) return;
+  RecordedFrame kept;
+  kept.frame = frame;
+  kept.record.latency_ms = Milliseconds(answer.latency());
+  kept.record.outputs = HashOfOutputs(robot.executor());
+  kept.record.answer = ToJsonLine(answer, robot.reader());
+  if (const std::optional<ConstMaskView> active = robot.active()) {
+    kept.record.active = HashOf(*active);
+    kept.active.emplace(active->height, active->width);
+    Copy(*active, *kept.active);
+  }
+  Append(std::move(kept));
+  if (IsLate(answer)) {
+    Record("deadline", fmt::format("an answer took {:.2f} ms, and {:.2f} ms are the most",
+                                   Milliseconds(answer.latency()), deadline_ms_));
+  }
+}
+
+// A frame that is late because of us is no news, nor is one that had to wait for such a frame.
+bool Recorder::IsLate(const Answer& answer) const {
+  if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
+  const auto waited = waits_for_one_made_to_forget_ ? answer.waited : std::chrono::nanoseconds(0);
+  return Milliseconds(answer.latency() - waited) > deadline_ms_;
+}
+
+void Recorder::KeepFailure(const Frame& frame, FrameStep step, const std::string& error) {
+  if (is_done()) return;
+  RecordedFrame kept;
+  kept.frame = frame;
+  if (IsLast(frame)) {
+    kept = *current_.back();
+    current_.pop_back();
+  }
+  kept.record.error = error;
+  kept.record.failed_step = step;
+  Append(std::move(kept));
+  if (writer_.joinable()) writer_.join();
+  if (is_done()) return;
+  --left_;
+  Write(WhatIsKept("error", error));
+}
+
+bool Recorder::IsLast(const Frame& frame) const {
+  return !current_.empty() && current_.back()->record.frame == frame.index;
+}
+
+void Recorder::Record(const std::string& reason, const std::string& detail) {
+  if (recorded_.contains(reason) || is_writing_ || is_done()) return;
+  if (writer_.joinable()) writer_.join();
+  recorded_.insert(reason);
+  --left_;
+  is_writing_ = true;
+  try {
+    writer_ = std::thread([this, recording = WhatIsKept(reason, detail)] {
+      Write(recording);
+      is_writing_ = false;
+    });
+  } catch (const std::system_error& error) {
+    Fail(error.what());
+  }
+}
+
+// Where frames have no time, or it goes back, the memory decides.
+bool Recorder::IsSpanOver(const Frame& frame) const {
+  if (current_.empty()) return false;
+  if (current_bytes_ >= span_bytes_) return true;
+  return frame.stamp - current_.front()->frame.stamp >= span_;
+}
+
+void Recorder::Append(RecordedFrame frame) {
+  FrameRecord& record = frame.record;
+  record.frame = frame.frame.index;
+  record.stamp = frame.frame.stamp;
+  record.name = frame.frame.name;
+  record.is_fresh = is_fresh_;
+  record.level = level_;
+  frame.frame.truth = {};
+  frame.frame.fitted = nullptr;
+  current_bytes_ += BytesOf(frame);
+  current_.push_back(std::make_shared<const RecordedFrame>(std::move(frame)));
+}
+
+Recording Recorder::WhatIsKept(const std::string& reason, const std::string& detail) const {
+  Recording recording;
+  recording.reason = reason;
+  recording.detail = detail;
+  recording.config = config_;
+  recording.build = BuildId();
+  recording.schemes = schemes_;
+  recording.frames = earlier_;
+  recording.frames.insert(recording.frames.end(), current_.begin(), current_.end());
+  return recording;
+}
+
+void Recorder::Write(Recording recording) {
+  try {
+    recording.model_hash = HashOfFile(recording.config.model);
+    const fs::path name = FreeName(recording);
+    WriteRecording(recording, name);
+    LogWarning(fmt::format("recorded {} frames in {}: {}", recording.frames.size(), name.string(),
+                           recording.detail));
+  } catch (const std::exception& error) {
+    Fail(error.what());
+  }
+}
+
+void Recorder::Fail(const std::string& error) {
+  has_failed_ = true;
+  LogError(fmt::format("nothing is recorded any more: {}", error));
+}
+
+// "guard-000123", or "guard-000123-2".
+fs::path Recorder::FreeName(const Recording& recording) const {
+  const std::string name =
+      fmt::format("{}-{:06}", recording.reason, recording.frames.back()->record.frame);
+  fs::path path = folder_ / name;
+  for (int i = 2; fs::exists(path); ++i) path = folder_ / fmt::format("{}-{}", name, i);
+  return path;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,92 @@
+#ifndef CACHEINF_CLIENT_RECORD_RECORDER_H_
+#define CACHEINF_CLIENT_RECORD_RECORDER_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/answer/answers.h"
+#include "client/record/recording.h"
+#include "client/robot.h"
+#include "common/config/robot_config.h"
+
+namespace cacheinf {
+
+// Keeps the last seconds of a run in memory, and writes them to a folder of their own when
+// something looks wrong. The robot forgets what it has once every so many seconds, so that what is
+// kept always begins with a frame that depends on none before; between one and two such spans are
+// kept.
+//
+// Writing happens on a thread of its own; one recording at a time, and one a span and reason. If it
+// fails, that is logged as an error, once; the run goes on without recordings.
+class Recorder {
+ public:
+  // Makes the folder; that may fail like writing. `graph` is the robot's, with the schemes of its
+  // layers. REQUIRES: config.record.folder is not empty.
+  Recorder(const RobotConfig& config, const Graph& graph);
+  ~Recorder();  // waits until what is being written is there
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // To be called before the robot sees the frame, which it does with the settings of `level`: it
+  // may have to forget.
+  void Before(const Frame& frame, SafetyLevel level, Robot& robot);
+
+  // To be called for every answer while the robot's outputs are those of the answer. Records if it
+  // came too late, but not because of what the recorder itself made the robot forget.
+  void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
+
+  // In that step something threw: records before it returns. REQUIRES: Keep was called for the
+  // frame if it was answered.
+  void KeepFailure(const Frame& frame, FrameStep step, const std::string& error);
+
+  // Writes down what is kept. `reason` is part of the folder's name, `detail` is for people.
+  void Record(const std::string& reason, const std::string& detail);
+
+ private:
+  using Span = std::vector<std::shared_ptr<const RecordedFrame>>;
+
+  // Nothing will be written any more.
+  bool is_done() const { return has_failed_ || left_ == 0; }
+  void Fail(const std::string& error);
+  bool IsSpanOver(const Frame& frame) const;
+  bool IsLate(const Answer& answer) const;
+  bool IsLast(const Frame& frame) const;
+  void Append(RecordedFrame frame);
+  Recording WhatIsKept(const std::string& reason, const std::string& detail) const;
+  void Write(Recording recording);
+  std::filesystem::path FreeName(const Recording& recording) const;
+
+  RobotConfig config_;
+  NamedSchemes schemes_;
+  std::chrono::nanoseconds span_;
+  size_t span_bytes_;
+  double deadline_ms_;
+  int left_;  // recordings that may still be written
+  std::filesystem::path folder_;
+  Span earlier_;
+  Span current_;
+  size_t current_bytes_ = 0;
+  std::set<std::string> recorded_;  // reasons, in this span
+  // Of the frame in hand.
+  bool is_fresh_ = false;
+  bool was_made_to_forget_ = false;
+  bool waits_for_one_made_to_forget_ = false;
+  SafetyLevel level_ = SafetyLevel::kNormal;
+  std::atomic<bool> is_writing_ = false;
+  std::atomic<bool> has_failed_ = false;
+  std::thread writer_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RECORD_RECORDER_H_

@@ -1,0 +1,83 @@
+#ifndef CACHEINF_CLIENT_RECORD_RECORDING_H_
+#define CACHEINF_CLIENT_RECORD_RECORDING_H_
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/run/scheme_choice.h"
+#include "client/safety_levels.h"
+#include "common/config/robot_config.h"
+#include "common/exec/executor.h"
+#include "common/source/frame_source.h"
+#include "sparse_ops/mask/mask.h"
+
+// What a recorder writes down and a replay reads: a folder with
+//   recording.json     why it was written, and what with: build, model, schemes of its layers
+//   config.json        the run's configuration, as --config takes it
+//   frames.jsonl       a line a frame: what the robot was told, and what came out
+//   frames/000012.png  the frame (a tensor: .npy)
+//   masks/000012.png   which pixels of what the network saw counted as changed, where results are
+//   kept
+
+namespace cacheinf {
+
+// What is done with a frame, in this order.
+enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
+inline constexpr int kFrameStepCount = 5;
+const char* NameOf(FrameStep step);  // "answer", "publish", …
+
+// How a frame was answered.
+struct FrameRecord {
+  int64_t frame = 0;  // its index
+  std::chrono::nanoseconds stamp{0};
+  std::string name;
+  bool is_fresh = false;  // nothing was reused, whatever had been before
+  SafetyLevel level = SafetyLevel::kNormal;
+  double latency_ms = 0;
+  uint64_t outputs = 0;                        // HashOfOutputs
+  std::optional<uint64_t> active;              // HashOf the mask
+  std::string answer;                          // its line of JSON
+  std::string error;                           // what was thrown; empty if nothing
+  FrameStep failed_step = FrameStep::kAnswer;  // where; if there, there are no outputs
+
+  bool has_outputs() const { return error.empty() || failed_step != FrameStep::kAnswer; }
+};
+
+struct RecordedFrame {
+  FrameRecord record;
+  Frame frame;  // without truth
+  std::optional<Mask> active;
+};
+
+struct Recording {
+  std::string reason;  // "guard", "error", "deadline"
+  std::string detail;  // for people
+  RobotConfig config;
+  std::string build;                                         // BuildId
+  uint64_t model_hash = 0;                                   // HashOfFile
+  NamedSchemes schemes;                                      // of the model's convolutions
+  std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one is fresh
+};
+
+// FNV-1a of 64 bits, over the words of what it is of.
+uint64_t HashOfOutputs(const Executor& executor);  // all outputs' 32-bit floats, in logical order
+uint64_t HashOf(ConstMaskView mask);               // 64-bit words
+uint64_t HashOfFile(const std::filesystem::path& path);  // bytes; throws InputError
+
+// Writes a folder that is not there yet; nothing is left of it if that fails. Throws InputError.
+void WriteRecording(const Recording& recording, const std::filesystem::path& folder);
+
+// Reads all but the pictures. Throws InputError, naming the file, and the line where there is one.
+Recording ReadRecording(const std::filesystem::path& folder);
+
+// The frame of one of its records. Throws InputError.
+Frame ReadRecordedFrame(const std::filesystem::path& folder, const FrameRecord& record);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RECORD_RECORDING_H_

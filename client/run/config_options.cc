@@ -1,0 +1,78 @@
+#include "client/run/config_options.h"
+
+#include <cstdint>
+#include <variant>
+
+#include "common/base/error.h"
+
+namespace cacheinf {
+namespace {
+
+// What stands behind an option in the help.
+std::string TypeName(const Field& field) {
+  if (const auto* choice = std::get_if<Choice>(&field.target)) {
+    return CLI::detail::join(choice->words, "|");
+  }
+  if (std::holds_alternative<bool*>(field.target)) return "[true|false]";
+  if (std::holds_alternative<double*>(field.target)) return "X";
+  const bool is_whole_number =
+      std::holds_alternative<int*>(field.target) || std::holds_alternative<int64_t*>(field.target);
+  if (is_whole_number) return "N";
+  return "TEXT";
+}
+
+}  // namespace
+
+void ConfigOptions::AddTo(CLI::App& command, const std::set<std::string>& only) {
+  command.add_option("--config", file_,
+                     "Configuration (JSON); options of the command line win over it.");
+  RobotConfig defaults;
+  ForEachField(defaults.Fields(), [&](const std::string& path, const Field& field) {
+    const bool is_wanted = only.empty() || only.contains(field.flag);
+    if (!field.flag.empty() && is_wanted) AddOption(command, path, field);
+  });
+  const auto set = [this](const std::vector<std::string>& pairs) {
+    for (const std::string& pair : pairs) settings_.push_back(ParseSetting(pair));
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set", set, "Sets any key of the configuration, like preprocess.fit=crop.")
+      ->type_name("KEY=VALUE");
+}
+
+void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const Field& field) {
+  const std::string flag = field.flag;
+  const bool is_boolean = std::holds_alternative<bool*>(field.target);
+  const auto set = [this, flag, path, is_boolean](const std::vector<std::string>& texts) {
+    const std::string text = CLI::detail::join(texts, ",");
+    settings_.push_back({flag, path, is_boolean && text.empty() ? "true" : text});
+  };
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
+  command
+      .add_option_function<std::vector<std::string>>(
+          flag, set, is_boolean ? field.doc + " Alone it means true." : field.doc)
+      ->type_name(TypeName(field))
+      ->type_size(1)
+      ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);
+}
+
+// A --set that is read like an option of its own.
+ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
+  const size_t equals = pair.find('=');
+  if (equals == std::string::npos) {
+    throw InputError("--set: \"" + pair + "\" is not of the form key=value");
+  }
+  return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
+RobotConfig ConfigOptions::Effective() const {
+  RobotConfig config = file_.empty() ? RobotConfig() : LoadRobotConfig(file_);
+  const FieldTable fields = config.Fields();
+  for (const Setting& setting : settings_) {
+    SetField(setting.path, setting.text, setting.name, fields);
+  }
+  config.Check();
+  return config;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,49 @@
+#ifndef CACHEINF_CLIENT_RUN_DENSE_CHECK_H_
+#define CACHEINF_CLIENT_RUN_DENSE_CHECK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "client/answer/agreement.h"
+#include "client/robot.h"
+
+namespace cacheinf {
+
+// Computes every K-th answered frame densely as well (K is the configuration's `check`), by an
+// executor of its own, and scores the answer with what that comes to.
+class DenseCheck {
+ public:
+  // As for the robot that is checked. REQUIRES: config.check is not 0.
+  DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+             const RobotConfig& config, const Clock& clock);
+
+  // To be called for every answer, before the robot's Refresh.
+  void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);
+
+  const Agreement& agreement() const { return agreement_; }
+
+  // What all checks took, which is no time of the run's.
+  std::chrono::nanoseconds time_spent() const { return time_spent_; }
+
+  // The part of the last check after that moment. A frame that came during a check waited for it.
+  std::chrono::nanoseconds TimeSpentSince(std::chrono::nanoseconds moment) const;
+
+ private:
+  void Check(const Frame& frame, const Answer& answer, const Robot& robot);
+
+  Robot dense_;
+  const Clock& clock_;
+  int64_t period_;
+  int64_t answers_ = 0;
+  std::chrono::nanoseconds time_spent_{0};
+  std::chrono::nanoseconds last_begin_{0};
+  std::chrono::nanoseconds last_end_{0};
+  Agreement agreement_;
+  OutputNumbers numbers_;
+  OutputNumbers dense_numbers_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_DENSE_CHECK_H_

@@ -1,0 +1,74 @@
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <iostream>
+#include <string>
+
+#include "client/record/replay.h"
+#include "client/run/config_options.h"
+#include "client/run/run.h"
+#include "common/base/clock.h"
+#include "common/base/command_line.h"
+#include "common/base/log.h"
+#include "common/base/program.h"
+#include "common/config/robot_config.h"
+
+namespace cacheinf {
+namespace {
+
+int RunReplay(const std::string& folder) {
+  SetLogLevel(LogLevel::kWarning);
+  const SteadyClock clock;
+  const ReplayReport report = Replay(folder, clock);
+  std::cout << ToText(report);
+  return report.agrees() ? 0 : 1;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.",
+               "cacheinf-robot");
+  app.set_version_flag("--version", "cacheinf-robot " CACHEINF_VERSION);
+  app.require_subcommand(1);
+  CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
+  CLI::App& replay = *app.add_subcommand(
+      "replay",
+      "Runs a recording of --record again, and says whether all answers are the same bit for bit; "
+      "exit code 1 if not.");
+  std::string recording;
+  replay.add_option("folder", recording, "The recording's folder, such as DIR/guard-000123.")
+      ->required();
+  ConfigOptions options;
+  bool print_config = false;
+  bool print_schema = false;
+  options.AddTo(run);
+  run.add_flag("--print-config", print_config,
+               "Prints the configuration in effect, as JSON that --config takes, and ends.");
+  run.add_flag("--print-config-schema", print_schema,
+               "Prints the JSON Schema of configurations and ends.");
+  try {
+    ParseCommandLine(app, argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  }
+  if (replay.parsed()) return RunReplay(recording);
+  if (print_schema) {
+    std::cout << RobotConfigSchema();
+    return 0;
+  }
+  RobotConfig config = options.Effective();
+  if (print_config) {
+    std::cout << WriteJson(config.Fields());
+    return 0;
+  }
+  SetLogLevel(config.log_level);
+  const std::atomic<bool>& stop = StopOnSignals();
+  const SteadyClock clock;
+  std::cout << ToText(RunRobot(config, clock, stop));
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram("cacheinf-robot", [&] { return cacheinf::Run(argc, argv); });
+}

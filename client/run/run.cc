@@ -1,0 +1,353 @@
+#include "client/run/run.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "client/answer/outputs.h"
+#include "client/answer/overlay.h"
+#include "client/guard.h"
+#include "client/record/recorder.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "client/run/comparison.h"
+#include "client/run/dense_check.h"
+#include "client/run/output_paths.h"
+#include "client/run/progress.h"
+#include "client/run/scheme_choice.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/source/fitting_source.h"
+#include "common/source/frame_queue.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kFramesAhead = 2;
+
+// A file of lines; throws InputError as soon as it cannot be written.
+class LineFile {
+ public:
+  explicit LineFile(std::string path) : path_(std::move(path)), file_(path_) { Check(); }
+
+  void Write(const std::string& line) {
+    file_ << line << '\n' << std::flush;
+    Check();
+  }
+
+ private:
+  void Check() const {
+    if (!file_) throw InputError(fmt::format("{}: cannot be written", path_));
+  }
+
+  std::string path_;
+  std::ofstream file_;
+};
+
+// Everything that is done with an answer once it is there.
+class Publisher {
+ public:
+  Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
+      : robot_(robot) {
+    if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
+      throw InputError("an overlay or picture needs pictures, but the source gives tensors");
+    }
+    if (!output.answers.empty()) answers_.emplace(output.answers);
+    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.executor().graph());
+    if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
+    picture_ = output.picture;
+  }
+
+  void Publish(const Frame& frame, const Answer& answer) {
+    if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
+    if (dump_) dump_->Write(answer.frame, robot_.executor());
+    if (!overlay_ && picture_.empty()) return;
+    const std::optional<ClassMap> recomputed = robot_.recomputed();
+    if (overlay_) {
+      const Picture drawn =
+          DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader());
+      overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot_.fit(), *recomputed) : drawn);
+    }
+    if (!picture_.empty()) last_ = Published{frame, answer.content, recomputed};
+  }
+
+  // After the last frame.
+  void Finish() {
+    if (overlay_) overlay_->Close();
+    if (!last_) return;
+    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader(),
+                    last_->recomputed ? &*last_->recomputed : nullptr);
+  }
+
+ private:
+  const Robot& robot_;
+  std::optional<LineFile> answers_;
+  std::optional<OutputDump> dump_;
+  std::optional<OverlayVideo> overlay_;
+
+  struct Published {
+    Frame frame;
+    AnswerContent content;
+    std::optional<ClassMap> recomputed;
+  };
+  std::string picture_;
+  std::optional<Published> last_;
+};
+
+// Hands frames to a robot. Those that the model cannot take are logged, skipped and counted, like
+// those that cannot be read.
+class Intake {
+ public:
+  explicit Intake(Robot& robot) : robot_(robot) {}
+
+  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Frame* next) {
+    try {
+      Answer answer = robot_.Process(frame, next);
+      LogNewSize(frame.picture);
+      return answer;
+    } catch (const UnfitFrame& error) {
+      LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
+      if (count_++ == 0) first_reason_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  int64_t skipped() const { return count_; }
+  const std::string& first_reason() const { return first_reason_; }
+
+ private:
+  void LogNewSize(const Picture& picture) {
+    if (picture.width == width_ && picture.height == height_) return;
+    width_ = picture.width;
+    height_ = picture.height;
+    const PictureSpec& spec = robot_.executor().graph().picture;
+    LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", width_, height_,
+                        spec.width, spec.height));
+  }
+
+  Robot& robot_;
+  int width_ = 0;
+  int height_ = 0;
+  int64_t count_ = 0;
+  std::string first_reason_;
+};
+
+// Says at the end of its life that a run is over.
+class RunsUntilHere {
+ public:
+  explicit RunsUntilHere(std::atomic<bool>& is_over) : is_over_(is_over) {}
+  ~RunsUntilHere() { is_over_ = true; }
+  RunsUntilHere(const RunsUntilHere&) = delete;
+  RunsUntilHere& operator=(const RunsUntilHere&) = delete;
+
+ private:
+  std::atomic<bool>& is_over_;
+};
+
+std::unique_ptr<FrameSource> Open(const RobotConfig& config, const Clock& clock,
+                                  std::function<bool()> is_over) {
+  const std::chrono::duration<double> longest(config.camera_wait_s);
+  const auto longest_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest);
+  return OpenSource(config.source, clock, {longest_ns, std::move(is_over)});
+}
+
+// Compares with the truth where both know the class of a pixel, and mean the same by it.
+void Score(const Frame& frame, const Answer& answer, const Robot& robot, int truth_classes,
+           Summary& summary) {
+  const auto* map = std::get_if<ClassMap>(&answer.content);
+  const PictureFit* fit = robot.fit();
+  if (map == nullptr || frame.truth.empty() || fit == nullptr) return;
+  const int classes = robot.reader().class_count();
+  if (classes != truth_classes) {
+    summary.why_not_scored =
+        fmt::format("the model tells {} classes apart, the source's truth {}",
+                    classes == 0 ? "an unknown number of" : std::to_string(classes), truth_classes);
+    return;
+  }
+  const PictureSpec& spec = fit->spec();
+  for (int y = 0; y < frame.truth.height; ++y) {
+    const int model_y = fit->rows().ToModel(y);
+    for (int x = 0; x < frame.truth.width && model_y >= 0; ++x) {
+      const int model_x = fit->columns().ToModel(x);
+      if (model_x < 0) continue;
+      summary.score.Add(map->At(model_x, model_y, spec.width, spec.height), frame.truth.Row(y)[x]);
+    }
+  }
+}
+
+// A robot with all that stands around it, and what is done with a frame.
+class Run {
+ public:
+  Run(const RobotConfig& config, const std::shared_ptr<const Graph>& graph, FrameQueue& source,
+      const Clock& clock)
+      : source_(source),
+        clock_(clock),
+        robot_(graph, MakeBackend(config), config, clock),
+        publisher_(config.output, robot_, source),
+        intake_(robot_) {
+    WarnOfUnusedSettings(config);
+    if (config.check > 0) check_.emplace(graph, MakeBackend(config), config, clock);
+    if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
+      guard_.emplace(graph, MakeBackend(config), config, clock);
+    }
+    if (!config.record.folder.empty()) recorder_.emplace(config, *graph);
+    summary_.mode = config.ModeName();
+    summary_.deadline_ms = config.deadline_ms;
+    summary_.memory = robot_.executor().memory();
+    start_ = clock.Now();
+  }
+
+  // Whatever throws is recorded first.
+  void Handle(const Frame& frame) {
+    Step step;
+    try {
+      Handle(frame, step);
+    } catch (const std::exception& error) {
+      KeepFailure(frame, step, error.what());
+      throw;
+    }
+  }
+
+  // Of the frames so far.
+  const Summary& summary() const { return summary_; }
+
+  // Without checks.
+  std::chrono::nanoseconds elapsed() const {
+    const auto checking = check_ ? check_->time_spent() : std::chrono::nanoseconds(0);
+    return clock_.Now() - start_ - checking;
+  }
+
+  // After the last frame. Throws InputError if there were frames, but none fitted.
+  Summary Finish(bool is_interrupted) {
+    summary_.elapsed = elapsed();
+    if (check_) summary_.agreement = check_->agreement();
+    if (guard_) summary_.guard = guard_->report();
+    if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
+      throw InputError(intake_.first_reason());
+    }
+    publisher_.Finish();
+    summary_.skipped = source_.skipped() + intake_.skipped();
+    summary_.dropped = source_.dropped();
+    summary_.interrupted = is_interrupted;
+    return summary_;
+  }
+
+  const AnswerReader& reader() const { return robot_.reader(); }
+
+ private:
+  // How far a frame is.
+  struct Step {
+    FrameStep current = FrameStep::kAnswer;
+    std::optional<Answer> answer;
+    bool is_kept = false;  // by the recorder
+  };
+
+  void Handle(const Frame& frame, Step& step) {
+    const GuardState state = guard_ ? guard_->state() : GuardState();
+    if (recorder_) recorder_->Before(frame, state.level, robot_);
+    const auto waited = TimeWaited(frame);
+    step.answer = intake_.ProcessOrSkip(frame, source_.Peek());
+    if (!step.answer) return;
+    Answer& answer = *step.answer;
+    if (source_.is_live()) answer.waited = waited;
+    if (guard_) answer.guard = state;
+    step.current = FrameStep::kPublish;
+    summary_.Add(answer);
+    Score(frame, answer, robot_, source_.truth_class_count(), summary_);
+    publisher_.Publish(frame, answer);
+    step.current = FrameStep::kCheck;
+    if (check_) check_->CheckIfDue(frame, answer, robot_);
+    if (recorder_) recorder_->Keep(frame, answer, robot_);
+    step.is_kept = true;
+    step.current = FrameStep::kGuard;
+    if (guard_) Watch(answer);
+    step.current = FrameStep::kRefresh;
+    if (const auto refresh = robot_.Refresh(frame)) summary_.Add(*refresh);
+  }
+
+  // Since a live frame was there, but for checks, which are outside of all times.
+  std::chrono::nanoseconds TimeWaited(const Frame& frame) const {
+    using std::chrono::nanoseconds;
+    const auto checking = check_ ? check_->TimeSpentSince(frame.stamp) : nanoseconds(0);
+    return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
+  }
+
+  void Watch(const Answer& answer) {
+    guard_->Watch(answer, robot_);
+    if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
+  }
+
+  void KeepFailure(const Frame& frame, const Step& step, const char* error) {
+    if (!recorder_) return;
+    try {
+      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, robot_);
+      recorder_->KeepFailure(frame, step.current, error);
+    } catch (const std::exception& another) {
+      LogError(fmt::format("frame {} is not recorded: {}", frame.index, another.what()));
+    }
+  }
+
+  FrameQueue& source_;
+  const Clock& clock_;
+  Robot robot_;
+  std::optional<DenseCheck> check_;
+  std::optional<Guard> guard_;
+  std::optional<Recorder> recorder_;
+  Publisher publisher_;
+  Intake intake_;
+  Summary summary_;
+  std::chrono::nanoseconds start_{0};
+};
+
+// Where frames are prepared ahead, the queue's thread does it.
+std::unique_ptr<FrameSource> Prepared(std::unique_ptr<FrameSource> source, const Graph& graph,
+                                      const RobotConfig& config, const Clock& clock) {
+  const bool has_pictures = !source->has_tensors() && graph.picture.width > 0;
+  if (!has_pictures || !PreparesAhead(config)) return source;
+  return std::make_unique<FittingSource>(std::move(source), graph.picture, clock);
+}
+
+}  // namespace
+
+Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
+  CheckOutputPaths(config);
+  std::atomic<bool> is_over = false;
+  std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
+  Graph graph = LoadGraph(config, source->has_tensors());
+  FrameQueue queue(Prepared(std::move(source), graph, config, clock), kFramesAhead);
+  const RunsUntilHere end(is_over);
+  return RunRobotOn(queue, std::move(graph), config, clock, stop);
+}
+
+Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+                   const std::atomic<bool>& stop) {
+  if (config.backend == RobotConfig::Backend::kCpu) {
+    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
+  }
+  Run run(config, std::make_shared<const Graph>(std::move(graph)), source, clock);
+  {
+    Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
+    const Summary& so_far = run.summary();
+    while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
+      const std::optional<Frame> frame = source.Next();
+      if (!frame) break;
+      run.Handle(*frame);
+      progress.Update(so_far.frames, run.elapsed(), so_far.latency, so_far.work);
+    }
+  }
+  Summary summary = run.Finish(stop);
+  if (!config.output.summary.empty()) {
+    LineFile(config.output.summary).Write(ToJsonText(summary, config, run.reader()));
+  }
+  return summary;
+}
+
+}  // namespace cacheinf

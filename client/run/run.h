@@ -1,0 +1,27 @@
+#ifndef CACHEINF_CLIENT_RUN_RUN_H_
+#define CACHEINF_CLIENT_RUN_RUN_H_
+
+#include <atomic>
+
+#include "client/run/summary.h"
+#include "common/base/clock.h"
+#include "common/config/robot_config.h"
+#include "common/model/graph/graph.h"
+#include "common/source/frame_queue.h"
+
+namespace cacheinf {
+
+// Runs a model on a source as the configuration says, until the source ends, the frames asked for
+// are answered, or `stop` becomes true, and writes what the configuration asks for.
+// Throws InputError in one sentence for what the user can put right. REQUIRES: a checked
+// configuration.
+Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
+
+// The same with a model that is loaded, on frames that somebody else opened. Stamps of live frames
+// are by this clock. REQUIRES: a graph as LoadGraph gives it for such frames.
+Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+                   const std::atomic<bool>& stop);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_RUN_H_

@@ -1,0 +1,167 @@
+#include "client/run/scheme_choice.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "common/base/build_id.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/exec/scheme_file.h"
+#include "common/exec/schemes.h"
+#include "profiler/machine.h"
+#include "sparse_ops/cpu/bf16_kernels.h"
+
+namespace cacheinf {
+namespace {
+
+// A line that changes in place on a terminal.
+class LayerLine {
+ public:
+  void Show(int done, int of) {
+    if (!on_terminal_) return;
+    fmt::print(stderr, "\rmeasured layer {}/{}\x1b[K", done, of);
+    std::fflush(stderr);
+    has_line_ = true;
+  }
+  ~LayerLine() {
+    if (has_line_) std::fputs("\n", stderr);
+  }
+
+ private:
+  bool on_terminal_ = isatty(STDERR_FILENO) != 0;
+  bool has_line_ = false;
+};
+
+// Adds to `known` what is missing.
+SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
+                    const std::atomic<bool>& stop, SchemeTimes known = {}) {
+  const int layers = LayersToMeasure(graph, known);
+  LogInfo(fmt::format("measuring the schemes of {} layers before the first frame, for at most 20 s",
+                      layers));
+  const auto start = clock.Now();
+  LayerLine line;
+  Measuring measuring;
+  measuring.threads = threads;
+  measuring.on_progress = [&](int done, int of) {
+    line.Show(done, of);
+    return !stop;
+  };
+  SchemeTimes times = MeasureSchemes(graph, measuring, clock, std::move(known));
+  const int unmeasured = LayersToMeasure(graph, times);
+  LogInfo(fmt::format("measured {} layers in {:.1f} s{}", layers - unmeasured,
+                      Milliseconds(clock.Now() - start) / 1e3,
+                      unmeasured == 0 ? ""
+                                      : fmt::format("; the other {} keep the scheme of least "
+                                                    "arithmetic",
+                                                    unmeasured)));
+  return times;
+}
+
+SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
+                        const std::atomic<bool>& stop) {
+  if (LayersToMeasure(graph) == 0) return AnalyticSchemes(graph);
+  const std::optional<std::filesystem::path> folder = SchemeFolder();
+  if (!folder) return FasterSchemes(graph, Measure(graph, threads, clock, stop));
+  const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(), ModelDigest(graph), threads};
+  const std::filesystem::path file = SchemeFile(*folder, key);
+  SchemeTimes times = ReadSchemeFile(file, key).value_or(SchemeTimes());
+  const int known = LayersToMeasure(graph) - LayersToMeasure(graph, times);
+  if (known > 0) {
+    LogInfo(fmt::format("the schemes of {} layers are those measured before, in {}", known,
+                        file.string()));
+  }
+  if (LayersToMeasure(graph, times) > 0) {
+    times = Measure(graph, threads, clock, stop, std::move(times));
+    if (!stop) WriteSchemeFile(file, key, times);
+  }
+  return FasterSchemes(graph, times);
+}
+
+int64_t CountOf(const Graph& graph, Scheme scheme) {
+  return std::count_if(graph.operators.begin(), graph.operators.end(), [&](const Operator& op) {
+    const auto* conv = op.As<op::Conv>();
+    return conv != nullptr && conv->scheme == scheme;
+  });
+}
+
+}  // namespace
+
+void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
+                   const std::atomic<bool>& stop, Graph& graph) {
+  switch (choice) {
+    case RobotConfig::Scheme::kDirect:
+    case RobotConfig::Scheme::kLibTorch:
+      return;
+    case RobotConfig::Scheme::kBf16:
+      SetSchemes(graph, Bf16WhereItApplies(graph));
+      LogInfo(fmt::format("{} convolutions are computed in BF16", CountOf(graph, Scheme::kBf16)));
+      if (!cpu::HasBf16Instructions()) {
+        LogWarning(
+            "the processor has no AVX512-BF16: BF16 is emulated, several times slower than FP32");
+      }
+      return;
+    case RobotConfig::Scheme::kWinograd:
+      SetSchemes(graph, WinogradWhereItApplies(graph));
+      break;
+    case RobotConfig::Scheme::kAnalytic:
+      SetSchemes(graph, AnalyticSchemes(graph));
+      break;
+    case RobotConfig::Scheme::kAuto:
+      SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
+      break;
+  }
+  LogInfo(
+      fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
+}
+
+NamedSchemes SchemesOf(const Graph& graph) {
+  NamedSchemes schemes;
+  for (const Operator& op : graph.operators) {
+    if (const auto* conv = op.As<op::Conv>()) schemes.push_back({op.name, conv->scheme});
+  }
+  return schemes;
+}
+
+void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
+  SchemePlan plan;
+  size_t next = 0;
+  for (const Operator& op : graph.operators) {
+    plan.push_back(Scheme::kDirect);
+    if (op.As<op::Conv>() == nullptr) continue;
+    if (next == schemes.size()) {
+      throw InputError(fmt::format("there are schemes for {} convolutions, but the model has more",
+                                   schemes.size()));
+    }
+    const NamedScheme& named = schemes[next++];
+    if (named.layer != op.name) {
+      throw InputError(fmt::format(
+          "there is a scheme for convolution '{}' where the model has '{}'", named.layer, op.name));
+    }
+    plan.back() = named.scheme;
+  }
+  if (next < schemes.size()) {
+    throw InputError(fmt::format("there are schemes for {} convolutions, but the model has {}",
+                                 schemes.size(), next));
+  }
+  SetSchemes(graph, plan);
+}
+
+const char* NameOf(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::kDirect:
+      return "direct";
+    case Scheme::kWinograd:
+      return "winograd";
+    case Scheme::kBf16:
+      return "bf16";
+  }
+  return "";
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,39 @@
+#ifndef CACHEINF_CLIENT_RUN_SCHEME_CHOICE_H_
+#define CACHEINF_CLIENT_RUN_SCHEME_CHOICE_H_
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/config/robot_config.h"
+#include "common/model/graph/graph.h"
+
+namespace cacheinf {
+
+// Sets the scheme of every convolution as the configuration says, for so many threads. `auto` takes
+// what was measured at an earlier start (SchemeFolder), or measures now, says so on stderr, and
+// keeps it for the next; `stop` ends the measuring.
+void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
+                   const std::atomic<bool>& stop, Graph& graph);
+
+// The scheme of each of a graph's convolutions, in their order.
+struct NamedScheme {
+  std::string layer;  // the operator's name
+  Scheme scheme = Scheme::kDirect;
+
+  friend bool operator==(const NamedScheme&, const NamedScheme&) = default;
+};
+using NamedSchemes = std::vector<NamedScheme>;
+
+NamedSchemes SchemesOf(const Graph& graph);
+
+// Sets them, whatever a configuration says. Throws InputError if the graph's convolutions have
+// other names, are more or fewer, or one cannot be computed so.
+void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
+
+const char* NameOf(Scheme scheme);  // "direct", "winograd", "bf16"
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_SCHEME_CHOICE_H_

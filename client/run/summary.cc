@@ -1,0 +1,251 @@
+#include "client/run/summary.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "profiler/machine.h"
+
+namespace cacheinf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMegabyte = 1e6;
+
+double Seconds(std::chrono::nanoseconds duration) { return Milliseconds(duration) / 1e3; }
+
+double FrameRate(const Summary& summary) {
+  const double seconds = Seconds(summary.elapsed);
+  return seconds > 0 ? static_cast<double>(summary.frames) / seconds : 0;
+}
+
+Json Describe(const LatencyHistogram& latency) {
+  return {{"mean", latency.mean_ms()},
+          {"p50", latency.PercentileMs(0.50)},
+          {"p95", latency.PercentileMs(0.95)},
+          {"p99", latency.PercentileMs(0.99)},
+          {"max", latency.max_ms()}};
+}
+
+Json Describe(const SegmentationScore& score, const AnswerReader& reader) {
+  Json classes = Json::object();
+  const std::vector<double> iou = score.ClassIou();
+  for (size_t c = 0; c < iou.size(); ++c) {
+    if (iou[c] >= 0) classes[reader.ClassName(static_cast<int>(c))] = iou[c];
+  }
+  return classes;
+}
+
+struct Measure {
+  std::string key;    // in JSON
+  std::string label;  // for people
+  double value;
+};
+
+std::vector<Measure> MeasuresOf(const Agreement& agreement) {
+  std::vector<Measure> measures;
+  if (const auto* classes = agreement.classes()) {
+    measures.push_back({"top_1", "top-1", classes->top_1()});
+    measures.push_back({"top_3", "top-3", classes->top_3()});
+  }
+  if (const auto* map = agreement.map()) {
+    measures.push_back({"miou", "mIoU", map->MeanIou()});
+    measures.push_back({"pixels", "pixels", map->PixelShare()});
+  }
+  if (const auto* detections = agreement.detections()) {
+    measures.push_back({"f1", "F1", detections->F1()});
+    measures.push_back({"ap50", "AP50", detections->Ap50()});
+  }
+  if (const auto* keypoints = agreement.keypoints()) {
+    measures.push_back({"pck", "PCK", keypoints->Pck()});
+  }
+  if (const auto* error = agreement.relative_error()) {
+    measures.push_back({"relative_l2", "relative L2", error->mean()});
+  }
+  return measures;
+}
+
+std::string ToText(const Agreement& agreement) {
+  std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
+  for (const Measure& measure : MeasuresOf(agreement)) {
+    text += fmt::format(", {} {:.4f}", measure.label, measure.value);
+  }
+  const auto* error = agreement.relative_error();
+  if (error != nullptr && error->frames_without() > 0) {
+    text += fmt::format(", {} of them without a finite relative L2", error->frames_without());
+  }
+  return text + "\n";
+}
+
+Json Describe(const Agreement& agreement) {
+  Json json = {{"frames", agreement.frames()}};
+  for (const Measure& measure : MeasuresOf(agreement)) json[measure.key] = measure.value;
+  if (const auto* error = agreement.relative_error()) {
+    json["largest_relative_l2"] = error->largest();
+    json["frames_without_relative_l2"] = error->frames_without();
+  }
+  if (const auto* detections = agreement.detections()) {
+    json["boxes"] = detections->answer_boxes();
+    json["dense_boxes"] = detections->dense_boxes();
+    json["matches"] = detections->matches();
+  }
+  return json;
+}
+
+std::string ToText(const WorkShares& work) {
+  std::string text = fmt::format(
+      "work     {:.1f} % of dense, {:.1f} % of the pixels active, {} frames whole, tracker p50 "
+      "{:.2f} ms\n",
+      100 * work.share(), 100 * work.active(), work.dense, work.tracking.PercentileMs(0.50));
+  if (work.rested > 0) {
+    text += fmt::format("rested   {} frames whole, as too much changed for reuse to pay\n",
+                        work.rested);
+  }
+  if (work.anchors > 0) text += fmt::format("anchors  {} made in idle time\n", work.anchors);
+  for (const auto& [loss, count] : work.losses) {
+    text += fmt::format("lost     {} times: {}\n", count, NameOf(loss));
+  }
+  return text;
+}
+
+Json Describe(const WorkShares& work) {
+  Json losses = Json::object();
+  for (const auto& [loss, count] : work.losses) losses[NameOf(loss)] = count;
+  return {{"share", work.share()},
+          {"active", work.active()},
+          {"whole_frames", work.dense},
+          {"rested_frames", work.rested},
+          {"idle_anchors", work.anchors},
+          {"tracker_ms", Describe(work.tracking)},
+          {"lost", losses}};
+}
+
+std::string ToText(const GuardReport& guard) {
+  std::string text = fmt::format("guard    {}", NameOf(guard.state.level));
+  if (guard.state.agreement) text += fmt::format(", agreement {:.4f}", *guard.state.agreement);
+  return text + fmt::format(", {} samples, {} of them bad, {} changes of level\n", guard.samples,
+                            guard.bad_samples, guard.changes);
+}
+
+Json Describe(const GuardReport& guard) {
+  Json json = {{"level", NameOf(guard.state.level)}};
+  if (guard.state.agreement) json["agreement"] = *guard.state.agreement;
+  json["samples"] = guard.samples;
+  json["whole_samples"] = guard.whole_samples;
+  json["bad_samples"] = guard.bad_samples;
+  json["changes"] = guard.changes;
+  for (size_t i = 0; i < guard.frames.size(); ++i) {
+    json["frames"][NameOf(static_cast<SafetyLevel>(i))] = guard.frames[i];
+  }
+  json["sample_ms"] = Describe(guard.time);
+  json["arena_bytes"] = guard.arena_bytes;
+  return json;
+}
+
+}  // namespace
+
+void Summary::Add(const Answer& answer) {
+  ++frames;
+  if (answer.computed_from == answer.frame) ++fresh;
+  latency.Add(answer.latency());
+  if (deadline_ms > 0 && Milliseconds(answer.latency()) > deadline_ms) ++late;
+  waited.Add(answer.waited);
+  preprocess.Add(answer.preprocess);
+  compute.Add(answer.compute);
+  decode.Add(answer.decode);
+  if (answer.work) work.Add(*answer.work);
+}
+
+void Summary::Add(const RefreshWork& done) {
+  refresh.Add(done.time);
+  work.Add(done);
+}
+
+void WorkShares::Add(const FrameWork& work) {
+  ++frames;
+  dense += work.is_dense;
+  rested += work.rests;
+  active_sum += work.active;
+  share_sum += work.share();
+  tracking.Add(work.tracking);
+  if (work.loss != Loss::kNone) ++losses[work.loss];
+}
+
+std::string ToText(const Summary& summary) {
+  const LatencyHistogram& latency = summary.latency;
+  std::string text = fmt::format(
+      "frames   {} answered, {} skipped{}{}, {:.1f} s, {:.1f} fps\n", summary.frames,
+      summary.skipped, summary.dropped > 0 ? fmt::format(", {} dropped", summary.dropped) : "",
+      summary.interrupted ? ", interrupted" : "", Seconds(summary.elapsed), FrameRate(summary));
+  text += fmt::format("latency  p50 {:.2f} ms, p95 {:.2f} ms, p99 {:.2f} ms\n",
+                      latency.PercentileMs(0.50), latency.PercentileMs(0.95),
+                      latency.PercentileMs(0.99));
+  if (summary.deadline_ms > 0) {
+    text += fmt::format("late     {} answers took more than {} ms\n", summary.late,
+                        summary.deadline_ms);
+  }
+  if (summary.fresh < summary.frames) {
+    text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
+                        summary.fresh, summary.frames);
+  }
+  if (summary.work.frames > 0) text += ToText(summary.work);
+  if (summary.guard) text += ToText(*summary.guard);
+  if (summary.refresh.count() > 0) {
+    text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
+                        summary.refresh.PercentileMs(0.50), summary.refresh.PercentileMs(0.95));
+  }
+  text += fmt::format("memory   {:.1f} MB for activations of {:.1f} MB in all\n",
+                      static_cast<double>(summary.memory.arena_bytes) / kMegabyte,
+                      static_cast<double>(summary.memory.activation_bytes) / kMegabyte);
+  if (!summary.score.empty()) text += fmt::format("mIoU     {:.4f}\n", summary.score.MeanIou());
+  if (!summary.why_not_scored.empty()) {
+    text += fmt::format("mIoU     not scored: {}\n", summary.why_not_scored);
+  }
+  if (summary.agreement) text += ToText(*summary.agreement);
+  return text;
+}
+
+std::string ToJsonText(const Summary& summary, const RobotConfig& config,
+                       const AnswerReader& reader) {
+  RobotConfig copy = config;
+  Json json = {{"model", config.model},
+               {"source", config.source},
+               {"mode", summary.mode},
+               {"frames", summary.frames},
+               {"fresh", summary.fresh},
+               {"late", summary.late},
+               {"skipped", summary.skipped},
+               {"dropped", summary.dropped},
+               {"interrupted", summary.interrupted},
+               {"seconds", Seconds(summary.elapsed)},
+               {"fps", FrameRate(summary)},
+               {"latency_ms", Describe(summary.latency)},
+               {"waited_ms", Describe(summary.waited)},
+               {"preprocess_ms", Describe(summary.preprocess)},
+               {"compute_ms", Describe(summary.compute)},
+               {"decode_ms", Describe(summary.decode)},
+               {"refresh_ms", Describe(summary.refresh)},
+               {"memory",
+                {{"arena_bytes", summary.memory.arena_bytes},
+                 {"no_cache_bytes", summary.memory.no_cache_bytes},
+                 {"cache_all_bytes", summary.memory.cache_all_bytes},
+                 {"activation_bytes", summary.memory.activation_bytes},
+                 {"persistent_bytes", summary.memory.persistent_bytes},
+                 {"lower_bound_bytes", summary.memory.lower_bound_bytes},
+                 {"scratch_bytes", summary.memory.scratch_bytes}}}};
+  if (!summary.score.empty()) {
+    json["miou"] = summary.score.MeanIou();
+    json["class_iou"] = Describe(summary.score, reader);
+  }
+  if (summary.work.frames > 0) json["work"] = Describe(summary.work);
+  if (summary.guard) json["guard"] = Describe(*summary.guard);
+  if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
+  json["configuration"] = Json::parse(WriteJson(copy.Fields()));
+  json["machine"] = ToJson(DescribeMachine());
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cacheinf

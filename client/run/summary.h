@@ -1,0 +1,78 @@
+#ifndef CACHEINF_CLIENT_RUN_SUMMARY_H_
+#define CACHEINF_CLIENT_RUN_SUMMARY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "client/answer/agreement.h"
+#include "client/answer/answers.h"
+#include "client/guard.h"
+#include "client/run/statistics.h"
+#include "common/config/robot_config.h"
+#include "common/exec/executor.h"
+
+namespace cacheinf {
+
+// What frames took where results are kept: means over the frames.
+struct WorkShares {
+  int64_t frames = 0;
+  int64_t dense = 0;    // of these, computed whole
+  int64_t rested = 0;   // of these, because reuse did not pay before
+  int64_t anchors = 0;  // of a canvas, made in idle time
+  double active_sum = 0;
+  double share_sum = 0;
+  LatencyHistogram tracking;
+  std::map<Loss, int64_t> losses;
+
+  void Add(const FrameWork& work);
+  void Add(const RefreshWork& refresh) {
+    share_sum += refresh.share;
+    anchors += refresh.is_anchor;
+  }
+  double active() const { return active_sum / static_cast<double>(frames); }
+  double share() const { return share_sum / static_cast<double>(frames); }
+};
+
+// What a run came to.
+struct Summary {
+  std::string mode;
+  int64_t frames = 0;      // answered
+  int64_t fresh = 0;       // of these, with what their own frame came to
+  double deadline_ms = 0;  // 0: none
+  int64_t late = 0;        // answers after more than that
+  int64_t skipped = 0;     // that could not be read
+  int64_t dropped = 0;     // that a newer one overtook
+  bool interrupted = false;
+  std::chrono::nanoseconds elapsed{0};  // without checks
+  LatencyHistogram latency;
+  LatencyHistogram waited;
+  LatencyHistogram preprocess;
+  LatencyHistogram compute;
+  LatencyHistogram decode;
+  WorkShares work;  // in mode cache
+  std::optional<GuardReport> guard;
+  LatencyHistogram refresh;  // what was done for the next frame after an answer was out
+  MemoryReport memory;
+  SegmentationScore score;  // where source and model tell the same classes apart
+  std::string
+      why_not_scored;  // where the source knows the truth and the model segments, but not so
+
+  std::optional<Agreement> agreement;  // of the answers that were checked
+
+  void Add(const Answer& answer);
+  void Add(const RefreshWork& done);
+};
+
+// For people: a few lines.
+std::string ToText(const Summary& summary);
+
+// With the configuration and the machine.
+std::string ToJsonText(const Summary& summary, const RobotConfig& config,
+                       const AnswerReader& reader);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_SUMMARY_H_

@@ -1,0 +1,179 @@
+#include "common/model/graph/decode.h"
+
+#include <string>
+#include <utility>
+
+#include "common/base/error.h"
+
+namespace cacheinf {
+namespace {
+
+[[noreturn]] void Refuse(const Graph& graph, const std::string& why) {
+  throw InputError("model '" + graph.name + "': " + why);
+}
+
+// One number for each channel from a list that has one for all or one each.
+std::vector<double> ForEachChannel(const Graph& graph, const std::vector<double>& numbers,
+                                   size_t channels, const std::string& what) {
+  if (numbers.size() == 1) return std::vector<double>(channels, numbers.front());
+  if (numbers.size() == channels) return numbers;
+  Refuse(graph, "normalisation with " + std::to_string(numbers.size()) + " numbers as " + what +
+                    " for " + std::to_string(channels) + " channels");
+}
+
+// Makes room for one operator in front of all others.
+void ShiftOperators(Graph& graph) {
+  graph.operators.emplace(graph.operators.begin());
+  for (Value& value : graph.values) {
+    if (value.producer != kNone) ++value.producer;
+  }
+}
+
+PictureSpec Resolved(const Graph& graph, PictureSpec picture) {
+  if (graph.inputs.empty()) Refuse(graph, "it has no input for a picture");
+  if (graph.picture.width != 0) Refuse(graph, "its picture is described already");
+  const Value& input = graph.value(graph.inputs.front());
+  const int64_t channels = picture.channels == PictureSpec::Channels::kGray ? 1 : 3;
+  if (!input.is_map() || input.shape[0] != 1 || input.shape[1] != channels) {
+    Refuse(graph, "input '" + input.name + "' of shape " + ToString(input.shape) +
+                      " is no picture of " + std::to_string(channels) + " channel(s)");
+  }
+  if (picture.width == 0 && picture.height == 0) {
+    picture.width = static_cast<int>(input.shape[3]);
+    picture.height = static_cast<int>(input.shape[2]);
+  }
+  if (picture.height != input.shape[2] || picture.width != input.shape[3]) {
+    Refuse(graph, "a picture of " + std::to_string(picture.height) + "x" +
+                      std::to_string(picture.width) + " does not fit input '" + input.name +
+                      "' of shape " + ToString(input.shape));
+  }
+  return picture;
+}
+
+template <typename T>
+bool EndsWith(const Graph& graph) {
+  const OpId producer = graph.value(graph.outputs.front()).producer;
+  return producer != kNone && graph.operators[producer].As<T>() != nullptr;
+}
+
+void AppendSoftmax(Graph& graph) {
+  if (EndsWith<op::Softmax>(graph)) return;
+  graph.outputs.front() = graph.AddOne("scores", op::Softmax{1, false}, {graph.outputs.front()});
+}
+
+void AppendArgMax(Graph& graph, bool enlarge) {
+  if (EndsWith<op::ArgMax>(graph)) return;
+  ValueId scores = graph.outputs.front();
+  const Value& input = graph.value(graph.inputs.front());
+  if (!graph.value(scores).is_map() || !input.is_map()) {
+    Refuse(graph, "output '" + graph.value(scores).name + "' of shape " +
+                      ToString(graph.value(scores).shape) + " has no class scores a pixel");
+  }
+  if (enlarge) {
+    op::Resize resize;
+    resize.spec.kind = ResizeSpec::Kind::kLinear;
+    resize.spec.out_height = static_cast<int>(input.shape[2]);
+    resize.spec.out_width = static_cast<int>(input.shape[3]);
+    scores = graph.AddOne("enlarge", resize, {scores});
+  }
+  graph.outputs.front() = graph.AddOne("classes", op::ArgMax{1, true}, {scores});
+}
+
+void CheckHeads(const Graph& graph, const std::vector<op::DecodeBoxes::Scale>& scales) {
+  if (scales.size() != graph.outputs.size()) {
+    Refuse(graph, "strides for " + std::to_string(scales.size()) + " heads, but " +
+                      std::to_string(graph.outputs.size()) + " output(s)");
+  }
+  const Value& input = graph.value(graph.inputs.front());
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const Value& head = graph.value(graph.outputs[i]);
+    const int64_t stride = scales[i].stride;
+    const bool fits = input.is_map() && head.is_map() && head.shape[2] * stride == input.shape[2] &&
+                      head.shape[3] * stride == input.shape[3];
+    if (!fits) {
+      Refuse(graph, "output '" + head.name + "' of shape " + ToString(head.shape) +
+                        " is no head of stride " + std::to_string(stride) +
+                        " for an input of shape " + ToString(input.shape));
+    }
+  }
+}
+
+void AppendBoxes(Graph& graph, const DecoderSpec& decoder) {
+  if (EndsWith<op::NonMaxSuppression>(graph)) return;
+  ValueId boxes = graph.outputs.front();
+  if (!decoder.scales.empty()) {
+    CheckHeads(graph, decoder.scales);
+    if (decoder.apply_sigmoid) {
+      op::NonMaxSuppression of_heads = decoder.suppression;
+      of_heads.scales = decoder.scales;
+      graph.outputs = {graph.AddOne("boxes", of_heads, graph.outputs)};
+      return;
+    }
+    boxes = graph.AddOne("decode", op::DecodeBoxes{decoder.scales, /*apply_sigmoid=*/false},
+                         graph.outputs);
+  } else {
+    const Value& rows = graph.value(boxes);
+    if (graph.outputs.size() != 1) Refuse(graph, "several raw heads need strides and anchors");
+    if (rows.shape.size() == 3 && rows.shape[0] == 1) {
+      boxes = graph.AddOne("rows", op::Reshape{{rows.shape[1], rows.shape[2]}}, {boxes});
+    }
+  }
+  graph.outputs = {graph.AddOne("boxes", decoder.suppression, {boxes})};
+}
+
+}  // namespace
+
+void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation) {
+  const PictureSpec resolved = Resolved(graph, picture);
+  const ValueId input = graph.inputs.front();
+  const Shape shape = graph.value(input).shape;
+  const auto channels = static_cast<size_t>(shape[1]);
+  const std::vector<double> mean = ForEachChannel(graph, normalisation.mean, channels, "mean");
+  const std::vector<double> divisor =
+      ForEachChannel(graph, normalisation.divisor, channels, "divisor");
+  std::vector<float> scale;
+  std::vector<float> shift;
+  for (size_t c = 0; c < channels; ++c) {
+    if (divisor[c] == 0.0) Refuse(graph, "normalisation by a divisor of zero");
+    scale.push_back(static_cast<float>(1.0 / divisor[c]));
+    shift.push_back(static_cast<float>(-mean[c] / divisor[c]));
+  }
+
+  const std::string name = graph.value(input).name;
+  const ValueId pixels = graph.AddInput(name, shape);
+  graph.inputs.pop_back();
+  const ValueId scale_id = graph.AddConstant(name + ".scale", Tensor({shape[1]}, scale));
+  const ValueId shift_id = graph.AddConstant(name + ".shift", Tensor({shape[1]}, shift));
+  Operator normalise{"normalise",
+                     op::ScaleShift{{}, normalisation.channel_order},
+                     {pixels, scale_id, shift_id},
+                     {input}};
+  if (InferShapes(graph, normalise).front().shape != shape) {
+    Refuse(graph, "normalisation with an order of " +
+                      std::to_string(normalisation.channel_order.size()) + " channels");
+  }
+  ShiftOperators(graph);
+  graph.operators.front() = std::move(normalise);
+  graph.values[input].name = name + ".normalised";
+  graph.values[input].producer = 0;
+  graph.inputs.front() = pixels;
+  graph.picture = resolved;
+}
+
+void AppendDecoder(Graph& graph, const DecoderSpec& decoder) {
+  switch (decoder.kind) {
+    case DecoderSpec::Kind::kRaw:
+      break;
+    case DecoderSpec::Kind::kClassification:
+      AppendSoftmax(graph);
+      break;
+    case DecoderSpec::Kind::kSegmentation:
+      AppendArgMax(graph, decoder.enlarge);
+      break;
+    case DecoderSpec::Kind::kBoxes:
+      AppendBoxes(graph, decoder);
+      break;
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,42 @@
+#ifndef CACHEINF_COMMON_MODEL_GRAPH_GEOMETRY_H_
+#define CACHEINF_COMMON_MODEL_GRAPH_GEOMETRY_H_
+
+#include <vector>
+
+#include "common/model/graph/graph.h"
+#include "sparse_ops/window.h"
+
+// Which rows of an operator's inputs its output rows need, and which output rows an input row
+// touches. Masks, splits between robot and server, and plans all use this and nothing else.
+
+namespace cacheinf {
+
+// How an operator's output depends on one input, along both axes of the picture.
+struct Window {
+  AxisWindow rows;
+  AxisWindow columns;
+};
+
+// Whether every output pixel depends on a bounded window of pixels of the maps it reads.
+// Element-wise and pointwise operators are windows of one. A gate (a map of one pixel, broadcast)
+// or a constant does not make an operator non-local.
+bool IsLocal(const Graph& graph, const Operator& op);
+
+// REQUIRES: IsLocal(graph, op), and op.inputs[input] is a map and not a constant.
+Window InputWindow(const Graph& graph, const Operator& op, int input);
+
+// Rows to compute: one range an operator; empty: nothing. Operators that are not local have
+// {0, height} of a map's height, or {0, 1}, or nothing.
+using RowPlan = std::vector<Range>;
+
+RowPlan AllRows(const Graph& graph);
+
+// The rows every operator must compute so that `rows` of `output` come out right, halo included.
+RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows);
+
+// The number of rows an operator's first output is computed in: a map's height, else 1.
+int RowCount(const Graph& graph, const Operator& op);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_GRAPH_GEOMETRY_H_

@@ -1,0 +1,344 @@
+#ifndef CACHEINF_COMMON_MODEL_GRAPH_GRAPH_H_
+#define CACHEINF_COMMON_MODEL_GRAPH_GRAPH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sparse_ops/specs.h"
+#include "sparse_ops/views.h"
+
+// A CNN as every part of the product sees it: a directed acyclic graph of operators from one small
+// set, over values with known shapes. Importers produce it, passes rewrite it, the executor runs
+// it, and the native model file (pack.h) stores it.
+//
+// Every number at run time is a 32-bit float. A value of four dimensions is a feature map: its
+// logical shape is batch, channels, height, width, and it lies in memory channels-last. Values of
+// other ranks lie in memory in the order of their dimensions.
+
+namespace cacheinf {
+
+using Shape = std::vector<int64_t>;
+using ValueId = int;
+using OpId = int;
+inline constexpr int kNone = -1;
+
+int64_t ElementCount(const Shape& shape);
+std::string ToString(const Shape& shape);  // "1x3x384x640"
+
+// What a value's numbers mean to the outside. kInt64 (class indices, say) only decides the type
+// written to files: memory holds floats, exact up to 2^24.
+enum class DataType : uint8_t { kFloat32, kInt64 };
+
+// Immutable numbers with a shape, in the order of the dimensions. Copies share the storage, which
+// may be a part of a memory-mapped file.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Shape shape, std::vector<float> values);  // REQUIRES: as many values as the shape has
+  // `data` is kept alive by its owner (aliasing shared_ptr).
+  Tensor(Shape shape, std::shared_ptr<const float> data);
+
+  bool empty() const { return data_ == nullptr; }
+  const Shape& shape() const { return shape_; }
+  int64_t count() const { return count_; }
+  const float* data() const { return data_.get(); }
+  ConstTensorView view() const;
+
+ private:
+  Shape shape_;
+  int64_t count_ = 0;
+  std::shared_ptr<const float> data_;
+};
+
+// How a convolution is computed. Not the model's business: it is set for a run (exec/schemes.h) and
+// stored with no model. It stands here because it decides what a pixel's bits depend on, which
+// geometry.h must know. LibTorch computes as it does whatever it says, and the reference Winograd's
+// layers directly.
+enum class Scheme : uint8_t {
+  kDirect,    // as ops.h defines it, to the bit
+  kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
+  kBf16,      // as ops.h defines it in BF16, to the bit
+};
+
+// The operator set. Each struct holds an operator's attributes; the comment lists its inputs.
+// "Constant" inputs are values with a constant tensor.
+namespace op {
+
+// map, weights (constant), [bias: out channels (constant)], [residual: map of the output's shape].
+// out = activation(conv + bias + residual), or activation(conv + bias) + residual.
+struct Conv {
+  ConvSpec spec;
+  bool has_bias = false;
+  bool has_residual = false;
+  Function activation;
+  bool activation_before_residual = false;
+  bool has_slope = false;  // kPRelu: a last constant input, one slope a channel or one for all
+  Scheme scheme = Scheme::kDirect;
+};
+
+// x, weights: out × in (constant), [bias: out (constant)]. Over the last dimension.
+struct Linear {
+  bool has_bias = false;
+  Function activation;
+};
+
+// a, b: matrix product over the last two dimensions, the others broadcast.
+struct MatMul {};
+
+// x, scale: C (constant), shift: C (constant), [slope: as Activation]. x scale + shift over
+// channels (dimension 1): a batch norm that could not be folded, or the normalisation of the
+// picture. Input channel `channel_order[c]` feeds output channel c; empty: each its own.
+struct ScaleShift {
+  Function activation;
+  std::vector<int> channel_order;
+};
+
+// x, [scale, shift: shape of the normalised dimensions (constant)].
+// Over dimensions [first_axis, first_axis + axis_count).
+struct LayerNorm {
+  int first_axis = 1;
+  int axis_count = 1;
+  float epsilon = 1e-5f;
+  bool has_affine = false;
+};
+
+// x, [scale, shift: C (constant)]. Instance norm has as many groups as channels.
+struct GroupNorm {
+  int groups = 1;
+  float epsilon = 1e-5f;
+  bool has_affine = false;
+};
+
+// x, [slope: C or 1 (constant; kPRelu)].
+struct Activation {
+  Function function;
+};
+
+// a, b: broadcast against each other by NumPy's rules.
+struct Binary {
+  BinaryKind kind = BinaryKind::kAdd;
+  Function activation;
+};
+
+// Two or more values.
+struct Concat {
+  int axis = 1;
+};
+
+// x. One entry a dimension of x: starts, sizes, steps (> 0).
+struct Slice {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> steps;
+};
+
+// x. Takes the entries `indices` along `axis`; drops the dimension if `scalar`.
+struct Gather {
+  int axis = 0;
+  std::vector<int64_t> indices;
+  bool scalar = false;
+};
+
+// map.
+struct Pool {
+  PoolSpec spec;
+};
+
+// map. Each output cell pools its share of the input (PyTorch's adaptive pooling).
+struct AdaptivePool {
+  PoolSpec::Kind kind = PoolSpec::Kind::kAverage;
+  int out_height = 1;
+  int out_width = 1;
+};
+
+// map.
+struct Resize {
+  ResizeSpec spec;
+};
+
+// map. Channel order: kRowsFirst is ONNX's DCR, kChannelsFirst is CRD and PyTorch's pixel shuffle.
+struct DepthToSpace {
+  enum class Order : uint8_t { kRowsFirst, kChannelsFirst };
+  int block = 2;
+  Order order = Order::kChannelsFirst;
+};
+
+// map. The inverse of DepthToSpace.
+struct SpaceToDepth {
+  int block = 2;
+  DepthToSpace::Order order = DepthToSpace::Order::kRowsFirst;
+};
+
+// x. One entry a dimension of x; not negative (negative padding is a Slice).
+struct Pad {
+  PadMode mode = PadMode::kConstant;
+  float value = 0.0f;
+  std::vector<int64_t> begins;
+  std::vector<int64_t> ends;
+};
+
+// x. The same numbers in logical order under another shape: flatten, squeeze, unsqueeze, view.
+struct Reshape {
+  Shape shape;  // fully resolved
+};
+
+// x. Output dimension i is input dimension order[i].
+struct Permute {
+  std::vector<int> order;
+};
+
+// x. Repeats size-one dimensions up to `shape`.
+struct Expand {
+  Shape shape;
+};
+
+// x.
+struct Softmax {
+  int axis = 1;
+  bool logarithm = false;
+};
+
+// x. Index of the largest value along the axis; the first of equals. The result is kInt64.
+struct ArgMax {
+  int axis = 1;
+  bool keep_dimension = true;
+};
+
+// x. Over all `axes`.
+struct Reduce {
+  ReduceKind kind = ReduceKind::kMean;
+  std::vector<int> axes;
+  bool keep_dimensions = true;
+};
+
+// Raw detector heads, one map a scale: anchors × (5 + classes) channels at height × width. Gives
+// boxes × (4 + 1 + classes): centre x, centre y, width, height in input pixels, objectness, class
+// scores.
+struct DecodeBoxes {
+  struct Scale {
+    int stride = 8;
+    std::vector<float> anchors;  // width, height, width, height, … in input pixels
+  };
+  std::vector<Scale> scales;  // one an input
+  bool apply_sigmoid = true;
+};
+
+// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, one a raw head, what
+// DecodeBoxes would give with apply_sigmoid. Gives max_boxes × 6: left, top, right, bottom, score,
+// class; best first, the unused rows all zero. Non-maximum suppression within a class; ties keep
+// the lower index.
+struct NonMaxSuppression {
+  float score_threshold = 0.25f;
+  float overlap_threshold = 0.45f;
+  int max_boxes = 100;
+  std::vector<DecodeBoxes::Scale> scales;
+};
+
+// Anything. An operator outside the set, from a TorchScript file, run by LibTorch on contiguous
+// tensors: `archive` is a TorchScript archive in memory whose forward() takes the inputs.
+struct Foreign {
+  std::string type;  // as LibTorch names it: "aten::cumsum"
+  std::shared_ptr<const std::string> archive;
+  std::vector<Shape> output_shapes;
+  std::vector<DataType> output_types;
+};
+
+}  // namespace op
+
+using Attributes =
+    std::variant<op::Conv, op::Linear, op::MatMul, op::ScaleShift, op::LayerNorm, op::GroupNorm,
+                 op::Activation, op::Binary, op::Concat, op::Slice, op::Gather, op::Pool,
+                 op::AdaptivePool, op::Resize, op::DepthToSpace, op::SpaceToDepth, op::Pad,
+                 op::Reshape, op::Permute, op::Expand, op::Softmax, op::ArgMax, op::Reduce,
+                 op::DecodeBoxes, op::NonMaxSuppression, op::Foreign>;
+
+struct Value {
+  std::string name;
+  Shape shape;
+  DataType type = DataType::kFloat32;
+  OpId producer = kNone;  // kNone for inputs and constants
+  Tensor constant;        // empty unless constant
+
+  bool is_constant() const { return !constant.empty(); }
+  bool is_map() const { return shape.size() == 4; }
+};
+
+struct Operator {
+  std::string name;  // as the model file has it, for messages
+  Attributes attributes;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+
+  template <typename T>
+  const T* As() const {
+    return std::get_if<T>(&attributes);
+  }
+  template <typename T>
+  T* As() {
+    return std::get_if<T>(&attributes);
+  }
+};
+
+// "conv", "max_pool", "silu", …: the name under which people know the operator.
+std::string KindName(const Operator& op);
+
+// How a camera's frame becomes the graph's input: sizes here, numbers in a ScaleShift at the
+// graph's head. See common/model/picture.h.
+struct PictureSpec {
+  enum class Fit : uint8_t { kStretch, kLetterbox, kCrop };
+  enum class Channels : uint8_t { kRgb, kBgr, kGray };
+  int width = 0;  // 0: the graph's first input is not a picture
+  int height = 0;
+  Fit fit = Fit::kStretch;
+  Channels channels = Channels::kRgb;
+  uint8_t border = 114;  // letterbox
+};
+
+// A model. Operators are in topological order: every input is a graph input, a constant, or an
+// output of an earlier operator.
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Operator> operators;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  PictureSpec picture;
+
+  const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
+
+  ValueId AddInput(std::string name, Shape shape);
+  ValueId AddConstant(std::string name, Tensor tensor);
+
+  // Appends an operator, infers its output shapes and adds a value for each output.
+  // Throws InputError, naming the operator, when the inputs do not fit the attributes.
+  std::vector<ValueId> Add(std::string name, Attributes attributes, std::vector<ValueId> inputs,
+                           std::vector<std::string> output_names = {});
+  ValueId AddOne(std::string name, Attributes attributes, std::vector<ValueId> inputs);
+
+  // Operators that read each value, in order; an operator that reads it twice stands twice.
+  std::vector<std::vector<OpId>> Consumers() const;
+
+  // Throws InputError when anything the rest of the program relies on does not hold: ids in range,
+  // topological order, shapes equal to what InferShapes gives, sizes within limits.
+  void Validate() const;
+};
+
+// Largest number of elements of one value, and of dimensions, that a model may have.
+inline constexpr int64_t kMaxElements = int64_t{1} << 31;
+
+struct InferredOutput {
+  Shape shape;
+  DataType type = DataType::kFloat32;
+};
+
+// Shapes of an operator's outputs from its inputs (`graph.value(op.inputs[i])`).
+// Throws InputError, naming the operator, when they do not fit.
+std::vector<InferredOutput> InferShapes(const Graph& graph, const Operator& op);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_GRAPH_GRAPH_H_

@@ -1,0 +1,52 @@
+#ifndef CACHEINF_COMMON_MODEL_GRAPH_PACK_H_
+#define CACHEINF_COMMON_MODEL_GRAPH_PACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/model/graph/graph.h"
+
+// The native model file: a normalised graph with its weights, ready to run. It starts at once (the
+// weights are mapped, not read) and is what a robot sends to a server.
+//
+//   0   magic "CACHEINF"
+//   8   format version (u32), size of this head (u32)
+//   16  length of the description (u64), length of the file (u64)
+//   32  checksum of everything else in the file (u64), zeros up to 64
+//   64  description: JSON, the graph without its numbers
+//       blobs: weights (32-bit floats) and foreign archives, as the description lists them
+//
+// Each part begins at a multiple of 64 bytes, with zeros before it, and the file's length is one.
+// All numbers are little-endian. A reader accepts exactly one version: a model file is made anew
+// from its ONNX or TorchScript source, never converted.
+
+namespace cacheinf {
+
+inline constexpr uint32_t kPackVersion = 2;
+
+// Whether a file that begins so is meant to be a native model file (of any version).
+bool IsPack(std::span<const std::byte> first_bytes);
+
+// Writes to a temporary file beside `path` and renames it: `path` never holds half a model.
+// REQUIRES: a validated graph. Throws InputError when the file cannot be written, or `path` is
+// there and is no regular file (a device, say).
+void WritePack(const Graph& graph, const std::filesystem::path& path);
+
+// Maps the file; the graph's constants keep the mapping alive. Everything is checked before use,
+// the graph included. Throws InputError, naming the file.
+Graph ReadPack(const std::filesystem::path& path);
+
+// As above, from memory at a multiple of 64 bytes that `data` keeps alive; `name` stands for the
+// file in messages.
+Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name);
+
+// The checksum that a file of these bytes must carry. REQUIRES: a multiple of 64 bytes, not none.
+uint64_t PackChecksum(std::span<const std::byte> file);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_GRAPH_PACK_H_

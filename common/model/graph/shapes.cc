@@ -1,0 +1,715 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/model/graph/graph.h"
+
+namespace cacheinf {
+namespace {
+
+[[noreturn]] void Refuse(const Operator& op, const std::string& why) {
+  throw InputError("operator '" + op.name + "' (" + KindName(op) + "): " + why);
+}
+
+// Sizes that a shape, a window or an attribute may have; keeps all later arithmetic in 64 bits and
+// most of it in 32.
+constexpr int64_t kMaxDimension = int64_t{1} << 24;
+constexpr int kMaxWindow = 1 << 16;
+
+void CheckShape(const Operator& op, const Shape& shape) {
+  if (shape.size() > TensorView::kMaxRank) {
+    Refuse(op, "a result of " + std::to_string(shape.size()) + " dimensions; at most " +
+                   std::to_string(TensorView::kMaxRank) + " are supported");
+  }
+  int64_t count = 1;
+  for (int64_t dim : shape) {
+    if (dim < 1 || dim > kMaxElements) {
+      Refuse(op, "a result with a dimension of " + std::to_string(dim));
+    }
+    count *= dim;  // both below 2^31: no overflow
+    if (count > kMaxElements) Refuse(op, "a result of shape " + ToString(shape) + " is too large");
+  }
+}
+
+void CheckWindow(const Operator& op, const WindowAxis& axis) {
+  const bool positive = axis.kernel >= 1 && axis.stride >= 1 && axis.dilation >= 1;
+  const bool bounded = axis.kernel <= kMaxWindow && axis.stride <= kMaxWindow &&
+                       axis.dilation <= kMaxWindow && std::abs(axis.pad_begin) <= kMaxWindow &&
+                       std::abs(axis.pad_end) <= kMaxWindow;
+  if (!positive || !bounded) {
+    Refuse(op, "a window with kernel " + std::to_string(axis.kernel) + ", stride " +
+                   std::to_string(axis.stride) + ", dilation " + std::to_string(axis.dilation) +
+                   " and padding " + std::to_string(axis.pad_begin) + ", " +
+                   std::to_string(axis.pad_end));
+  }
+}
+
+int64_t WindowExtent(const WindowAxis& axis) {
+  return int64_t{axis.kernel - 1} * axis.dilation + 1;
+}
+
+int64_t SlidingOutput(const Operator& op, const WindowAxis& axis, int64_t in, bool ceil_mode) {
+  CheckWindow(op, axis);
+  const int64_t room = in + axis.pad_begin + axis.pad_end - WindowExtent(axis);
+  // With ceil_mode the only window may reach beyond the end.
+  if (room < 0 && ceil_mode && room > -axis.stride) return 1;
+  if (room < 0) {
+    Refuse(op, "a window of " + std::to_string(WindowExtent(axis)) +
+                   " does not fit the padded input of " +
+                   std::to_string(room + WindowExtent(axis)));
+  }
+  int64_t out = room / axis.stride + 1;
+  if (ceil_mode && room % axis.stride != 0) {
+    // A last window that would start in the end padding does not count.
+    if (out * axis.stride < in + axis.pad_begin) ++out;
+  }
+  return out;
+}
+
+int64_t TransposedOutput(const Operator& op, const WindowAxis& axis, int64_t in,
+                         int output_padding) {
+  CheckWindow(op, axis);
+  if (output_padding < 0 || output_padding >= std::max(axis.stride, axis.dilation)) {
+    Refuse(op, "an output padding of " + std::to_string(output_padding) +
+                   " that is not smaller than the stride or dilation");
+  }
+  return (in - 1) * axis.stride + WindowExtent(axis) - axis.pad_begin - axis.pad_end +
+         output_padding;
+}
+
+void CheckFunction(const Operator& op, const Function& function) {
+  if (function.kind > Function::Kind::kCos) Refuse(op, "an unknown function");
+  if (std::isnan(function.alpha) || std::isnan(function.beta)) {
+    Refuse(op, "a function with a parameter that is not a number");
+  }
+}
+
+// Checks on one operator at a time, with the inputs at hand.
+class Inference {
+ public:
+  Inference(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
+
+  std::vector<InferredOutput> Run() {
+    for (ValueId input : op_.inputs) {
+      if (input < 0 || static_cast<size_t>(input) >= graph_.values.size()) {
+        Refuse("an input that does not exist");
+      }
+    }
+    std::vector<InferredOutput> outputs =
+        std::visit([this](const auto& attributes) { return Outputs(attributes); }, op_.attributes);
+    for (const InferredOutput& output : outputs) CheckShape(op_, output.shape);
+    return outputs;
+  }
+
+ private:
+  [[noreturn]] void Refuse(const std::string& why) const { cacheinf::Refuse(op_, why); }
+
+  std::vector<InferredOutput> Outputs(const op::Conv& conv) {
+    const ConvSpec& spec = conv.spec;
+    NeedInputs(2 + conv.has_bias + conv.has_residual + conv.has_slope);
+    CheckFunction(op_, conv.activation);
+    if (conv.has_slope != (conv.activation.kind == Function::Kind::kPRelu)) {
+      Refuse("a slope operand goes with PReLU and only with it");
+    }
+    const Shape& in = Map(0);
+    const Shape& weights = ConstantInput(1, 4);
+    if (spec.groups < 1) Refuse("a group count of " + std::to_string(spec.groups));
+    if (weights[2] != spec.rows.kernel || weights[3] != spec.columns.kernel) {
+      Refuse("weights of shape " + ToString(weights) + " for a kernel of " +
+             std::to_string(spec.rows.kernel) + "x" + std::to_string(spec.columns.kernel));
+    }
+    const int64_t in_channels = spec.transposed ? weights[0] : weights[1] * spec.groups;
+    const int64_t out_channels = spec.transposed ? weights[1] * spec.groups : weights[0];
+    if (in[1] != in_channels || in_channels % spec.groups != 0 || out_channels % spec.groups != 0) {
+      Refuse("weights of shape " + ToString(weights) + " in " + std::to_string(spec.groups) +
+             " group(s) do not fit an input of shape " + ToString(in));
+    }
+    Shape out = {in[0], out_channels, 0, 0};
+    if (spec.transposed) {
+      out[2] = TransposedOutput(op_, spec.rows, in[2], spec.output_padding_rows);
+      out[3] = TransposedOutput(op_, spec.columns, in[3], spec.output_padding_columns);
+    } else {
+      if (spec.output_padding_rows != 0 || spec.output_padding_columns != 0) {
+        Refuse("output padding without a transposed convolution");
+      }
+      out[2] = SlidingOutput(op_, spec.rows, in[2], false);
+      out[3] = SlidingOutput(op_, spec.columns, in[3], false);
+    }
+    int next = 2;
+    if (conv.has_bias) NeedShape(next++, {out_channels}, /*constant=*/true);
+    if (conv.has_residual) NeedShape(next++, out, /*constant=*/false);
+    if (conv.has_slope) NeedSlope(next, out_channels);
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Linear& linear) {
+    NeedInputs(2 + linear.has_bias);
+    CheckFunction(op_, linear.activation);
+    NeedNoSlope(linear.activation);
+    const Shape& in = Input(0);
+    const Shape& weights = ConstantInput(1, 2);
+    if (in.empty() || in.back() != weights[1]) {
+      Refuse("weights of shape " + ToString(weights) + " do not fit an input of shape " +
+             ToString(in));
+    }
+    if (linear.has_bias) NeedShape(2, {weights[0]}, /*constant=*/true);
+    Shape out = in;
+    out.back() = weights[0];
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::MatMul&) {
+    NeedInputs(2);
+    const Shape& a = Input(0);
+    const Shape& b = Input(1);
+    if (a.size() < 2 || b.size() < 2 || a[a.size() - 1] != b[b.size() - 2]) {
+      Refuse("matrices of shapes " + ToString(a) + " and " + ToString(b));
+    }
+    Shape out = Broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+    out.push_back(a[a.size() - 2]);
+    out.push_back(b.back());
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::ScaleShift& scale_shift) {
+    const bool has_slope = scale_shift.activation.kind == Function::Kind::kPRelu;
+    NeedInputs(3 + has_slope);
+    CheckFunction(op_, scale_shift.activation);
+    Shape out = Input(0);
+    if (out.size() < 2) Refuse("an input of shape " + ToString(out) + " has no channels");
+    if (!scale_shift.channel_order.empty()) {
+      for (int channel : scale_shift.channel_order) {
+        if (channel < 0 || channel >= out[1]) {
+          Refuse("a channel order that names channel " + std::to_string(channel));
+        }
+      }
+      out[1] = static_cast<int64_t>(scale_shift.channel_order.size());
+    }
+    NeedShape(1, {out[1]}, /*constant=*/true);
+    NeedShape(2, {out[1]}, /*constant=*/true);
+    if (has_slope) NeedSlope(3, out[1]);
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::LayerNorm& norm) {
+    NeedInputs(norm.has_affine ? 3 : 1);
+    const Shape& in = Input(0);
+    if (norm.axis_count < 1 || norm.axis_count > TensorView::kMaxRank)
+      Refuse("no axis to normalise");
+    CheckAxis(norm.first_axis, in);
+    CheckAxis(norm.first_axis + norm.axis_count - 1, in);
+    CheckEpsilon(norm.epsilon);
+    if (norm.has_affine) {
+      const Shape normalised(in.begin() + norm.first_axis,
+                             in.begin() + norm.first_axis + norm.axis_count);
+      NeedShape(1, normalised, /*constant=*/true);
+      NeedShape(2, normalised, /*constant=*/true);
+    }
+    return One(in);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::GroupNorm& norm) {
+    NeedInputs(norm.has_affine ? 3 : 1);
+    const Shape& in = Input(0);
+    CheckEpsilon(norm.epsilon);
+    if (in.size() < 2 || norm.groups < 1 || in[1] % norm.groups != 0) {
+      Refuse(std::to_string(norm.groups) + " group(s) do not fit an input of shape " +
+             ToString(in));
+    }
+    if (norm.has_affine) {
+      NeedShape(1, {in[1]}, /*constant=*/true);
+      NeedShape(2, {in[1]}, /*constant=*/true);
+    }
+    return One(in);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Activation& activation) {
+    CheckFunction(op_, activation.function);
+    if (activation.function.kind == Function::Kind::kPRelu) {
+      NeedInputs(2);
+      const Shape& in = Input(0);
+      NeedSlope(1, in.size() < 2 ? 1 : in[1]);
+    } else {
+      NeedInputs(1);
+    }
+    return One(Input(0), graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Binary& binary) {
+    NeedInputs(2);
+    CheckFunction(op_, binary.activation);
+    NeedNoSlope(binary.activation);
+    if (binary.kind > BinaryKind::kMaximum) Refuse("an unknown kind");
+    return One(Broadcast(Input(0), Input(1)));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Concat& concat) {
+    if (op_.inputs.empty()) Refuse("nothing to concatenate");
+    Shape out = Input(0);
+    CheckAxis(concat.axis, out);
+    for (size_t i = 1; i < op_.inputs.size(); ++i) {
+      const Shape& in = Input(i);
+      bool fits = in.size() == out.size();
+      for (size_t d = 0; fits && d < in.size(); ++d) {
+        fits = d == static_cast<size_t>(concat.axis) || in[d] == out[d];
+      }
+      if (!fits) Refuse("shapes " + ToString(out) + " and " + ToString(in) + " do not line up");
+      out[concat.axis] += in[concat.axis];
+      CheckShape(op_, out);
+    }
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Slice& slice) {
+    NeedInputs(1);
+    const Shape& in = Input(0);
+    if (slice.starts.size() != in.size() || slice.sizes.size() != in.size() ||
+        slice.steps.size() != in.size()) {
+      Refuse("needs a start, a size and a step for each dimension of " + ToString(in));
+    }
+    for (size_t d = 0; d < in.size(); ++d) {
+      const int64_t start = slice.starts[d];
+      const int64_t size = slice.sizes[d];
+      const int64_t step = slice.steps[d];
+      const bool fits = start >= 0 && size >= 1 && size <= in[d] && step >= 1 && step <= in[d] &&
+                        start < in[d] && start + (size - 1) * step < in[d];
+      if (!fits) {
+        Refuse("start " + std::to_string(start) + ", size " + std::to_string(size) + ", step " +
+               std::to_string(step) + " leave dimension " + std::to_string(d) + " of " +
+               ToString(in));
+      }
+    }
+    return One(slice.sizes, graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Gather& gather) {
+    NeedInputs(1);
+    Shape out = Input(0);
+    CheckAxis(gather.axis, out);
+    if (gather.indices.empty() || (gather.scalar && gather.indices.size() != 1)) {
+      Refuse(std::to_string(gather.indices.size()) + " indices");
+    }
+    for (int64_t index : gather.indices) {
+      if (index < 0 || index >= out[gather.axis]) {
+        Refuse("index " + std::to_string(index) + " outside dimension " +
+               std::to_string(gather.axis) + " of " + ToString(out));
+      }
+    }
+    out[gather.axis] = static_cast<int64_t>(gather.indices.size());
+    if (gather.scalar) out.erase(out.begin() + gather.axis);
+    return One(std::move(out), graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Pool& pool) {
+    NeedInputs(1);
+    const Shape& in = Map(0);
+    const PoolSpec& spec = pool.spec;
+    for (const WindowAxis* axis : {&spec.rows, &spec.columns}) {
+      CheckWindow(op_, *axis);
+      // A window that lies in the padding alone has no largest pixel and no average.
+      if (axis->pad_begin < 0 || axis->pad_end < 0 || axis->pad_begin >= WindowExtent(*axis) ||
+          axis->pad_end >= WindowExtent(*axis)) {
+        Refuse("padding as large as the window");
+      }
+    }
+    if (spec.divisor < 0) Refuse("a divisor of " + std::to_string(spec.divisor));
+    return One({in[0], in[1], SlidingOutput(op_, spec.rows, in[2], spec.ceil_mode),
+                SlidingOutput(op_, spec.columns, in[3], spec.ceil_mode)});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::AdaptivePool& pool) {
+    NeedInputs(1);
+    const Shape& in = Map(0);
+    return One({in[0], in[1], pool.out_height, pool.out_width});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Resize& resize) {
+    NeedInputs(1);
+    const Shape& in = Map(0);
+    const ResizeSpec& spec = resize.spec;
+    if (spec.kind > ResizeSpec::Kind::kCubic ||
+        spec.coordinates > ResizeSpec::Coordinates::kHalfPixelSymmetric ||
+        spec.rounding > ResizeSpec::Rounding::kCeil) {
+      Refuse("an unknown interpolation");
+    }
+    const bool finite = std::isfinite(spec.scale_rows) && std::isfinite(spec.scale_columns) &&
+                        std::isfinite(spec.cubic_a);
+    if (!finite || spec.scale_rows < 0 || spec.scale_columns < 0) {
+      Refuse("scales of " + std::to_string(spec.scale_rows) + " and " +
+             std::to_string(spec.scale_columns));
+    }
+    return One({in[0], in[1], spec.out_height, spec.out_width});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::DepthToSpace& shuffle) {
+    NeedInputs(1);
+    const Shape& in = Map(0);
+    const int64_t block = CheckBlock(shuffle.block);
+    if (in[1] % (block * block) != 0) {
+      Refuse("blocks of " + std::to_string(block) + " do not divide the channels of " +
+             ToString(in));
+    }
+    return One({in[0], in[1] / (block * block), in[2] * block, in[3] * block});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::SpaceToDepth& shuffle) {
+    NeedInputs(1);
+    const Shape& in = Map(0);
+    const int64_t block = CheckBlock(shuffle.block);
+    if (in[2] % block != 0 || in[3] % block != 0) {
+      Refuse("blocks of " + std::to_string(block) + " do not divide the picture of " +
+             ToString(in));
+    }
+    return One({in[0], in[1] * block * block, in[2] / block, in[3] / block});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Pad& pad) {
+    NeedInputs(1);
+    Shape out = Input(0);
+    if (pad.mode > PadMode::kEdge) Refuse("an unknown mode");
+    if (pad.begins.size() != out.size() || pad.ends.size() != out.size()) {
+      Refuse("needs padding for each dimension of " + ToString(out));
+    }
+    for (size_t d = 0; d < out.size(); ++d) {
+      for (int64_t amount : {pad.begins[d], pad.ends[d]}) {
+        if (amount < 0 || amount > kMaxWindow) Refuse("padding of " + std::to_string(amount));
+        if (pad.mode == PadMode::kReflect && amount >= out[d]) {
+          Refuse("reflected padding of " + std::to_string(amount) + " is not smaller than " +
+                 std::to_string(out[d]));
+        }
+      }
+      out[d] += pad.begins[d] + pad.ends[d];
+    }
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Reshape& reshape) {
+    NeedInputs(1);
+    CheckShape(op_, reshape.shape);
+    if (ElementCount(reshape.shape) != ElementCount(Input(0))) {
+      Refuse("shape " + ToString(Input(0)) + " cannot become " + ToString(reshape.shape));
+    }
+    return One(reshape.shape, graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Permute& permute) {
+    NeedInputs(1);
+    const Shape& in = Input(0);
+    std::vector<int> sorted = permute.order;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int> all(in.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (sorted != all)
+      Refuse("an order that is no permutation of the dimensions of " + ToString(in));
+    Shape out;
+    for (int axis : permute.order) out.push_back(in[axis]);
+    return One(std::move(out), graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Expand& expand) {
+    NeedInputs(1);
+    CheckShape(op_, expand.shape);
+    if (Broadcast(Input(0), expand.shape) != expand.shape) {
+      Refuse("shape " + ToString(Input(0)) + " cannot expand to " + ToString(expand.shape));
+    }
+    return One(expand.shape, graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Softmax& softmax) {
+    NeedInputs(1);
+    CheckAxis(softmax.axis, Input(0));
+    return One(Input(0));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::ArgMax& arg_max) {
+    NeedInputs(1);
+    Shape out = Input(0);
+    CheckAxis(arg_max.axis, out);
+    if (out[arg_max.axis] > kMaxDimension) {
+      Refuse("an index above 2^24 has no exact float");
+    }
+    if (arg_max.keep_dimension) {
+      out[arg_max.axis] = 1;
+    } else {
+      out.erase(out.begin() + arg_max.axis);
+    }
+    return One(std::move(out), DataType::kInt64);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Reduce& reduce) {
+    NeedInputs(1);
+    const Shape& in = Input(0);
+    if (reduce.kind > ReduceKind::kMin) Refuse("an unknown kind");
+    const std::set<int> axes(reduce.axes.begin(), reduce.axes.end());
+    if (axes.empty() || axes.size() != reduce.axes.size()) Refuse("axes missing or named twice");
+    for (int axis : axes) CheckAxis(axis, in);
+    Shape out;
+    for (size_t d = 0; d < in.size(); ++d) {
+      if (!axes.count(static_cast<int>(d))) {
+        out.push_back(in[d]);
+      } else if (reduce.keep_dimensions) {
+        out.push_back(1);
+      }
+    }
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::DecodeBoxes& decode) {
+    if (decode.scales.empty()) Refuse("no heads");
+    return One(Boxes(decode.scales));
+  }
+
+  // Those of raw heads, and the numbers of each.
+  Shape Boxes(const std::vector<op::DecodeBoxes::Scale>& scales) {
+    NeedInputs(scales.size());
+    int64_t boxes = 0;
+    int64_t width = 0;
+    for (size_t i = 0; i < scales.size(); ++i) {
+      const op::DecodeBoxes::Scale& scale = scales[i];
+      const Shape& in = Map(i);
+      const auto anchors = static_cast<int64_t>(scale.anchors.size() / 2);
+      if (scale.stride < 1 || anchors < 1 || scale.anchors.size() % 2 != 0 || in[0] != 1 ||
+          in[1] % anchors != 0 || in[1] / anchors < 6) {
+        Refuse(std::to_string(anchors) + " anchors do not fit a head of shape " + ToString(in));
+      }
+      if (width != 0 && in[1] / anchors != width) Refuse("heads with different numbers of classes");
+      width = in[1] / anchors;
+      boxes += anchors * in[2] * in[3];
+    }
+    return {boxes, width};
+  }
+
+  std::vector<InferredOutput> Outputs(const op::NonMaxSuppression& suppression) {
+    if (suppression.scales.empty()) {
+      NeedInputs(1);
+      const Shape& in = Input(0);
+      if (in.size() != 2 || in[1] < 6) Refuse("boxes of shape " + ToString(in));
+    } else {
+      Boxes(suppression.scales);
+    }
+    const auto is_share = [](float x) { return x >= 0.0f && x <= 1.0f; };
+    if (!is_share(suppression.score_threshold) || !is_share(suppression.overlap_threshold)) {
+      Refuse("thresholds must lie between 0 and 1");
+    }
+    return One({suppression.max_boxes, 6});
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Foreign& foreign) {
+    if (foreign.archive == nullptr) Refuse("no archive to run");
+    if (foreign.output_shapes.empty() ||
+        foreign.output_types.size() != foreign.output_shapes.size()) {
+      Refuse("needs a shape and a type for each output");
+    }
+    std::vector<InferredOutput> outputs;
+    for (size_t i = 0; i < foreign.output_shapes.size(); ++i) {
+      outputs.push_back({foreign.output_shapes[i], foreign.output_types[i]});
+    }
+    return outputs;
+  }
+
+  static std::vector<InferredOutput> One(Shape shape, DataType type = DataType::kFloat32) {
+    std::vector<InferredOutput> outputs;
+    outputs.push_back({std::move(shape), type});
+    return outputs;
+  }
+
+  void NeedInputs(size_t count) const {
+    if (op_.inputs.size() != count) {
+      Refuse("needs " + std::to_string(count) + " input(s), has " +
+             std::to_string(op_.inputs.size()));
+    }
+  }
+
+  const Shape& Input(size_t index) const { return graph_.value(op_.inputs[index]).shape; }
+
+  const Shape& Map(size_t index) const {
+    const Shape& shape = Input(index);
+    if (shape.size() != 4) Refuse("needs a feature map, has shape " + ToString(shape));
+    return shape;
+  }
+
+  const Shape& ConstantInput(size_t index, size_t rank) const {
+    const Value& value = graph_.value(op_.inputs[index]);
+    if (!value.is_constant()) Refuse("input '" + value.name + "' must be a constant");
+    if (value.shape.size() != rank) {
+      Refuse("constant '" + value.name + "' has shape " + ToString(value.shape));
+    }
+    return value.shape;
+  }
+
+  void NeedShape(size_t index, const Shape& shape, bool constant) const {
+    const Value& value = graph_.value(op_.inputs[index]);
+    if (constant && !value.is_constant()) Refuse("input '" + value.name + "' must be a constant");
+    if (value.shape != shape) {
+      Refuse("input '" + value.name + "' has shape " + ToString(value.shape) + ", needs " +
+             ToString(shape));
+    }
+  }
+
+  void NeedSlope(size_t index, int64_t channels) const {
+    const Shape& slope = ConstantInput(index, 1);
+    if (slope[0] != 1 && slope[0] != channels) {
+      Refuse(std::to_string(slope[0]) + " slopes for " + std::to_string(channels) + " channels");
+    }
+  }
+
+  void NeedNoSlope(const Function& function) const {
+    if (function.kind == Function::Kind::kPRelu) Refuse("PReLU needs a slope operand");
+  }
+
+  void CheckAxis(int axis, const Shape& shape) const {
+    if (axis < 0 || static_cast<size_t>(axis) >= shape.size()) {
+      Refuse("axis " + std::to_string(axis) + " outside shape " + ToString(shape));
+    }
+  }
+
+  void CheckEpsilon(float epsilon) const {
+    if (!(epsilon >= 0.0f) || std::isinf(epsilon)) {
+      Refuse("an epsilon of " + std::to_string(epsilon));
+    }
+  }
+
+  int64_t CheckBlock(int block) const {
+    if (block < 1 || block > 4096) Refuse("blocks of " + std::to_string(block));
+    return block;
+  }
+
+  Shape Broadcast(const Shape& a, const Shape& b) const {
+    const size_t rank = std::max(a.size(), b.size());
+    Shape out(rank);
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t dim_a = d + a.size() < rank ? 1 : a[d + a.size() - rank];
+      const int64_t dim_b = d + b.size() < rank ? 1 : b[d + b.size() - rank];
+      if (dim_a != dim_b && dim_a != 1 && dim_b != 1) {
+        Refuse("shapes " + ToString(a) + " and " + ToString(b) + " do not broadcast");
+      }
+      out[d] = std::max(dim_a, dim_b);
+    }
+    return out;
+  }
+
+  const Graph& graph_;
+  const Operator& op_;
+};
+
+struct KindNamer {
+  std::string operator()(const op::Conv& conv) const {
+    return conv.spec.transposed ? "transposed_conv" : "conv";
+  }
+  std::string operator()(const op::Linear&) const { return "linear"; }
+  std::string operator()(const op::MatMul&) const { return "matmul"; }
+  std::string operator()(const op::ScaleShift&) const { return "scale_shift"; }
+  std::string operator()(const op::LayerNorm&) const { return "layer_norm"; }
+  std::string operator()(const op::GroupNorm&) const { return "group_norm"; }
+  std::string operator()(const op::Activation& activation) const {
+    static constexpr const char* kNames[] = {
+        "identity",     "relu",  "leaky_relu", "prelu", "elu",       "clip",       "sigmoid",
+        "hard_sigmoid", "silu",  "hard_swish", "gelu",  "gelu_tanh", "mish",       "tanh",
+        "softplus",     "exp",   "log",        "erf",   "sqrt",      "reciprocal", "abs",
+        "negate",       "floor", "ceil",       "round", "sin",       "cos"};
+    const auto index = static_cast<size_t>(activation.function.kind);
+    return index < std::size(kNames) ? kNames[index] : "activation";
+  }
+  std::string operator()(const op::Binary& binary) const {
+    static constexpr const char* kNames[] = {"add",   "subtract", "multiply", "divide",
+                                             "power", "minimum",  "maximum"};
+    const auto index = static_cast<size_t>(binary.kind);
+    return index < std::size(kNames) ? kNames[index] : "binary";
+  }
+  std::string operator()(const op::Concat&) const { return "concat"; }
+  std::string operator()(const op::Slice&) const { return "slice"; }
+  std::string operator()(const op::Gather&) const { return "gather"; }
+  std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind, ""); }
+  std::string operator()(const op::AdaptivePool& pool) const {
+    return PoolName(pool.kind, "adaptive_");
+  }
+  std::string operator()(const op::Resize& resize) const {
+    static constexpr const char* kNames[] = {"resize_nearest", "resize_linear", "resize_cubic"};
+    const auto index = static_cast<size_t>(resize.spec.kind);
+    return index < std::size(kNames) ? kNames[index] : "resize";
+  }
+  std::string operator()(const op::DepthToSpace&) const { return "depth_to_space"; }
+  std::string operator()(const op::SpaceToDepth&) const { return "space_to_depth"; }
+  std::string operator()(const op::Pad&) const { return "pad"; }
+  std::string operator()(const op::Reshape&) const { return "reshape"; }
+  std::string operator()(const op::Permute&) const { return "permute"; }
+  std::string operator()(const op::Expand&) const { return "expand"; }
+  std::string operator()(const op::Softmax& softmax) const {
+    return softmax.logarithm ? "log_softmax" : "softmax";
+  }
+  std::string operator()(const op::ArgMax&) const { return "argmax"; }
+  std::string operator()(const op::Reduce& reduce) const {
+    static constexpr const char* kNames[] = {"reduce_mean", "reduce_sum", "reduce_max",
+                                             "reduce_min"};
+    const auto index = static_cast<size_t>(reduce.kind);
+    return index < std::size(kNames) ? kNames[index] : "reduce";
+  }
+  std::string operator()(const op::DecodeBoxes&) const { return "decode_boxes"; }
+  std::string operator()(const op::NonMaxSuppression&) const { return "non_max_suppression"; }
+  std::string operator()(const op::Foreign& foreign) const { return foreign.type; }
+
+  static std::string PoolName(PoolSpec::Kind kind, const std::string& prefix) {
+    return prefix + (kind == PoolSpec::Kind::kMax ? "max_pool" : "average_pool");
+  }
+};
+
+}  // namespace
+
+std::string KindName(const Operator& op) { return std::visit(KindNamer{}, op.attributes); }
+
+std::vector<InferredOutput> InferShapes(const Graph& graph, const Operator& op) {
+  return Inference(graph, op).Run();
+}
+
+void Graph::Validate() const {
+  const auto value_count = static_cast<ValueId>(values.size());
+  const auto exists = [&](ValueId id) { return id >= 0 && id < value_count; };
+  const std::string model = "model '" + name + "': ";
+
+  std::vector<bool> is_defined(values.size(), false);
+  for (size_t id = 0; id < values.size(); ++id) {
+    const Value& value = values[id];
+    if (value.is_constant()) {
+      if (value.constant.shape() != value.shape || value.shape.size() > TensorView::kMaxRank ||
+          value.constant.count() > kMaxElements || value.producer != kNone) {
+        throw InputError(model + "constant '" + value.name + "' contradicts its own description");
+      }
+      is_defined[id] = true;
+    }
+  }
+  std::set<ValueId> distinct_inputs;
+  for (ValueId id : inputs) {
+    if (!exists(id) || values[id].is_constant() || values[id].producer != kNone ||
+        !distinct_inputs.insert(id).second) {
+      throw InputError(model + "an input is missing, computed, or named twice");
+    }
+    CheckShape(Operator{values[id].name, op::Reshape{}, {}, {}}, values[id].shape);
+    is_defined[id] = true;
+  }
+  for (size_t i = 0; i < operators.size(); ++i) {
+    const Operator& op = operators[i];
+    for (ValueId id : op.inputs) {
+      if (!exists(id) || !is_defined[id]) Refuse(op, "reads a value before anything computes it");
+    }
+    const std::vector<InferredOutput> inferred = InferShapes(*this, op);
+    if (inferred.size() != op.outputs.size()) Refuse(op, "has the wrong number of outputs");
+    for (size_t k = 0; k < inferred.size(); ++k) {
+      const ValueId id = op.outputs[k];
+      if (!exists(id) || is_defined[id] || values[id].producer != static_cast<OpId>(i) ||
+          values[id].shape != inferred[k].shape || values[id].type != inferred[k].type) {
+        Refuse(op, "its output contradicts what it computes");
+      }
+      is_defined[id] = true;
+    }
+  }
+  if (outputs.empty()) throw InputError(model + "it has no output");
+  for (ValueId id : outputs) {
+    if (!exists(id) || !is_defined[id]) throw InputError(model + "an output is never computed");
+  }
+}
+
+}  // namespace cacheinf

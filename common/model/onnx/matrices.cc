@@ -1,0 +1,248 @@
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/model/onnx/operators.h"
+#include "common/model/onnx/shapes.h"
+
+// Converters of matrix products and of normalisations.
+
+namespace cacheinf {
+namespace {
+
+// A matrix of rows × columns, transposed and scaled.
+std::vector<float> Transposed(const HostTensor& matrix, float scale) {
+  const int64_t rows = matrix.shape()[0];
+  const int64_t columns = matrix.shape()[1];
+  std::vector<float> values(matrix.floats().size());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      values[static_cast<size_t>(c * rows + r)] =
+          scale * matrix.floats()[static_cast<size_t>(r * columns + c)];
+    }
+  }
+  return values;
+}
+
+std::vector<float> Scaled(std::vector<float> values, float scale) {
+  for (float& value : values) value *= scale;
+  return values;
+}
+
+ValueId AddTransposedWeights(OnnxNode& node, const HostTensor& matrix, float scale) {
+  const Shape shape = {matrix.shape()[1], matrix.shape()[0]};
+  return node.AddConstant("weights", shape, Transposed(matrix, scale));
+}
+
+ValueId MultiplyBy(OnnxNode& node, ValueId x, float factor) {
+  if (factor == 1.0f) return x;
+  const ValueId constant = node.AddConstant("factor", {}, {factor});
+  return node.Add(op::Binary{BinaryKind::kMultiply, {}}, {x, constant});
+}
+
+ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
+  if (node.InputShape(input).size() != 2) {
+    node.Fail("a matrix of shape " + ToString(node.InputShape(input)));
+  }
+  const ValueId x = node.Input(input);
+  return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
+}
+
+// The bias of a Gemm as one number a column; empty if it is not a constant of that form.
+std::vector<float> ColumnBias(OnnxNode& node, int64_t columns, float beta) {
+  if (!node.HasInput(2) || !node.IsConstant(2)) return {};
+  const HostTensor& bias = node.FloatConstant(2);
+  const bool is_row =
+      bias.count() == columns && (bias.rank() == 0 || bias.shape().back() == columns);
+  if (is_row) return Scaled(bias.floats(), beta);
+  if (bias.count() != 1) return {};
+  return std::vector<float>(static_cast<size_t>(columns), bias.floats()[0] * beta);
+}
+
+// A constant with one number a channel.
+const std::vector<float>& ChannelConstant(OnnxNode& node, int input, int64_t channels) {
+  const HostTensor& constant = node.FloatConstant(input);
+  if (constant.count() != channels) {
+    node.Fail("input number " + std::to_string(input + 1) + " has shape " +
+              ToString(constant.shape()) + " for " + std::to_string(channels) + " channels");
+  }
+  return constant.floats();
+}
+
+int64_t Channels(OnnxNode& node) {
+  const Shape in = node.InputShape(0);
+  if (in.size() < 2) node.Fail("an input of shape " + ToString(in) + " has no channels");
+  return in[1];
+}
+
+// Adds a group norm, over a map of one row where the input is not a map.
+void AddGroupNorm(OnnxNode& node, const op::GroupNorm& norm, std::vector<float> scale,
+                  std::vector<float> shift) {
+  const Shape in = node.InputShape(0);
+  const int64_t channels = Channels(node);
+  ValueId x = node.Input(0);
+  if (in.size() != 4) {
+    x = node.Add(op::Reshape{{in[0], channels, 1, ElementCount(in) / (in[0] * channels)}}, {x});
+  }
+  const ValueId scale_id = node.AddConstant("scale", {channels}, std::move(scale));
+  const ValueId shift_id = node.AddConstant("shift", {channels}, std::move(shift));
+  x = node.Add(norm, {x, scale_id, shift_id});
+  if (in.size() != 4) x = node.Add(op::Reshape{in}, {x});
+  node.SetOutput(0, x);
+}
+
+}  // namespace
+
+void ConvertMatMul(OnnxNode& node) {
+  const Shape a = node.InputShape(0);
+  const Shape b = node.InputShape(1);
+  if (a.empty() || b.empty()) node.Fail("a product with a scalar");
+  if (b.size() == 2 && node.IsConstant(1)) {
+    const HostTensor& matrix = node.FloatConstant(1);
+    const ValueId weights = AddTransposedWeights(node, matrix, 1.0f);
+    return node.SetOutput(0, node.Add(op::Linear{}, {node.Input(0), weights}));
+  }
+  // A vector is a row on the left and a column on the right; its dimension is dropped again.
+  ValueId left = node.Input(0);
+  ValueId right = node.Input(1);
+  if (a.size() == 1) left = node.Add(op::Reshape{{1, a[0]}}, {left});
+  if (b.size() == 1) right = node.Add(op::Reshape{{b[0], 1}}, {right});
+  ValueId product = node.Add(op::MatMul{}, {left, right});
+  Shape shape = node.ShapeOf(product);
+  if (b.size() == 1) shape.pop_back();
+  if (a.size() == 1) shape.erase(shape.end() - (b.size() == 1 ? 1 : 2));
+  if (shape != node.ShapeOf(product)) product = node.Add(op::Reshape{shape}, {product});
+  node.SetOutput(0, product);
+}
+
+void ConvertGemm(OnnxNode& node) {
+  const float alpha = node.Float("alpha", 1.0f);
+  const float beta = node.Float("beta", 1.0f);
+  const bool transpose_a = node.Flag("transA", false);
+  const bool transpose_b = node.Flag("transB", false);
+  const Shape b = node.InputShape(1);
+  if (b.size() != 2) node.Fail("a matrix of shape " + ToString(b));
+  const int64_t columns = b[transpose_b ? 0 : 1];
+  const ValueId left = TransposedMatrix(node, 0, transpose_a);
+  std::vector<float> bias = ColumnBias(node, columns, beta);
+  bool bias_is_left = node.HasInput(2);
+
+  ValueId product = kNone;
+  if (node.IsConstant(1)) {
+    const HostTensor& matrix = node.FloatConstant(1);
+    std::vector<ValueId> inputs = {left};
+    if (!transpose_b) {
+      inputs.push_back(AddTransposedWeights(node, matrix, alpha));
+    } else if (alpha == 1.0f) {
+      inputs.push_back(node.Input(1));
+    } else {
+      node.budget().Take(matrix.count(), sizeof(float));
+      inputs.push_back(node.AddConstant("weights", b, Scaled(matrix.floats(), alpha)));
+    }
+    op::Linear linear;
+    if (!bias.empty()) {
+      linear.has_bias = true;
+      inputs.push_back(node.AddConstant("bias", {columns}, std::move(bias)));
+      bias_is_left = false;
+    }
+    product = node.Add(linear, std::move(inputs));
+  } else {
+    const ValueId right = TransposedMatrix(node, 1, transpose_b);
+    product = MultiplyBy(node, node.Add(op::MatMul{}, {left, right}), alpha);
+  }
+  if (bias_is_left) {
+    const Shape shape = node.ShapeOf(product);
+    if (BroadcastShapes(node.InputShape(2), shape) != shape) {
+      node.Fail("an addend of shape " + ToString(node.InputShape(2)) + " for a product of " +
+                ToString(shape));
+    }
+    const ValueId addend = MultiplyBy(node, node.Input(2), beta);
+    product = node.Add(op::Binary{BinaryKind::kAdd, {}}, {product, addend});
+  }
+  node.SetOutput(0, product);
+}
+
+void ConvertBatchNormalization(OnnxNode& node) {
+  const int64_t channels = Channels(node);
+  node.Ignore("momentum");
+  if (node.Flag("training_mode", false)) node.Fail("training mode is not supported");
+  if (!node.Flag("spatial", true)) node.Fail("attribute 'spatial' is not supported");
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  const std::vector<float>& gamma = ChannelConstant(node, 1, channels);
+  const std::vector<float>& beta = ChannelConstant(node, 2, channels);
+  const std::vector<float>& mean = ChannelConstant(node, 3, channels);
+  const std::vector<float>& variance = ChannelConstant(node, 4, channels);
+  node.budget().Take(2 * channels, sizeof(float));
+  std::vector<float> scale;
+  std::vector<float> shift;
+  for (size_t c = 0; c < gamma.size(); ++c) {
+    const double factor = gamma[c] / std::sqrt(variance[c] + epsilon);
+    scale.push_back(static_cast<float>(factor));
+    shift.push_back(static_cast<float>(beta[c] - mean[c] * factor));
+  }
+  const ValueId scale_id = node.AddConstant("scale", {channels}, std::move(scale));
+  const ValueId shift_id = node.AddConstant("shift", {channels}, std::move(shift));
+  node.SetOutput(0, node.Add(op::ScaleShift{}, {node.Input(0), scale_id, shift_id}));
+}
+
+void ConvertLayerNormalization(OnnxNode& node) {
+  const Shape in = node.InputShape(0);
+  node.Ignore("stash_type");  // the precision of the statistics: ours is at least as high
+  op::LayerNorm norm;
+  norm.first_axis = CheckedAxis(node.Int("axis", -1), static_cast<int>(in.size()));
+  norm.axis_count = static_cast<int>(in.size()) - norm.first_axis;
+  norm.epsilon = node.Float("epsilon", 1e-5f);
+  norm.has_affine = true;
+  const Shape normalised(in.begin() + norm.first_axis, in.end());
+  const int64_t count = ElementCount(normalised);
+  std::vector<ValueId> inputs = {node.Input(0)};
+  const char* const names[] = {"scale", "shift"};
+  for (int i = 1; i <= 2; ++i) {
+    if (node.HasInput(i)) {
+      ChannelConstant(node, i, count);
+      inputs.push_back(node.AddConstant(names[i - 1], node.FloatConstant(i).Reshaped(normalised)));
+    } else if (i == 2) {
+      node.budget().Take(count, sizeof(float));
+      inputs.push_back(
+          node.AddConstant("shift", normalised, std::vector<float>(static_cast<size_t>(count))));
+    } else {
+      node.Fail("input number 2 is missing");
+    }
+  }
+  node.SetOutput(0, node.Add(norm, std::move(inputs)));
+}
+
+void ConvertInstanceNormalization(OnnxNode& node) {
+  const int64_t channels = Channels(node);
+  op::GroupNorm norm;
+  norm.groups = CheckedInt(channels, 1, 1 << 24, "number of channels");
+  norm.epsilon = node.Float("epsilon", 1e-5f);
+  norm.has_affine = true;
+  AddGroupNorm(node, norm, ChannelConstant(node, 1, channels), ChannelConstant(node, 2, channels));
+}
+
+void ConvertGroupNormalization(OnnxNode& node) {
+  const int64_t channels = Channels(node);
+  node.Ignore("stash_type");  // the precision of the statistics: ours is at least as high
+  op::GroupNorm norm;
+  norm.groups = CheckedInt(node.Int("num_groups"), 1, 1 << 24, "number of groups");
+  norm.epsilon = node.Float("epsilon", 1e-5f);
+  norm.has_affine = true;
+  if (channels % norm.groups != 0) {
+    node.Fail(std::to_string(norm.groups) + " groups for " + std::to_string(channels) +
+              " channels");
+  }
+  // Scale and bias have one number a group.
+  std::vector<float> affine[2];
+  for (int i = 0; i < 2; ++i) {
+    node.budget().Take(channels, sizeof(float));
+    for (float value : ChannelConstant(node, i + 1, norm.groups)) {
+      affine[i].insert(affine[i].end(), static_cast<size_t>(channels / norm.groups), value);
+    }
+  }
+  AddGroupNorm(node, norm, std::move(affine[0]), std::move(affine[1]));
+}
+
+}  // namespace cacheinf

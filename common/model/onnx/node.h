@@ -1,0 +1,109 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_NODE_H_
+#define CACHEINF_COMMON_MODEL_ONNX_NODE_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/model/graph/graph.h"
+#include "common/model/onnx/tensor.h"
+
+namespace cacheinf {
+
+// What a name in an ONNX graph stands for while it is imported: a value of the graph being built,
+// numbers that are known already, or both once an operator of the graph reads those numbers.
+struct OnnxValue {
+  ValueId id = kNone;
+  std::optional<HostTensor> constant;
+};
+
+// What the import of one file has built so far.
+struct OnnxImport {
+  Graph graph;
+  int64_t opset = 0;
+  std::filesystem::path folder;  // of the model file; empty: no files beside it
+  ByteBudget budget;
+  std::unordered_map<std::string, OnnxValue> values;
+};
+
+// One node of an ONNX graph as its converter sees it. Every function that reads the node throws
+// InputError, in words that follow the node's name, when the node is not as it must be.
+class OnnxNode {
+ public:
+  // Both must outlive the node. Tensors among the attributes are moved out of `proto`.
+  OnnxNode(OnnxImport& import, onnx::NodeProto& proto);
+
+  const std::string& type() const { return proto_.op_type(); }
+  const std::string& name() const { return name_; }
+  int64_t opset() const { return import_.opset; }
+  OnnxImport& import() { return import_; }
+
+  // Attributes.
+  bool Has(std::string_view attribute) const;
+  int64_t Int(std::string_view attribute, int64_t otherwise);
+  int64_t Int(std::string_view attribute);  // must be there
+  bool Flag(std::string_view attribute, bool otherwise);
+  float Float(std::string_view attribute, float otherwise);
+  std::string String(std::string_view attribute, const std::string& otherwise);
+  std::vector<int64_t> Ints(std::string_view attribute);   // empty where missing
+  std::vector<float> Floats(std::string_view attribute);   // empty where missing
+  HostTensor TensorAttribute(std::string_view attribute);  // must be there
+  onnx::GraphProto& GraphAttribute(std::string_view attribute);
+  // Says that the attribute, if there, does not matter here.
+  void Ignore(std::string_view attribute);
+  // Refuses the node if it has an attribute that nobody asked for: it would change the result.
+  void CheckAllAttributesUsed() const;
+
+  // Inputs.
+  int input_count() const { return proto_.input_size(); }
+  bool HasInput(int index) const;  // optional inputs may be missing
+  bool IsConstant(int index) const;
+  bool AllInputsConstant() const;
+  const HostTensor& Constant(int index) const;  // must be a constant
+  const HostTensor& FloatConstant(int index) const;
+  std::vector<int64_t> IntegerConstant(int index) const;
+  Shape InputShape(int index) const;
+  ValueId Input(int index);  // in the graph; adds the constant if it is one
+  bool IsInteger(int index) const;
+
+  // Results.
+  ValueId Add(Attributes attributes, std::vector<ValueId> inputs);
+  ValueId AddConstant(const std::string& suffix, Shape shape, std::vector<float> values);
+  ValueId AddConstant(const std::string& suffix, const HostTensor& tensor);
+  const Shape& ShapeOf(ValueId id) const { return import_.graph.value(id).shape; }
+  int output_count() const { return proto_.output_size(); }
+  bool HasOutput(int index) const;
+  // A value that this node added takes the output's name.
+  void SetOutput(int index, ValueId id);
+  void SetOutput(int index, HostTensor constant);
+  void SetOutput(int index, const OnnxValue& value);
+
+  ByteBudget& budget() { return import_.budget; }
+  [[noreturn]] void Fail(const std::string& why) const;
+
+ private:
+  onnx::AttributeProto* Find(std::string_view attribute, onnx::AttributeProto::AttributeType type);
+  const OnnxValue& InputValue(int index) const;
+
+  OnnxImport& import_;
+  onnx::NodeProto& proto_;
+  std::string name_;
+  ValueId first_own_value_;
+  std::vector<bool> attribute_used_;
+};
+
+// A number that must lie in a range, as a plain int. Throws InputError, naming `what`.
+int CheckedInt(int64_t value, int64_t low, int64_t high, const std::string& what);
+
+// `axis` of a value with `rank` dimensions, counted from the end if negative.
+int CheckedAxis(int64_t axis, int rank);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_NODE_H_

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_ONNX_H_
+#define CACHEINF_COMMON_MODEL_ONNX_ONNX_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "common/model/graph/graph.h"
+#include "common/model/load.h"
+
+namespace cacheinf {
+
+// Reads an ONNX model of operator sets 9 to 18, with its weights in the file or in files beside it.
+// A last window of a pool with ceil_mode that would start beyond the input and its begin padding
+// does not count: PyTorch's rule, and that of operator set 22. Computes whatever does not depend on
+// the inputs' numbers. Does not run the passes of passes.h. Throws InputError with one sentence
+// that names the file, and the node where one is at fault: also for a file that is damaged or
+// hostile, and without taking more memory than 1 GiB or a few times its size, whichever is more.
+Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options = {});
+
+// The same from memory, without files beside it. `name` stands for the file in messages.
+Graph ImportOnnxBytes(std::string_view bytes, const std::string& name,
+                      const LoadOptions& options = {});
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_ONNX_H_

@@ -1,0 +1,330 @@
+#include "common/model/onnx/operators.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/model/onnx/shapes.h"
+
+namespace cacheinf {
+namespace {
+
+using Kind = Function::Kind;
+
+ValueId Apply(OnnxNode& node, Kind kind, ValueId x, float alpha = 0.0f, float beta = 0.0f) {
+  return node.Add(op::Activation{Function{kind, alpha, beta}}, {x});
+}
+
+void ConvertFunction(OnnxNode& node, Kind kind, float alpha = 0.0f, float beta = 0.0f) {
+  node.SetOutput(0, Apply(node, kind, node.Input(0), alpha, beta));
+}
+
+template <Kind kind>
+void ConvertPlainFunction(OnnxNode& node) {
+  ConvertFunction(node, kind);
+}
+
+void ConvertLeakyRelu(OnnxNode& node) {
+  ConvertFunction(node, Kind::kLeakyRelu, node.Float("alpha", 0.01f));
+}
+
+void ConvertElu(OnnxNode& node) { ConvertFunction(node, Kind::kElu, node.Float("alpha", 1.0f)); }
+
+void ConvertSelu(OnnxNode& node) {
+  const float alpha = node.Float("alpha", 1.67326319217681884765625f);
+  const float gamma = node.Float("gamma", 1.05070102214813232421875f);
+  const ValueId elu = Apply(node, Kind::kElu, node.Input(0), alpha);
+  const ValueId factor = node.AddConstant("gamma", {}, {gamma});
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kMultiply, {}}, {elu, factor}));
+}
+
+void ConvertHardSigmoid(OnnxNode& node) {
+  const float alpha = node.Float("alpha", 0.2f);
+  ConvertFunction(node, Kind::kHardSigmoid, alpha, node.Float("beta", 0.5f));
+}
+
+void ConvertGelu(OnnxNode& node) {
+  const std::string approximate = node.String("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    node.Fail("approximate '" + approximate + "' is not supported");
+  }
+  ConvertFunction(node, approximate == "tanh" ? Kind::kGeluTanh : Kind::kGelu);
+}
+
+// x / (1 + |x|)
+void ConvertSoftsign(OnnxNode& node) {
+  const ValueId x = node.Input(0);
+  const ValueId one = node.AddConstant("one", {}, {1.0f});
+  const ValueId magnitude = Apply(node, Kind::kAbs, x);
+  const ValueId divisor = node.Add(op::Binary{BinaryKind::kAdd, {}}, {magnitude, one});
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, divisor}));
+}
+
+// Whether a PRelu has one slope for all, or one a channel: all other dimensions of the slope are 1.
+bool HasChannelSlopes(const HostTensor& slope, const Shape& in) {
+  if (slope.count() == 1) return true;
+  return in.size() >= 2 && slope.count() == in[1] &&
+         slope.rank() + 1 >= static_cast<int>(in.size()) &&
+         slope.shape()[slope.shape().size() + 1 - in.size()] == in[1];
+}
+
+void ConvertPRelu(OnnxNode& node) {
+  const Shape in = node.InputShape(0);
+  const Shape slope_shape = node.InputShape(1);
+  if (BroadcastShapes(slope_shape, in) != in) {
+    node.Fail("a slope of shape " + ToString(slope_shape) + " for an input of " + ToString(in));
+  }
+  if (node.IsConstant(1) && HasChannelSlopes(node.FloatConstant(1), in)) {
+    const HostTensor& slope = node.FloatConstant(1);
+    const ValueId slopes = node.AddConstant("slope", slope.Reshaped({slope.count()}));
+    op::Activation activation;
+    activation.function.kind = Kind::kPRelu;
+    return node.SetOutput(0, node.Add(activation, {node.Input(0), slopes}));
+  }
+  // max(x, 0) + slope * min(x, 0)
+  const ValueId x = node.Input(0);
+  const ValueId zero = node.AddConstant("zero", {}, {0.0f});
+  const ValueId negative = node.Add(op::Binary{BinaryKind::kMinimum, {}}, {x, zero});
+  const ValueId sloped = node.Add(op::Binary{BinaryKind::kMultiply, {}}, {negative, node.Input(1)});
+  const ValueId positive = Apply(node, Kind::kRelu, x);
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kAdd, {}}, {positive, sloped}));
+}
+
+// A bound of a Clip: an attribute in old operator sets, an input in new ones.
+float ClipBound(OnnxNode& node, const char* attribute, int input, float otherwise) {
+  if (!node.HasInput(input)) return node.Float(attribute, otherwise);
+  const HostTensor& bound = node.FloatConstant(input);
+  if (bound.count() != 1) node.Fail(std::string("its ") + attribute + " is not one number");
+  return bound.floats()[0];
+}
+
+void ConvertClip(OnnxNode& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // The defaults of old operator sets.
+  const auto is_open = [](float bound) {
+    return std::abs(bound) >= std::numeric_limits<float>::max();
+  };
+  const float low = ClipBound(node, "min", 1, -kInfinity);
+  const float high = ClipBound(node, "max", 2, kInfinity);
+  if (is_open(low) && low < 0 && is_open(high) && high > 0) {
+    node.SetOutput(0, node.Input(0));
+  } else if (low == 0.0f && is_open(high) && high > 0) {
+    ConvertFunction(node, Kind::kRelu);
+  } else {
+    ConvertFunction(node, Kind::kClip, low, high);
+  }
+}
+
+// Of any number of inputs, from the left.
+ValueId AddBinaries(OnnxNode& node, BinaryKind kind) {
+  ValueId result = node.Input(0);
+  for (int i = 1; i < node.input_count(); ++i) {
+    result = node.Add(op::Binary{kind, {}}, {result, node.Input(i)});
+  }
+  return result;
+}
+
+template <BinaryKind kind>
+void ConvertBinary(OnnxNode& node) {
+  if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
+  node.SetOutput(0, AddBinaries(node, kind));
+}
+
+// A constant exponent may be of whole numbers; the result is of the base's type all the same.
+ValueId Exponent(OnnxNode& node) {
+  constexpr int64_t kLargestExact = 1 << 24;
+  if (!node.IsConstant(1) || node.Constant(1).type() != HostTensor::Type::kInteger) {
+    return node.Input(1);
+  }
+  const HostTensor& exponent = node.Constant(1);
+  std::vector<float> values;
+  for (int64_t value : exponent.integers()) {
+    if (value < -kLargestExact || value > kLargestExact) {
+      node.Fail("an exponent of " + std::to_string(value));
+    }
+    values.push_back(static_cast<float>(value));
+  }
+  return node.AddConstant("exponent", exponent.shape(), std::move(values));
+}
+
+void ConvertPow(OnnxNode& node) {
+  if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
+  const ValueId base = node.Input(0);
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kPower, {}}, {base, Exponent(node)}));
+}
+
+template <BinaryKind kind>
+void ConvertVariadic(OnnxNode& node) {
+  node.SetOutput(0, AddBinaries(node, kind));
+}
+
+void ConvertMean(OnnxNode& node) {
+  const ValueId sum = AddBinaries(node, BinaryKind::kAdd);
+  const ValueId count = node.AddConstant("count", {}, {static_cast<float>(node.input_count())});
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {sum, count}));
+}
+
+void ConvertSoftmax(OnnxNode& node, bool logarithm) {
+  const Shape in = node.InputShape(0);
+  const int rank = static_cast<int>(in.size());
+  const bool flattens = node.opset() < 13;
+  const int axis = CheckedAxis(node.Int("axis", flattens ? 1 : -1), rank);
+  const int64_t inner = ElementCount(Shape(in.begin() + axis + 1, in.end()));
+  if (!flattens || inner == 1) {
+    return node.SetOutput(0, node.Add(op::Softmax{axis, logarithm}, {node.Input(0)}));
+  }
+  // Over all dimensions from `axis` on.
+  const int64_t row = inner * in[static_cast<size_t>(axis)];
+  ValueId x = node.Add(op::Reshape{{ElementCount(in) / row, row}}, {node.Input(0)});
+  x = node.Add(op::Softmax{1, logarithm}, {x});
+  node.SetOutput(0, node.Add(op::Reshape{in}, {x}));
+}
+
+void ConvertArgExtreme(OnnxNode& node, bool is_max) {
+  if (node.Flag("select_last_index", false)) {
+    node.Fail("attribute 'select_last_index' is not supported");
+  }
+  op::ArgMax arg_max;
+  arg_max.axis = CheckedAxis(node.Int("axis", 0), static_cast<int>(node.InputShape(0).size()));
+  arg_max.keep_dimension = node.Flag("keepdims", true);
+  const ValueId x = is_max ? node.Input(0) : Apply(node, Kind::kNegate, node.Input(0));
+  node.SetOutput(0, node.Add(arg_max, {x}));
+}
+
+// The reduction that the node asks for, of `x`; `x` itself where it asks for none.
+ValueId AddReduce(OnnxNode& node, ReduceKind kind, ValueId x) {
+  op::Reduce reduce;
+  reduce.kind = kind;
+  const int rank = static_cast<int>(node.ShapeOf(x).size());
+  reduce.axes = Axes(node, 1, rank);
+  reduce.keep_dimensions = node.Flag("keepdims", true);
+  if (reduce.axes.empty()) {
+    if (node.Flag("noop_with_empty_axes", false)) return x;
+    for (int axis = 0; axis < rank; ++axis) reduce.axes.push_back(axis);
+  } else {
+    node.Ignore("noop_with_empty_axes");
+  }
+  return node.Add(std::move(reduce), {x});
+}
+
+template <ReduceKind kind>
+void ConvertReduce(OnnxNode& node) {
+  node.SetOutput(0, AddReduce(node, kind, node.Input(0)));
+}
+
+void ConvertReduceL1(OnnxNode& node) {
+  node.SetOutput(0, AddReduce(node, ReduceKind::kSum, Apply(node, Kind::kAbs, node.Input(0))));
+}
+
+ValueId AddSumOfSquares(OnnxNode& node) {
+  const ValueId x = node.Input(0);
+  return AddReduce(node, ReduceKind::kSum, node.Add(op::Binary{BinaryKind::kMultiply, {}}, {x, x}));
+}
+
+void ConvertReduceSumSquare(OnnxNode& node) { node.SetOutput(0, AddSumOfSquares(node)); }
+
+void ConvertReduceL2(OnnxNode& node) {
+  node.SetOutput(0, Apply(node, Kind::kSqrt, AddSumOfSquares(node)));
+}
+
+const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
+  using N = OnnxNode;
+  static const std::unordered_map<std::string_view, OnnxOperator> operators = {
+      {"Conv", {ConvertConv}},
+      {"ConvTranspose", {ConvertConvTranspose}},
+      {"MaxPool", {ConvertMaxPool}},
+      {"AveragePool", {ConvertAveragePool}},
+      {"GlobalAveragePool", {[](N& n) { ConvertGlobalPool(n, ReduceKind::kMean); }}},
+      {"GlobalMaxPool", {[](N& n) { ConvertGlobalPool(n, ReduceKind::kMax); }}},
+      {"Resize", {ConvertResize}},
+      {"Upsample", {ConvertUpsample}},
+      {"DepthToSpace", {ConvertDepthToSpace}},
+      {"SpaceToDepth", {ConvertSpaceToDepth}},
+
+      {"MatMul", {ConvertMatMul}},
+      {"Gemm", {ConvertGemm}},
+      {"BatchNormalization", {ConvertBatchNormalization}},
+      {"LayerNormalization", {ConvertLayerNormalization}},
+      {"InstanceNormalization", {ConvertInstanceNormalization}},
+      {"GroupNormalization", {ConvertGroupNormalization}},
+
+      {"Relu", {ConvertPlainFunction<Kind::kRelu>}},
+      {"Sigmoid", {ConvertPlainFunction<Kind::kSigmoid>}},
+      {"HardSwish", {ConvertPlainFunction<Kind::kHardSwish>}},
+      {"Mish", {ConvertPlainFunction<Kind::kMish>}},
+      {"Tanh", {ConvertPlainFunction<Kind::kTanh>}},
+      {"Softplus", {ConvertPlainFunction<Kind::kSoftplus>}},
+      {"Exp", {ConvertPlainFunction<Kind::kExp>}},
+      {"Log", {ConvertPlainFunction<Kind::kLog>}},
+      {"Erf", {ConvertPlainFunction<Kind::kErf>}},
+      {"Sqrt", {ConvertPlainFunction<Kind::kSqrt>}},
+      {"Reciprocal", {ConvertPlainFunction<Kind::kReciprocal>}},
+      {"Abs", {ConvertPlainFunction<Kind::kAbs>}},
+      {"Neg", {ConvertPlainFunction<Kind::kNegate>}},
+      {"Floor", {ConvertPlainFunction<Kind::kFloor>}},
+      {"Ceil", {ConvertPlainFunction<Kind::kCeil>}},
+      {"Round", {ConvertPlainFunction<Kind::kRound>}},
+      {"Sin", {ConvertPlainFunction<Kind::kSin>}},
+      {"Cos", {ConvertPlainFunction<Kind::kCos>}},
+      {"LeakyRelu", {ConvertLeakyRelu}},
+      {"PRelu", {ConvertPRelu}},
+      {"Elu", {ConvertElu}},
+      {"Selu", {ConvertSelu}},
+      {"Clip", {ConvertClip}},
+      {"HardSigmoid", {ConvertHardSigmoid}},
+      {"Gelu", {ConvertGelu}},
+      {"Softsign", {ConvertSoftsign}},
+
+      {"Add", {ConvertBinary<BinaryKind::kAdd>}},
+      {"Sub", {ConvertBinary<BinaryKind::kSubtract>}},
+      {"Mul", {ConvertBinary<BinaryKind::kMultiply>}},
+      {"Div", {ConvertBinary<BinaryKind::kDivide>}},
+      {"Pow", {ConvertPow}},
+      {"Min", {ConvertVariadic<BinaryKind::kMinimum>}},
+      {"Max", {ConvertVariadic<BinaryKind::kMaximum>}},
+      {"Sum", {ConvertVariadic<BinaryKind::kAdd>}},
+      {"Mean", {ConvertMean}},
+
+      {"Softmax", {[](N& n) { ConvertSoftmax(n, false); }}},
+      {"LogSoftmax", {[](N& n) { ConvertSoftmax(n, true); }}},
+      {"ArgMax", {[](N& n) { ConvertArgExtreme(n, true); }}},
+      {"ArgMin", {[](N& n) { ConvertArgExtreme(n, false); }}},
+      {"ReduceMean", {ConvertReduce<ReduceKind::kMean>}},
+      {"ReduceSum", {ConvertReduce<ReduceKind::kSum>}},
+      {"ReduceMax", {ConvertReduce<ReduceKind::kMax>}},
+      {"ReduceMin", {ConvertReduce<ReduceKind::kMin>}},
+      {"ReduceL1", {ConvertReduceL1}},
+      {"ReduceL2", {ConvertReduceL2}},
+      {"ReduceSumSquare", {ConvertReduceSumSquare}},
+
+      {"Concat", {ConvertConcat}},
+      {"Pad", {ConvertPad}},
+      {"Identity", {ConvertIdentity, true}},
+      {"Dropout", {ConvertDropout, true}},
+      {"Cast", {ConvertCast, true}},
+      {"Reshape", {ConvertReshape, true}},
+      {"Flatten", {ConvertFlatten, true}},
+      {"Squeeze", {ConvertSqueeze, true}},
+      {"Unsqueeze", {ConvertUnsqueeze, true}},
+      {"Transpose", {ConvertTranspose, true}},
+      {"Expand", {ConvertExpand, true}},
+      {"Slice", {ConvertSlice, true}},
+      {"Split", {ConvertSplit, true}},
+      {"Gather", {ConvertGather, true}},
+      {"Tile", {ConvertTile}},
+  };
+  return operators;
+}
+
+}  // namespace
+
+const OnnxOperator* FindOnnxOperator(std::string_view type) {
+  const auto found = Operators().find(type);
+  return found == Operators().end() ? nullptr : &found->second;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,60 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_
+#define CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_
+
+#include <string_view>
+
+#include "common/model/onnx/node.h"
+
+// From ONNX operators to those of the graph. A converter reads its node, adds operators, and sets
+// the node's outputs; it throws InputError, in words that follow the node's name, when it cannot.
+
+namespace cacheinf {
+
+struct OnnxOperator {
+  void (*convert)(OnnxNode&);
+  // Whether it only moves numbers, so that it also works on integers (class indices, say).
+  bool moves_integers = false;
+};
+
+// The converter for an operator of ONNX's own domain; nullptr if there is none.
+const OnnxOperator* FindOnnxOperator(std::string_view type);
+
+// Sliding windows and everything else on pictures: onnx_windows.cc.
+void ConvertConv(OnnxNode& node);
+void ConvertConvTranspose(OnnxNode& node);
+void ConvertMaxPool(OnnxNode& node);
+void ConvertAveragePool(OnnxNode& node);
+void ConvertGlobalPool(OnnxNode& node, ReduceKind kind);
+void ConvertResize(OnnxNode& node);
+void ConvertUpsample(OnnxNode& node);
+void ConvertDepthToSpace(OnnxNode& node);
+void ConvertSpaceToDepth(OnnxNode& node);
+
+// Moving numbers: onnx_moves.cc.
+void ConvertIdentity(OnnxNode& node);
+void ConvertDropout(OnnxNode& node);
+void ConvertCast(OnnxNode& node);
+void ConvertReshape(OnnxNode& node);
+void ConvertFlatten(OnnxNode& node);
+void ConvertSqueeze(OnnxNode& node);
+void ConvertUnsqueeze(OnnxNode& node);
+void ConvertTranspose(OnnxNode& node);
+void ConvertExpand(OnnxNode& node);
+void ConvertTile(OnnxNode& node);
+void ConvertSlice(OnnxNode& node);
+void ConvertSplit(OnnxNode& node);
+void ConvertGather(OnnxNode& node);
+void ConvertConcat(OnnxNode& node);
+void ConvertPad(OnnxNode& node);
+
+// Matrix products and norms: onnx_matrices.cc.
+void ConvertMatMul(OnnxNode& node);
+void ConvertGemm(OnnxNode& node);
+void ConvertBatchNormalization(OnnxNode& node);
+void ConvertLayerNormalization(OnnxNode& node);
+void ConvertInstanceNormalization(OnnxNode& node);
+void ConvertGroupNormalization(OnnxNode& node);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_

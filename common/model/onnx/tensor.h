@@ -1,0 +1,79 @@
+#ifndef CACHEINF_COMMON_MODEL_ONNX_TENSOR_H_
+#define CACHEINF_COMMON_MODEL_ONNX_TENSOR_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/model/graph/graph.h"
+
+// Numbers that an ONNX importer knows: weights, and shapes on their way to a Reshape.
+
+namespace cacheinf {
+
+// The product of the dimensions. Throws InputError, naming `what`, when a dimension is negative or
+// the product exceeds kMaxElements.
+int64_t CheckedCount(const Shape& shape, const std::string& what);
+
+// Limits the bytes that an import allocates for numbers, so that a small file cannot ask for a
+// large memory. Throws InputError when they are used up; call before allocating.
+class ByteBudget {
+ public:
+  explicit ByteBudget(int64_t bytes) : total_(bytes), left_(bytes) {}
+  void Take(int64_t count, int64_t bytes_each);
+
+ private:
+  int64_t total_;
+  int64_t left_;
+};
+
+// A tensor in the importer's memory. Integers of every width, and truth values, are exact 64-bit
+// integers; floating-point numbers of every width are 32-bit floats. Copies share the numbers.
+class HostTensor {
+ public:
+  enum class Type : uint8_t { kFloat, kInteger, kBool };
+
+  // REQUIRES: as many values as the shape has.
+  HostTensor(Shape shape, std::vector<float> values);
+  HostTensor(Shape shape, std::vector<int64_t> values, Type type = Type::kInteger);
+
+  Type type() const { return type_; }
+  bool is_float() const { return type_ == Type::kFloat; }
+  const Shape& shape() const { return shape_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  int64_t count() const { return count_; }
+
+  const std::vector<float>& floats() const { return *floats_; }        // REQUIRES: is_float()
+  const std::vector<int64_t>& integers() const { return *integers_; }  // REQUIRES: !is_float()
+
+  // The same numbers under another shape of as many elements.
+  HostTensor Reshaped(Shape shape) const;
+
+  // REQUIRES: is_float().
+  Tensor ToTensor() const;
+
+ private:
+  Type type_;
+  Shape shape_;
+  int64_t count_;
+  std::shared_ptr<const std::vector<float>> floats_;
+  std::shared_ptr<const std::vector<int64_t>> integers_;
+};
+
+// Reads a tensor, from `folder` where its numbers lie in a file beside the model (an empty folder:
+// refused), and frees the numbers held by `proto`.
+// Throws InputError when the declared shape does not agree with the bytes that there are, when the
+// element type is not one of the usual numbers, or when the other file lies outside `folder`.
+HostTensor ReadTensor(onnx::TensorProto& proto, const std::filesystem::path& folder,
+                      ByteBudget& budget);
+
+// "FLOAT16", …
+std::string ElementTypeName(int onnx_type);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_ONNX_TENSOR_H_

@@ -1,0 +1,48 @@
+#ifndef CACHEINF_COMMON_MODEL_PASSES_PASSES_H_
+#define CACHEINF_COMMON_MODEL_PASSES_PASSES_H_
+
+#include "common/model/graph/graph.h"
+
+// Rewrites of a graph that keep its values up to rounding. Graph inputs and outputs keep their
+// names, shapes and order. Every pass takes a validated graph, leaves a valid one without dead
+// operators or values, and returns whether it changed anything.
+
+namespace cacheinf {
+
+// Runs all passes below until none changes anything, and the last two at the end. Recognition comes
+// first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
+void Optimise(Graph& graph);
+
+namespace pass {
+
+// Clean-up.
+bool RemoveDead(Graph& graph);      // operators and constants that no output depends on
+bool FoldConstants(Graph& graph);   // cheap operators on constants alone
+bool MergeCommon(Graph& graph);     // operators that compute the same twice
+bool DropIdentities(Graph& graph);  // operators that give what they take
+bool MergeLayouts(Graph& graph);  // reshapes of reshapes, permutes of permutes, slices of slices …
+
+// Recognition of what exporters write out in small steps.
+bool RecogniseActivations(Graph& graph);  // SiLU, HardSwish, HardSigmoid, GELU (both), Mish
+bool RecogniseNorms(Graph& graph);        // layer, instance and group norm
+bool RecogniseShuffles(Graph& graph);     // pixel shuffle and its inverse, channel shuffle
+bool SimplifyPools(Graph& graph);         // pools of the whole map, adaptive pools that divide
+
+// Towards convolutions.
+bool MatMulToLinear(Graph& graph);  // matrix products with a constant matrix
+bool SinkPermutes(Graph& graph);    // channels-last linear, norm, activation → 1×1 conv & co.
+bool MergePads(Graph& graph);       // explicit padding into the convolution or pool that follows
+bool FoldAffines(Graph& graph);     // batch norm, bias and scales into the weights beside them
+bool Fuse(Graph& graph);            // activations and residual sums into the operator before
+
+// Towards concatenation without copies (layout.h). A concatenation that begins with all the parts
+// of an earlier one reads that instead, so that a whole dense block grows in one buffer.
+bool NestConcats(Graph& graph);
+
+// Towards even speed. Weights too small to count beside the others, which processors are slow at.
+bool ZeroVanishing(Graph& graph);
+
+}  // namespace pass
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_PASSES_PASSES_H_

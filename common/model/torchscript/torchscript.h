@@ -1,0 +1,24 @@
+#ifndef CACHEINF_COMMON_MODEL_TORCHSCRIPT_TORCHSCRIPT_H_
+#define CACHEINF_COMMON_MODEL_TORCHSCRIPT_TORCHSCRIPT_H_
+
+#include <filesystem>
+
+#include "common/model/graph/graph.h"
+#include "common/model/load.h"
+
+namespace cacheinf {
+
+// Reads a TorchScript archive. The module is put in evaluation mode, its attributes become
+// constants; control flow that depends on shapes alone is resolved; operators outside the operator
+// set become op::Foreign. Tensors changed in place change under all their names. What forward()
+// leaves in the module for the next frame is dropped where no answer depends on it; else the module
+// is refused.
+//
+// The archive has no shapes: `options.input_shapes` must give one for each input.
+// A TorchScript archive is a trusted, local file: LibTorch parses it and runs parts of it here.
+// Throws InputError, with LibTorch's reason as one sentence, when the file cannot be used.
+Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& options);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_TORCHSCRIPT_TORCHSCRIPT_H_
