@@ -103,6 +103,16 @@ TEST(OnnxFileTest, DimensionsOfOneNameAreEqual) {
   EXPECT_THAT(model.Refusal(Shapes({{1, 7}, {1, 8}})), HasSubstr("'width', which is 7, but 8"));
 }
 
+TEST(OnnxFileTest, AQuestionMarkIsNoName) {
+  OnnxModel model = ReluModel({-1, 3, -1, -1});
+  auto* type = model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
+  for (int i : {0, 2, 3}) type->mutable_shape()->mutable_dim(i)->set_dim_param("?");
+  EXPECT_EQ(OutputShape(model.Import(Shapes({{1, 3, 8, 9}}))), (Shape{1, 3, 8, 9}));
+  EXPECT_EQ(model.Refusal(),
+            "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape has to "
+            "be given");
+}
+
 TEST(OnnxFileTest, AWeightThatIsAlsoListedAsInputIsAWeight) {
   OnnxModel model = OneInput({1, 2, 4, 4});
   model.Input("w", {3, 2, 1, 1}).Weights("w", {3, 2, 1, 1});

@@ -159,7 +159,9 @@ class ModelImporter {
         }
         shape.push_back(dim.dim_value());
       } else {
-        shape.push_back(OpenDimension(dim.dim_param(), given != nullptr, wanted, i == 0, where));
+        // PaddlePaddle writes "?" for every dimension that it leaves open.
+        const std::string name = dim.dim_param() == "?" ? "" : dim.dim_param();
+        shape.push_back(OpenDimension(name, given != nullptr, wanted, i == 0, where));
       }
     }
     return shape;
