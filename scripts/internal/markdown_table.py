@@ -1,4 +1,4 @@
-"""Prints the rows of a benchmark's JSON files as a Markdown table, for docs/performance.md.
+"""Prints the rows of a benchmark's JSON files as a Markdown table, for docs/measurements.
 
     markdown_table.py FILE.json... [--columns a,b,c] [--where key=value]...
                       [--across KEY --value NAME]
