@@ -85,25 +85,6 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
   }
 }
 
-// The smallest rectangle of another picture that holds what lies in this one.
-Rectangle Moved(const Rectangle& rectangle, const Homography& h, int width, int height) {
-  std::array<double, 4> xs;
-  std::array<double, 4> ys;
-  for (size_t corner = 0; corner < xs.size(); ++corner) {
-    const Range& columns = rectangle.columns;
-    const Range& rows = rectangle.rows;
-    const double x = (corner % 2 == 0 ? columns.begin : columns.end) - 0.5;
-    const double y = (corner / 2 == 0 ? rows.begin : rows.end) - 0.5;
-    const double w = h.m[2][0] * x + h.m[2][1] * y + h.m[2][2];
-    if (!(w > 0)) return {{0, height}, {0, width}};  // it may be anywhere
-    xs[corner] = (h.m[0][0] * x + h.m[0][1] * y + h.m[0][2]) / w + 0.5;
-    ys[corner] = (h.m[1][0] * x + h.m[1][1] * y + h.m[1][2]) / w + 0.5;
-  }
-  const auto [left, right] = std::minmax_element(xs.begin(), xs.end());
-  const auto [top, bottom] = std::minmax_element(ys.begin(), ys.end());
-  return WatchedBox(*left, *top, *right, *bottom, /*margin=*/0.0, width, height);
-}
-
 // What levels become in another light.
 void Relight(double gain, double offset, std::vector<uint8_t>& pixels) {
   std::array<uint8_t, 256> levels;
@@ -136,7 +117,7 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       height_(static_cast<int>(PictureShape(executor)[2])),
       channels_(static_cast<int>(PictureShape(executor)[1])),
       inset_({{0, height_}, {0, width_}}, width_, height_),
-      tracker_(WithInset(std::move(tracker))),
+      tracker_(tracker ? std::make_unique<InsetTracker>(std::move(tracker)) : nullptr),
       strip_step_(ShiftStep(executor.graph(), kLargestStep)),
       canvas_(width_, height_, channels_, strip_step_),
       finder_(FinderConfig(cache, change), width_, height_, channels_),
@@ -150,25 +131,14 @@ FrameCache::FrameCache(const CacheConfig& cache, const ChangeConfig& change,
       renewed_(height_, width_),
       renewed_runs_(RunList::MaxRuns(height_, width_)) {}
 
-std::unique_ptr<AheadTracker> FrameCache::WithInset(std::unique_ptr<Tracker> tracker) {
-  if (!tracker) return nullptr;
-  auto inset_tracker = std::make_unique<InsetTracker>(std::move(tracker));
-  inset_tracker_ = inset_tracker.get();
-  return std::make_unique<AheadTracker>(std::move(inset_tracker), clock_);
-}
-
 void FrameCache::SetPlaceOfFrames(const Rectangle& place) {
   inset_ = Inset(place, width_, height_);
-  if (tracker_) {
-    tracker_->Drop();
-    inset_tracker_->SetInset(inset_);
-  }
+  if (tracker_) tracker_->SetInset(inset_);
   canvas_.SetInset(inset_);
   Forget();
 }
 
-FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> watched,
-                          const PictureView* next) {
+FrameWork FrameCache::Run(const PictureView& frame) {
   const auto begin = clock_.Now();
   FrameWork work;
   scrolled_ = {};
@@ -179,31 +149,28 @@ FrameWork FrameCache::Run(const PictureView& frame, std::span<const Rectangle> w
   bool is_whole = IsWholeFrameDue(frames_);
   if (!is_whole && config_.FollowsCamera()) {
     work.loss = config_.UsesCanvas() ? FollowOnCanvas(frame) : FollowByWarp(frame);
-    work.ahead = tracker_->time_ahead();
   } else if (!is_whole && config_.ComparesLight()) {
     work.loss = ShowInReferencesLight(frame);
   }
   is_whole = is_whole || work.loss != Loss::kNone;
   if (is_whole) {
-    work.tracking = clock_.Now() - begin + work.ahead;
-    RunWhole(frame, next);
+    work.tracking = clock_.Now() - begin;
+    RunWhole(frame);
     return work;
   }
   const PictureView seen = Seen(frame);
   FindActive(seen);
   ActivateWhatCameIn();
-  FindWatched(watched);
-  Unite(std::as_const(active_), std::as_const(refresh_), renewed_);
+  Copy(std::as_const(active_), renewed_);
   // Before the run: if it fails, the executor itself knows what it missed.
   UpdateReference(seen);
-  work.tracking = clock_.Now() - begin + work.ahead;
-  TrackAhead(next);
+  work.tracking = clock_.Now() - begin;
   // All of it, so that what is computed is computed from this frame: windows at the edges of what
   // changed would else read the levels of older frames beside it.
   input_.Set(seen, executor_);
   if (HasMoved()) executor_.Move(reference_from_frame_);
   const ConstMaskView renewed = std::as_const(renewed_);
-  work.operators = executor_.RunChanged({&renewed, 1}, policy_, std::as_const(refresh_));
+  work.operators = executor_.RunChanged({&renewed, 1}, policy_);
   const ConstMaskView active = std::as_const(active_);
   MeasureSpreadsIfDue(seen);
   work.is_dense = false;
@@ -226,7 +193,7 @@ void FrameCache::JudgeReuse(double share) {
 std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame) {
   if (IsWholeFrameDue(frames_)) return std::nullopt;
   if (IsNewAnchorDue()) {
-    RunWhole(frame, nullptr);
+    RunWhole(frame);
     return RefreshWork{.share = 1.0, .is_anchor = true};
   }
   const bool has_settled = executor_.Settle();
@@ -293,29 +260,22 @@ bool FrameCache::IsWholeFrameDue(int64_t frame) const {
   return frame == 0 || Rests(frame) || (config_.flush > 0 && frame % config_.flush == 0);
 }
 
-void FrameCache::RunWhole(const PictureView& frame, const PictureView* next) {
+void FrameCache::RunWhole(const PictureView& frame) {
   if (config_.FollowsCamera()) {
     if (config_.UsesCanvas()) canvas_.Anchor(frame);
     // Corners are found for those frames alone that another is followed from.
-    Rests(frames_ + 1) ? tracker_->Drop() : tracker_->SetReference(frame);
+    if (!Rests(frames_ + 1)) tracker_->SetReference(frame);
     anchor_from_reference_ = {};
     reference_gain_ = 1.0;
     reference_offset_ = 0.0;
   }
   std::memcpy(reference_.data(), frame.pixels, reference_.size());
   SetAll(active_);
-  TrackAhead(next);
   input_.Set(frame, executor_);
   executor_.Run();
   MeasureSpreadsIfDue(frame);
   ++frames_;
   last_was_whole_ = true;
-}
-
-// From here on the frame in hand needs no tracker.
-void FrameCache::TrackAhead(const PictureView* next) {
-  const bool is_followed = config_.FollowsCamera() && !IsWholeFrameDue(frames_ + 1);
-  if (next != nullptr && is_followed) tracker_->Begin(*next);
 }
 
 // At first, and when there is much more or less to be seen than when they were measured: a camera
@@ -344,7 +304,7 @@ bool FrameCache::ComparesBytes() const {
 
 void FrameCache::FindActive(const PictureView& seen) {
   if (HasMoved() && ComparesBytes()) return SetAll(active_);
-  finder_.Find(seen, ReferenceView(), Motion(), {}, std::as_const(out_of_view_), active_);
+  finder_.Find(seen, ReferenceView(), Motion(), std::as_const(out_of_view_), active_);
 }
 
 // Moves the reference along with the camera, and into the frame's light.
@@ -438,18 +398,6 @@ void FrameCache::ActivateWhatCameIn() {
   }
   for (const int edge : {0, columns.begin, columns.end, width_}) {
     SetRectangle({0, height_}, came_over(edge, scrolled_.columns), active_);
-  }
-}
-
-void FrameCache::FindWatched(std::span<const Rectangle> watched) {
-  ClearAll(refresh_);
-  const Homography frame_from_reference = Inverse(reference_from_frame_);
-  for (const Rectangle& seen_box : watched) {
-    const Rectangle box =
-        HasMoved() ? Moved(seen_box, frame_from_reference, width_, height_) : seen_box;
-    SetRectangle({box.rows.begin - scrolled_.rows, box.rows.end - scrolled_.rows},
-                 {box.columns.begin - scrolled_.columns, box.columns.end - scrolled_.columns},
-                 refresh_);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "client/canvas/canvas.h"
@@ -12,7 +11,6 @@
 #include "client/frame_work.h"
 #include "client/light_in_place.h"
 #include "client/picture_input.h"
-#include "client/tracker/ahead_tracker.h"
 #include "client/tracker/change_finder.h"
 #include "client/tracker/tracker.h"
 #include "common/base/clock.h"
@@ -49,12 +47,9 @@ class FrameCache {
   // place in a picture of the graph's size, not empty.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Brings the executor's values to what the frame gives, as far as the policy goes. `watched`,
-  // in pixels of what the network saw last, is computed in any case. After an exception the next
-  // call makes up for what this one missed. While the executor runs, `next` is tracked where there
-  // is something to follow: the frame of the next call, in memory that stays as it is until then.
-  FrameWork Run(const PictureView& frame, std::span<const Rectangle> watched,
-                const PictureView* next = nullptr);
+  // Brings the executor's values to what the frame gives, as far as the policy goes. After an
+  // exception the next call makes up for what this one missed.
+  FrameWork Run(const PictureView& frame);
 
   // Moves what the answer did not need, and stores anew the strip of the picture whose turn it is,
   // so that none gets too old; where the canvas nears its end, the whole frame as the next anchor,
@@ -88,10 +83,8 @@ class FrameCache {
   bool IsWholeFrameDue(int64_t frame) const;
   bool Rests(int64_t frame) const { return frame < next_try_; }
   void JudgeReuse(double share);
-  void RunWhole(const PictureView& frame, const PictureView* next);
+  void RunWhole(const PictureView& frame);
   bool IsNewAnchorDue() const;
-  std::unique_ptr<AheadTracker> WithInset(std::unique_ptr<Tracker> tracker);
-  void TrackAhead(const PictureView* next);
   Loss FollowOnCanvas(const PictureView& frame);
   Loss FollowByWarp(const PictureView& frame);
   void AlignReference(const Motion& motion);
@@ -104,7 +97,6 @@ class FrameCache {
   PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
   void Scroll(const Shift& shift);
   void ActivateWhatCameIn();
-  void FindWatched(std::span<const Rectangle> watched);
   void UpdateReference(const PictureView& seen);
   PictureView Seen(const PictureView& frame) const;
   PictureView ReferenceView() const;
@@ -117,8 +109,7 @@ class FrameCache {
   int height_;
   int channels_;
   Inset inset_;
-  InsetTracker* inset_tracker_ = nullptr;  // tracker_'s own
-  std::unique_ptr<AheadTracker> tracker_;
+  std::unique_ptr<InsetTracker> tracker_;
   int strip_step_;  // 0: the coarsest map's is not known
   Canvas canvas_;
   ChangeFinder finder_;

@@ -16,7 +16,6 @@ struct FrameWork {
   Loss loss = Loss::kNone;               // why, if the camera could not be followed
   bool rests = false;                    // why, if reuse did not pay before
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
-  std::chrono::nanoseconds ahead{0};     // of that, while the frame before was computed
 
   // Share of a dense run's multiply-adds.
   double share() const { return is_dense ? 1.0 : operators.share(); }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "client/answer/recomputed.h"
-#include "client/answer/watched.h"
 #include "common/base/log.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
@@ -45,11 +44,6 @@ Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backen
   return Executor(std::move(graph), std::move(backend), options);
 }
 
-PictureView Shown(const FittedPicture& fitted) {
-  const PictureSpec& spec = fitted.fit->spec();
-  return {fitted.pixels.data(), spec.width, spec.height, fitted.fit->channels()};
-}
-
 const Shape& InputShape(const Executor& executor) {
   const Graph& graph = executor.graph();
   return graph.value(graph.inputs.front()).shape;
@@ -74,30 +68,18 @@ void Robot::MakeCache(const RobotConfig& config) {
   cache_ = std::make_unique<FrameCache>(
       config.cache, config.tracker.change,
       config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
-  watches_ = config.cache.watch;
-  watch_margin_ = config.tracker.change.watch_margin;
-  if (watches_ && !CanBeWatched(reader_.kind())) {
-    throw InputError(
-        "cache.watch watches boxes, maps of classes and keypoints, but the model's answer has "
-        "none");
-  }
 }
 
-Answer Robot::Process(const Frame& frame, const Frame* next) {
+Answer Robot::Process(const Frame& frame) {
   const auto begin = clock_.Now();
   Fit(frame);
-  const auto tracked = std::exchange(next_, next != nullptr ? next->fitted : nullptr);
-  Answer answer = CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
-  if (frame.fitted) answer.waited += frame.fitted->time;
-  if (answer.work) answer.waited += answer.work->ahead;
-  return answer;
+  return CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
 }
 
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
   const auto begin = clock_.Now();
   std::optional<RefreshWork> work;
   if (cache_) work = cache_->Refresh(model_picture());
-  if (work && work->is_anchor && watches_) Watch();
   if (mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, begin);
     work = RefreshWork{.share = 1.0};
@@ -112,7 +94,6 @@ void Robot::UseCacheSettings(const CacheConfig& cache, const ChangeConfig& chang
 
 void Robot::Forget() {
   kept_.reset();
-  watched_.clear();
   if (cache_) cache_->Forget();
 }
 
@@ -146,8 +127,7 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   SetInput(frame);
   const auto prepared = clock_.Now();
   if (cache_) {
-    const PictureView next = next_ ? Shown(*next_) : PictureView();
-    answer.work = cache_->Run(model_picture(), watched_, next_ ? &next : nullptr);
+    answer.work = cache_->Run(model_picture());
     computed_whole_ = answer.work->is_dense;
   } else {
     executor_.Run();
@@ -157,7 +137,6 @@ Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
   answer.stamp = frame.stamp;
   answer.computed_from = frame.index;
   answer.content = reader_.Read(executor_, Seen());
-  if (watches_) Watch();
   Keep(answer);
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
@@ -193,8 +172,7 @@ void Robot::FitPicture(const Frame& frame) {
                             fit_->rows().frame_size != picture.height;
   if (!has_new_size) return;
   try {
-    fit_ = frame.fitted ? frame.fitted->fit
-                        : std::make_shared<const PictureFit>(spec, picture.width, picture.height);
+    fit_ = std::make_shared<const PictureFit>(spec, picture.width, picture.height);
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
@@ -216,28 +194,18 @@ SeenPicture Robot::Seen() const {
   return seen;
 }
 
-// What the network found, where it saw it.
-void Robot::Watch() {
-  const PictureSpec& spec = executor_.graph().picture;
-  watched_ = PartsToWatch(reader_.Read(executor_, {}), watch_margin_, spec.width, spec.height);
-}
-
 void Robot::SetInput(const Frame& frame) {
   if (frame.picture.empty()) {
     executor_.SetInput(0, frame.tensor.view());
     return;
   }
-  fitted_ = frame.fitted;
-  if (!fitted_) {
-    pixels_.resize(model_picture().byte_count());
-    fit_->Resize(frame.picture, {0, executor_.graph().picture.height}, pixels_.data());
-  }
+  pixels_.resize(model_picture().byte_count());
+  fit_->Resize(frame.picture, {0, executor_.graph().picture.height}, pixels_.data());
   // A cache decides itself what the network sees.
   if (!cache_) input_.Set(model_picture(), executor_);
 }
 
 PictureView Robot::model_picture() const {
-  if (fitted_) return Shown(*fitted_);
   const PictureSpec& spec = executor_.graph().picture;
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }

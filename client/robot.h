@@ -42,10 +42,8 @@ class Robot {
   Robot& operator=(const Robot&) = delete;
 
   // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
-  // called; InputError if the graph takes no such frames at all. `next`, if it is there and fitted
-  // already, is tracked while this frame is computed; it must be the frame of the next call. The
-  // answer's bits do not depend on that.
-  Answer Process(const Frame& frame, const Frame* next = nullptr);
+  // called; InputError if the graph takes no such frames at all.
+  Answer Process(const Frame& frame);
 
   // What is left to do for the next frame once the answer to this one is out. Returns what it took;
   // nothing if there was nothing to do. REQUIRES: the frame of the last Process, which answered it.
@@ -91,7 +89,6 @@ class Robot {
   Answer Compute(const Frame& frame, std::chrono::nanoseconds begin);
   void Keep(const Answer& answer);
   SeenPicture Seen() const;
-  void Watch();
   void SetInput(const Frame& frame);
 
   RobotConfig::Mode mode_;
@@ -100,16 +97,11 @@ class Robot {
   AnswerReader reader_;
   const Clock& clock_;
   std::shared_ptr<const PictureFit> fit_;
-  std::vector<uint8_t> pixels_;                  // the model's picture, if it was not fitted ahead
-  std::shared_ptr<const FittedPicture> fitted_;  // if it was
-  std::shared_ptr<const FittedPicture> next_;    // what is tracked ahead
+  std::vector<uint8_t> pixels_;  // the model's picture
   PictureInput input_;
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept
-  bool watches_ = false;
-  double watch_margin_ = 0;
-  bool computed_whole_ = false;     // the last frame
-  std::vector<Rectangle> watched_;  // what the last answer hangs on, in what the network saw
+  bool computed_whole_ = false;        // the last frame
 
   std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
   int repeats_ = 0;             // of it

@@ -56,14 +56,6 @@ int ThreadsToUse(const RobotConfig& config) {
   return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
 }
 
-bool PreparesAhead(const RobotConfig& config) {
-  if (config.overlap != RobotConfig::Overlap::kAuto) {
-    return config.overlap == RobotConfig::Overlap::kOn;
-  }
-  const int threads = config.backend == RobotConfig::Backend::kCpu ? ThreadsToUse(config) : 1;
-  return threads < CoresToUse(DescribeMachine());
-}
-
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   if (config.backend == RobotConfig::Backend::kReference) {
     return std::make_unique<ReferenceBackend>();
@@ -92,7 +84,6 @@ void WarnOfUnusedSettings(const RobotConfig& config) {
         "the tracker's settings are not used: nothing follows the camera with cache.geometry none "
         "or policy exact");
   }
-  change.watch_margin = ChangeConfig().watch_margin;
   if ((cache.stem > 0 || is_exact) && differs(change, ChangeConfig())) {
     LogWarning(
         "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "

@@ -18,10 +18,6 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors);
 // The threads that the configuration states, or all cores that this process may use.
 int ThreadsToUse(const RobotConfig& config);
 
-// Whether frames are prepared on another thread while the one before is computed: where the
-// configuration leaves it open, if some core is left over.
-bool PreparesAhead(const RobotConfig& config);
-
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
 
 // Logs what was set for nothing: what mode cache does not use beside other settings.

@@ -16,7 +16,7 @@ using Policy = CacheConfig::Policy;
 using Geometry = CacheConfig::Geometry;
 using Tracker = TrackerConfig::Kind;
 
-enum Dimension : size_t { kWay, kChange, kThreshold, kStem, kGrowth, kRefresh, kWatch, kCount };
+enum Dimension : size_t { kWay, kChange, kThreshold, kStem, kGrowth, kRefresh, kCount };
 
 struct Way {
   Policy policy;
@@ -70,7 +70,6 @@ struct Start {
   double change;
   double threshold;
   int stem;
-  bool watch = false;
   int refresh = 8;
 };
 
@@ -88,17 +87,17 @@ constexpr std::array<Start, 14> kStarts = {{
     {kFixedOnCanvas, 0.3, 0.1, 2},
     {kChangeOnCanvas, 0.2, 0.05, 0},
     {kChangeInPlace, 0.1, 0.05, 0},
-    {kChangeInPlace, 0.15, 0.03, 0, false, 64},
-    {kChangeInPlace, 0.3, 0.05, 0, false, 32},
-    {kChangeOnCanvas, 0.3, 0.1, 0, true},
+    {kChangeInPlace, 0.15, 0.03, 0, 64},
+    {kChangeInPlace, 0.3, 0.05, 0, 32},
+    {kChangeOnCanvas, 0.3, 0.1, 0},
     {kFixedInPlace, 0.3, 0.1, 0},
     {kFixedOnCanvas, 0.3, 0.1, 0},
-    {kFixedOnCanvas, 0.3, 0.2, 0, true},
+    {kFixedOnCanvas, 0.3, 0.2, 0},
     {kChangeByWarp, 0.3, 0.1, 0},
     {kFixedByWarp, 0.3, 0.1, 0},
 }};
 
-SettingPoint PointOf(const Start& start, bool can_watch) {
+SettingPoint PointOf(const Start& start) {
   const auto is_way = [&](const Way& way) {
     return way.policy == start.way.policy && way.geometry == start.way.geometry &&
            way.tracker == start.way.tracker;
@@ -110,7 +109,6 @@ SettingPoint PointOf(const Start& start, bool can_watch) {
   point[kStem] = IndexOf(kStems, start.stem);
   point[kGrowth] = IndexOf(kGrowths, 1);
   point[kRefresh] = IndexOf(kRefreshes, start.refresh);
-  point[kWatch] = can_watch && start.watch ? 1 : 0;
   return point;
 }
 
@@ -133,7 +131,7 @@ const char* NameOf(Tracker tracker) { return kTrackerNames[static_cast<size_t>(t
 
 }  // namespace
 
-SearchSpace CacheSettingSpace(bool can_watch) {
+SearchSpace CacheSettingSpace() {
   SearchSpace space;
   space.dimensions.resize(kCount);
   space.dimensions[kWay] = {static_cast<int>(kWays.size()), false};
@@ -142,11 +140,8 @@ SearchSpace CacheSettingSpace(bool can_watch) {
   space.dimensions[kStem] = Ordered(kStems);
   space.dimensions[kGrowth] = Ordered(kGrowths);
   space.dimensions[kRefresh] = Ordered(kRefreshes);
-  space.dimensions[kWatch] = {can_watch ? 2 : 1, false};
   space.canonical = Canonical;
-  for (const Start& start : kStarts) {
-    space.starts.push_back(Canonical(PointOf(start, can_watch)));
-  }
+  for (const Start& start : kStarts) space.starts.push_back(Canonical(PointOf(start)));
   return space;
 }
 
@@ -160,7 +155,6 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
   base.cache.stem = At(kStems, point, kStem);
   base.cache.growth = At(kGrowths, point, kGrowth);
   base.cache.refresh = At(kRefreshes, point, kRefresh);
-  base.cache.watch = point[kWatch] == 1;
   base.tracker.kind = way.tracker;
   base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   base.tracker.change.threshold = At(kThresholds, point, kThreshold);
@@ -172,7 +166,6 @@ RobotConfig WithExactPolicy(RobotConfig base) {
   base.cache.policy = Policy::kExact;
   base.cache.geometry = Geometry::kNone;
   base.cache.change_scales.clear();
-  base.cache.watch = false;
   base.tracker.kind = Tracker::kNone;
   base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   return base;
@@ -211,21 +204,20 @@ std::string DescribeCacheSettings(const RobotConfig& config) {
   }
   if (cache.policy == Policy::kFixed) text += fmt::format(", growth {}", cache.growth);
   text += cache.refresh > 0 ? fmt::format(", refresh {}", cache.refresh) : ", no refresh";
-  if (cache.watch) text += ", watch";
   return text;
 }
 
 std::string CacheSettingsHeader() {
-  return "policy,geometry,tracker,stem,threshold,change,change_scales,growth,refresh,watch";
+  return "policy,geometry,tracker,stem,threshold,change,change_scales,growth,refresh";
 }
 
 std::string CacheSettingsRow(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
-  return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{},{}", NameOf(cache.policy),
+  return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{}", NameOf(cache.policy),
                      NameOf(cache.FollowsCamera() ? cache.geometry : Geometry::kNone),
                      NameOf(config.tracker.kind), cache.stem, config.tracker.change.threshold,
-                     cache.change, fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh,
-                     cache.watch ? "true" : "false");
+                     cache.change, fmt::join(cache.change_scales, "/"), cache.growth,
+                     cache.refresh);
 }
 
 }  // namespace cacheinf

@@ -11,8 +11,8 @@
 namespace cacheinf {
 
 // Of the policies `change` and `fixed`: geometry with its tracker, stem, what counts as a change,
-// growth, refresh and watching, if the answer can be watched.
-SearchSpace CacheSettingSpace(bool can_watch);
+// growth and refresh.
+SearchSpace CacheSettingSpace();
 
 // `base` in mode cache with the settings of a point of that space.
 RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point);

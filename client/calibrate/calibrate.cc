@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/watched.h"
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
 #include "client/calibrate/frontier_report.h"
@@ -189,11 +188,11 @@ class Calibration {
               const Clock& clock, Budget& budget)
       : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
 
-  void Search(bool can_watch, int resolutions) {
+  void Search(int resolutions) {
     Try(
         WithExactPolicy(config_), [](const ClipScore&) { return false; }, 1.0);
     const SearchResult found =
-        SearchBy(CacheSettingSpace(can_watch), kSearchShare,
+        SearchBy(CacheSettingSpace(), kSearchShare,
                  [this](const SettingPoint& point) { return WithCacheSettings(config_, point); });
     is_complete_ = found.is_complete;
     const std::optional<size_t> best = Best();
@@ -435,7 +434,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
 
   Calibration calibration(config, options, clip, clock, budget);
   const AnswerReader reader(*graph, config.model_config.decoder);
-  calibration.Search(CanBeWatched(reader.kind()), ResolutionsOf(*graph));
+  calibration.Search(ResolutionsOf(*graph));
   if (!calibration.has_tried()) {
     if (calibration.refused() == 0 || stop) return NothingTried();
     throw InputError(

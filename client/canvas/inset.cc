@@ -68,13 +68,6 @@ Motion InsetTracker::Track(const PictureView& frame) {
   Motion motion = tracker_->Track(Cut(frame));
   if (!inset_ || inset_->is_whole()) return motion;
   motion.reference_from_frame = inset_->OfPicture(motion.reference_from_frame);
-  const auto [rows, columns] = inset_->place();
-  matched_.clear();
-  for (const Rectangle& part : motion.matched) {
-    matched_.push_back({{part.rows.begin + rows.begin, part.rows.end + rows.begin},
-                        {part.columns.begin + columns.begin, part.columns.end + columns.begin}});
-  }
-  motion.matched = matched_;
   return motion;
 }
 

@@ -64,7 +64,6 @@ class InsetTracker final : public Tracker {
 
   std::unique_ptr<Tracker> tracker_;
   std::optional<Inset> inset_;
-  std::vector<Rectangle> matched_;
 };
 
 }  // namespace cacheinf

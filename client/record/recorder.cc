@@ -155,7 +155,6 @@ void Recorder::Append(RecordedFrame frame) {
   record.is_fresh = is_fresh_;
   record.level = level_;
   frame.frame.truth = {};
-  frame.frame.fitted = nullptr;
   current_bytes_ += BytesOf(frame);
   current_.push_back(std::make_shared<const RecordedFrame>(std::move(frame)));
 }

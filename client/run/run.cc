@@ -24,7 +24,6 @@
 #include "client/run/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/source/fitting_source.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 
@@ -108,9 +107,9 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Frame* next) {
+  std::optional<Answer> ProcessOrSkip(const Frame& frame) {
     try {
-      Answer answer = robot_.Process(frame, next);
+      Answer answer = robot_.Process(frame);
       LogNewSize(frame.picture);
       return answer;
     } catch (const UnfitFrame& error) {
@@ -254,7 +253,7 @@ class Run {
     const GuardState state = guard_ ? guard_->state() : GuardState();
     if (recorder_) recorder_->Before(frame, state.level, robot_);
     const auto waited = TimeWaited(frame);
-    step.answer = intake_.ProcessOrSkip(frame, source_.Peek());
+    step.answer = intake_.ProcessOrSkip(frame);
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (source_.is_live()) answer.waited = waited;
@@ -307,14 +306,6 @@ class Run {
   std::chrono::nanoseconds start_{0};
 };
 
-// Where frames are prepared ahead, the queue's thread does it.
-std::unique_ptr<FrameSource> Prepared(std::unique_ptr<FrameSource> source, const Graph& graph,
-                                      const RobotConfig& config, const Clock& clock) {
-  const bool has_pictures = !source->has_tensors() && graph.picture.width > 0;
-  if (!has_pictures || !PreparesAhead(config)) return source;
-  return std::make_unique<FittingSource>(std::move(source), graph.picture, clock);
-}
-
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
@@ -322,7 +313,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   std::atomic<bool> is_over = false;
   std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
   Graph graph = LoadGraph(config, source->has_tensors());
-  FrameQueue queue(Prepared(std::move(source), graph, config, clock), kFramesAhead);
+  FrameQueue queue(std::move(source), kFramesAhead);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(graph), config, clock, stop);
 }

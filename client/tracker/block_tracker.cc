@@ -87,7 +87,7 @@ Motion BlockTracker::Track(const PictureView& frame) {
     SearchBlocks();
     shift = ChooseTranslation();
   }
-  const int matches = MatchBlocks(shift);
+  const int matches = CountMatches(shift);
   if (matches == 0) {
     motion.loss = Loss::kTooDifferent;
     return motion;
@@ -95,7 +95,6 @@ Motion BlockTracker::Track(const PictureView& frame) {
   motion.match_ratio = static_cast<double>(matches) / (rows_ * columns_);
   motion.reference_from_frame.m[0][2] = shift.x;
   motion.reference_from_frame.m[1][2] = shift.y;
-  motion.matched = merged_;
   return motion;
 }
 
@@ -104,12 +103,9 @@ void BlockTracker::Prepare() {
   columns_ = DivideUp(frame_.width(), config_.block);
   const auto blocks = static_cast<size_t>(rows_) * static_cast<size_t>(columns_);
   searched_.resize(blocks);
-  is_match_.resize(static_cast<size_t>(columns_));
   matches_.clear();
   matches_.reserve(blocks);
   sorted_.reserve(blocks);
-  merged_.clear();
-  merged_.reserve(blocks);
 }
 
 BlockTracker::Block BlockTracker::BlockAt(int row, int column) const {
@@ -286,7 +282,7 @@ double BlockTracker::Misfit(Shift shift) const {
 }
 
 // ------------------------------------------------------------------------------------------------
-// Steps 4 and 5.
+// Step 4.
 
 uint32_t BlockTracker::SumOfSquares(const Block& block, Shift shift) const {
   const Searched& searched = searched_[static_cast<size_t>(block.index)];
@@ -321,42 +317,17 @@ bool BlockTracker::HistogramsMatch(const Block& block) const {
   return distance <= kLargestHistogramDistance * 2 * block.pixels();
 }
 
-int BlockTracker::MatchBlocks(Shift shift) {
+int BlockTracker::CountMatches(Shift shift) const {
   const bool by_histogram = config_.search == BlockMatchingConfig::Search::kHistogram;
   int count = 0;
   for (int row = 0; row < rows_; ++row) {
     for (int column = 0; column < columns_; ++column) {
       const Block block = BlockAt(row, column);
       const bool is_match = by_histogram ? HistogramsMatch(block) : Matches(block, shift);
-      is_match_[static_cast<size_t>(column)] = is_match ? 1 : 0;
       count += is_match ? 1 : 0;
     }
-    MergeRow(row);
   }
   return count;
-}
-
-// Adds the runs of a row: to the rectangle that ends above them, where that is as wide.
-void BlockTracker::MergeRow(int row) {
-  const Range rows = {row * config_.block, std::min((row + 1) * config_.block, frame_.height())};
-  int column = 0;
-  while (column < columns_) {
-    if (is_match_[static_cast<size_t>(column)] == 0) {
-      ++column;
-      continue;
-    }
-    const int first = column;
-    while (column < columns_ && is_match_[static_cast<size_t>(column)] != 0) ++column;
-    const Range columns = {first * config_.block, std::min(column * config_.block, frame_.width())};
-    const auto above = std::find_if(merged_.begin(), merged_.end(), [&](const Rectangle& r) {
-      return r.rows.end == rows.begin && r.columns == columns;
-    });
-    if (above != merged_.end()) {
-      above->rows.end = rows.end;
-    } else {
-      merged_.push_back({rows, columns});
-    }
-  }
 }
 
 }  // namespace cacheinf

@@ -25,7 +25,6 @@ namespace cacheinf {
 //     camera sees something move.
 //  4. A block matches whose ratio exceeds `psnr` under the translation. What step 2 computed is
 //     taken over where `reuse` says so.
-//  5. Matching blocks are merged: runs in a row, and equal runs in rows one upon the other.
 //
 // `histogram` is the matcher that DeepMon has instead: the translation is none, and a block matches
 // whose histogram of 16 levels of brightness is near enough to that of the block in its place: a
@@ -82,8 +81,7 @@ class BlockTracker final : public Tracker {
   Shift MedianShift();
   double Misfit(Shift shift) const;
 
-  int MatchBlocks(Shift shift);
-  void MergeRow(int row);
+  int CountMatches(Shift shift) const;
 
   BlockMatchingConfig config_;
   double largest_mean_square_ = 0;  // of a match
@@ -98,8 +96,6 @@ class BlockTracker final : public Tracker {
   std::vector<Searched> searched_;  // by block
   std::vector<Shift> matches_;      // of the searched blocks that match
   std::vector<int> sorted_;         // one coordinate of them
-  std::vector<uint8_t> is_match_;   // of one row of blocks
-  std::vector<Rectangle> merged_;
 };
 
 }  // namespace cacheinf

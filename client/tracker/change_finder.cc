@@ -70,17 +70,6 @@ void FindDifferentBytes(const PictureView& frame, const PictureView& reference, 
 
 }  // namespace
 
-Rectangle WatchedBox(double left, double top, double right, double bottom, double margin, int width,
-                     int height) {
-  const auto bound = [](double edge, int size) {
-    return static_cast<int>(std::clamp(edge, 0.0, static_cast<double>(size)));
-  };
-  const double margin_x = margin * (right - left);
-  const double margin_y = margin * (bottom - top);
-  return {{bound(std::floor(top - margin_y), height), bound(std::ceil(bottom + margin_y), height)},
-          {bound(std::floor(left - margin_x), width), bound(std::ceil(right + margin_x), width)}};
-}
-
 ChangeFinder::ChangeFinder(const ChangeConfig& config, int width, int height, int channels)
     : config_(config),
       width_(width),
@@ -95,15 +84,11 @@ ChangeFinder::ChangeFinder(const ChangeConfig& config, int width, int height, in
       blocks_(CellCount(height, config.block), CellCount(width, config.block)) {}
 
 void ChangeFinder::Find(const PictureView& frame, const PictureView& reference,
-                        const Motion& motion, std::span<const Rectangle> watched,
-                        ConstMaskView watched_mask, MaskView active) {
+                        const Motion& motion, ConstMaskView more, MaskView active) {
   if (motion.is_lost()) return SetAll(active);
   FindChanged(frame, reference, motion, active);
   if (config_.margin > 0) Grow(active, Reach::Of(config_.margin), active);
-  for (const Rectangle& rectangle : watched) {
-    SetRectangle(rectangle.rows, rectangle.columns, active);
-  }
-  if (watched_mask.words != nullptr) Unite(active, watched_mask, active);
+  if (more.words != nullptr) Unite(active, more, active);
   RoundOut(active);
 }
 

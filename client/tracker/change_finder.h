@@ -2,7 +2,6 @@
 #define CACHEINF_CLIENT_TRACKER_CHANGE_FINDER_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "client/tracker/tracker.h"
@@ -12,11 +11,6 @@
 // Which pixels of a new frame are not what the reference has in their place (Eq. 2 of the paper).
 
 namespace cacheinf {
-
-// A box of the model's picture, in pixels from its edge: enlarged on all sides by `margin` of its
-// own width and height, outwards to whole pixels, clipped to the picture.
-Rectangle WatchedBox(double left, double top, double right, double bottom, double margin, int width,
-                     int height);
 
 // Pictures of one shape.
 class ChangeFinder {
@@ -34,16 +28,15 @@ class ChangeFinder {
   //    `psnr`, by the squares of those differences over all channels together;
   //  - pixels that the reference does not show;
   //  - all that grown by the margin;
-  //  - what is watched: rectangles, which may reach outside, and a mask (of the same size, or no
-  //    words);
+  //  - `more`, a mask of the same size, or no words;
   //  - all that, rounded out to blocks.
   // REQUIRES: pictures of the shape given, a mask of the picture's size.
   void Find(const PictureView& frame, const PictureView& reference, const Motion& motion,
-            std::span<const Rectangle> watched, ConstMaskView watched_mask, MaskView active);
+            ConstMaskView more, MaskView active);
 
   void Find(const PictureView& frame, const PictureView& reference, const Motion& motion,
             MaskView active) {
-    Find(frame, reference, motion, {}, {}, active);
+    Find(frame, reference, motion, {}, active);
   }
 
   const ChangeConfig& config() const { return config_; }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "common/config/tracker_config.h"
 #include "sparse_ops/homography.h"
@@ -63,9 +62,6 @@ struct Motion {
   double offset = 0;
   // The share of features, or of blocks, that agree.
   double match_ratio = 1;
-  // Block matching: what agrees, merged into rectangles of the frame; valid until the tracker's
-  // next call. Empty for other trackers.
-  std::span<const Rectangle> matched;
 
   bool is_lost() const { return loss != Loss::kNone; }
 };

@@ -52,12 +52,6 @@ FieldTable CacheConfig::Fields() {
             "32 frames are computed whole before reuse is tried again; 0: it is always tried."}
           .Between(0, 2)
           .Flag("--most-work"),
-      Field{
-          "watch", &watch,
-          "Whether the parts of the picture that the last answer hangs on are computed and stored "
-          "however little they changed: boxes, class borders of a segmentation, and the places of "
-          "keypoints."}
-          .Flag("--watch"),
       Field{"relight", &relight,
             "Whether a frame that differs by gain and offset of the light is shown to the network "
             "in the light of what is stored, so that this stays of use. Without the canvas, which "

@@ -26,7 +26,6 @@ struct CacheConfig {
   int flush = 0;    // every so many frames one is computed whole; 0: never
   double most_work =
       0.85;             // share of a dense run beyond which reuse does not pay; 0: it always does
-  bool watch = false;   // where the last answer found something is always computed
   bool relight = true;  // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 

@@ -78,11 +78,6 @@ FieldTable RobotConfig::Fields() {
           .Flag("--check"),
       Field{"threads", &threads, "Threads that compute; 0: one a core."}.Between(0, 1024).Flag(
           "--threads"),
-      Field{"overlap", MakeChoice(overlap, {"auto", "on", "off"}),
-            "Whether another thread prepares a frame (fits it to the model, and tracks it where it "
-            "is a record's) while the frame before is computed; auto: where a core is left over. "
-            "Answers are the same."}
-          .Flag("--overlap"),
       Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
           .Between(0, kMostFrames)
           .Flag("--frames"),

@@ -34,8 +34,6 @@ struct RobotConfig {
   enum class Backend : uint8_t { kCpu, kReference };
   enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch, kBf16 };
 
-  enum class Overlap : uint8_t { kAuto, kOn, kOff };
-
   std::string model;
   std::vector<std::string> shapes;
   std::string source;
@@ -43,7 +41,6 @@ struct RobotConfig {
   int every = 3;  // k of every-k
   int check = 0;
   int threads = 0;
-  Overlap overlap = Overlap::kAuto;
   int64_t frames = 0;
   double deadline_ms = 0;
   double camera_wait_s = 60;

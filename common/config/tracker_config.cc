@@ -68,10 +68,6 @@ FieldTable ChangeConfig::Fields() {
       Field{"block", &block,
             "Side in pixels of the blocks that become active as a whole; 1: single pixels."}
           .Between(1, 64),
-      Field{"watch_margin", &watch_margin,
-            "By how much of their sides the boxes of the last answer are enlarged where they are "
-            "watched; how far around keypoints is watched, of the picture's larger side."}
-          .Between(0, 4),
   };
 }
 

@@ -48,12 +48,11 @@ struct ChangeConfig {
   enum class Rule : uint8_t { kDifference, kBlocks };
 
   Rule rule = Rule::kDifference;
-  double threshold = 0.1;     // of full scale; 0: any byte that differs
-  double psnr = 20.0;         // kBlocks: decibels that unchanged cells exceed
-  int cell = 4;               // pixels, the side of what is averaged
-  int margin = 0;             // pixels
-  int block = 8;              // pixels, the side of what becomes active as a whole
-  double watch_margin = 0.1;  // of a watched box's sides
+  double threshold = 0.1;  // of full scale; 0: any byte that differs
+  double psnr = 20.0;      // kBlocks: decibels that unchanged cells exceed
+  int cell = 4;            // pixels, the side of what is averaged
+  int margin = 0;          // pixels
+  int block = 8;           // pixels, the side of what becomes active as a whole
 
   FieldTable Fields();
 };

@@ -44,13 +44,6 @@ std::optional<Frame> FrameQueue::Next() {
   return std::move(next.frame);
 }
 
-// Frames of a record stay in their place until they are taken, however many come behind them.
-const Frame* FrameQueue::Peek() {
-  if (is_live_) return nullptr;
-  const std::lock_guard lock(mutex_);
-  return waiting_.empty() ? nullptr : &waiting_.front().frame;
-}
-
 void FrameQueue::ReadAll() {
   std::exception_ptr error;
   try {

@@ -31,10 +31,6 @@ class FrameQueue : public FrameSource {
   // Waits for a frame. What the source threw while reading is thrown here, after the frames before.
   std::optional<Frame> Next() override;
 
-  // The frame that the next call of Next will give, if it is there already; valid until that call.
-  // Of a live source nobody can tell: a newer frame may come first.
-  const Frame* Peek();
-
   // Frames that were read but that nobody saw, because newer ones were there.
   int64_t dropped() const { return dropped_; }
 

@@ -15,13 +15,6 @@
 
 namespace cacheinf {
 
-// A frame's picture as a model takes it.
-struct FittedPicture {
-  std::shared_ptr<const PictureFit> fit;
-  std::vector<uint8_t> pixels;       // of the model's picture (PictureFit::Resize)
-  std::chrono::nanoseconds time{0};  // that fitting took
-};
-
 // What a camera, or what stands for one, delivers at one moment: a picture, or a tensor that needs
 // no preprocessing.
 struct Frame {
@@ -30,8 +23,7 @@ struct Frame {
   std::chrono::nanoseconds stamp{0};
   std::string name;  // for messages: a file's path, or the source and the index
   Picture picture;
-  std::shared_ptr<const FittedPicture> fitted;  // to the model that is run; null if not done yet
-  Tensor tensor;                                // of the model's input, as the model has it
+  Tensor tensor;  // of the model's input, as the model has it
   Picture truth;  // one channel: the true class of every pixel, where the source knows it
 };
 

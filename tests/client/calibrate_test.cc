@@ -47,27 +47,24 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
   const unsigned seed = 3;
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  for (const bool can_watch : {false, true}) {
-    SearchSpace space = CacheSettingSpace(can_watch);
-    std::vector<SettingPoint> points = space.starts;
-    for (int i = 0; i < 200; ++i) {
-      SettingPoint point;
-      for (const SettingDimension& dimension : space.dimensions) {
-        point.push_back(static_cast<int>(random() % static_cast<unsigned>(dimension.values)));
-      }
-      points.push_back(space.canonical(point));
-      EXPECT_EQ(space.canonical(points.back()), points.back());
+  SearchSpace space = CacheSettingSpace();
+  std::vector<SettingPoint> points = space.starts;
+  for (int i = 0; i < 200; ++i) {
+    SettingPoint point;
+    for (const SettingDimension& dimension : space.dimensions) {
+      point.push_back(static_cast<int>(random() % static_cast<unsigned>(dimension.values)));
     }
-    for (const SettingPoint& point : points) {
-      RobotConfig config = WithCacheSettings(DemoConfig(), point);
-      config.Check();
-      EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
-      EXPECT_TRUE(can_watch || !config.cache.watch);
-      EXPECT_EQ(config.cache.FollowsCamera(), config.tracker.kind != TrackerConfig::Kind::kNone);
-      EXPECT_GT(config.cache.refresh, 0);
-      const std::string text = WriteJson(config.Fields());
-      EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
-    }
+    points.push_back(space.canonical(point));
+    EXPECT_EQ(space.canonical(points.back()), points.back());
+  }
+  for (const SettingPoint& point : points) {
+    RobotConfig config = WithCacheSettings(DemoConfig(), point);
+    config.Check();
+    EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
+    EXPECT_EQ(config.cache.FollowsCamera(), config.tracker.kind != TrackerConfig::Kind::kNone);
+    EXPECT_GT(config.cache.refresh, 0);
+    const std::string text = WriteJson(config.Fields());
+    EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
   }
   const RobotConfig exact = WithExactPolicy(DemoConfig());
   exact.Check();
@@ -137,7 +134,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
   EXPECT_EQ(clip.frames_to_choose_by(), 6u);
   EXPECT_EQ(clip.measure(), "mIoU");
   std::vector<RobotConfig> all = {WithExactPolicy(config)};
-  for (const SettingPoint& start : CacheSettingSpace(false).starts) {
+  for (const SettingPoint& start : CacheSettingSpace().starts) {
     all.push_back(WithCacheSettings(config, start));
   }
   for (const RobotConfig& settings : all) {
@@ -169,7 +166,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
 TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
   const RobotConfig config = DemoConfig();
   CalibrationClip clip = MakeClip(config);
-  const RobotConfig settings = WithCacheSettings(config, CacheSettingSpace(false).starts[1]);
+  const RobotConfig settings = WithCacheSettings(config, CacheSettingSpace().starts[1]);
   int asked = 0;
   EXPECT_FALSE(clip.Try(
       settings, kAlone, [&] { return ++asked < 3; }, kKeep));
@@ -294,7 +291,7 @@ TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
 
 // With one strip all of the picture is refreshed after every answer.
 TEST_F(CalibrateTest, RefreshingIsNotFree) {
-  RobotConfig config = WithCacheSettings(DemoConfig(), CacheSettingSpace(false).starts[1]);
+  RobotConfig config = WithCacheSettings(DemoConfig(), CacheSettingSpace().starts[1]);
   config.cache.refresh = 1;
   CalibrationClip clip = MakeClip(DemoConfig());
   const auto parts = clip.Score(config, Beside::kEveryFrame);

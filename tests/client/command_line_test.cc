@@ -108,30 +108,30 @@ TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
 }
 
 TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
-  const auto watch_and_threads = [](const std::vector<std::string>& arguments) {
+  const auto relight_and_threads = [](const std::vector<std::string>& arguments) {
     std::vector<std::string> all = arguments;
     all.emplace_back("--print-config");
     const CommandResult printed = Robot(all);
     EXPECT_EQ(printed.exit_code, 0) << printed.error;
     const RobotConfig config = ParseRobotConfig(printed.out, "printed");
-    return std::pair(config.cache.watch, config.threads);
+    return std::pair(config.cache.relight, config.threads);
   };
   using Both = std::pair<bool, int>;
-  EXPECT_EQ(watch_and_threads({"--threads", "3"}), Both(false, 3));
-  EXPECT_EQ(watch_and_threads({"--threads", "3", "--watch"}), Both(true, 3));
-  EXPECT_EQ(watch_and_threads({"--watch", "--threads", "3"}), Both(true, 3));
-  EXPECT_EQ(watch_and_threads({"--watch", "true", "--threads", "3"}), Both(true, 3));
-  EXPECT_EQ(watch_and_threads({"--watch", "false", "--threads", "3"}), Both(false, 3));
-  EXPECT_EQ(watch_and_threads({"--watch=true", "--threads", "3"}), Both(true, 3));
-  EXPECT_EQ(watch_and_threads({"--watch=false", "--threads", "3"}), Both(false, 3));
-  EXPECT_EQ(Robot({"--watch", "often"}).error,
-            "cacheinf-robot: --watch: cache.watch must be true or false, got \"often\"\n");
-  EXPECT_EQ(Robot({"--set", "cache.watch="}).exit_code, 2);
+  EXPECT_EQ(relight_and_threads({"--threads", "3"}), Both(true, 3));
+  EXPECT_EQ(relight_and_threads({"--threads", "3", "--relight"}), Both(true, 3));
+  EXPECT_EQ(relight_and_threads({"--relight", "--threads", "3"}), Both(true, 3));
+  EXPECT_EQ(relight_and_threads({"--relight", "true", "--threads", "3"}), Both(true, 3));
+  EXPECT_EQ(relight_and_threads({"--relight", "false", "--threads", "3"}), Both(false, 3));
+  EXPECT_EQ(relight_and_threads({"--relight=true", "--threads", "3"}), Both(true, 3));
+  EXPECT_EQ(relight_and_threads({"--relight=false", "--threads", "3"}), Both(false, 3));
+  EXPECT_EQ(Robot({"--relight", "often"}).error,
+            "cacheinf-robot: --relight: cache.relight must be true or false, got \"often\"\n");
+  EXPECT_EQ(Robot({"--set", "cache.relight="}).exit_code, 2);
   EXPECT_EQ(Robot({"--guard"}).exit_code, 2) << "is no boolean";
   const std::string printed = Robot({"--answers", "", "--print-config"}).out;
   EXPECT_EQ(ParseRobotConfig(printed, "printed").output.answers, "") << "is none either";
   const std::string help = Robot({"--help"}).out;
-  EXPECT_NE(help.find("--watch [true|false]"), std::string::npos);
+  EXPECT_NE(help.find("--relight [true|false]"), std::string::npos);
   EXPECT_NE(help.find("Alone it means true."), std::string::npos);
 }
 

@@ -122,9 +122,7 @@ class FrameCacheTest : public testing::Test {
     cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, executor_);
   }
 
-  FrameWork Show(const Pixels& pixels, std::span<const Rectangle> watched = {}) {
-    return cache_->Run(View(pixels), watched);
-  }
+  FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
 
   // The middle of an output.
   std::vector<float> Inside(const std::vector<float>& output) const {
@@ -340,18 +338,6 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
     EXPECT_EQ(mixed, 0) << "policy " << static_cast<int>(policy);
     EXPECT_GT(changed, 0);
   }
-}
-
-TEST_F(FrameCacheTest, WhatIsWatchedIsComputedHoweverLittleItChanges) {
-  CacheConfig config = {.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0};
-  Start(config);
-  const Scene noisy = MakeScene(1.0);
-  Show(Render(noisy, 0));
-  EXPECT_EQ(Show(Render(noisy, 0)).operators.done, 0);
-  const Rectangle box = {{40, 80}, {40, 80}};
-  const FrameWork work = Show(Render(noisy, 0), {&box, 1});
-  EXPECT_GT(work.share(), 0.05);
-  EXPECT_LT(work.share(), 0.4);
 }
 
 TEST_F(FrameCacheTest, EveryPartIsStoredAnewWithinARefresh) {
@@ -682,27 +668,6 @@ TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
   EXPECT_EQ(OutputOf(executor_), Dense(pixels));
   EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is left to be moved";
   EXPECT_FALSE(Show(Window(world, 2 * kWidth, 51, 51)).is_dense);
-}
-
-// Boxes lie where the frame before had them; what is in them is computed where it is now.
-TEST_F(FrameCacheTest, WhatIsWatchedMovesWithTheCamera) {
-  const Pixels world = World();
-  StartWarp({.policy = CacheConfig::Policy::kFixed, .growth = 0, .stem = 0, .refresh = 0},
-            {.threshold = 1.0}, {Translation(16, 8)});
-  Show(Window(world, 2 * kWidth, 0, 0));
-  const Rectangle box = {{40, 72}, {64, 96}};
-  Show(Window(world, 2 * kWidth, 16, 8), {&box, 1});
-  const ClassMap recomputed = Recomputed(executor_);
-  for (int y = 0; y < kHeight - 16; ++y) {
-    for (int x = 0; x < kWidth - 32; ++x) {
-      const bool is_watched = y >= 32 && y < 64 && x >= 48 && x < 80;
-      if (is_watched) {
-        ASSERT_EQ(recomputed.At(x, y, kWidth, kHeight), kMostRecomputed) << y << ", " << x;
-      } else if (y < 16 || y >= 80 || x < 32 || x >= 96) {
-        ASSERT_EQ(recomputed.At(x, y, kWidth, kHeight), 0) << y << ", " << x;
-      }
-    }
-  }
 }
 
 TEST_F(FrameCacheTest, AWarpFollowsTheLight) {

@@ -106,18 +106,5 @@ TEST(InsetTrackerTest, WithoutBarsNothingIsDifferent) {
   }
 }
 
-TEST(InsetTrackerTest, WhatMatchesLiesInThePicture) {
-  const Rectangle part = {{0, 10}, {5, 20}};
-  Motion motion;
-  motion.matched = {&part, 1};
-  InsetTracker tracker(std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}));
-  tracker.SetInset(Inset(kPlace, kWidth, kHeight));
-  const TestPicture picture(kWidth, kHeight, 3);
-  const Motion found = tracker.Track(picture.view());
-  ASSERT_EQ(found.matched.size(), 1u);
-  EXPECT_EQ(found.matched[0].rows, (Range{20, 30}));
-  EXPECT_EQ(found.matched[0].columns, (Range{125, 140}));
-}
-
 }  // namespace
 }  // namespace cacheinf

@@ -27,7 +27,6 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/model/graph/pack.h"
-#include "common/source/fitting_source.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
@@ -272,26 +271,21 @@ TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
   EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
 }
 
-// With nothing but anchors to be done in idle time, and frames that are tracked ahead against the
-// anchor before; a replay tracks nothing ahead.
+// With nothing but anchors to be done in idle time.
 TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   RobotConfig config = Moving();
   config.source = "generated:seed=5,frames=24,width=160,height=120,shapes=6,camera=travel";
   config.cache.refresh = 0;
   config.record.seconds = 100;
   Start(config);
-  source_ = std::make_unique<FittingSource>(std::move(source_), robot_->executor().graph().picture,
-                                            clock_);
   int anchors = 0;
-  for (std::optional<Frame> frame = source_->Next(); frame;) {
-    const std::optional<Frame> next = source_->Next();
+  while (const std::optional<Frame> frame = source_->Next()) {
     recorder_->Before(*frame, SafetyLevel::kNormal, *robot_);
-    recorder_->Keep(*frame, robot_->Process(*frame, next ? &*next : nullptr), *robot_);
+    recorder_->Keep(*frame, robot_->Process(*frame), *robot_);
     if (const auto refreshed = robot_->Refresh(*frame)) {
       EXPECT_TRUE(refreshed->is_anchor);
       ++anchors;
     }
-    frame = next;
   }
   EXPECT_GE(anchors, 1);
   recorder_->Record("guard", "");

@@ -380,27 +380,7 @@ TEST_F(CacheModeTest, FollowsACameraThatMoves) {
   EXPECT_LT(summary.work.share(), 0.9);
 }
 
-// What the classes of pixels hang on is computed in every frame, and agrees no less for that.
-TEST_F(CacheModeTest, WatchesTheBordersBetweenClasses) {
-  RobotConfig config = Demo("still");
-  config.cache.policy = CacheConfig::Policy::kFixed;
-  config.cache.stem = 0;
-  config.cache.refresh = 0;
-  const Summary unwatched = Run(config);
-  config.cache.watch = true;
-  const Summary watched = Run(config);
-  EXPECT_GT(watched.work.share(), unwatched.work.share() + 0.02);
-  EXPECT_LT(watched.work.share(), 0.95);
-  EXPECT_GE(watched.agreement->map()->PixelShare(), unwatched.agreement->map()->PixelShare());
-}
-
-TEST_F(CacheModeTest, RefusesWhatItCannotKeepOrWatch) {
-  RobotConfig config = Demo("still");
-  config.cache.watch = true;
-  config.model_config.decoder.kind = DecoderConfig::Kind::kRaw;
-  EXPECT_EQ(
-      Refusal(config),
-      "cache.watch watches boxes, maps of classes and keypoints, but the model's answer has none");
+TEST_F(CacheModeTest, RefusesWhatItCannotKeep) {
   fs::create_directories(Path("in"));
   WriteNpy(Path("in/x.npy"), Shape{1, 2, 1, 1}, std::vector<float>{1, 1});
   RobotConfig tensors = Config(WriteModel({1, 2, 1, 1}), Path("in"));

@@ -144,7 +144,6 @@ struct Case {
   int channels = 3;
   ChangeConfig config;
   Motion motion;
-  std::vector<Rectangle> watched;
 };
 
 // The definition of Find, obviously.
@@ -190,13 +189,6 @@ Bits FindSlowly(const Case& c, const TestPicture& frame, const TestPicture& refe
     return grown;
   };
   active = reach(active, c.config.margin);
-  for (const Rectangle& r : c.watched) {
-    for (int y = std::max(0, r.rows.begin); y < std::min(c.height, r.rows.end); ++y) {
-      for (int x = std::max(0, r.columns.begin); x < std::min(c.width, r.columns.end); ++x) {
-        active[y][x] = true;
-      }
-    }
-  }
   Bits rounded = active;
   for (int y = 0; y < c.height; ++y) {
     for (int x = 0; x < c.width; ++x) {
@@ -233,7 +225,6 @@ TEST(TrackerChangeTest, FindsWhatTheSlowDefinitionFinds) {
       c.motion.gain = 0.8;
       c.motion.offset = 12.5;
     }
-    if (any(0, 1) == 1) c.watched = {{{-3, 5}, {2, 400}}, {{4, 4}, {1, 2}}, {{60, 65}, {-9, 3}}};
     SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", round " << round);
 
     const TestPicture reference = Photograph(World(21), {}, c.width, c.height, c.channels);
@@ -249,7 +240,7 @@ TEST(TrackerChangeTest, FindsWhatTheSlowDefinitionFinds) {
     ChangeFinder finder(c.config, c.width, c.height, c.channels);
     Mask active(c.height, c.width);
     SetAll(active);  // what was there before does not matter
-    finder.Find(frame.view(), reference.view(), c.motion, c.watched, {}, active);
+    finder.Find(frame.view(), reference.view(), c.motion, active);
     const Bits expected = FindSlowly(c, frame, reference);
     for (int y = 0; y < c.height; ++y) {
       for (int x = 0; x < c.width; ++x) {
@@ -296,24 +287,18 @@ TEST(TrackerChangeTest, OfALostMotionAllPixelsAreActive) {
   EXPECT_EQ(CountActive(active), 50 * 40);
 }
 
-TEST(TrackerChangeTest, WhatIsWatchedIsActive) {
+TEST(TrackerChangeTest, WhatIsGivenIsActiveWithoutAMargin) {
   const TestPicture picture = Photograph(World(24), {}, 100, 80);
   ChangeConfig config;
   config.block = 1;
-  config.margin = 3;  // not of what is watched
+  config.margin = 3;
   ChangeFinder finder(config, 100, 80, 3);
   Mask active(80, 100);
-  Mask watched(80, 100);
-  watched.view().Set(70, 90);
-  const Rectangle box = WatchedBox(10.5, 20, 30.5, 40, 0.1, 100, 80);
-  EXPECT_EQ(box.rows, (Range{18, 42}));
-  EXPECT_EQ(box.columns, (Range{8, 33}));
-  EXPECT_EQ(WatchedBox(-50, 70, 200, 90, 1, 100, 80).rows, (Range{50, 80}));
-  EXPECT_EQ(WatchedBox(-50, 70, 200, 90, 1, 100, 80).columns, (Range{0, 100}));
-  finder.Find(picture.view(), picture.view(), {}, std::vector{box}, watched, active);
-  EXPECT_EQ(CountActive(active), 24 * 25 + 1);
+  Mask more(80, 100);
+  more.view().Set(70, 90);
+  finder.Find(picture.view(), picture.view(), {}, more, active);
+  EXPECT_EQ(CountActive(active), 1);
   EXPECT_TRUE(active.view().Test(70, 90));
-  EXPECT_TRUE(active.view().Test(18, 8));
 }
 
 TEST(TrackerChangeTest, ByTheRuleOfBlocksCellsChangeWhoseSignalToNoiseRatioIsTooLow) {

@@ -89,33 +89,6 @@ TEST(FrameQueueTest, GivesTheNewestFrameOfACameraAndCountsThoseDropped) {
   EXPECT_FALSE(queue.Next());
 }
 
-// What Peek shows stays in its place while the frames behind it are read.
-TEST(FrameQueueTest, ShowsTheNextFrameOfARecordOnceItIsThere) {
-  FrameQueue queue(std::make_unique<CountedSource>(20), 3);
-  for (int64_t i = 0; i < 20; ++i) {
-    const Frame* next = queue.Peek();
-    while (next == nullptr) {
-      std::this_thread::sleep_for(milliseconds(1));
-      next = queue.Peek();
-    }
-    std::this_thread::sleep_for(milliseconds(2));
-    EXPECT_EQ(next->index, i);
-    EXPECT_EQ(queue.Peek(), next);
-    EXPECT_EQ(queue.Next()->index, i);
-  }
-  EXPECT_FALSE(queue.Next());
-  EXPECT_EQ(queue.Peek(), nullptr);
-}
-
-TEST(FrameQueueTest, ShowsNoNextFrameOfACamera) {
-  std::atomic<int64_t> taken = 0;
-  std::binary_semaphore goes_on(0);
-  FrameQueue queue(std::make_unique<CountedSource>(5, &taken, &goes_on), 2);
-  while (taken < 5) std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_EQ(queue.Peek(), nullptr);
-  goes_on.release();
-}
-
 TEST(FrameQueueTest, AnErrorComesAfterTheFramesBefore) {
   auto source = std::make_unique<CountedSource>(2);
   source->FailAtTheEnd();
