@@ -10,7 +10,7 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "tests/bench/bench.h"
 #include "tests/sparse_ops/cases.h"
-#include "tests/sparse_ops/cpu_family.h"
+#include "tests/sparse_ops/cpu/family.h"
 
 namespace cacheinf {
 namespace {

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "common/config/robot_config.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 
 // The demo's network for pictures of another size ("1x3x96x128"), cached, on one thread.
 inline RobotConfig DemoConfig(const std::string& shape) {
-  RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-  config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+  RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
+  config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";
   config.shapes = {shape};
   config.mode = RobotConfig::Mode::kCache;
   config.threads = 1;

@@ -20,6 +20,7 @@
 #include "common/model/passes/passes.h"
 #include "common/model/picture.h"
 #include "common/source/scenes.h"
+#include "tests/testing/places.h"
 
 // What a cached run of a video gives, beside a dense one of the same frames.
 
@@ -35,7 +36,7 @@ using Pixels = std::vector<uint8_t>;
 std::shared_ptr<const Graph> Network(const Normalisation& normalisation = Normalisation()) {
   LoadOptions options;
   options.input_shapes = {{1, kChannels, kHeight, kWidth}};
-  Graph graph = LoadModel(CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx", options);
+  Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
   PrependPicture(graph, PictureSpec(), normalisation);
   Optimise(graph);
   graph.Validate();

@@ -22,6 +22,7 @@
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/places.h"
 #include "tests/testing/run_graph.h"
 
 // What must hold between the answers to two frames, and what they may cost, whatever the network.
@@ -553,7 +554,7 @@ class NoiseOnDemoTest : public NoiseTest, public testing::Test {
   NoiseOnDemoTest() {
     LoadOptions options;
     options.input_shapes = {{1, kChannels, 64, 96}};
-    Graph graph = LoadModel(CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx", options);
+    Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
     PrependPicture(graph, PictureSpec(), {.mean = {127.5}, .divisor = {64.0}});
     Optimise(graph);
     Use(std::make_shared<const Graph>(std::move(graph)));

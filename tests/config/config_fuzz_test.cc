@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/config/robot_config.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -16,7 +17,7 @@ constexpr size_t kLongestSentence = 600;
 
 std::vector<std::string> ShippedConfigurations() {
   std::vector<std::string> texts;
-  const std::filesystem::path folder = std::filesystem::path(CACHEINF_SOURCE_DIR) / "configs";
+  const std::filesystem::path folder = SourceFolder() / "configs";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.is_regular_file()) texts.push_back(ReadFile(entry.path()));
   }

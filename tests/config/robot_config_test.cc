@@ -7,11 +7,12 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
 
-const std::filesystem::path kConfigs = std::filesystem::path(CACHEINF_SOURCE_DIR) / "configs";
+const std::filesystem::path kConfigs = SourceFolder() / "configs";
 
 std::string Refusal(const std::string& text) {
   try {

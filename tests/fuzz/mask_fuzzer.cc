@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sparse_ops/mask/wire.h"
-#include "tests/sparse_ops/mask_wire_seeds.h"
+#include "tests/sparse_ops/mask/wire_seeds.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

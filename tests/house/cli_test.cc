@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/testing/command.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 CommandResult RunProgram(const std::string& program, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), (fs::path(CACHEINF_BIN_DIR) / program).string());
+  arguments.insert(arguments.begin(), ProgramPath(program));
   return RunCommand(arguments);
 }
 

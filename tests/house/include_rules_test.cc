@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/testing/places.h"
+
 namespace cacheinf {
 namespace {
 
@@ -18,7 +20,7 @@ std::string Joined(const std::vector<std::string>& lines) {
 }
 
 TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
-  const fs::path root = CACHEINF_SOURCE_DIR;
+  const fs::path root = SourceFolder();
   int checked = 0;
   const auto violations = IncludeViolations(root, TorchSources(root), &checked);
   EXPECT_TRUE(violations.empty()) << Joined(violations);
@@ -26,10 +28,10 @@ TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
 }
 
 TEST(IncludeRulesTest, FindsTheListOfFilesCompiledWithLibTorch) {
-  const auto sources = TorchSources(CACHEINF_SOURCE_DIR);
+  const auto sources = TorchSources(SourceFolder());
   EXPECT_TRUE(sources.contains("common/exec/torch_module.cc"));
   for (const std::string& source : sources) {
-    EXPECT_TRUE(fs::exists(fs::path(CACHEINF_SOURCE_DIR) / source)) << source;
+    EXPECT_TRUE(fs::exists(SourceFolder() / source)) << source;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/testing/command.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -14,8 +15,8 @@ namespace fs = std::filesystem;
 
 // Every script that people start: scripts/* and .ci/run, but not what those source or call.
 std::vector<fs::path> Scripts() {
-  std::vector<fs::path> scripts = {fs::path(CACHEINF_SOURCE_DIR) / ".ci" / "run"};
-  for (const auto& entry : fs::directory_iterator(fs::path(CACHEINF_SOURCE_DIR) / "scripts")) {
+  std::vector<fs::path> scripts = {SourceFolder() / ".ci" / "run"};
+  for (const auto& entry : fs::directory_iterator(SourceFolder() / "scripts")) {
     if (entry.is_regular_file()) scripts.push_back(entry.path());
   }
   return scripts;
@@ -71,7 +72,7 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
   for (const Case& refused : cases) {
     SCOPED_TRACE(refused.script + " " + refused.arguments.front());
     std::vector<std::string> command = refused.arguments;
-    command.insert(command.begin(), fs::path(CACHEINF_SOURCE_DIR) / "scripts" / refused.script);
+    command.insert(command.begin(), SourceFolder() / "scripts" / refused.script);
     const CommandResult result = RunCommand(command);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.error, refused.script + ": " + refused.error + " (see --help)\n");

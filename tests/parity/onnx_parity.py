@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares cacheinf-robot's answers with ONNX Runtime's.
+"""Compares the robot's answers with ONNX Runtime's.
 
 Makes random small ONNX graphs from a seed, over the whole operator set and over operator sets 9 to
 18, and takes model files that are given. Runs each on one random input with both. The largest
@@ -28,7 +28,7 @@ def parse_arguments():
     parser.add_argument("models", nargs="*", help="model files, each FILE or FILE:1x3x384x640")
     parser.add_argument("--graphs", type=int, default=100, help="how many random graphs")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--robot", default="build/release/bin/cacheinf-robot")
+    parser.add_argument("--robot", default="build/release/bin/robot_loop")
     parser.add_argument("--keep", help="a folder to keep the models that differ in")
     return parser.parse_args()
 
@@ -42,21 +42,40 @@ def open_session(model):
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run_robot(robot, model, picture, folder):
-    """The robot's answers by output name, or a sentence that says why there are none."""
-    source = folder / "source"
-    outputs = folder / "outputs"
-    source.mkdir()
-    np.save(source / "000000.npy", picture)
-    command = [robot, "run", "--model", str(model), "--source", str(source), "--mode", "dense",
-               "--shape", "x".join(map(str, picture.shape)), "--dump-outputs", str(outputs)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    if result.returncode != 0:
-        lines = result.stderr.strip().splitlines() or [""]
-        return f"exit {result.returncode}: {lines[-1]}"
-    prefix = "000000."
-    return {file.name[len(prefix):-len(".npy")]: np.load(file)
-            for file in outputs.glob(prefix + "*.npy")}
+class Robot:
+    """Robots in one process: starting one takes longer than a small graph."""
+
+    def __init__(self, program):
+        self.program = program
+        self.process = None
+
+    def run(self, model, picture, folder):
+        """The answers by output name, or a sentence that says why there are none."""
+        source = folder / "source"
+        outputs = folder / "outputs"
+        source.mkdir()
+        np.save(source / "000000.npy", picture)
+        error = self._ask(["--model", str(model), "--source", str(source), "--mode", "dense",
+                           "--shape", "x".join(map(str, picture.shape)),
+                           "--dump-outputs", str(outputs)])
+        if error:
+            return error
+        prefix = "000000."
+        return {file.name[len(prefix):-len(".npy")]: np.load(file)
+                for file in outputs.glob(prefix + "*.npy")}
+
+    def _ask(self, arguments):
+        if self.process is None:
+            self.process = subprocess.Popen([self.program], text=True, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE)
+        self.process.stdin.write(" ".join(f'"{argument}"' for argument in arguments) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if answer:
+            return answer.strip()
+        code = self.process.wait()
+        self.process = None  # the next model finds another
+        return f"the process ended with {code}"
 
 
 def difference(ours, theirs):
@@ -85,7 +104,7 @@ def compare(robot, model, shape, random):
     names = [output.name for output in session.get_outputs()]
     expected = session.run(names, {entry.name: picture})
     with tempfile.TemporaryDirectory() as folder:
-        answers = run_robot(robot, model, picture, pathlib.Path(folder))
+        answers = robot.run(model, picture, pathlib.Path(folder))
     if isinstance(answers, str):
         return float("inf"), answers
     worst = 0.0
@@ -105,13 +124,14 @@ def parse_model(argument):
 
 def main():
     arguments = parse_arguments()
+    robot = Robot(arguments.robot)
     failures = 0
     print(f"seed {arguments.seed}")
     print(f"{'model':<40} {'difference/range':>18}  remark")
 
     for argument in arguments.models:
         path, shape = parse_model(argument)
-        worst, remark = compare(arguments.robot, path, shape, np.random.default_rng(arguments.seed))
+        worst, remark = compare(robot, path, shape, np.random.default_rng(arguments.seed))
         failures += worst is not None and worst > TOLERANCE
         shown = "-" if worst is None else f"{worst:.2e}"
         print(f"{path.name:<40} {shown:>18}  {remark}", flush=True)
@@ -125,7 +145,7 @@ def main():
             counts.update(operators)
             path = pathlib.Path(folder) / f"graph_{arguments.seed}_{number}.onnx"
             path.write_bytes(model.SerializeToString())
-            worst, remark = compare(arguments.robot, path, None, random)
+            worst, remark = compare(robot, path, None, random)
             largest = max(largest, worst)
             if worst > TOLERANCE:
                 failures += 1

@@ -11,6 +11,7 @@
 
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -209,8 +210,7 @@ TEST(InspectTest, DotHasEveryEdgeAndEscapesNames) {
 
 std::filesystem::path SharedModel(const std::string& name) {
   const char* folder = std::getenv("CACHEINF_SHARED");
-  const std::filesystem::path shared =
-      folder != nullptr ? folder : CACHEINF_SOURCE_DIR "/../shared";
+  const std::filesystem::path shared = folder != nullptr ? folder : SourceFolder() / "../shared";
   return shared / "data" / "models" / name;
 }
 

@@ -13,6 +13,7 @@
 #include "common/model/graph/pack.h"
 #include "common/model/load.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -34,8 +35,8 @@ class ProfileToolTest : public FolderTest {
   }
 
   Result Run(const std::string& arguments) const {
-    const std::string command =
-        "cd '" + folder_.string() + "' && '" CACHEINF_PROFILE_TOOL "' " + arguments + " 2>&1";
+    const std::string command = "cd '" + folder_.string() + "' && '" +
+                                ProgramPath("cacheinf-profile") + "' " + arguments + " 2>&1";
     FILE* pipe = popen(command.c_str(), "r");
     Result result;
     char buffer[4096];
@@ -88,7 +89,7 @@ TEST_F(ProfileToolTest, PacksAModelWithItsEnds) {
 }
 
 TEST_F(ProfileToolTest, PacksAnOpenModelWithTheShapeOfItsConfiguration) {
-  const std::string model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+  const std::string model = SourceFolder() / "configs/models/demo_segmentation.onnx";
   std::ofstream(folder_ / "robot.json") << R"({"shapes": ["1x3x48x64"]})";
   ASSERT_EQ(Run("pack " + model + " -o packed.cinf --config robot.json").exit_code, 0);
   EXPECT_EQ(ReadPack(folder_ / "packed.cinf").picture.height, 48);

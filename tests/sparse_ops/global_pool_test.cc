@@ -15,7 +15,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/sparse_ops/case_memory.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {

@@ -14,8 +14,8 @@
 #include "sparse_ops/cpu/warp.h"
 #include "sparse_ops/reference/warp.h"
 #include "tests/sparse_ops/case_memory.h"
-#include "tests/sparse_ops/cpu_targets.h"
-#include "tests/sparse_ops/mask_samples.h"
+#include "tests/sparse_ops/cpu/targets.h"
+#include "tests/sparse_ops/mask/samples.h"
 
 namespace cacheinf {
 namespace {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/exec/torch_module.h"
+#include "tests/testing/places.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {
@@ -16,7 +17,7 @@ namespace {
 constexpr double kLargestError = 1e-4;  // of the output's range
 
 nlohmann::json ListedModels() {
-  return nlohmann::json::parse(std::ifstream(CACHEINF_SOURCE_DIR "/tests/parity/models.json"));
+  return nlohmann::json::parse(std::ifstream(SourceFolder() / "tests/parity/models.json"));
 }
 
 std::vector<std::string> ListedNames() {

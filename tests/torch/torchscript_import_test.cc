@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/exec/torch_module.h"
 #include "common/model/torchscript/torchscript.h"
+#include "tests/testing/places.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {
@@ -202,8 +203,7 @@ TEST_F(DamagedTorchScript, IsReadOrRefusedInOneSentenceWhicheverBitsAreFlipped) 
 }
 
 TEST(TorchScriptImport, FollowsASubmoduleThatIsKnownByItsInterface) {
-  const std::filesystem::path path =
-      CACHEINF_SOURCE_DIR "/tests/torch/files/interface_submodule.pt";
+  const std::filesystem::path path = SourceFolder() / "tests/torch/files/interface_submodule.pt";
   const std::vector<Tensor> inputs = {RandomTensor({1, 3, 5, 4}, 11)};
   const OwnRun own = RunOwn(path, inputs);
   EXPECT_EQ(CountForeign(own.graph), 0);

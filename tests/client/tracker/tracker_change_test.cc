@@ -7,7 +7,7 @@
 
 #include "client/tracker/change_finder.h"
 #include "client/tracker/picture_warp.h"
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {

@@ -1,3 +1,5 @@
+#include "sparse_ops/bf16.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,12 +10,11 @@
 #include <random>
 #include <vector>
 
-#include "sparse_ops/bf16.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/case_checks.h"
-#include "tests/sparse_ops/cpu_family.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/family.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 // BF16's numbers, and what only it can get wrong; its convolutions are in the table of cases.
 

@@ -13,14 +13,15 @@
 #include "common/base/file.h"
 #include "common/config/robot_config.h"
 #include "tests/testing/command.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kRobot = std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot";
-const fs::path kConfigs = fs::path(CACHEINF_SOURCE_DIR) / "configs";
+const std::string kRobot = ProgramPath("cacheinf-robot");
+const fs::path kConfigs = SourceFolder() / "configs";
 
 CommandResult Robot(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {kRobot, "run"});

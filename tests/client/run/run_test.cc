@@ -24,6 +24,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/pack.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -327,8 +328,8 @@ TEST_F(ModesTest, ARunTooShortForACheckHasNone) {
 class CacheModeTest : public RunTest {
  protected:
   RobotConfig Demo(const std::string& camera) {
-    RobotConfig config = LoadRobotConfig(CACHEINF_SOURCE_DIR "/configs/demo.json");
-    config.model = CACHEINF_SOURCE_DIR "/configs/models/demo_segmentation.onnx";
+    RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
+    config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";
     config.source = "generated:seed=5,frames=12,width=320,height=240,shapes=6,camera=" + camera;
     config.mode = RobotConfig::Mode::kCache;
     config.check = 1;
@@ -426,8 +427,8 @@ TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
 
 // The demo's network on a generated clip.
 TEST_F(RunTest, DenseAgreesWithItselfAndStaleDoesNot) {
-  RobotConfig config = LoadRobotConfig(fs::path(CACHEINF_SOURCE_DIR) / "configs/demo.json");
-  config.model = fs::path(CACHEINF_SOURCE_DIR) / "configs/models/demo_segmentation.onnx";
+  RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
+  config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";
   config.source = "generated:seed=5,frames=8,width=320,height=240";
   config.threads = 1;
   config.check = 1;

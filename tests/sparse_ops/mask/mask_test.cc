@@ -1,11 +1,12 @@
+#include "sparse_ops/mask/mask.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "sparse_ops/mask/mask.h"
-#include "tests/sparse_ops/mask_samples.h"
+#include "tests/sparse_ops/mask/samples.h"
 
 namespace cacheinf {
 namespace {

@@ -1,9 +1,10 @@
+#include "sparse_ops/mask/lists.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "sparse_ops/mask/lists.h"
-#include "tests/sparse_ops/mask_samples.h"
+#include "tests/sparse_ops/mask/samples.h"
 
 namespace cacheinf {
 namespace {

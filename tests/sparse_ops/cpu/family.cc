@@ -1,4 +1,4 @@
-#include "tests/sparse_ops/cpu_family.h"
+#include "tests/sparse_ops/cpu/family.h"
 
 #include <memory>
 

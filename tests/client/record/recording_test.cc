@@ -31,6 +31,7 @@
 #include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -219,7 +220,7 @@ TEST_F(RecordingTest, AnotherFrameOrOtherBitsAreNotAsRecorded) {
   cv::imwrite((folder / "frames" / name).string(), cv::Mat(120, 160, CV_8UC3, cv::Scalar(9, 9, 9)));
   EXPECT_EQ(Replay(folder, clock_).differing, 2);
 
-  const std::string robot = std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot";
+  const std::string robot = ProgramPath("cacheinf-robot");
   const CommandResult differs = RunCommand({robot, "replay", folder.string()});
   EXPECT_EQ(differs.exit_code, 1) << differs.error;
   EXPECT_NE(differs.out.find("2 of them not as recorded"), std::string::npos) << differs.out;
@@ -422,8 +423,7 @@ TEST_F(SchemeRecordingTest, SchemesThatDoNotFitTheModelAreRefused) {
   Replace("recording.json", "\"first\"", "\"third\"");
   EXPECT_EQ(Refusal(folder),
             begin + "there is a scheme for convolution 'third' where the model has 'first'");
-  const CommandResult result =
-      RunCommand({std::string(CACHEINF_BIN_DIR) + "/cacheinf-robot", "replay", folder});
+  const CommandResult result = RunCommand({ProgramPath("cacheinf-robot"), "replay", folder});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.error, "cacheinf-robot: " + Refusal(folder) + "\n");
   Replace("recording.json", "\"third\"", "\"first\"");

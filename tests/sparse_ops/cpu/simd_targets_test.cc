@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sparse_ops/cpu/pixel_kernels.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/tracker/block_tracker.h"
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {

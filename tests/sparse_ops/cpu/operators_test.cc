@@ -13,7 +13,7 @@
 #include "sparse_ops/cpu/products.h"
 #include "sparse_ops/function.h"
 #include "sparse_ops/reference/reference.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 // Every operator of cpu.h and products.h against reference::, bit for bit, on random cases, for
 // every compiled target that the machine has and several thread counts.

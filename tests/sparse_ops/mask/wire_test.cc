@@ -1,12 +1,13 @@
+#include "sparse_ops/mask/wire.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "sparse_ops/mask/wire.h"
 #include "tests/fuzz/mutate.h"
-#include "tests/sparse_ops/mask_samples.h"
-#include "tests/sparse_ops/mask_wire_seeds.h"
+#include "tests/sparse_ops/mask/samples.h"
+#include "tests/sparse_ops/mask/wire_seeds.h"
 
 namespace cacheinf {
 namespace {

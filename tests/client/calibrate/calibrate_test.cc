@@ -23,6 +23,7 @@
 #include "common/base/file.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -30,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const fs::path kConfigs = fs::path(CACHEINF_SOURCE_DIR) / "configs";
+const fs::path kConfigs = SourceFolder() / "configs";
 const std::string kClip = "generated:seed=5,frames=9,width=160,height=128,camera=handheld";
 
 // The demo's network for smaller pictures.
@@ -354,8 +355,7 @@ TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
 class CalibrateCommandTest : public FolderTest {
  protected:
   static CommandResult Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(),
-                     {std::string(CACHEINF_BIN_DIR) + "/cacheinf-profile", "calibrate"});
+    arguments.insert(arguments.begin(), {ProgramPath("cacheinf-profile"), "calibrate"});
     return RunCommand(arguments);
   }
 

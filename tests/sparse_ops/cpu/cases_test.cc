@@ -1,3 +1,5 @@
+#include "tests/sparse_ops/cases.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -5,9 +7,8 @@
 
 #include "tests/sparse_ops/case_checks.h"
 #include "tests/sparse_ops/case_memory.h"
-#include "tests/sparse_ops/cases.h"
-#include "tests/sparse_ops/cpu_family.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/family.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 #include <algorithm>
 #include <cmath>

@@ -15,7 +15,7 @@
 #include "client/tracker/motion_fit.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/mask.h"
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "client/tracker/homography_tracker.h"
 #include "client/tracker/scripted_tracker.h"
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 // What is seen between the bars of a letterbox.
 

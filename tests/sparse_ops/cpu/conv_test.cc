@@ -1,3 +1,5 @@
+#include "sparse_ops/cpu/conv.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,10 +10,9 @@
 #include <sstream>
 #include <vector>
 
-#include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/active_set.h"
-#include "tests/sparse_ops/cpu_targets.h"
+#include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "client/tracker/grey_picture.h"
 #include "client/tracker/scripted_tracker.h"
-#include "tests/client/tracker_pictures.h"
+#include "tests/client/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {

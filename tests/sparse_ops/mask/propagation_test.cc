@@ -1,10 +1,11 @@
+#include "sparse_ops/mask/propagation.h"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <vector>
 
-#include "sparse_ops/mask/propagation.h"
-#include "tests/sparse_ops/mask_samples.h"
+#include "tests/sparse_ops/mask/samples.h"
 
 namespace cacheinf {
 namespace {

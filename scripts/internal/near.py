@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Names the rooms of tests that a change in one file can break, the nearest first.
+
+    near.py [--preset NAME] [--seconds N] FILE
+
+Prints a line a room: its name, a tab, and why. Of rooms that take longer together than --seconds,
+as CTest measured when it last ran them, the farthest ones are left out: said on stderr.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("client", "common", "profiler", "scheduler", "server", "sparse_ops", "tests")
+SUFFIXES = {".cc", ".h", ".inc", ".cu"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+# What nothing has measured: starting a program, and a few tests.
+UNKNOWN_SECONDS = 5.0
+
+
+def fail(message):
+    print(f"test: {message} (see --help)", file=sys.stderr)
+    sys.exit(2)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--preset", default="dev")
+    parser.add_argument("--seconds", type=float, default=45.0)
+    parser.add_argument("file")
+    return parser.parse_args()
+
+
+def read_includes():
+    """Which files each source file includes, as the compiler finds them: from the root."""
+    includes = {}
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.suffix in SUFFIXES:
+                includes[file.relative_to(ROOT).as_posix()] = set(INCLUDE.findall(file.read_text()))
+    return includes
+
+
+def readers_of(files, includes):
+    """All files that include one of these, through whatever headers."""
+    found = set(files)
+    grew = True
+    while grew:
+        grew = False
+        for file, included in includes.items():
+            if file not in found and included & found:
+                found.add(file)
+                grew = True
+    return found
+
+
+def torch_files():
+    """The files that are compiled with LibTorch, whose tests have a room of their own."""
+    text = (ROOT / "common/CMakeLists.txt").read_text()
+    files = re.search(r"set\(torch_sources\s+([^)]*)\)", text)
+    return {f"common/{name}" for name in files[1].split()} if files else set()
+
+
+def rooms_of_tests():
+    """The folders of tests that are programs of their own."""
+    return {file.parent.relative_to(ROOT / "tests").as_posix()
+            for file in (ROOT / "tests").rglob("*_test.cc")}
+
+
+def room_of(file, rooms, torch):
+    """The room whose tests are nearest to a file, or None."""
+    if file in torch:
+        return "torch"
+    folder = pathlib.PurePosixPath(file).parent.as_posix()
+    for top in ("common/", "tests/"):
+        folder = folder.removeprefix(top)
+    while folder not in rooms:
+        if "/" not in folder:
+            return None
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
+def measured_seconds(preset):
+    """Seconds that each room took."""
+    seconds = collections.Counter()
+    try:
+        lines = (ROOT / "build" / preset / "Testing/Temporary/CTestCostData.txt").read_text()
+    except OSError:
+        return seconds
+    for line in lines.splitlines():
+        words = line.split()
+        if len(words) == 3 and re.search(r"\.\d+$", words[0]):
+            seconds[words[0].rpartition(".")[0]] += float(words[2])
+    return seconds
+
+
+def near(file, includes):
+    """(room, why), the nearest first."""
+    rooms = rooms_of_tests()
+    torch = torch_files()
+    header = file.rpartition(".")[0] + ".h"
+    changed = {file, header} & includes.keys()
+    own = room_of(file, rooms, torch)
+    if own is not None:
+        yield own, f"the room of {file}"
+    # Who sees it directly is likelier to break than who sees it through others.
+    direct = collections.Counter()
+    for user in includes:
+        if includes[user] & changed:
+            direct[room_of(user, rooms, torch)] += 1
+    named = ", ".join(sorted(changed))
+    for room, count in direct.most_common():
+        if room not in (own, None):
+            yield room, f"{count} of its files include {named}"
+    if not file.endswith(".h"):
+        return
+    indirect = {room_of(user, rooms, torch) for user in readers_of(changed, includes)}
+    for room in sorted(indirect - {own, None} - direct.keys()):
+        yield room, f"includes {named} through others"
+
+
+def main():
+    arguments = parse_arguments()
+    path = pathlib.Path(arguments.file).resolve()
+    if not path.is_relative_to(ROOT):
+        fail(f"--near: {arguments.file} is not in this repository")
+    file = path.relative_to(ROOT).as_posix()
+    includes = read_includes()
+    found = list(near(file, includes)) or [("house", "no test is nearer")]
+    seconds = measured_seconds(arguments.preset)
+    total = 0.0
+    for number, (room, why) in enumerate(found):
+        name = room.replace("/", "_")
+        total += seconds.get(name, UNKNOWN_SECONDS)
+        if number > 0 and total > arguments.seconds:
+            left_out = ", ".join(room for room, _ in found[number:])
+            print(f"left out, to stay near a minute: {left_out}", file=sys.stderr)
+            break
+        print(f"{name}\t{why}")
+
+
+if __name__ == "__main__":
+    main()

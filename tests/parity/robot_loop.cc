@@ -1,0 +1,45 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "client/run/config_options.h"
+#include "client/run/run.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+// Runs robots one after the other in one process, which starts in no time then: each line of
+// standard input is the command line of a `cacheinf-robot run`. Answers each with a line, empty or
+// what went wrong.
+
+namespace cacheinf {
+namespace {
+
+std::string ErrorOf(const std::string& arguments) {
+  static const SteadyClock clock;
+  static const std::atomic<bool> stop = false;
+  try {
+    CLI::App app;
+    ConfigOptions options;
+    options.AddTo(app);
+    app.parse(arguments);
+    RunRobot(options.Effective(), clock, stop);
+    return "";
+  } catch (const std::exception& error) {
+    std::string what = error.what();
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    return what.empty() ? "an exception" : what;
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main() {
+  cacheinf::SetLogLevel(cacheinf::LogLevel::kError);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << cacheinf::ErrorOf(line) << std::endl;
+  }
+}
