@@ -12,6 +12,8 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+# What benchmarks send values and pictures with.
+pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 
 find_package(MPI QUIET COMPONENTS C)
 find_path(OpenMPI_EXTENSIONS mpi-ext.h HINTS ${MPI_C_INCLUDE_DIRS})

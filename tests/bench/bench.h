@@ -24,6 +24,7 @@ struct BenchOptions {
   std::filesystem::path sige_python;          // has the PyTorch that it was built with
   std::string bf16 = "auto";                  // or "emulated", "instructions": how BF16 is computed
   std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
+  int frames = 0;                   // of every clip; 0: the bench's own
   std::vector<double> budgets;      // shares of the memory that keeping all takes; empty: 1
   TimingOptions timing;
 };
@@ -80,6 +81,11 @@ void BenchFrames(const BenchOptions& options, BenchReport* report);
 // DeepCache's own configuration and the sweeps of its parameters, and CacheInf's sweep of N: what
 // is saved, of every layer and in all, and what it costs in agreement.
 void BenchDeepCache(const BenchOptions& options, BenchReport* report);
+
+// Networks cut in two between a robot and a server: what would cross of every value, and from it,
+// for several links and servers, the best cut beside the robot alone and beside JPEG and video of
+// the input. The rows are of every cut and codec, the table of the best ones.
+void BenchCuts(const BenchOptions& options, BenchReport* report);
 
 // Generated video in which something goes wrong for a while: agreement with dense before,
 // meanwhile and after, and in how many frames it is back.

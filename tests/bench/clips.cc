@@ -39,6 +39,12 @@ std::vector<fs::path> ClipModels(const BenchOptions& options) {
   return models;
 }
 
+fs::path ExportedModels() {
+  if (const char* cache = std::getenv("CACHEINF_CACHE")) return fs::path(cache) / "models";
+  const char* home = std::getenv("HOME");
+  return fs::path(home != nullptr ? home : "") / ".cache/cacheinf/models";
+}
+
 std::vector<std::string> Clips(const BenchOptions& options) {
   if (!options.videos.empty()) return options.videos;
   std::vector<std::string> clips;
@@ -64,6 +70,7 @@ RobotConfig ConfigFor(const fs::path& model, const BenchOptions& options) {
   }
   config.model = model.string();
   config.log_level = LogLevel::kWarning;
+  if (!options.input_shapes.empty()) config.shapes.clear();
   for (const Shape& shape : options.input_shapes) config.shapes.push_back(ToString(shape));
   return config;
 }

@@ -18,6 +18,9 @@ namespace cacheinf {
 // Those of the options, or the demo's and the shared ones.
 std::vector<std::filesystem::path> ClipModels(const BenchOptions& options);
 
+// Where scripts/export_models leaves networks.
+std::filesystem::path ExportedModels();
+
 // Those of the options, or recorded ones, or else generated ones, as sources are named.
 std::vector<std::string> Clips(const BenchOptions& options);
 

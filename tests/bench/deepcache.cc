@@ -2,9 +2,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,9 +11,9 @@
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
-#include "common/exec/backend.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
+#include "tests/bench/timed_backend.h"
 #include "tests/bench/worker.h"
 
 // DeepCache's evaluation on our runtime. Two things are not as there: frames are drawn onto a
@@ -36,59 +34,6 @@ constexpr double kPsnr = 20.0;
 constexpr std::array kPsnrs = {10.0, 15.0, 25.0, 30.0, 40.0};
 constexpr std::array kBlocks = {1, 5, 20, 40};
 constexpr std::array kThresholds = {0.1, 0.2, 0.3};
-
-// Passes everything on and adds up what the operators took.
-class TimedBackend final : public Backend {
- public:
-  struct Layer {
-    std::string name;
-    bool is_convolution = false;
-    double ms = 0;
-  };
-  using Layers = std::vector<Layer>;  // by handle
-
-  TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<Layers> layers)
-      : backend_(std::move(backend)), layers_(std::move(layers)) {}
-
-  std::string_view Name() const override { return backend_->Name(); }
-  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
-  int Prepare(const Graph& graph, const Operator& op) override {
-    const int handle = backend_->Prepare(graph, op);
-    const auto index = static_cast<size_t>(handle);
-    if (layers_->size() <= index) layers_->resize(index + 1);
-    layers_->at(index) = {op.name, op.As<op::Conv>() != nullptr, 0.0};
-    return handle;
-  }
-  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
-    const auto begin = clock_.Now();
-    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
-    layers_->at(static_cast<size_t>(handle)).ms += Milliseconds(clock_.Now() - begin);
-  }
-  void Move(const TensorView& map, int rows, int columns) override {
-    backend_->Move(map, rows, columns);
-  }
-  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                 MaskView out_of_view) override {
-    backend_->HaloFetch(args, needed, held, out_of_view);
-  }
-  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override {
-    backend_->WarpAndMerge(args, held, out_of_view);
-  }
-  void CopyIn(const ConstTensorView& host, const TensorView& device,
-              const ActivePixels& pixels) override {
-    backend_->CopyIn(host, device, pixels);
-  }
-  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
-    backend_->CopyOut(device, host);
-  }
-
- private:
-  SteadyClock clock_;
-  std::unique_ptr<Backend> backend_;
-  std::shared_ptr<Layers> layers_;
-};
 
 struct Setting {
   std::string figure;  // of DeepCache, or a table of CacheInf
@@ -196,31 +141,27 @@ struct Contender {
   Tally all;
 };
 
-// A robot that says what its layers took.
+// A robot that says what its operators took.
 struct TimedRobot {
-  std::shared_ptr<TimedBackend::Layers> layers = std::make_shared<TimedBackend::Layers>();
+  std::shared_ptr<OperatorTimes> times = std::make_shared<OperatorTimes>();
   Robot robot;
 
   TimedRobot(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
              const Clock& clock)
-      : robot(graph, std::make_unique<TimedBackend>(MakeBackend(config), layers), config, clock) {}
+      : robot(graph, std::make_unique<TimedBackend>(MakeBackend(config), times), config, clock) {}
 
-  void StartLayersAnew() {
-    for (TimedBackend::Layer& layer : *layers) layer.ms = 0;
-  }
+  void ForgetTimes() { times->Begin({}); }
 };
 
-void Add(const TimedBackend::Layers& layers, TimedBackend::Layers* sums) {
-  sums->resize(layers.size());
-  for (size_t i = 0; i < layers.size(); ++i) {
-    sums->at(i) = {layers[i].name, layers[i].is_convolution, sums->at(i).ms + layers[i].ms};
-  }
+void Add(const std::vector<double>& ms, std::vector<double>* sums) {
+  sums->resize(ms.size());
+  for (size_t i = 0; i < ms.size(); ++i) sums->at(i) += ms[i];
 }
 
-// DeepCache's figure 12: the convolutions, one by one.
+// DeepCache's figure 12: the convolutions, one by one. Milliseconds by OpId.
 struct LayerSums {
-  TimedBackend::Layers dense;
-  TimedBackend::Layers cached;
+  std::vector<double> dense;
+  std::vector<double> cached;
 };
 
 // Every frame is answered densely and then under every setting, so that what disturbs the machine
@@ -242,13 +183,13 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
     const bool is_first = &frame == &frames.front();
     const Answer expected = dense.robot.Process(frame);
     ReadOutputs(dense.robot.executor(), dense_numbers);
-    if (is_first) dense.StartLayersAnew();
+    if (is_first) dense.ForgetTimes();
     for (size_t i = 0; i < robots.size(); ++i) {
       const Answer answer = robots[i]->robot.Process(frame);
       ReadOutputs(robots[i]->robot.executor(), numbers);
       const auto refresh = robots[i]->robot.Refresh(frame);
       if (is_first) {
-        robots[i]->StartLayersAnew();
+        robots[i]->ForgetTimes();
         continue;
       }
       for (Tally* const tally : {&tallies[i], &contenders->at(i).all}) {
@@ -261,25 +202,25 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
       }
     }
   }
-  Add(*dense.layers, &layer_sums->dense);
-  Add(*robots.front()->layers, &layer_sums->cached);
+  Add(dense.times->run_ms, &layer_sums->dense);
+  Add(robots.front()->times->run_ms, &layer_sums->cached);
   for (size_t i = 0; i < robots.size(); ++i) {
     report->AddRow(RowOf(model, clip, contenders->at(i).setting, tallies[i]));
   }
 }
 
-void ReportLayers(const std::string& model, const Contender& contender, const LayerSums& sums,
-                  bool is_for_table, BenchReport* report) {
+void ReportLayers(const std::string& model, const Graph& graph, const Contender& contender,
+                  const LayerSums& sums, bool is_for_table, BenchReport* report) {
   for (size_t i = 0; i < sums.dense.size(); ++i) {
-    const TimedBackend::Layer& layer = sums.dense[i];
-    if (!layer.is_convolution) continue;
+    const Operator& layer = graph.operators[i];
+    if (layer.As<op::Conv>() == nullptr) continue;
     const Json row = {{"model", model},
                       {"clip", "all"},
                       {"figure", "12"},
                       {"setting", layer.name},
-                      {"dense_ms", layer.ms / contender.all.frames},
-                      {"ms", sums.cached[i].ms / contender.all.frames},
-                      {"saving", 1 - sums.cached[i].ms / layer.ms},
+                      {"dense_ms", sums.dense[i] / contender.all.frames},
+                      {"ms", sums.cached[i] / contender.all.frames},
+                      {"saving", 1 - sums.cached[i] / sums.dense[i]},
                       {"work", nullptr},
                       {"agreement", nullptr},
                       {"metric", nullptr},
@@ -317,7 +258,7 @@ void MeasureModel(const fs::path& model, const BenchOptions& options, int thread
   for (const Contender& contender : contenders) {
     report->AddTableRow(RowOf(name, "all", contender.setting, contender.all));
   }
-  ReportLayers(name, contenders.front(), layer_sums, is_classifier, report);
+  ReportLayers(name, *graph, contenders.front(), layer_sums, is_classifier, report);
 }
 
 }  // namespace

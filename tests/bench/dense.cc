@@ -19,6 +19,7 @@
 #include "common/base/error.h"
 #include "common/model/load.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
 
 namespace cacheinf {
@@ -270,12 +271,6 @@ std::vector<UsualNetwork> UsualNetworks() {
   };
 }
 
-fs::path ModelsFolder() {
-  if (const char* cache = std::getenv("CACHEINF_CACHE")) return fs::path(cache) / "models";
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr ? home : "") / ".cache/cacheinf/models";
-}
-
 fs::path SharedFolder() {
   if (const char* shared = std::getenv("CACHEINF_SHARED")) return shared;
   return fs::path(CACHEINF_SOURCE_DIR).parent_path() / "shared";
@@ -283,7 +278,7 @@ fs::path SharedFolder() {
 
 std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport* report) {
   const std::array<fs::path, 3> folders = {fs::path(CACHEINF_SOURCE_DIR) / "configs" / "models",
-                                           SharedFolder() / "data" / "models", ModelsFolder()};
+                                           SharedFolder() / "data" / "models", ExportedModels()};
   std::vector<Network> networks;
   for (const UsualNetwork& usual : UsualNetworks()) {
     if (!usual.in_sample && !options.full) continue;

@@ -24,6 +24,10 @@ constexpr std::array kBenches = {
           BenchFrames},
     Bench{"deepcache", "videos under DeepCache's configuration and the sweeps of its parameters",
           BenchDeepCache},
+    Bench{"cuts",
+          "what cutting a network between robot and server would cost: bytes of every value and "
+          "times are measured, the latency for a link and a server is predicted",
+          BenchCuts},
     Bench{"failures", "cuts, flashes, blur and lost cameras: how soon kept answers are right again",
           BenchFailures},
     Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
@@ -83,6 +87,8 @@ int Run(int argc, char** argv) {
   app.add_option("--peers-python", options.peers_python, "the Python that has the other engines");
   app.add_option("--cache", options.cache, "where converted models are kept");
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");
+  app.add_option("--frames", options.frames, "so many frames of every clip")
+      ->check(CLI::Range(2, 1000000));
   app.add_option("--budget", options.budgets, "shares of the memory that keeping all maps takes")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");

@@ -1,0 +1,56 @@
+#ifndef CACHEINF_TESTS_BENCH_CHANGED_BYTES_H_
+#define CACHEINF_TESTS_BENCH_CHANGED_BYTES_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/exec/executor.h"
+
+// What a link would have to carry of the values that an executor keeps.
+
+namespace cacheinf {
+
+// Raw, and the same by zstd at its quickest level. int8 is a number's share of the value's largest.
+inline constexpr std::array<std::string_view, 6> kValueCodecs = {
+    "fp32", "fp16", "int8", "zstd-fp32", "zstd-fp16", "zstd-int8"};
+
+// Some pixels of a value, by one codec: measured, both ends on one thread of this machine.
+struct CodedValue {
+  int64_t bytes = 0;  // the mask of the pixels included (sparse_ops/mask/wire.h)
+  double encode_ms = 0;
+  double decode_ms = 0;
+};
+using CodedForms = std::array<CodedValue, kValueCodecs.size()>;
+
+class ChangedBytes {
+ public:
+  // Of these values, which the executor keeps. It outlives this.
+  ChangedBytes(const Executor& executor, std::vector<ValueId> values);
+  ~ChangedBytes();
+  ChangedBytes(const ChangedBytes&) = delete;
+  ChangedBytes& operator=(const ChangedBytes&) = delete;
+
+  void Remember();
+
+  // One a value of the graph: all channels of the pixels of which some bit is not what it was when
+  // Remember was called. What is no map is one pixel.
+  std::vector<CodedForms> Encode();
+
+ private:
+  struct Codecs;
+
+  CodedForms EncodeValue(ValueId value);
+
+  const Executor& executor_;
+  std::vector<ValueId> values_;
+  std::vector<std::vector<float>> remembered_;  // one a value of the graph
+  std::vector<float> changed_;
+  std::unique_ptr<Codecs> codecs_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_CHANGED_BYTES_H_

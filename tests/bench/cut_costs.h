@@ -1,0 +1,44 @@
+#ifndef CACHEINF_TESTS_BENCH_CUT_COSTS_H_
+#define CACHEINF_TESTS_BENCH_CUT_COSTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/model/graph/graph.h"
+
+// What it would take to cut a network in two: the robot runs an operator and all that run before
+// it, a server all that run after it.
+
+namespace cacheinf {
+
+// What the server's operators read of what the robot has, each value once: a concatenation crosses
+// as its parts, a slice with what it is a slice of where that crosses too. `last` is the robot's
+// last operator; kNone: the server runs them all.
+std::vector<ValueId> CrossingValues(const Graph& graph, OpId last);
+
+// The rows that both sides compute if each computes half of the map's rows from the graph's inputs,
+// summed over all operators: their halos. REQUIRES: a map of two rows at least.
+int64_t RowsTwice(const Graph& graph, ValueId map);
+
+struct Link {
+  double mbit = 0;        // 10^6 bits a second
+  double latency_ms = 0;  // of a message, one way
+
+  double Ms(double bytes) const { return latency_ms + bytes * 8 / (mbit * 1000); }
+};
+
+// A frame of which a server computes a part, in milliseconds of the robot's processor.
+struct SharedFrame {
+  double robot_ms = 0;   // before anything crosses, what encodes it included
+  double server_ms = 0;  // after that, what decodes it included
+  double bytes = 0;      // that cross; 0: nothing changed, and the server need not be asked
+  double answer_bytes = 0;
+  double left_ms = 0;  // on the robot in any case
+
+  // One after the other, with a server so many times as fast.
+  double Ms(const Link& link, double speedup) const;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_CUT_COSTS_H_

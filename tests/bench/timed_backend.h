@@ -1,0 +1,96 @@
+#ifndef CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
+#define CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/exec/backend.h"
+
+namespace cacheinf {
+
+// What the operators of a frame took, by OpId.
+struct OperatorTimes {
+  std::vector<double> run_ms;  // their runs alone
+  std::vector<double> lap_ms;  // from the end of the run before: with masks and all that precedes
+  double before_ms = 0;        // from Begin to the first run
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds lap_begin{0};
+  bool has_run = false;
+
+  void Begin(std::chrono::nanoseconds now) {
+    run_ms.assign(run_ms.size(), 0.0);
+    lap_ms.assign(lap_ms.size(), 0.0);
+    before_ms = 0;
+    begin = lap_begin = now;
+    has_run = false;
+  }
+};
+
+// Passes everything on and notes what the operators take.
+class TimedBackend final : public Backend {
+ public:
+  TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<OperatorTimes> times)
+      : backend_(std::move(backend)), times_(std::move(times)) {}
+
+  std::string_view Name() const override { return backend_->Name(); }
+  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
+  int Prepare(const Graph& graph, const Operator& op) override {
+    const int handle = backend_->Prepare(graph, op);
+    if (operators_.size() <= static_cast<size_t>(handle)) operators_.resize(handle + 1);
+    operators_[handle] = static_cast<size_t>(&op - graph.operators.data());
+    times_->run_ms.resize(graph.operators.size());
+    times_->lap_ms.resize(graph.operators.size());
+    return handle;
+  }
+  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
+    const auto begin = clock_.Now();
+    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
+    Note(operators_[handle], begin);
+  }
+  void Move(const TensorView& map, int rows, int columns) override {
+    backend_->Move(map, rows, columns);
+  }
+  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                 MaskView out_of_view) override {
+    backend_->HaloFetch(args, needed, held, out_of_view);
+  }
+  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override {
+    backend_->WarpAndMerge(args, held, out_of_view);
+  }
+  void CopyIn(const ConstTensorView& host, const TensorView& device,
+              const ActivePixels& pixels) override {
+    backend_->CopyIn(host, device, pixels);
+  }
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
+    backend_->CopyOut(device, host);
+  }
+
+ private:
+  void Note(size_t op, std::chrono::nanoseconds begin) {
+    const auto end = clock_.Now();
+    if (!times_->has_run) {
+      times_->before_ms = Milliseconds(begin - times_->begin);
+      times_->lap_begin = begin;
+      times_->has_run = true;
+    }
+    times_->run_ms[op] += Milliseconds(end - begin);
+    times_->lap_ms[op] += Milliseconds(end - times_->lap_begin);
+    times_->lap_begin = end;
+  }
+
+  SteadyClock clock_;
+  std::unique_ptr<Backend> backend_;
+  std::shared_ptr<OperatorTimes> times_;
+  std::vector<size_t> operators_;  // by handle
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
