@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "client/tracker/picture_warp.h"
 #include "common/exec/scroll.h"
 #include "common/exec/spreads.h"
 #include "common/model/picture.h"
+#include "common/reuse/picture_warp.h"
 
 namespace cacheinf {
 namespace {
@@ -83,17 +83,6 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
     const double scale = scales[std::min(halvings, scales.size() - 1)];
     for (float& inverse : spreads[value]) inverse = static_cast<float>(inverse / scale);
   }
-}
-
-// What levels become in another light.
-void Relight(double gain, double offset, std::vector<uint8_t>& pixels) {
-  std::array<uint8_t, 256> levels;
-  for (size_t level = 0; level < levels.size(); ++level) {
-    const double relit = std::floor(gain * static_cast<double>(level) + offset + 0.5);
-    levels[level] = static_cast<uint8_t>(std::clamp(relit, 0.0, 255.0));
-  }
-  std::transform(pixels.begin(), pixels.end(), pixels.begin(),
-                 [&levels](uint8_t level) { return levels[level]; });
 }
 
 Homography Product(const Homography& a, const Homography& b) {
@@ -266,8 +255,7 @@ void FrameCache::RunWhole(const PictureView& frame) {
     // Corners are found for those frames alone that another is followed from.
     if (!Rests(frames_ + 1)) tracker_->SetReference(frame);
     anchor_from_reference_ = {};
-    reference_gain_ = 1.0;
-    reference_offset_ = 0.0;
+    reference_light_ = {};
   }
   std::memcpy(reference_.data(), frame.pixels, reference_.size());
   SetAll(active_);
@@ -304,7 +292,7 @@ bool FrameCache::ComparesBytes() const {
 
 void FrameCache::FindActive(const PictureView& seen) {
   if (HasMoved() && ComparesBytes()) return SetAll(active_);
-  finder_.Find(seen, ReferenceView(), Motion(), std::as_const(out_of_view_), active_);
+  finder_.Find(seen, ReferenceView(), std::as_const(out_of_view_), active_);
 }
 
 // Moves the reference along with the camera, and into the frame's light.
@@ -316,8 +304,7 @@ Loss FrameCache::FollowByWarp(const PictureView& frame) {
   if (!HasMoved()) return Loss::kNone;
   // While the camera is still the tracker's reference stays: a slow pan adds up until it is seen.
   tracker_->SetReferenceToLastFrame();
-  reference_gain_ = 1.0;
-  reference_offset_ = 0.0;
+  reference_light_ = {};
   return Loss::kNone;
 }
 
@@ -326,12 +313,10 @@ void FrameCache::AlignReference(const Motion& motion) {
     WarpPicture(ReferenceView(), motion.reference_from_frame, relit_.data(), out_of_view_);
     std::swap(reference_, relit_);
   }
-  const double gain = motion.gain / reference_gain_;
-  const double offset = motion.offset - gain * reference_offset_;
-  if ((gain == 1.0 && offset == 0.0) || !(gain > 0.0)) return;
-  Relight(gain, offset, reference_);
-  reference_gain_ = motion.gain;
-  reference_offset_ = motion.offset;
+  const Light light = Relative(motion.light, reference_light_);
+  if (light.IsIdentity() || !(light.gain > 0.0)) return;
+  Apply(LevelsIn(light), reference_.data(), reference_.size(), reference_.data());
+  reference_light_ = motion.light;
 }
 
 // Draws the frame onto the canvas. Where that cannot be done, nothing has changed.
@@ -339,18 +324,15 @@ Loss FrameCache::FollowOnCanvas(const PictureView& frame) {
   const Motion motion = tracker_->Track(frame);
   if (motion.is_lost()) return motion.loss;
   const Homography anchor_from_frame = Product(anchor_from_reference_, motion.reference_from_frame);
-  const double gain = reference_gain_ * motion.gain;
-  const double offset = motion.gain * reference_offset_ + motion.offset;
-  const std::optional<Shift> shift =
-      canvas_.Draw(InAnchorsLight(frame, gain, offset), anchor_from_frame);
+  const Light light = Compose(motion.light, reference_light_);
+  const std::optional<Shift> shift = canvas_.Draw(InAnchorsLight(frame, light), anchor_from_frame);
   if (!shift) return Loss::kLittleOverlap;
   if (shift->is_zero()) return Loss::kNone;
   Scroll(*shift);
   // What lies in the middle now is what the frames to come will show.
   tracker_->SetReferenceToLastFrame();
   anchor_from_reference_ = anchor_from_frame;
-  reference_gain_ = gain;
-  reference_offset_ = offset;
+  reference_light_ = light;
   return Loss::kNone;
 }
 
@@ -358,21 +340,14 @@ Loss FrameCache::FollowOnCanvas(const PictureView& frame) {
 Loss FrameCache::ShowInReferencesLight(const PictureView& frame) {
   const std::optional<Light> light = light_in_place_.Find(frame, ReferenceView(), inset_);
   if (!light) return Loss::kTooDifferent;
-  sees_relit_ = light->gain != 1.0 || light->offset != 0.0;
+  sees_relit_ = !light->IsIdentity();
   if (sees_relit_) ShowInLightOf(ReferenceView(), *light, frame, inset_.place(), relit_.data());
   return Loss::kNone;
 }
 
-// A level of the frame is gain times the anchor's plus offset.
-PictureView FrameCache::InAnchorsLight(const PictureView& frame, double gain, double offset) {
-  if ((gain == 1.0 && offset == 0.0) || !(gain > 0.0)) return frame;
-  std::array<uint8_t, 256> levels;
-  for (size_t level = 0; level < levels.size(); ++level) {
-    const double relit = std::floor((static_cast<double>(level) - offset) / gain + 0.5);
-    levels[level] = static_cast<uint8_t>(std::clamp(relit, 0.0, 255.0));
-  }
-  std::transform(frame.pixels, frame.pixels + relit_.size(), relit_.begin(),
-                 [&levels](uint8_t level) { return levels[level]; });
+PictureView FrameCache::InAnchorsLight(const PictureView& frame, const Light& light) {
+  if (light.IsIdentity() || !(light.gain > 0.0)) return frame;
+  Apply(LevelsWithout(light), frame.pixels, relit_.size(), relit_.data());
   return {relit_.data(), width_, height_, channels_};
 }
 

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "client/canvas/canvas.h"
-#include "client/canvas/inset.h"
-#include "client/frame_work.h"
-#include "client/light_in_place.h"
-#include "client/picture_input.h"
-#include "client/tracker/change_finder.h"
+#include "client/canvas/inset_tracker.h"
 #include "client/tracker/tracker.h"
 #include "common/base/clock.h"
 #include "common/config/cache_config.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/executor.h"
+#include "common/reuse/change_finder.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/inset.h"
+#include "common/reuse/light_in_place.h"
+#include "common/reuse/picture_input.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/lists.h"
 #include "sparse_ops/mask/mask.h"
@@ -94,7 +95,7 @@ class FrameCache {
   Range StripToRenew() const;
   double RenewStrip(const PictureView& frame);
   Loss ShowInReferencesLight(const PictureView& frame);
-  PictureView InAnchorsLight(const PictureView& frame, double gain, double offset);
+  PictureView InAnchorsLight(const PictureView& frame, const Light& light);
   void Scroll(const Shift& shift);
   void ActivateWhatCameIn();
   void UpdateReference(const PictureView& seen);
@@ -122,9 +123,8 @@ class FrameCache {
   int64_t rest_ = 0;
   // The tracker's reference is the anchor, or a later frame that lies here in it.
   Homography anchor_from_reference_;
-  double reference_gain_ = 1.0;  // of its light, against the anchor's; of `reference_`, moved or
-                                 // not, against the tracker's reference
-  double reference_offset_ = 0.0;
+  // Of that against the anchor; of `reference_`, moved or not, against the tracker's reference.
+  Light reference_light_;
   Shift scrolled_;  // by the last frame
   // Of the last frame: where its pixels lie in the one before. The identity on a canvas.
   Homography reference_from_frame_;

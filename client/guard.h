@@ -12,14 +12,14 @@
 
 #include "client/answer/agreement.h"
 #include "client/answer/answers.h"
-#include "client/picture_input.h"
 #include "client/robot.h"
 #include "client/run/statistics.h"
-#include "client/safety_levels.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 #include "common/model/graph/geometry.h"
+#include "common/reuse/picture_input.h"
+#include "common/reuse/safety_levels.h"
 
 namespace cacheinf {
 

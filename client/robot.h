@@ -9,12 +9,12 @@
 #include "client/answer/answers.h"
 #include "client/answer/seen_picture.h"
 #include "client/frame_cache.h"
-#include "client/picture_input.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
+#include "common/reuse/picture_input.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {

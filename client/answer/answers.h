@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "client/frame_work.h"
-#include "client/safety_levels.h"
 #include "common/config/model_config.h"
 #include "common/exec/executor.h"
 #include "common/model/picture.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/safety_levels.h"
 
 // What the model's outputs mean to somebody who asked about a frame.
 

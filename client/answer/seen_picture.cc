@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "client/canvas/inset.h"
+#include "common/reuse/inset.h"
 
 namespace cacheinf {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "client/tracker/picture_warp.h"
+#include "common/reuse/picture_warp.h"
 #include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {

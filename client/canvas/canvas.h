@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "client/canvas/inset.h"
 #include "client/tracker/tracker.h"
 #include "common/exec/scroll.h"
+#include "common/reuse/inset.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 

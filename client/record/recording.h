@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "client/run/scheme_choice.h"
-#include "client/safety_levels.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
+#include "common/reuse/safety_levels.h"
 #include "common/source/frame_source.h"
 #include "sparse_ops/mask/mask.h"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/tracker/grey_picture.h"
 #include "client/tracker/tracker.h"
 #include "common/config/tracker_config.h"
+#include "common/reuse/grey_picture.h"
 
 namespace cacheinf {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/tracker/grey_picture.h"
 #include "common/config/tracker_config.h"
+#include "common/reuse/grey_picture.h"
 #include "sparse_ops/homography.h"
 
 // Points that two pictures share. Part of the homography tracker: the one header here that shows

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "client/tracker/features.h"
-#include "client/tracker/grey_picture.h"
-#include "client/tracker/light_fit.h"
 #include "client/tracker/motion_fit.h"
+#include "common/reuse/grey_picture.h"
+#include "common/reuse/light_fit.h"
 
 namespace cacheinf {
 namespace {
@@ -75,16 +75,6 @@ bool AreFarApart(const Light& a, const Light& b) {
   return std::max(std::abs(dark), std::abs(bright)) > kOtherLight;
 }
 
-void Relight(double gain, double offset, GreyPicture* picture) {
-  std::array<uint8_t, 256> levels;
-  for (size_t level = 0; level < levels.size(); ++level) {
-    levels[level] = static_cast<uint8_t>(
-        std::clamp(std::floor(gain * static_cast<double>(level) + offset + 0.5), 0.0, 255.0));
-  }
-  uint8_t* const pixels = picture->pixels();
-  for (size_t i = 0; i < picture->pixel_count(); ++i) pixels[i] = levels[pixels[i]];
-}
-
 using Features = std::variant<CornerFlow, KeypointMatching>;
 
 Features MakeFeatures(const HomographyConfig& config) {
@@ -138,14 +128,13 @@ class HomographyTracker::Impl {
     motion.match_ratio = finding.fit.inlier_share;
     guess_ = {};
     if (motion.is_lost()) return motion;
-    if (finding.light.agreeing_share < kLeastAgreeing) {
+    if (finding.agreeing_share < kLeastAgreeing) {
       motion.loss = Loss::kTooDifferent;
       return motion;
     }
     guess_ = {finding.fit.reference_from_frame, finding.light};
     motion.reference_from_frame = Enlarged(finding.fit.reference_from_frame, frame_.factor);
-    motion.gain = finding.light.gain;
-    motion.offset = finding.light.offset;
+    motion.light = finding.light;
     return motion;
   }
 
@@ -158,6 +147,7 @@ class HomographyTracker::Impl {
   struct Finding {
     Fit fit;
     Light light;
+    double agreeing_share = 0;  // of the pixels, under motion and light
   };
 
   void FindFeatures() {
@@ -199,10 +189,13 @@ class HomographyTracker::Impl {
     limits.snap_pixels = config_.snap_pixels / frame_.factor;
     limits.least_inliers = config_.least_inliers;
     limits.least_overlap = config_.least_overlap;
-    Finding finding = {FitHomography(pairs_, limits), {}};
+    Finding finding = {FitHomography(pairs_, limits), {}, 0};
     if (finding.fit.loss == Loss::kNone) {
-      finding.light = light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur,
-                                     finding.fit.reference_from_frame, config_.photometric);
+      const FittedLight fitted =
+          light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur,
+                         finding.fit.reference_from_frame, config_.photometric);
+      finding.light = fitted.light;
+      finding.agreeing_share = fitted.agreeing_share;
     }
     return finding;
   }
@@ -215,12 +208,12 @@ class HomographyTracker::Impl {
       return;
     }
     auto& flow = std::get<CornerFlow>(features_);
-    if (light.gain == 1 && light.offset == 0) {
+    if (light.IsIdentity()) {
       flow.SetFrame(frame_.grey);
       return;
     }
     relit_ = frame_.grey;
-    Relight(1 / light.gain, -light.offset / light.gain, &relit_);
+    Apply(LevelsIn(Inverse(light)), relit_.pixels(), relit_.pixel_count(), relit_.pixels());
     flow.SetFrame(relit_);
   }
 
@@ -250,17 +243,19 @@ class HomographyTracker::Impl {
   // lost.
   Finding FindInPlace(Loss loss) {
     Finding finding;
-    finding.light.agreeing_share = ShareAlike(Light());
-    if (finding.light.agreeing_share >= kAlike) return finding;
-    const Light light = light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur, Homography(),
-                                       config_.photometric);
+    finding.agreeing_share = ShareAlike(Light());
+    if (finding.agreeing_share >= kAlike) return finding;
+    const Light light =
+        light_fit_
+            .Fit(frame_.blurred, reference_means_, frame_.blur, Homography(), config_.photometric)
+            .light;
     const double share = ShareAlike(light);
     if (share < kAlike) {
       finding.fit.loss = loss;
       return finding;
     }
     finding.light = light;
-    finding.light.agreeing_share = share;
+    finding.agreeing_share = share;
     return finding;
   }
 

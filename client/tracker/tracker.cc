@@ -6,26 +6,6 @@
 
 namespace cacheinf {
 
-const char* NameOf(Loss loss) {
-  switch (loss) {
-    case Loss::kNone:
-      return "none";
-    case Loss::kNoReference:
-      return "no reference";
-    case Loss::kFewFeatures:
-      return "few features";
-    case Loss::kFewInliers:
-      return "few inliers";
-    case Loss::kDegenerate:
-      return "degenerate";
-    case Loss::kLittleOverlap:
-      return "little overlap";
-    case Loss::kTooDifferent:
-      return "too different";
-  }
-  return "";
-}
-
 std::unique_ptr<Tracker> MakeTracker(const TrackerConfig& config) {
   switch (config.kind) {
     case TrackerConfig::Kind::kHomography:

@@ -43,7 +43,7 @@ struct BlockMatchingConfig {
   FieldTable Fields();
 };
 
-// Which pixels of a frame count as changed (client/tracker/change_finder.h).
+// Which pixels of a frame count as changed (common/reuse/change_finder.h).
 struct ChangeConfig {
   enum class Rule : uint8_t { kDifference, kBlocks };
 

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/tracker/change_finder.h"
 #include "common/base/clock.h"
 #include "common/model/picture.h"
+#include "common/reuse/change_finder.h"
+#include "common/reuse/picture_warp.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/worker.h"
@@ -163,12 +164,21 @@ Findings LookThrough(const Clip& clip, const Size& size, const TrackerConfig& co
   ClipRun run(clip, size, config);
   ChangeFinder finder(config.change, size.width, size.height, 3);
   Mask active(size.height, size.width);
+  Mask out_of_view(size.height, size.width);
+  std::vector<uint8_t> aligned(clip.frames.front().size());
   const size_t frames = clip.frames.size() - 1;
   for (size_t i = 0; i < frames; ++i) {
     Motion motion;
     run.Step(&motion);
-    findings.change.ms.push_back(
-        TimeOnce([&] { finder.Find(run.View(i + 1), run.View(i), motion, active); }));
+    findings.change.ms.push_back(TimeOnce([&] {
+      if (motion.is_lost()) return SetAll(active);
+      WarpPicture(run.View(i), motion.reference_from_frame, aligned.data(), out_of_view);
+      if (!motion.light.IsIdentity()) {
+        Apply(LevelsIn(motion.light), aligned.data(), aligned.size(), aligned.data());
+      }
+      finder.Find(run.View(i + 1), {aligned.data(), size.width, size.height, 3}, out_of_view,
+                  active);
+    }));
     findings.match_ratio += motion.match_ratio / static_cast<double>(frames);
     findings.active += static_cast<double>(CountActive(active)) /
                        static_cast<double>(active.view().pixel_count() * frames);

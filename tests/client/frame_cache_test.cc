@@ -673,17 +673,17 @@ TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
 
 TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
   Motion darker;
-  darker.gain = 0.5;
-  darker.offset = 10;
+  darker.light.gain = 0.5;
+  darker.light.offset = 10;
   Motion moved = Translation(1, 0);
-  moved.gain = 0.5;
-  moved.offset = 10;
+  moved.light.gain = 0.5;
+  moved.light.offset = 10;
   for (const Motion& motion : {darker, moved}) {
     // Once the tracker's reference is a dark frame, the light is as it was.
     Motion next = motion;
     if (!motion.reference_from_frame.IsIdentity()) {
-      next.gain = 1;
-      next.offset = 0;
+      next.light.gain = 1;
+      next.light.offset = 0;
     }
     StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
               {motion, next, next});
@@ -700,8 +700,8 @@ TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
 
 TEST_F(FrameCacheTest, AnEvenChangeOfLightIsNoChange) {
   Motion darker;
-  darker.gain = 0.5;
-  darker.offset = 10;
+  darker.light.gain = 0.5;
+  darker.light.offset = 10;
   StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
           std::make_unique<ScriptedTracker>(std::vector<Motion>{darker}));
   Pixels pixels = Render(MakeScene(), 0);

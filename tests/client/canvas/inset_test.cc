@@ -1,4 +1,4 @@
-#include "client/canvas/inset.h"
+#include "common/reuse/inset.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/canvas/inset_tracker.h"
 #include "client/tracker/homography_tracker.h"
 #include "client/tracker/scripted_tracker.h"
 #include "tests/client/tracker/pictures.h"
@@ -88,7 +89,7 @@ TEST(InsetTrackerTest, BarsHideNeitherMotionNorLight) {
   const Motion found = tracker.Track(frame.view());
   EXPECT_STREQ(NameOf(found.loss), "none");
   EXPECT_LT(CornerError(found.reference_from_frame, motion, kWidth, kHeight), 2.0);
-  EXPECT_NEAR(found.gain, 0.8, 0.03);
+  EXPECT_NEAR(found.light.gain, 0.8, 0.03);
 }
 
 TEST(InsetTrackerTest, WithoutBarsNothingIsDifferent) {

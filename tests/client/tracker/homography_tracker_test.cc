@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "client/tracker/change_finder.h"
 #include "client/tracker/consensus.h"
 #include "client/tracker/motion_fit.h"
+#include "common/reuse/change_finder.h"
+#include "common/reuse/picture_warp.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/client/tracker/pictures.h"
@@ -79,8 +80,8 @@ TEST_P(HomographyTrackerTest, FindsKnownMotions) {
     EXPECT_LT(CornerError(found.reference_from_frame, motion.reference_from_frame, kWidth, kHeight),
               GetParam().corner_error);
     EXPECT_FALSE(found.reference_from_frame.IsIdentity());
-    EXPECT_EQ(found.gain, 1);
-    EXPECT_EQ(found.offset, 0);
+    EXPECT_EQ(found.light.gain, 1);
+    EXPECT_EQ(found.light.offset, 0);
     EXPECT_GT(found.match_ratio, 0.5);
   }
 }
@@ -110,8 +111,8 @@ TEST_P(HomographyTrackerTest, AStillCameraIsExactlyStillWhateverMovesBeforeIt) {
     const Motion found = Track(noisy_reference, noisy_frame);
     EXPECT_STREQ(NameOf(found.loss), "none");
     EXPECT_TRUE(found.reference_from_frame.IsIdentity());
-    EXPECT_EQ(found.gain, 1);
-    EXPECT_EQ(found.offset, 0);
+    EXPECT_EQ(found.light.gain, 1);
+    EXPECT_EQ(found.light.offset, 0);
   }
 }
 
@@ -127,13 +128,17 @@ TEST_P(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
       Fill({0, 120}, {0, 160}, 250, &frame);
       const Motion found = Track(reference, frame);
       ASSERT_STREQ(NameOf(found.loss), "none");
-      EXPECT_NEAR(found.gain, gain, 0.03);
+      EXPECT_NEAR(found.light.gain, gain, 0.03);
       // At the middle of the brightness.
-      EXPECT_NEAR(found.gain * 128 + found.offset, gain * 128 + offset, 2);
+      EXPECT_NEAR(found.light.gain * 128 + found.light.offset, gain * 128 + offset, 2);
 
+      TestPicture aligned(kWidth, kHeight, 3);
+      Mask out_of_view(kHeight, kWidth);
+      WarpPicture(reference.view(), found.reference_from_frame, aligned.pixels.data(), out_of_view);
+      ChangeLight(found.light.gain, found.light.offset, &aligned);
       ChangeFinder finder({}, kWidth, kHeight, 3);
       Mask active(kHeight, kWidth);
-      finder.Find(frame.view(), reference.view(), found, active);
+      finder.Find(frame.view(), aligned.view(), out_of_view, active);
       Mask expected(kHeight, kWidth);  // what was filled, and what came into view
       SetRectangle({0, 128}, {0, 168}, expected);
       SetRectangle({0, 24}, {0, kWidth}, expected);
@@ -157,8 +162,8 @@ TEST_P(HomographyTrackerTest, WithoutPhotometryLightIsAChange) {
   HomographyTracker tracker(config);
   tracker.SetReference(reference.view());
   const Motion found = tracker.Track(frame.view());
-  EXPECT_EQ(found.gain, 1);
-  EXPECT_EQ(found.offset, 0);
+  EXPECT_EQ(found.light.gain, 1);
+  EXPECT_EQ(found.light.offset, 0);
 }
 
 // A wall with nothing on it that one could follow.
@@ -172,7 +177,7 @@ TEST_P(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace)
   const Motion found = Track(wall, dark);
   EXPECT_STREQ(NameOf(found.loss), "none");
   EXPECT_TRUE(found.reference_from_frame.IsIdentity());
-  EXPECT_NEAR(found.gain * 120 + found.offset, 96, 1.5);
+  EXPECT_NEAR(found.light.gain * 120 + found.light.offset, 96, 1.5);
 }
 
 TEST_P(HomographyTrackerTest, WhatCannotBeTrackedIsLostForAReason) {
@@ -297,7 +302,7 @@ TEST_P(HomographyTrackerTest, GivesTheSameBitsAgainAndWithAnyNumberOfOpenCvThrea
       for (const auto& row : motion.reference_from_frame.m) {
         numbers.insert(numbers.end(), row, row + 3);
       }
-      numbers.insert(numbers.end(), {motion.gain, motion.offset, motion.match_ratio});
+      numbers.insert(numbers.end(), {motion.light.gain, motion.light.offset, motion.match_ratio});
     }
     cv::setNumThreads(1);
     return numbers;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/tracker/grey_picture.h"
 #include "client/tracker/scripted_tracker.h"
+#include "common/reuse/grey_picture.h"
 #include "tests/client/tracker/pictures.h"
 
 namespace cacheinf {

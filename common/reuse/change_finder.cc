@@ -1,30 +1,18 @@
-#include "client/tracker/change_finder.h"
+#include "common/reuse/change_finder.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 
-#include "client/tracker/picture_warp.h"
 #include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {
 namespace {
 
-constexpr int kLevels = 256;
 constexpr int kFullScale = 255;
 
 int CellCount(int pixels, int cell) { return (pixels + cell - 1) / cell; }
-
-// What the reference's levels look like in the light of the frame.
-std::array<uint8_t, kLevels> LevelsInLight(double gain, double offset) {
-  std::array<uint8_t, kLevels> levels;
-  for (int level = 0; level < kLevels; ++level) {
-    levels[static_cast<size_t>(level)] = static_cast<uint8_t>(
-        std::clamp(std::floor(gain * level + offset + 0.5), 0.0, double{kFullScale}));
-  }
-  return levels;
-}
 
 void AddDifferences(const uint8_t* a, const uint8_t* b, int64_t count, uint16_t* sums) {
   for (int64_t i = 0; i < count; ++i) {
@@ -75,66 +63,41 @@ ChangeFinder::ChangeFinder(const ChangeConfig& config, int width, int height, in
       width_(width),
       height_(height),
       channels_(channels),
-      aligned_row_(static_cast<size_t>(width) * static_cast<size_t>(channels)),
-      sums_(aligned_row_.size()),
-      squares_(config.rule == ChangeConfig::Rule::kBlocks ? aligned_row_.size() : 0),
+      sums_(static_cast<size_t>(width) * static_cast<size_t>(channels)),
+      squares_(config.rule == ChangeConfig::Rule::kBlocks ? sums_.size() : 0),
       least_mean_square_(kFullScale * kFullScale * std::pow(10.0, -config.psnr / 10)),
-      out_of_view_(height, width),
       cells_(CellCount(height, config.cell), CellCount(width, config.cell)),
       blocks_(CellCount(height, config.block), CellCount(width, config.block)) {}
 
-void ChangeFinder::Find(const PictureView& frame, const PictureView& reference,
-                        const Motion& motion, ConstMaskView more, MaskView active) {
-  if (motion.is_lost()) return SetAll(active);
-  FindChanged(frame, reference, motion, active);
+void ChangeFinder::Find(const PictureView& picture, const PictureView& reference,
+                        ConstMaskView out_of_view, MaskView active) {
+  if (config_.rule == ChangeConfig::Rule::kDifference && config_.threshold == 0) {
+    FindDifferentBytes(picture, reference, active);
+  } else {
+    FindDifferentCells(picture, reference);
+    Upsample(cells_, config_.cell, config_.cell, active);
+  }
   if (config_.margin > 0) Grow(active, Reach::Of(config_.margin), active);
-  if (more.words != nullptr) Unite(active, more, active);
+  if (out_of_view.words != nullptr) Unite(active, out_of_view, active);
   RoundOut(active);
 }
 
-void ChangeFinder::FindChanged(const PictureView& frame, const PictureView& reference,
-                               const Motion& motion, MaskView active) {
-  if (config_.rule == ChangeConfig::Rule::kDifference && config_.threshold == 0) {
-    if (!motion.reference_from_frame.IsIdentity()) return SetAll(active);
-    return FindDifferentBytes(frame, reference, active);
-  }
-  FindDifferentCells(frame, reference, motion);
-  Upsample(cells_, config_.cell, config_.cell, active);
-  if (!motion.reference_from_frame.IsIdentity()) Unite(active, out_of_view_, active);
-}
-
-void ChangeFinder::FindDifferentCells(const PictureView& frame, const PictureView& reference,
-                                      const Motion& motion) {
-  const bool is_still = motion.reference_from_frame.IsIdentity();
-  const bool is_same_light = motion.gain == 1 && motion.offset == 0;
-  const PictureWarp warp(reference, motion.reference_from_frame);
-  const std::array<uint8_t, kLevels> levels = LevelsInLight(motion.gain, motion.offset);
-  ClearAll(out_of_view_);
+void ChangeFinder::FindDifferentCells(const PictureView& picture, const PictureView& reference) {
   ClearAll(cells_);
   for (int row = 0; row * config_.cell < height_; ++row) {
     const int first = row * config_.cell;
     const int end = std::min(first + config_.cell, height_);
-    std::fill(sums_.begin(), sums_.end(), uint16_t{0});
-    std::fill(squares_.begin(), squares_.end(), 0u);
-    for (int y = first; y < end; ++y) {
-      const uint8_t* aligned = reference.Row(y);
-      if (!is_still) {
-        warp.WarpRow(y, aligned_row_.data(), out_of_view_);
-        aligned = aligned_row_.data();
-      }
-      if (!is_same_light) {
-        for (size_t i = 0; i < aligned_row_.size(); ++i) aligned_row_[i] = levels[aligned[i]];
-        aligned = aligned_row_.data();
-      }
-      if (config_.rule == ChangeConfig::Rule::kBlocks) {
-        AddSquares(frame.Row(y), aligned, frame.row_bytes(), squares_.data());
-      } else {
-        AddDifferences(frame.Row(y), aligned, frame.row_bytes(), sums_.data());
-      }
-    }
     if (config_.rule == ChangeConfig::Rule::kBlocks) {
+      std::fill(squares_.begin(), squares_.end(), 0u);
+      for (int y = first; y < end; ++y) {
+        AddSquares(picture.Row(y), reference.Row(y), picture.row_bytes(), squares_.data());
+      }
       JudgeCellsBySquares(row, end - first);
     } else {
+      std::fill(sums_.begin(), sums_.end(), uint16_t{0});
+      for (int y = first; y < end; ++y) {
+        AddDifferences(picture.Row(y), reference.Row(y), picture.row_bytes(), sums_.data());
+      }
       JudgeCellsByDifferences(row, end - first);
     }
   }

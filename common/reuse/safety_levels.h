@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_SAFETY_LEVELS_H_
-#define CACHEINF_CLIENT_SAFETY_LEVELS_H_
+#ifndef CACHEINF_COMMON_REUSE_SAFETY_LEVELS_H_
+#define CACHEINF_COMMON_REUSE_SAFETY_LEVELS_H_
 
 #include <cstdint>
 #include <deque>
@@ -86,4 +86,4 @@ class SafetyLevels {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_SAFETY_LEVELS_H_
+#endif  // CACHEINF_COMMON_REUSE_SAFETY_LEVELS_H_

@@ -1,4 +1,4 @@
-#include "client/tracker/picture_warp.h"
+#include "common/reuse/picture_warp.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "client/picture_input.h"
+#include "common/reuse/picture_input.h"
 
 #include "common/model/picture.h"
 

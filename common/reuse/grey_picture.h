@@ -1,11 +1,11 @@
-#ifndef CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_
-#define CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_
+#ifndef CACHEINF_COMMON_REUSE_GREY_PICTURE_H_
+#define CACHEINF_COMMON_REUSE_GREY_PICTURE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "client/tracker/tracker.h"
+#include "common/base/picture_view.h"
 
 namespace cacheinf {
 
@@ -58,4 +58,4 @@ class SquareMeans {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_TRACKER_GREY_PICTURE_H_
+#endif  // CACHEINF_COMMON_REUSE_GREY_PICTURE_H_

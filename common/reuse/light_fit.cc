@@ -1,4 +1,4 @@
-#include "client/tracker/light_fit.h"
+#include "common/reuse/light_fit.h"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@ constexpr int kRefinements = 4;
 
 }  // namespace
 
-Light LightFit::Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
-                    const Homography& reference_from_frame, bool is_free) {
+FittedLight LightFit::Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
+                          const Homography& reference_from_frame, bool is_free) {
   TakeSamples(frame, reference, side, reference_from_frame);
   return FitSamples(is_free);
 }
@@ -32,12 +32,12 @@ Light LightFit::Fit(std::span<const double> frame, std::span<const double> refer
   for (size_t i = 0; i < frame.size(); ++i) {
     samples_.push_back({parts(reference[i]), parts(frame[i])});
   }
-  return FitSamples(/*is_free=*/true);
+  return FitSamples(/*is_free=*/true).light;
 }
 
-Light LightFit::FitSamples(bool is_free) {
+FittedLight LightFit::FitSamples(bool is_free) {
   Light best;
-  if (samples_.empty()) return best;
+  if (samples_.empty()) return {};
 
   // The reference's brightness: its 5th, 50th and 95th percentile, and the frame's.
   const auto quantiles = [this](int Sample::*picture) {
@@ -84,8 +84,7 @@ Light LightFit::FitSamples(bool is_free) {
   const auto agreeing = std::count_if(samples_.begin(), samples_.end(), [&](const Sample& sample) {
     return std::abs(best.gain * sample.reference + best.offset * kPart - sample.frame) <= tolerance;
   });
-  best.agreeing_share = static_cast<double>(agreeing) / static_cast<double>(samples_.size());
-  return best;
+  return {best, static_cast<double>(agreeing) / static_cast<double>(samples_.size())};
 }
 
 void LightFit::TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,

@@ -1,13 +1,10 @@
-#ifndef CACHEINF_CLIENT_CANVAS_INSET_H_
-#define CACHEINF_CLIENT_CANVAS_INSET_H_
+#ifndef CACHEINF_COMMON_REUSE_INSET_H_
+#define CACHEINF_COMMON_REUSE_INSET_H_
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
-#include "client/tracker/tracker.h"
+#include "common/base/picture_view.h"
 #include "common/model/picture.h"
 #include "sparse_ops/homography.h"
 
@@ -46,26 +43,6 @@ class Inset {
   std::vector<uint8_t> pixels_;
 };
 
-// Lets a tracker see a part of every picture. What it finds is said of the whole picture.
-class InsetTracker final : public Tracker {
- public:
-  // At first the part is the whole picture. REQUIRES: a tracker.
-  explicit InsetTracker(std::unique_ptr<Tracker> tracker) : tracker_(std::move(tracker)) {}
-
-  // From the next call of SetReference on, pictures have the inset's shape.
-  void SetInset(const Inset& inset) { inset_ = inset; }
-
-  void SetReference(const PictureView& reference) override;
-  void SetReferenceToLastFrame() override { tracker_->SetReferenceToLastFrame(); }
-  Motion Track(const PictureView& frame) override;
-
- private:
-  PictureView Cut(const PictureView& picture);
-
-  std::unique_ptr<Tracker> tracker_;
-  std::optional<Inset> inset_;
-};
-
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_CANVAS_INSET_H_
+#endif  // CACHEINF_COMMON_REUSE_INSET_H_

@@ -1,7 +1,6 @@
-#include "client/light_in_place.h"
+#include "common/reuse/light_in_place.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -11,7 +10,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kLevels = 256;
+constexpr double kBrightest = 255.0;
+constexpr double kMiddle = 128.0;
 constexpr int kBlurredSide = 48;
 constexpr double kAlike = 2.0;             // levels, by which squares may differ
 constexpr double kLeastDifferent = 0.25;   // of the squares
@@ -19,18 +19,6 @@ constexpr double kMostUnexplained = 0.25;  // of those that differ
 // Beyond these answers in the stored light agree noticeably less with those in the frame's own.
 constexpr double kLargestGain = 4.0 / 3.0;
 constexpr double kLargestShift = 48.0;  // levels, of a middling pixel
-
-using LevelTable = std::array<uint8_t, kLevels>;
-
-template <typename Function>
-LevelTable TableOf(const Function& level_of) {
-  LevelTable table;
-  for (int level = 0; level < kLevels; ++level) {
-    table[static_cast<size_t>(level)] =
-        static_cast<uint8_t>(std::clamp(std::floor(level_of(level) + 0.5), 0.0, kLevels - 1.0));
-  }
-  return table;
-}
 
 int SideOfSquares(const PictureView& picture) {
   const int side = std::max(picture.width, picture.height) / kBlurredSide;
@@ -42,15 +30,13 @@ double CountDifferent(const std::vector<double>& frame, const std::vector<double
                       const Light& light) {
   double count = 0;
   for (size_t i = 0; i < frame.size(); ++i) {
-    const double expected =
-        std::clamp(light.gain * reference[i] + light.offset, 0.0, kLevels - 1.0);
+    const double expected = std::clamp(light.gain * reference[i] + light.offset, 0.0, kBrightest);
     count += std::abs(expected - frame[i]) > kAlike ? 1 : 0;
   }
   return count;
 }
 
 bool IsNearEnough(const Light& light) {
-  constexpr double kMiddle = 0.5 * kLevels;
   return light.gain <= kLargestGain && light.gain * kLargestGain >= 1 &&
          std::abs(light.gain * kMiddle + light.offset - kMiddle) <= kLargestShift;
 }
@@ -94,10 +80,8 @@ void LightInPlace::Blur(const PictureView& picture, std::vector<double>* means) 
 
 void ShowInLightOf(const PictureView& reference, const Light& light, const PictureView& frame,
                    const Rectangle& place, uint8_t* to) {
-  const LevelTable of_reference =
-      TableOf([&](int level) { return light.gain * level + light.offset; });
-  const LevelTable of_frame =
-      TableOf([&](int level) { return (level - light.offset) / light.gain; });
+  const LevelTable of_reference = LevelsIn(light);
+  const LevelTable of_frame = LevelsWithout(light);
   std::memcpy(to, frame.pixels, frame.byte_count());
   const int64_t first = int64_t{place.columns.begin} * frame.channels;
   const int64_t end = int64_t{place.columns.end} * frame.channels;

@@ -1,4 +1,4 @@
-#include "client/light_in_place.h"
+#include "common/reuse/light_in_place.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,14 @@
-#ifndef CACHEINF_CLIENT_LIGHT_IN_PLACE_H_
-#define CACHEINF_CLIENT_LIGHT_IN_PLACE_H_
+#ifndef CACHEINF_COMMON_REUSE_LIGHT_IN_PLACE_H_
+#define CACHEINF_COMMON_REUSE_LIGHT_IN_PLACE_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "client/canvas/inset.h"
-#include "client/tracker/light_fit.h"
-#include "client/tracker/tracker.h"
+#include "common/base/light.h"
+#include "common/base/picture_view.h"
+#include "common/reuse/inset.h"
+#include "common/reuse/light_fit.h"
 
 // Light that changes before a camera that nobody follows: pixels are compared in their places.
 
@@ -40,4 +41,4 @@ void ShowInLightOf(const PictureView& reference, const Light& light, const Pictu
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_LIGHT_IN_PLACE_H_
+#endif  // CACHEINF_COMMON_REUSE_LIGHT_IN_PLACE_H_

@@ -1,4 +1,4 @@
-#include "client/canvas/inset.h"
+#include "common/reuse/inset.h"
 
 #include <cstddef>
 #include <cstring>
@@ -57,22 +57,5 @@ Homography Inset::OfPart(const Homography& of_picture) const {
 }
 
 Homography Inset::OfPicture(const Homography& of_part) const { return Moved(of_part, place_, -1); }
-
-// ------------------------------------------------------------------------------------------------
-
-void InsetTracker::SetReference(const PictureView& reference) {
-  tracker_->SetReference(Cut(reference));
-}
-
-Motion InsetTracker::Track(const PictureView& frame) {
-  Motion motion = tracker_->Track(Cut(frame));
-  if (!inset_ || inset_->is_whole()) return motion;
-  motion.reference_from_frame = inset_->OfPicture(motion.reference_from_frame);
-  return motion;
-}
-
-PictureView InsetTracker::Cut(const PictureView& picture) {
-  return inset_ ? inset_->Cut(picture) : picture;
-}
 
 }  // namespace cacheinf

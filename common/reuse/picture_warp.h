@@ -1,9 +1,9 @@
-#ifndef CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_
-#define CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_
+#ifndef CACHEINF_COMMON_REUSE_PICTURE_WARP_H_
+#define CACHEINF_COMMON_REUSE_PICTURE_WARP_H_
 
 #include <cstdint>
 
-#include "client/tracker/tracker.h"
+#include "common/base/picture_view.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 
@@ -46,4 +46,4 @@ void WarpPicture(const PictureView& from, const Homography& from_of_to, uint8_t*
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_TRACKER_PICTURE_WARP_H_
+#endif  // CACHEINF_COMMON_REUSE_PICTURE_WARP_H_

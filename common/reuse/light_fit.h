@@ -1,19 +1,19 @@
-#ifndef CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
-#define CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
+#ifndef CACHEINF_COMMON_REUSE_LIGHT_FIT_H_
+#define CACHEINF_COMMON_REUSE_LIGHT_FIT_H_
 
 #include <span>
 #include <vector>
 
-#include "client/tracker/grey_picture.h"
+#include "common/base/light.h"
+#include "common/reuse/grey_picture.h"
 #include "sparse_ops/homography.h"
 
 // What pixels say about the light.
 
 namespace cacheinf {
 
-struct Light {
-  double gain = 1;
-  double offset = 0;
+struct FittedLight {
+  Light light;
   double agreeing_share = 0;  // of the pixels that the reference shows
 };
 
@@ -32,8 +32,8 @@ class LightFit {
   // reference's are averaged wherever they lie, so that neither is more blurred than the other.
   // The homography is between the pictures as `reference` has them. Without `is_free` the gain is
   // 1 and the offset 0; so they are where the light is the same, or beyond the limits.
-  Light Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
-            const Homography& reference_from_frame, bool is_free);
+  FittedLight Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
+                  const Homography& reference_from_frame, bool is_free);
 
   // Of the levels that two pictures have in the same places. REQUIRES: as many of both.
   Light Fit(std::span<const double> frame, std::span<const double> reference);
@@ -43,7 +43,7 @@ class LightFit {
     int reference = 0;  // brightness, in parts of a level
     int frame = 0;
   };
-  Light FitSamples(bool is_free);
+  FittedLight FitSamples(bool is_free);
   void TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,
                    const Homography& reference_from_frame);
   void Refine(Light* light);
@@ -56,4 +56,4 @@ class LightFit {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_TRACKER_LIGHT_FIT_H_
+#endif  // CACHEINF_COMMON_REUSE_LIGHT_FIT_H_

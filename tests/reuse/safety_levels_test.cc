@@ -1,4 +1,4 @@
-#include "client/safety_levels.h"
+#include "common/reuse/safety_levels.h"
 
 #include <gtest/gtest.h>
 

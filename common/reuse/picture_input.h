@@ -1,9 +1,9 @@
-#ifndef CACHEINF_CLIENT_PICTURE_INPUT_H_
-#define CACHEINF_CLIENT_PICTURE_INPUT_H_
+#ifndef CACHEINF_COMMON_REUSE_PICTURE_INPUT_H_
+#define CACHEINF_COMMON_REUSE_PICTURE_INPUT_H_
 
 #include <vector>
 
-#include "client/tracker/tracker.h"
+#include "common/base/picture_view.h"
 #include "common/exec/executor.h"
 
 namespace cacheinf {
@@ -20,4 +20,4 @@ class PictureInput {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_PICTURE_INPUT_H_
+#endif  // CACHEINF_COMMON_REUSE_PICTURE_INPUT_H_

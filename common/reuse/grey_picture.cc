@@ -1,4 +1,4 @@
-#include "client/tracker/grey_picture.h"
+#include "common/reuse/grey_picture.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#ifndef CACHEINF_CLIENT_FRAME_WORK_H_
-#define CACHEINF_CLIENT_FRAME_WORK_H_
+#ifndef CACHEINF_COMMON_REUSE_FRAME_WORK_H_
+#define CACHEINF_COMMON_REUSE_FRAME_WORK_H_
 
 #include <chrono>
 
-#include "client/tracker/tracker.h"
 #include "common/exec/executor.h"
+#include "common/reuse/loss.h"
 
 namespace cacheinf {
 
@@ -30,4 +30,4 @@ struct RefreshWork {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_FRAME_WORK_H_
+#endif  // CACHEINF_COMMON_REUSE_FRAME_WORK_H_

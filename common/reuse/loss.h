@@ -1,0 +1,32 @@
+#ifndef CACHEINF_COMMON_REUSE_LOSS_H_
+#define CACHEINF_COMMON_REUSE_LOSS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cacheinf {
+
+// Why nothing is known of how a frame lies against the reference.
+enum class Loss : uint8_t {
+  kNone,
+  kNoReference,    // none yet, or one of another shape
+  kFewFeatures,    // black, uniform, blurred, or too small
+  kFewInliers,     // features move everywhere: another scene, or noise
+  kDegenerate,     // what fits is no view of a camera: it folds, flips, or shrinks too much
+  kLittleOverlap,  // the reference shows too little of the frame
+  kTooDifferent,   // aligned, but most pixels differ
+};
+inline constexpr int kLossCount = 7;
+
+// "few features".
+inline const char* NameOf(Loss loss) {
+  constexpr std::array<const char*, kLossCount> kNames = {
+      "none",       "no reference",   "few features", "few inliers",
+      "degenerate", "little overlap", "too different"};
+  return kNames[static_cast<size_t>(loss)];
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_LOSS_H_
