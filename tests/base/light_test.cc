@@ -16,11 +16,11 @@ double LevelIn(const Light& light, double level) { return light.gain * level + l
 
 TEST(LightTest, LightsAreOneAfterTheOther) {
   for (const double level : {0.0, 40.0, 255.0}) {
-    EXPECT_DOUBLE_EQ(LevelIn(Compose(kDim, kBright), level),
-                     LevelIn(kDim, LevelIn(kBright, level)));
-    EXPECT_DOUBLE_EQ(LevelIn(Inverse(kDim), LevelIn(kDim, level)), level);
-    EXPECT_DOUBLE_EQ(LevelIn(Relative(kDim, kBright), LevelIn(kBright, level)),
-                     LevelIn(kDim, level));
+    EXPECT_NEAR(LevelIn(Compose(kDim, kBright), level), LevelIn(kDim, LevelIn(kBright, level)),
+                1e-9);
+    EXPECT_NEAR(LevelIn(Inverse(kDim), LevelIn(kDim, level)), level, 1e-9);
+    EXPECT_NEAR(LevelIn(Relative(kDim, kBright), LevelIn(kBright, level)), LevelIn(kDim, level),
+                1e-9);
   }
   EXPECT_EQ(Compose(kDim, Light()), kDim);
   EXPECT_TRUE(Relative(kDim, kDim).IsIdentity());
