@@ -23,6 +23,9 @@ constexpr double kHasteInDoubt = 4;
 // Settings that nobody has judged yet are judged soon, but after errors had time to add up.
 constexpr int kFramesBeforeFirst = 8;
 constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller ones are left out
+constexpr int kSamplesOfAnEstimate = 8;
+constexpr int kPatience = 16;  // good samples in a row before a less safe level is tried
+constexpr uint64_t kSeed = 1;  // of the samples' places
 // What counts as agreeing in addition.
 constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's
 constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
@@ -40,22 +43,6 @@ double ShareOf(const RowPlan& rows, const Graph& graph) {
     done += cost * rows[i].size() / RowCount(graph, op);
   }
   return all > 0 ? done / all : 1;
-}
-
-double LeastFor(const AnswerReader& reader, const LeastAgreement& least) {
-  switch (reader.kind()) {
-    case AnswerReader::Kind::kClassification:
-      return least.classes;
-    case AnswerReader::Kind::kSegmentation:
-      return least.iou;
-    case AnswerReader::Kind::kBoxes:
-      return least.boxes;
-    case AnswerReader::Kind::kKeypoints:
-      return least.keypoints;
-    case AnswerReader::Kind::kRaw:
-      break;
-  }
-  return least.numbers;
 }
 
 AgreementSample SampleOf(const Agreement& agreement) {
@@ -101,9 +88,9 @@ Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backen
       clock_(clock),
       configured_{config.cache, config.tracker.change},
       share_(config.guard.share),
-      least_(LeastFor(reader_, config.guard.least)),
-      levels_(LevelsFor(config.cache), config.guard.samples, config.guard.patience, least_),
-      random_(static_cast<uint64_t>(config.guard.seed)) {
+      least_(config.guard.least),
+      levels_(LevelsFor(config.cache), kSamplesOfAnEstimate, kPatience, least_),
+      random_(kSeed) {
   const Value& output = FirstOutput(executor_.graph());
   if (reader_.kind() == AnswerReader::Kind::kSegmentation && output.is_map()) {
     const int height = static_cast<int>(output.shape[2]);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -69,24 +68,19 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
 void WarnOfUnusedSettings(const RobotConfig& config) {
   if (config.mode != RobotConfig::Mode::kCache) return;
   const CacheConfig& cache = config.cache;
-  TrackerConfig tracker = config.tracker;
-  const auto differs = [](auto set, auto fresh) {
-    return WriteJson(set.Fields()) != WriteJson(fresh.Fields());
-  };
+  const TrackerConfig usual;
   const bool is_exact = cache.policy == CacheConfig::Policy::kExact;
   if (is_exact && cache.geometry != CacheConfig::Geometry::kNone) {
     LogWarning("cache.geometry is not used: policy exact computes every frame where it is");
   }
-  ChangeConfig change = std::exchange(tracker.change, {});
-  if (!cache.FollowsCamera() && tracker.kind != TrackerConfig::Kind::kNone &&
-      differs(tracker, TrackerConfig())) {
+  if (!cache.FollowsCamera() && config.tracker.kind != usual.kind) {
     LogWarning(
-        "the tracker's settings are not used: nothing follows the camera with cache.geometry none "
-        "or policy exact");
+        "cache.tracker is not used: nothing follows the camera with cache.geometry none or policy "
+        "exact");
   }
-  if ((cache.stem > 0 || is_exact) && differs(change, ChangeConfig())) {
+  if ((cache.stem > 0 || is_exact) && config.tracker.change.threshold != usual.change.threshold) {
     LogWarning(
-        "tracker.change is not used: with policy exact or cache.stem above 0 the network is given "
+        "cache.threshold is not used: with policy exact or cache.stem above 0 the network is given "
         "every byte that changes, and decides itself what a change is");
   }
 }

@@ -21,14 +21,14 @@ enum Dimension : size_t { kWay, kChange, kThreshold, kStem, kGrowth, kRefresh, k
 struct Way {
   Policy policy;
   Geometry geometry;
-  Tracker tracker;
+  Tracker tracker = Tracker::kHomography;
 };
-constexpr std::array<Way, 10> kWays = {{{Policy::kChange, Geometry::kNone, Tracker::kNone},
+constexpr std::array<Way, 10> kWays = {{{Policy::kChange, Geometry::kNone},
                                         {Policy::kChange, Geometry::kCanvas, Tracker::kHomography},
                                         {Policy::kChange, Geometry::kCanvas, Tracker::kBlock},
                                         {Policy::kChange, Geometry::kWarp, Tracker::kHomography},
                                         {Policy::kChange, Geometry::kWarp, Tracker::kBlock},
-                                        {Policy::kFixed, Geometry::kNone, Tracker::kNone},
+                                        {Policy::kFixed, Geometry::kNone},
                                         {Policy::kFixed, Geometry::kCanvas, Tracker::kHomography},
                                         {Policy::kFixed, Geometry::kCanvas, Tracker::kBlock},
                                         {Policy::kFixed, Geometry::kWarp, Tracker::kHomography},
@@ -73,10 +73,10 @@ struct Start {
   int refresh = 8;
 };
 
-constexpr Way kChangeInPlace = {Policy::kChange, Geometry::kNone, Tracker::kNone};
+constexpr Way kChangeInPlace = {Policy::kChange, Geometry::kNone};
 constexpr Way kChangeOnCanvas = {Policy::kChange, Geometry::kCanvas, Tracker::kHomography};
 constexpr Way kChangeByWarp = {Policy::kChange, Geometry::kWarp, Tracker::kHomography};
-constexpr Way kFixedInPlace = {Policy::kFixed, Geometry::kNone, Tracker::kNone};
+constexpr Way kFixedInPlace = {Policy::kFixed, Geometry::kNone};
 constexpr Way kFixedOnCanvas = {Policy::kFixed, Geometry::kCanvas, Tracker::kHomography};
 constexpr Way kFixedByWarp = {Policy::kFixed, Geometry::kWarp, Tracker::kHomography};
 
@@ -121,14 +121,6 @@ bool UsesChange(const CacheConfig& cache) {
   return cache.policy == Policy::kChange || (cache.policy == Policy::kFixed && cache.stem > 0);
 }
 
-constexpr std::array kPolicyNames = {"exact", "change", "fixed"};
-constexpr std::array kGeometryNames = {"canvas", "none", "warp"};
-constexpr std::array kTrackerNames = {"homography", "block", "none"};
-
-const char* NameOf(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }
-const char* NameOf(Geometry geometry) { return kGeometryNames[static_cast<size_t>(geometry)]; }
-const char* NameOf(Tracker tracker) { return kTrackerNames[static_cast<size_t>(tracker)]; }
-
 }  // namespace
 
 SearchSpace CacheSettingSpace() {
@@ -156,7 +148,6 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
   base.cache.growth = At(kGrowths, point, kGrowth);
   base.cache.refresh = At(kRefreshes, point, kRefresh);
   base.tracker.kind = way.tracker;
-  base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   base.tracker.change.threshold = At(kThresholds, point, kThreshold);
   return base;
 }
@@ -166,8 +157,6 @@ RobotConfig WithExactPolicy(RobotConfig base) {
   base.cache.policy = Policy::kExact;
   base.cache.geometry = Geometry::kNone;
   base.cache.change_scales.clear();
-  base.tracker.kind = Tracker::kNone;
-  base.tracker.change.rule = ChangeConfig::Rule::kDifference;
   return base;
 }
 
@@ -215,9 +204,9 @@ std::string CacheSettingsRow(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
   return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{}", NameOf(cache.policy),
                      NameOf(cache.FollowsCamera() ? cache.geometry : Geometry::kNone),
-                     NameOf(config.tracker.kind), cache.stem, config.tracker.change.threshold,
-                     cache.change, fmt::join(cache.change_scales, "/"), cache.growth,
-                     cache.refresh);
+                     cache.FollowsCamera() ? NameOf(config.tracker.kind) : "none", cache.stem,
+                     config.tracker.change.threshold, cache.change,
+                     fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh);
 }
 
 }  // namespace cacheinf

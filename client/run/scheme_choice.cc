@@ -106,12 +106,6 @@ void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
             "the processor has no AVX512-BF16: BF16 is emulated, several times slower than FP32");
       }
       return;
-    case RobotConfig::Scheme::kWinograd:
-      SetSchemes(graph, WinogradWhereItApplies(graph));
-      break;
-    case RobotConfig::Scheme::kAnalytic:
-      SetSchemes(graph, AnalyticSchemes(graph));
-      break;
     case RobotConfig::Scheme::kAuto:
       SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
       break;
@@ -150,18 +144,6 @@ void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
                                  schemes.size(), next));
   }
   SetSchemes(graph, plan);
-}
-
-const char* NameOf(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::kDirect:
-      return "direct";
-    case Scheme::kWinograd:
-      return "winograd";
-    case Scheme::kBf16:
-      return "bf16";
-  }
-  return "";
 }
 
 }  // namespace cacheinf

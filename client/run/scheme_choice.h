@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/model/graph/graph.h"
 
@@ -32,7 +33,7 @@ NamedSchemes SchemesOf(const Graph& graph);
 // other names, are more or fewer, or one cannot be computed so.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
 
-const char* NameOf(Scheme scheme);  // "direct", "winograd", "bf16"
+constexpr Words<3> WordsOf(Scheme) { return {"direct", "winograd", "bf16"}; }
 
 }  // namespace cacheinf
 

@@ -2,7 +2,6 @@
 
 #include "client/tracker/block_tracker.h"
 #include "client/tracker/homography_tracker.h"
-#include "client/tracker/scripted_tracker.h"
 
 namespace cacheinf {
 
@@ -11,11 +10,9 @@ std::unique_ptr<Tracker> MakeTracker(const TrackerConfig& config) {
     case TrackerConfig::Kind::kHomography:
       return std::make_unique<HomographyTracker>(config.homography);
     case TrackerConfig::Kind::kBlock:
-      return std::make_unique<BlockTracker>(config.blocks);
-    case TrackerConfig::Kind::kNone:
       break;
   }
-  return std::make_unique<ScriptedTracker>();
+  return std::make_unique<BlockTracker>(config.blocks);
 }
 
 }  // namespace cacheinf

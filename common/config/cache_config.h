@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/words.h"
 #include "common/config/fields.h"
 
 namespace cacheinf {
@@ -46,6 +47,9 @@ struct CacheConfig {
   // Throws InputError that names the key, starting with `name`.
   void Check(std::string_view name) const;
 };
+
+constexpr Words<3> WordsOf(CacheConfig::Policy) { return {"exact", "change", "fixed"}; }
+constexpr Words<3> WordsOf(CacheConfig::Geometry) { return {"canvas", "none", "warp"}; }
 
 }  // namespace cacheinf
 

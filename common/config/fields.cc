@@ -269,7 +269,7 @@ Json TableSchema(const FieldTable& fields) {
   Json properties = Json::object();
   for (const Field& field : fields) {
     Json schema = TypeSchema(field);
-    schema["description"] = field.doc;
+    schema["description"] = field.when.empty() ? field.doc : field.doc + " " + field.when;
     if (!std::holds_alternative<FieldTable>(field.target)) schema["default"] = ToJson(field);
     properties[field.name] = std::move(schema);
   }

@@ -9,24 +9,32 @@
 #include <variant>
 #include <vector>
 
-// One table describes a program's configuration: for each key its name, what it means, what it may
-// be, and where in the struct it lies. Reading and writing JSON, checking, the command line's
-// options and the JSON Schema for editors all come from this table.
+// One table describes a program's configuration: for each key its name, what it means, when to
+// touch it, what it may be, and where in the struct it lies. Reading and writing JSON, checking,
+// the command line's options and the JSON Schema for editors all come from this table.
 
 namespace cacheinf {
 
-// An enum in a struct, seen as one of a list of words.
+// An enum in a struct, seen as one of a list of words (common/base/words.h).
 struct Choice {
   std::vector<std::string> words;
   std::function<size_t()> get;
   std::function<void(size_t)> set;
 };
 
-// REQUIRES: the words name the enum's values 0, 1, … in order.
 template <typename Enum>
-Choice MakeChoice(Enum& value, std::vector<std::string> words) {
-  return {std::move(words), [&value] { return static_cast<size_t>(value); },
+Choice MakeChoice(Enum& value) {
+  const auto words = WordsOf(value);
+  return {{words.begin(), words.end()},
+          [&value] { return static_cast<size_t>(value); },
           [&value](size_t index) { value = static_cast<Enum>(index); }};
+}
+
+// A switch that is written as a word.
+inline Choice MakeSwitch(bool& value) {
+  return {{"off", "on"},
+          [&value] { return size_t{value}; },
+          [&value](size_t index) { value = index == 1; }};
 }
 
 struct Field;
@@ -39,7 +47,8 @@ struct Field {
 
   std::string name;
   Target target;
-  std::string doc;
+  std::string doc;                                            // what it is
+  std::string when = {};                                      // when to touch it; of tables nothing
   double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of every one listed
   double maximum = std::numeric_limits<double>::infinity();
   size_t most_items = 4096;  // of a list

@@ -58,57 +58,75 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
 
 FieldTable PreprocessConfig::Fields() {
   return {
-      Field{"width", &width, "Width of the model's picture; 0: that of its input."}.Between(
-          0, kLargestSide),
-      Field{"height", &height, "Height of the model's picture; 0: that of its input."}.Between(
-          0, kLargestSide),
-      Field{"fit", MakeChoice(fit, {"stretch", "letterbox", "crop"}),
+      Field{"width", &width, "Width of the model's picture; 0: that of its input.",
+            "Set it where the model's file leaves its input's width open."}
+          .Between(0, kLargestSide),
+      Field{"height", &height, "Height of the model's picture; 0: that of its input.",
+            "Set it where the model's file leaves its input's height open."}
+          .Between(0, kLargestSide),
+      Field{"fit", MakeChoice(fit),
             "How a frame of another shape is fitted: stretched, framed by borders, or cut at its "
-            "sides."},
-      Field{"border", &border, "Grey value of a letterbox's borders."}.Between(0, 255),
-      Field{"channels", MakeChoice(channels, {"rgb", "bgr", "gray"}),
-            "Order of the channels that the model expects."},
+            "sides.",
+            "Set it to what the model was trained with."},
+      Field{"border", &border, "Grey value of a letterbox's borders.",
+            "Set it to what the model was trained with."}
+          .Between(0, 255),
+      Field{"channels", MakeChoice(channels), "Order of the channels that the model expects.",
+            "Set it to what the model was trained with."},
       Field{"mean", &mean,
-            "Subtracted from a pixel's value (0 to 255); one number, or one for each channel."}
+            "Subtracted from a pixel's value (0 to 255); one number, or one for each channel.",
+            "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
       Field{"divisor", &divisor,
-            "What the difference is divided by; one number, or one for each channel."}
+            "What the difference is divided by; one number, or one for each channel.",
+            "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
   };
 }
 
 FieldTable DecoderConfig::Fields() {
   return {
-      Field{
-          "kind",
-          MakeChoice(kind, {"auto", "raw", "classification", "segmentation", "boxes", "keypoints"}),
-          "What the model's output means (keypoints: a heat map for each); auto: as its last "
-          "operators show."},
-      Field{"class_names", &class_names, "Names of the classes or keypoints, in order."},
+      Field{"kind", MakeChoice(kind),
+            "What the model's output means (keypoints: a heat map for each); auto: as its last "
+            "operators show.",
+            "Set it where auto gives raw numbers, or something else than the model's meaning."},
+      Field{"class_names", &class_names, "Names of the classes or keypoints, in order.",
+            "Set it to have names in answers instead of numbers."},
       Field{"class_names_file", &class_names_file,
-            "A text file with one class name a line, instead of class_names."}
+            "A text file with one class name a line, instead of class_names.",
+            "Set it where there is such a file already."}
           .Flag("--class-names"),
-      Field{"top", &top, "Classification: how many classes an answer names."}.Between(1, 1000),
+      Field{"top", &top, "Classification: how many classes an answer names.",
+            "Raise it where the second best guess matters."}
+          .Between(1, 1000),
       Field{"softmax", &softmax,
-            "Classification: whether the model's scores still have to be made shares of one."},
+            "Classification: whether the model's scores still have to be made shares of one.",
+            "Set it to false for a model that ends in a softmax of its own."},
       Field{"enlarge", &enlarge,
-            "Segmentation: whether class scores are enlarged to the size of the model's picture."},
-      Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels."}
+            "Segmentation: whether class scores are enlarged to the size of the model's picture.",
+            "Set it to true where a map is coarser than you need."},
+      Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels.",
+            "Set it for a detector whose file ends in raw heads, as YOLO's exports do."}
           .Between(1, 4096)
           .AtMostItems(16),
       Field{"anchors", &anchors,
             "Boxes from raw heads: widths and heights of the anchors in input pixels, output by "
-            "output."}
+            "output.",
+            "Set it together with strides, to what the detector was trained with."}
           .Between(0, 1e5)
           .AtMostItems(1024),
-      Field{"score_threshold", &score_threshold, "Boxes: the least score of an answer's box."}
+      Field{"score_threshold", &score_threshold, "Boxes: the least score of an answer's box.",
+            "Raise it for fewer false boxes, lower it for fewer missed ones."}
           .Between(0, 1),
       Field{
           "overlap_threshold", &overlap_threshold,
           "Boxes: of two boxes of a class that overlap more (intersection over union), the better "
-          "one stays."}
+          "one stays.",
+          "Raise it where things stand close together and boxes go missing."}
           .Between(0, 1),
-      Field{"most_boxes", &most_boxes, "Boxes: the most that an answer has."}.Between(1, 10000),
+      Field{"most_boxes", &most_boxes, "Boxes: the most that an answer has.",
+            "Raise it for crowds."}
+          .Between(1, 10000),
   };
 }
 

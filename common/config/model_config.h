@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/words.h"
 #include "common/config/fields.h"
 #include "common/model/graph/graph.h"
 
@@ -44,6 +45,12 @@ struct DecoderConfig {
 
   FieldTable Fields();
 };
+
+constexpr Words<3> WordsOf(PictureSpec::Fit) { return {"stretch", "letterbox", "crop"}; }
+constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
+constexpr Words<6> WordsOf(DecoderConfig::Kind) {
+  return {"auto", "raw", "classification", "segmentation", "boxes", "keypoints"};
+}
 
 struct ModelConfig {
   PreprocessConfig preprocess;

@@ -34,82 +34,102 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
 
 FieldTable OutputConfig::Fields() {
   return {
-      Field{"answers", &answers, "File to write the answers to, one JSON object a line."}.Flag(
-          "--answers"),
+      Field{"answers", &answers, "File to write the answers to, one JSON object a line.",
+            "Set it to use the answers."}
+          .Flag("--answers"),
       Field{"dump_outputs", &dump_outputs,
-            "Folder to write every output of the model for every frame to, as 000000.NAME.npy."}
+            "Folder to write every output of the model for every frame to, as 000000.NAME.npy.",
+            "Set it to compare numbers with another run or another engine."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
             "Video file (.mp4) to draw the answers into; in mode \"cache\" with an outline of what "
-            "was computed anew."}
+            "was computed anew.",
+            "Set it to see the answers."}
           .Flag("--overlay"),
       Field{"picture", &picture,
             "PNG file for the last frame, its answer, where known the truth, and in mode \"cache\" "
-            "what was computed anew, side by side."}
+            "what was computed anew, side by side.",
+            "Set it to see one answer."}
           .Flag("--picture"),
-      Field{"summary", &summary, "File to write the run's summary to, as JSON."}.Flag("--summary"),
+      Field{"summary", &summary, "File to write the run's summary to, as JSON.",
+            "Set it to read the summary with a program."}
+          .Flag("--summary"),
   };
 }
 
 FieldTable RobotConfig::Fields() {
   return {
-      Field{"model", &model, "The model's file: ONNX, TorchScript, or packed by cacheinf-profile."}
+      Field{"model", &model, "The model's file: ONNX, TorchScript, or packed by cacheinf-profile.",
+            "Always set it."}
           .Flag("--model"),
       Field{"shapes", &shapes,
-            "Shapes of the model's inputs, like 1x3x384x640, for what its file leaves open."}
+            "Shapes of the model's inputs, like 1x3x384x640, for what its file leaves open.",
+            "Set it where the file leaves a dimension open, or states none."}
           .AtMostItems(16)
           .Flag("--shape"),
       Field{"source", &source,
             "Where frames come from: a video, a stream's address (rtsp://…), a picture, a folder "
             "of pictures or of "
             ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
-            "generated[:seed=7,width=640,…]."}
+            "generated[:seed=7,width=640,…].",
+            "Always set it."}
           .Flag("--source"),
-      Field{"mode", MakeChoice(mode, {"dense", "cache", "stale", "every-k"}),
+      Field{"mode", MakeChoice(mode),
             "What is computed: every frame; of every frame what changed; every frame, but answered "
             "at once with what the frame "
-            "before came to; or every k-th frame, whose answer is repeated for those between."}
+            "before came to; or every k-th frame, whose answer is repeated for those between.",
+            "Take cache where much of the picture stays as it is; the others are what it is "
+            "compared with."}
           .Flag("--mode"),
-      Field{"every", &every, "The k of mode \"every-k\"."}.Between(1, kMostBetween).Flag("--every"),
+      Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
+          .Between(1, kMostBetween)
+          .Flag("--every"),
       Field{"check", &check,
             "Every so many-th frame is also computed densely, outside of all times, and the answer "
-            "scored with that; 0: none."}
+            "scored with that; 0: none.",
+            "Set it to learn how far answers agree with dense ones."}
           .Between(0, kMostBetween)
           .Flag("--check"),
-      Field{"threads", &threads, "Threads that compute; 0: one a core."}.Between(0, 1024).Flag(
-          "--threads"),
-      Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source."}
+      Field{"threads", &threads, "Threads that compute; 0: one a core.",
+            "Lower it where other programs need cores."}
+          .Between(0, 1024)
+          .Flag("--threads"),
+      Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source.",
+            "Set it for short trials."}
           .Between(0, kMostFrames)
           .Flag("--frames"),
       Field{"deadline_ms", &deadline_ms,
             "Milliseconds that an answer may take since its frame was there; later ones are "
             "counted, and recorded where "
-            "\"record\" says so; 0: any."}
+            "\"record\" says so; 0: any.",
+            "Set it to learn how many answers come too late."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"camera_wait", &camera_wait_s,
             "Seconds for which a camera that gives no more frames is opened again and again before "
             "the run ends; 0: it ends at once. As for a stream from a network, and a pipeline that "
-            "says of no end."}
+            "says of no end.",
+            "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
-      Field{"backend", MakeChoice(backend, {"cpu", "reference"}),
-            "Kernels: our fast ones, or the slow and obvious ones that they are checked against."}
+      Field{"backend", MakeChoice(backend),
+            "Kernels: our fast ones, or the slow and obvious ones that they are checked against.",
+            "Take reference to check an answer that you do not trust."}
           .Flag("--backend"),
-      Field{"scheme",
-            MakeChoice(scheme, {"direct", "winograd", "analytic", "auto", "libtorch", "bf16"}),
+      Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "
-            "definition; by Winograd wherever it applies; by that of the two that takes less "
-            "arithmetic, or (auto) that is measured to be faster, layer by layer, once for each "
-            "machine and model; by LibTorch; or in BF16, those of one group and 16 input channels "
-            "or more: emulated, and slow, where the processor has no AVX512-BF16."}
+            "definition; directly or by Winograd, whichever is measured to be faster, layer by "
+            "layer, once for each machine and model; by LibTorch; or in BF16, those of one group "
+            "and 16 input channels or more: emulated, and slow, where the processor has no "
+            "AVX512-BF16.",
+            "Take auto for networks with many 3x3 layers, libtorch to compare with it, and bf16 "
+            "only where you measured that it is faster."}
           .Flag("--scheme"),
-      Field{"log_level",
-            MakeChoice(log_level, {"trace", "debug", "info", "warning", "error", "off"}),
-            "The least important messages that are written to stderr."}
+      Field{"log_level", MakeChoice(log_level),
+            "The least important messages that are written to stderr.",
+            "Set it to debug to see more, to warning to see less."}
           .Flag("--log-level"),
-      Field{"cache", cache.Fields(), "What is computed in mode \"cache\"."},
-      Field{"tracker", tracker.Fields(), "How mode \"cache\" follows the camera."},
+      Field{"cache", CacheFields(), "What is computed in mode \"cache\"."},
       Field{"guard", guard.Fields(), "What watches over mode \"cache\"."},
       Field{"preprocess", model_config.preprocess.Fields(),
             "How a frame becomes the model's input. A packed model brings its own."},
@@ -119,6 +139,26 @@ FieldTable RobotConfig::Fields() {
   };
 }
 
+// With what its changes are found by.
+FieldTable RobotConfig::CacheFields() {
+  FieldTable fields = cache.Fields();
+  const FieldTable more = {
+      Field{"tracker", MakeChoice(tracker.kind),
+            "How a moving camera is followed: by a homography, or by one translation of blocks.",
+            "Take block where the camera only shifts and blocks are faster; calibrate tries both."}
+          .Flag("--tracker"),
+      Field{"threshold", &tracker.change.threshold,
+            "Mean difference of a cell of 4x4 pixels from what is stored, of full scale, from "
+            "which on it counts as changed; 0: any byte that differs. Without a stem, and not "
+            "under the policy exact.",
+            "Lower it where small or faint things are missed, raise it for a noisy camera."}
+          .Between(0, 1)
+          .Flag("--threshold"),
+  };
+  fields.insert(fields.begin() + 2, more.begin(), more.end());
+  return fields;
+}
+
 std::vector<Shape> RobotConfig::InputShapes() const {
   std::vector<Shape> parsed;
   for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));
@@ -126,17 +166,7 @@ std::vector<Shape> RobotConfig::InputShapes() const {
 }
 
 std::string RobotConfig::ModeName() const {
-  switch (mode) {
-    case Mode::kDense:
-      return "dense";
-    case Mode::kCache:
-      return "cache";
-    case Mode::kStale:
-      return "stale";
-    case Mode::kEveryK:
-      break;
-  }
-  return fmt::format("every-{}", every);
+  return mode == Mode::kEveryK ? fmt::format("every-{}", every) : NameOf(mode);
 }
 
 void RobotConfig::Check(std::string_view name) const {
@@ -145,7 +175,6 @@ void RobotConfig::Check(std::string_view name) const {
   for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
   CheckChecking(*this, name);
   cache.Check(name);
-  tracker.Check(name);
   guard.Check(name);
   model_config.Check(name);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "common/base/words.h"
 #include "common/config/cache_config.h"
 #include "common/config/fields.h"
 #include "common/config/guard_config.h"
@@ -32,7 +33,7 @@ struct OutputConfig {
 struct RobotConfig {
   enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK };
   enum class Backend : uint8_t { kCpu, kReference };
-  enum class Scheme : uint8_t { kDirect, kWinograd, kAnalytic, kAuto, kLibTorch, kBf16 };
+  enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch, kBf16 };
 
   std::string model;
   std::vector<std::string> shapes;
@@ -64,7 +65,17 @@ struct RobotConfig {
 
   // Throws InputError that names the key, as "NAME: preprocess.width must be …".
   void Check(std::string_view name = "configuration") const;
+
+ private:
+  FieldTable CacheFields();
 };
+
+constexpr Words<6> WordsOf(LogLevel) {
+  return {"trace", "debug", "info", "warning", "error", "off"};
+}
+constexpr Words<4> WordsOf(RobotConfig::Mode) { return {"dense", "cache", "stale", "every-k"}; }
+constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
+constexpr Words<4> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch", "bf16"}; }
 
 // The defaults, changed by what the file says. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);

@@ -2,12 +2,12 @@
 #define CACHEINF_COMMON_CONFIG_TRACKER_CONFIG_H_
 
 #include <cstdint>
-#include <string_view>
 
-#include "common/config/fields.h"
+#include "common/base/words.h"
 
 // How a new frame is aligned with the one whose results are kept, and which of its pixels count as
-// changed. The defaults are safe; calibration writes what fits a network and a camera.
+// changed. A robot's configuration names `kind` and `change.threshold` alone; the rest is for
+// benchmarks and tests.
 
 namespace cacheinf {
 
@@ -23,8 +23,6 @@ struct HomographyConfig {
   double snap_pixels = 0.5;     // less than this is a still camera
   double least_overlap = 0.25;  // share of the frame that the reference must show
   bool photometric = true;      // look for a gain and an offset of the light
-
-  FieldTable Fields();
 };
 
 // Block matching as in DeepCache (client/tracker/block_tracker.h).
@@ -39,8 +37,6 @@ struct BlockMatchingConfig {
   int range = 16;      // pixels
   int skip = 2;        // every skip-th row and column of blocks is searched
   bool reuse = true;   // of the search's sums in the final comparison
-
-  FieldTable Fields();
 };
 
 // Which pixels of a frame count as changed (common/reuse/change_finder.h).
@@ -53,24 +49,18 @@ struct ChangeConfig {
   int cell = 4;            // pixels, the side of what is averaged
   int margin = 0;          // pixels
   int block = 8;           // pixels, the side of what becomes active as a whole
-
-  FieldTable Fields();
 };
 
 struct TrackerConfig {
-  enum class Kind : uint8_t { kHomography, kBlock, kNone };
+  enum class Kind : uint8_t { kHomography, kBlock };
 
   Kind kind = Kind::kHomography;
   HomographyConfig homography;
   BlockMatchingConfig blocks;
   ChangeConfig change;
-
-  // The table lies over this object, which must outlive it.
-  FieldTable Fields();
-
-  // Throws InputError that names the key, starting with `name`.
-  void Check(std::string_view name) const;
 };
+
+constexpr Words<2> WordsOf(TrackerConfig::Kind) { return {"homography", "block"}; }
 
 }  // namespace cacheinf
 

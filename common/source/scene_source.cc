@@ -34,8 +34,7 @@ struct Options {
         Field{"height", &scene.height, "Of the picture."},
         Field{"shapes", &scene.shapes, "In and around the picture."},
         Field{"moving", &scene.moving_share, "Share of the shapes that move."},
-        Field{"camera", MakeChoice(scene.camera, {"still", "handheld", "travel"}),
-              "How the camera moves."},
+        Field{"camera", MakeChoice(scene.camera), "How the camera moves."},
         Field{"light", &scene.illumination, "Amplitude of the changing light."},
         Field{"noise", &scene.noise, "Standard deviation of the sensor's noise."},
     };

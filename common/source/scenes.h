@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "common/base/words.h"
+
 // Generated video with its ground truth: textured shapes of a few classes move over a textured
 // background, seen by a camera that may move too. The demo's network is trained on these scenes and
 // scored on others, so there is one generator, and what it draws depends on the options alone: the
@@ -20,6 +22,7 @@ enum class CameraMotion : uint8_t {
   kHandheld,  // sways by a few pixels
   kTravel,    // pans on and on, and turns and zooms slowly
 };
+constexpr Words<3> WordsOf(CameraMotion) { return {"still", "handheld", "travel"}; }
 
 struct SceneOptions {
   uint64_t seed = 1;

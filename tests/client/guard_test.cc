@@ -388,14 +388,13 @@ TEST_F(GuardOfSquaresTest, ClassesThatFollowAreGoodAndOneThatStaysIsNot) {
   EXPECT_GE(frozen.state.level, SafetyLevel::kShorterExpiry);
 }
 
-// What is too little for one kind of answer is none of the others' business.
-TEST_F(GuardOfSquaresTest, EveryKindHasABoundOfItsOwn) {
-  RobotConfig boxes = Frozen(DecoderConfig::Kind::kBoxes);
-  boxes.guard.least = {.classes = 1, .iou = 1, .boxes = 0, .keypoints = 1, .numbers = 1};
-  EXPECT_EQ(Watch(Detector(), boxes).bad_samples, 0);
-  RobotConfig classes = Frozen(DecoderConfig::Kind::kClassification);
-  classes.guard.least = {.classes = 0, .iou = 1, .boxes = 1, .keypoints = 1, .numbers = 1};
-  EXPECT_EQ(Watch(Classifier(), classes).bad_samples, 0);
+TEST_F(GuardOfSquaresTest, WhatIsTooLittleIsAsConfigured) {
+  for (const auto kind : {DecoderConfig::Kind::kBoxes, DecoderConfig::Kind::kClassification}) {
+    RobotConfig config = Frozen(kind);
+    config.guard.least = 0;
+    const Graph graph = kind == DecoderConfig::Kind::kBoxes ? Detector() : Classifier();
+    EXPECT_EQ(Watch(graph, config).bad_samples, 0);
+  }
 }
 
 }  // namespace

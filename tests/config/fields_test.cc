@@ -5,11 +5,13 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/words.h"
 
 namespace cacheinf {
 namespace {
 
 enum class Fruit : uint8_t { kApple, kPear, kPlum };
+constexpr Words<3> WordsOf(Fruit) { return {"apple", "pear", "plum"}; }
 
 struct Sample {
   bool enabled = true;
@@ -31,7 +33,7 @@ struct Sample {
               FieldTable{
                   Field{"ratio", &ratio, "A share."}.Between(0, 1),
                   Field{"text", &text, "A text."},
-                  Field{"fruit", MakeChoice(fruit, {"apple", "pear", "plum"}), "A choice."},
+                  Field{"fruit", MakeChoice(fruit), "A choice."},
               },
               "A group."},
         Field{"sizes", &sizes, "Numbers."}.Between(0, 100).AtMostItems(3),

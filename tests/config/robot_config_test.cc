@@ -56,12 +56,38 @@ TEST(RobotConfigTest, PrintedConfigurationLoadsAgain) {
   EXPECT_EQ(WriteJson(again.Fields()), text);
 }
 
+// A key costs everybody who reads the list. So each must be worth touching, and say when.
+TEST(RobotConfigTest, HasFewKeysAndSaysOfEachWhenToTouchIt) {
+  RobotConfig config;
+  int keys = 0;
+  ForEachField(config.Fields(), [&](const std::string& path, const Field& field) {
+    ++keys;
+    EXPECT_TRUE(field.when.ends_with(".")) << path;
+    EXPECT_GT(field.when.size(), 10u) << path;
+    EXPECT_TRUE(field.doc.ends_with(".")) << path;
+  });
+  EXPECT_LE(keys, 60);
+  EXPECT_NE(RobotConfigSchema().find("Always set it."), std::string::npos);
+}
+
+TEST(RobotConfigTest, RefusesKeysAndWordsThatAreGone) {
+  EXPECT_EQ(Refusal(R"({"tracker": {"kind": "block"}})"), "robot.json: unknown key \"tracker\"");
+  EXPECT_EQ(Refusal(R"({"guard": {"samples": 8}})"), "robot.json: unknown key \"guard.samples\"");
+  EXPECT_EQ(Refusal(R"({"guard": {"least": {"boxes": 0.9}}})"),
+            "robot.json: guard.least must be a number, got {\"boxes\":0.9}");
+  EXPECT_EQ(Refusal(R"({"scheme": "winograd"})"),
+            "robot.json: scheme must be one of \"direct\", \"auto\", \"libtorch\", \"bf16\", got "
+            "\"winograd\"");
+}
+
 TEST(RobotConfigTest, NamesFileAndKey) {
   EXPECT_EQ(Refusal(R"({"preprocess": {"width": -1, "height": 4}})"),
             "robot.json: preprocess.width must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"mode": "sparse"})"),
             "robot.json: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", got "
             "\"sparse\"");
+  EXPECT_EQ(Refusal(R"({"cache": {"threshold": 2}})"),
+            "robot.json: cache.threshold must be at most 1, got 2");
   EXPECT_EQ(Refusal(R"({"every": 0})"), "robot.json: every must be at least 1, got 0");
   EXPECT_EQ(Refusal(R"({"check": -1})"), "robot.json: check must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"thread": 2})"),

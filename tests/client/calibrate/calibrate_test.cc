@@ -62,7 +62,6 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
     RobotConfig config = WithCacheSettings(DemoConfig(), point);
     config.Check();
     EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
-    EXPECT_EQ(config.cache.FollowsCamera(), config.tracker.kind != TrackerConfig::Kind::kNone);
     EXPECT_GT(config.cache.refresh, 0);
     const std::string text = WriteJson(config.Fields());
     EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
@@ -198,7 +197,7 @@ TEST_F(CalibrateTest, WritesAConfigurationAFrontierAndAPicture) {
   Json found = Json::parse(written);
   RobotConfig given_config = DemoConfig();
   Json given = Json::parse(WriteJson(given_config.Fields()));
-  for (const char* key : {"mode", "cache", "tracker"}) {
+  for (const char* key : {"mode", "cache"}) {
     EXPECT_TRUE(found.contains(key));
     found.erase(key);
     given.erase(key);

@@ -391,15 +391,15 @@ class SchemeRecordingTest : public RecordingTest {
 
 TEST_F(SchemeRecordingTest, AReplayUsesTheSchemesOfTheRecording) {
   RobotConfig config = Convolutions();
-  config.scheme = RobotConfig::Scheme::kWinograd;
+  config.scheme = RobotConfig::Scheme::kBf16;
   Run(config);
   ASSERT_EQ(Recordings().size(), 1u);
-  const NamedSchemes both = {{"first", Scheme::kWinograd}, {"second", Scheme::kWinograd}};
+  const NamedSchemes both = {{"first", Scheme::kDirect}, {"second", Scheme::kBf16}};
   EXPECT_EQ(ReadRecording(Recordings()[0]).schemes, both);
   // Whatever the configuration would choose here and now.
-  Replace("config.json", "\"scheme\": \"winograd\"", "\"scheme\": \"direct\"");
+  Replace("config.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
   EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
-  Replace("recording.json", "\"scheme\": \"winograd\"", "\"scheme\": \"direct\"");
+  Replace("recording.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
   EXPECT_NE(Replay(Recordings()[0], clock_).first_difference.find("other bits"), std::string::npos)
       << "the recorded schemes were not used";
 }

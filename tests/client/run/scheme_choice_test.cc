@@ -74,8 +74,6 @@ constexpr Scheme kB = Scheme::kBf16;
 TEST_F(SchemeChoiceTest, IsAsTheConfigurationSays) {
   EXPECT_EQ(Chosen(Choice::kDirect), (std::vector{kD, kD, kD}));
   EXPECT_EQ(Chosen(Choice::kLibTorch), (std::vector{kD, kD, kD}));
-  EXPECT_EQ(Chosen(Choice::kWinograd), (std::vector{kW, kW, kW}));
-  EXPECT_EQ(Chosen(Choice::kAnalytic), (std::vector{kD, kD, kW}));
   EXPECT_EQ(Chosen(Choice::kBf16), (std::vector{kD, kD, kB}));
   EXPECT_TRUE(Files().empty());
 }

@@ -31,9 +31,6 @@ TEST(TrackerTest, TheConfigurationChoosesTheTracker) {
   const Motion by_blocks = track(TrackerConfig::Kind::kBlock);
   EXPECT_EQ(by_blocks.reference_from_frame.m[0][2], 3);
   EXPECT_GT(by_blocks.match_ratio, 0.5);
-  const Motion by_none = track(TrackerConfig::Kind::kNone);
-  EXPECT_TRUE(by_none.reference_from_frame.IsIdentity());
-  EXPECT_FALSE(by_none.is_lost());
 }
 
 TEST(TrackerTest, AScriptIsFollowedToItsLastMotion) {
