@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -103,9 +103,6 @@ struct ScenesOptions {
   void AddTo(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("scenes", "Write generated frames with their ground truth.");
-    const std::map<std::string, CameraMotion> motions = {{"still", CameraMotion::kStill},
-                                                         {"handheld", CameraMotion::kHandheld},
-                                                         {"travel", CameraMotion::kTravel}};
     command->add_option("--out", scenes.out_folder, "the folder for the arrays")->required();
     command->add_option("--seed", scenes.scene.seed, "of the first clip");
     command->add_option("--clips", scenes.clips, "how many clips");
@@ -115,11 +112,12 @@ struct ScenesOptions {
     command->add_option("--height", scenes.scene.height, "in pixels");
     command->add_option("--shapes", scenes.scene.shapes, "in and around the picture");
     command->add_option("--moving-share", scenes.scene.moving_share, "of the shapes");
-    const auto set_camera = [this, motions](const std::string& name) {
-      scenes.scene.camera = motions.at(name);
+    const auto set_camera = [this](const std::string& name) {
+      scenes.scene.camera = *ValueOf<CameraMotion>(name);
     };
+    const auto words = WordsOf(CameraMotion());
     command->add_option_function<std::string>("--camera", set_camera, "how the camera moves")
-        ->check(CLI::IsMember(motions));
+        ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
     command->add_option("--illumination", scenes.scene.illumination,
                         "amplitude of the changing light, 0 to 1");
     command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");

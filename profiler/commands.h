@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// The commands of cacheinf-profile that need no robot: inspect, pack, scenes, machine.
+// The commands of cacheinf-profile: inspect, pack, scenes, machine.
 class ProfilerCommands {
  public:
   ProfilerCommands();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/words.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
@@ -29,6 +30,8 @@ struct CalibrationOptions {
   std::filesystem::path frontier;
   std::filesystem::path picture;
 };
+
+constexpr Words<2> WordsOf(CalibrationOptions::By) { return {"work", "time"}; }
 
 struct CalibrationResult {
   bool is_reached = false;  // the target, for less than a dense run

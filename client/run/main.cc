@@ -4,6 +4,7 @@
 #include <string>
 
 #include "client/record/replay.h"
+#include "client/run/calibrate_command.h"
 #include "client/run/config_options.h"
 #include "client/run/run.h"
 #include "common/base/clock.h"
@@ -36,6 +37,8 @@ int Run(int argc, char** argv) {
   std::string recording;
   replay.add_option("folder", recording, "The recording's folder, such as DIR/guard-000123.")
       ->required();
+  CalibrateCommand calibrate;
+  calibrate.AddTo(app);
   ConfigOptions options;
   bool print_config = false;
   bool print_schema = false;
@@ -50,6 +53,7 @@ int Run(int argc, char** argv) {
     return app.exit(success);
   }
   if (replay.parsed()) return RunReplay(recording);
+  if (calibrate.is_asked_for()) return calibrate.Run();
   if (print_schema) {
     std::cout << RobotConfigSchema();
     return 0;

@@ -11,7 +11,7 @@
 namespace cacheinf {
 
 // What is computed of a frame when the results of the one before are kept. The defaults are safe;
-// what fits a network and a camera is found by trying on a clip (`cacheinf-profile calibrate`).
+// what fits a network and a camera is found by trying on a clip (`cacheinf-robot calibrate`).
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
   // client/canvas.h; Executor::Move.

@@ -122,7 +122,7 @@ TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
             std::string::npos);
   EXPECT_EQ(Run("frobnicate").text,
             "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, pack, scenes, "
-            "machine, calibrate\n");
+            "machine\n");
 }
 
 // Every mistake gives one line and exit code 2.

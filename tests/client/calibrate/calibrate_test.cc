@@ -354,7 +354,7 @@ TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
 class CalibrateCommandTest : public FolderTest {
  protected:
   static CommandResult Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {ProgramPath("cacheinf-profile"), "calibrate"});
+    arguments.insert(arguments.begin(), {ProgramPath("cacheinf-robot"), "calibrate"});
     return RunCommand(arguments);
   }
 
@@ -389,16 +389,16 @@ TEST_F(CalibrateCommandTest, CalibratesBesideTheConfiguration) {
 }
 
 TEST_F(CalibrateCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
-  EXPECT_EQ(Refusal({}), "cacheinf-profile: no model is given\n");
+  EXPECT_EQ(Refusal({}), "cacheinf-robot: no model is given\n");
   EXPECT_EQ(Refusal({"--model", "x", "--agreement", "0"}),
-            "cacheinf-profile: --agreement must be above 0 and at most 1, got 0\n");
+            "cacheinf-robot: --agreement must be above 0 and at most 1, got 0\n");
   EXPECT_NE(Refusal({"--model", "x", "--by", "luck"}).find("--by"), std::string::npos);
   EXPECT_NE(Refusal({"--model", "x", "--trials", "3", "--budget", "5"}).find("--trials"),
             std::string::npos);
   EXPECT_EQ(Refusal({"--config", "/nonexistent.json"}),
-            "cacheinf-profile: /nonexistent.json: no such file\n");
+            "cacheinf-robot: /nonexistent.json: no such file\n");
   EXPECT_EQ(Refusal({"--model", Path("x"), "--source", "/nonexistent.mp4"}),
-            "cacheinf-profile: source /nonexistent.mp4: no such file or folder\n");
+            "cacheinf-robot: source /nonexistent.mp4: no such file or folder\n");
   EXPECT_NE(Refusal({"--model", Path("x"), "--source", kClip}).find(Path("x")), std::string::npos);
 }
 

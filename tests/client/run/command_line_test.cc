@@ -165,7 +165,8 @@ TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
 TEST(RobotCommandTest, AnUnknownCommandIsNamedBesideTheKnownOnes) {
   const CommandResult result = RunCommand({kRobot, "runn"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.error, "cacheinf-robot: unknown command \"runn\"; commands: run, replay\n");
+  EXPECT_EQ(result.error,
+            "cacheinf-robot: unknown command \"runn\"; commands: run, replay, calibrate\n");
 }
 
 TEST(RobotCommandTest, SaysThatStandardOutputIsFull) {

@@ -1,0 +1,29 @@
+#include <CLI/CLI.hpp>
+
+#include "common/base/command_line.h"
+#include "common/base/program.h"
+#include "profiler/commands.h"
+
+// The offline tool: looks into models, packs them, and describes the machine.
+
+namespace {
+
+int Main(int argc, char** argv) {
+  CLI::App app("Looks into models, packs them, and describes the machine.", "cacheinf-profile");
+  app.set_version_flag("--version", "cacheinf-profile " CACHEINF_VERSION);
+  app.require_subcommand(1);
+  cacheinf::ProfilerCommands commands;
+  commands.AddTo(app);
+  try {
+    cacheinf::ParseCommandLine(app, argc, argv);
+    return 0;
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram("cacheinf-profile", [&] { return Main(argc, argv); });
+}
