@@ -14,7 +14,7 @@ class ProfilerCommands {
   ProfilerCommands(const ProfilerCommands&) = delete;
   ProfilerCommands& operator=(const ProfilerCommands&) = delete;
 
-  // This outlives the app's parsing, which runs the command that was asked for.
+  // Must outlive the app's parsing, which runs the command.
   void AddTo(CLI::App& app);
 
  private:

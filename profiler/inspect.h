@@ -15,12 +15,12 @@
 
 namespace cacheinf {
 
-// What one operator is and costs.
+// One operator and its cost.
 struct OperatorReport {
   OpId id = kNone;
   std::string name;
   std::string kind;
-  std::string fused;  // "silu", "add", "add+relu" …: what its epilogue does besides
+  std::string fused;  // "silu", "add", "add+relu" …: its epilogue
   bool is_local = false;
   std::vector<OpId> reads;       // the operators whose results it reads
   Shape shape;                   // of its first output
@@ -29,11 +29,11 @@ struct OperatorReport {
   bool is_depthwise = false;     // a convolution with a group for every channel of its input
   int64_t parameters = 0;        // numbers in its constant inputs
   int64_t multiply_adds = 0;     // of convolutions and matrix products
-  int64_t operations = 0;        // floating-point ones: two a multiply-add, and all others
+  int64_t operations = 0;        // floating-point ones: two per multiply-add, and all others
   int64_t activation_bytes = 0;  // its results, as 32-bit floats
 };
 
-// The maps that would be kept from frame to frame if memory were limited.
+// The maps to keep from frame to frame under a memory limit.
 struct BudgetReport {
   size_t budget_bytes = 0;
   CacheChoice choice;
@@ -52,10 +52,10 @@ struct ModelReport {
   std::vector<BudgetReport> budgets;  // and between
 };
 
-// With a choice of maps to keep for every budget, in bytes. REQUIRES: a validated graph.
+// Chooses the maps to keep for every budget, in bytes. REQUIRES: a validated graph.
 ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets = {});
 
-// A line an operator, a line of totals, lines of what keeping maps from frame to frame takes.
+// A line per operator, a line of totals, and the memory that keeping maps takes.
 std::string ToText(const ModelReport& report);
 
 nlohmann::json ToJson(const ModelReport& report, const Graph& graph);

@@ -11,8 +11,8 @@
 
 namespace cacheinf {
 
-// What a measurement depends on: the machine, and the libraries this build uses on it. Stands in
-// every benchmark's file and, later, in every profile, which is thrown away where it differs.
+// What a measurement depends on: the machine, and the libraries this build uses on it. Every
+// benchmark's file has it.
 struct Machine {
   struct CpuCache {
     int level = 0;
@@ -41,12 +41,12 @@ struct Machine {
 
 Machine DescribeMachine();
 
-// For people: a line a fact.
+// For people: one fact per line.
 std::string ToText(const Machine& machine);
 
 nlohmann::json ToJson(const Machine& machine);
 
-// 16 hexadecimal digits that differ where any fact that timings depend on differs.
+// 16 hexadecimal digits that differ if any fact that timings depend on differs.
 std::string Fingerprint(const Machine& machine);
 
 }  // namespace cacheinf

@@ -7,7 +7,7 @@ namespace cacheinf {
 
 struct MpiLibrary {
   std::string version;      // "Open MPI v4.1.4"; empty: built without MPI
-  bool cuda_aware = false;  // says that it can send CUDA device memory
+  bool cuda_aware = false;  // reports that it can send CUDA device memory
 };
 
 // Does not initialise MPI.

@@ -13,14 +13,14 @@ struct PackCommand {
   std::filesystem::path model;
   std::filesystem::path out;
   LoadOptions load;
-  // A robot's configuration: what it says about preprocessing and decoding goes into the file, and
-  // its shapes hold where `load` gives none.
-  // Empty: the graph's ends stay as they are.
+  // A robot's configuration: its preprocessing and decoding go into the file, and its shapes apply
+  // where `load` gives none.
+  // Empty: the graph's ends stay unchanged.
   std::filesystem::path config;
 };
 
-// Writes the native model file of a model, and returns a line that says what is in it. Throws
-// InputError when model, configuration and each other do not fit or the file cannot be written.
+// Writes the native model file of a model, and returns a line that describes it. Throws InputError
+// when model and configuration do not fit each other or the file cannot be written.
 std::string RunPackCommand(const PackCommand& command);
 
 }  // namespace cacheinf

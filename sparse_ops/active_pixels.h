@@ -14,15 +14,15 @@ struct PixelRun {
   int end = 0;
 };
 
-// The output pixels that a call computes, the same ones in every image of a batch: all pixels of
-// `rows`, or only those of some runs. A call writes no other pixel.
+// The output pixels that a call computes, the same in every image of a batch: all pixels of `rows`,
+// or only those of some runs. A call writes no other pixel.
 struct ActivePixels {
   // Implicit: rows are what most callers have.
   ActivePixels(Range all_of_rows) : rows(all_of_rows) {}  // NOLINT(google-explicit-constructor)
 
-  // Runs that lie in `within`, ordered by row and column, none empty, no two of them touching;
-  // `before[i]` is the number of pixels in the runs before run i, `before[count]` that of all. Both
-  // may begin in the middle of longer lists: counts are taken from `before[0]` on.
+  // Runs inside `within`, ordered by row and column, none empty, none touching; `before[i]` counts
+  // the pixels in the runs before run i, `before[count]` those in all. Both may begin in the middle
+  // of longer lists: counts start at `before[0]`.
   ActivePixels(Range within, const PixelRun* some, const int* before, int count)
       : rows(within), is_sparse(true), runs(some), pixels_before(before), run_count(count) {}
 
@@ -33,19 +33,19 @@ struct ActivePixels {
   int run_count = 0;
 };
 
-// Write-if-changed: an active pixel whose new value is as good as the stored one keeps the stored
-// one. `changed[i]` becomes 1 or 0 for active pixel i, in the order of the runs.
+// Write-if-changed: an active pixel keeps its stored value unless the new one is a change.
+// `changed[i]` becomes 1 or 0 for active pixel i, in the order of the runs.
 //
-// With threshold 0 any differing bit is a change. Else the change is the root mean square over the
-// channels of (new - old) inverse_spread[channel], and a change that is not greater than the
-// threshold is none; a NaN anywhere is one. The sum of squares is taken in the lanes of ops.h.
-// REQUIRES: sparse pixels, a batch of one, and an output that shares memory with no operand: it
+// With threshold 0 any differing bit is a change. Else the root mean square over the channels of
+// (new - old) inverse_spread[channel] must exceed the threshold; any NaN is a change. The sum of
+// squares is taken in the lanes of ops.h.
+// REQUIRES: sparse pixels, a batch of one, and an output that shares no memory with an operand: it
 // holds the old values, which a fused residual in its place would have overwritten.
 struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
   uint8_t* changed = nullptr;             // [active pixels]
-  bool stores_all = false;                // new values are stored, changes or not
+  bool stores_all = false;                // store every new value, changed or not
 };
 
 }  // namespace cacheinf

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-// BF16 numbers, which are the upper halves of floats, and the one step that sums of their products
-// are made of. Both are what the instructions of AVX512-BF16 do (VCVTNEPS2BF16, VDPBF16PS), which
-// know no denormals; here they are defined for every machine.
+// BF16 numbers, the upper halves of floats, and the one step that builds sums of their products.
+// Both do what the instructions of AVX512-BF16 do (VCVTNEPS2BF16, VDPBF16PS), which know no
+// denormals; here they are defined for every machine.
 
 namespace cacheinf {
 

@@ -7,7 +7,7 @@
 
 #include "sparse_ops/specs.h"
 
-// Functions of one number, with bits of our own. What is computed stands in function_core.inc.
+// Functions of one number, with our own bits. function_core.inc has the definitions.
 
 namespace cacheinf {
 

@@ -3,15 +3,15 @@
 
 #include "sparse_ops/window.h"
 
-// Where the pixels of one picture lie in another one of the same plane, and the same for maps of
-// lower resolution. All of it is IEEE double precision, every product, sum and quotient rounded on
-// its own, in the order that the equations have from left to right.
+// Where the pixels of one picture lie in another picture of the same plane, and the same for maps
+// of lower resolution. All in IEEE double precision, each product, sum and quotient rounded
+// separately, in the equations' order from left to right.
 
 namespace cacheinf {
 
-// (x, y) goes to (X / W, Y / W), where (X, Y, W) = m (x, y, 1). A column x and a row y are counted
-// from the centre of the first pixel. Points with W <= 0 go nowhere; so a common factor of all
-// entries does not matter, unless it is negative.
+// (x, y) goes to (X / W, Y / W), where (X, Y, W) = m (x, y, 1). Column x and row y count from the
+// centre of the first pixel. Points with W <= 0 go nowhere; so a common positive factor of all
+// entries does not matter.
 struct Homography {
   double m[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
@@ -19,22 +19,22 @@ struct Homography {
   bool IsIdentity() const;
 };
 
-// adj(m) / det(m): of the identity the identity, exactly. Where there is none, no entry is finite.
+// adj(m) / det(m); the identity's inverse is exactly itself. If there is none, no entry is finite.
 Homography Inverse(const Homography& homography);
 
-// Where the pixels of a map stand along one axis of the picture that the map was computed from:
-// index i stands at i stride + offset.
+// Where the pixels of a map lie along one axis of the picture that the map was computed from: index
+// i lies at i stride + offset.
 struct AxisPlacement {
   double stride = 1;
   double offset = 0;
 };
 
-// The placement of an operator's output, of which each index stands in the middle of the window
-// that it reads of the input.
-// REQUIRES: a window of one of the kinds that a local operator has.
+// The placement of an operator's output: each index lies in the middle of the input window that it
+// reads.
+// REQUIRES: a window of a kind that local operators have.
 AxisPlacement PlaceOutput(const AxisPlacement& input, const AxisWindow& window);
 
-// The homography between two maps of which `picture` is that between their pictures:
+// The homography between two maps; `picture` is the one between their pictures:
 //
 //            | 1/sx   0   -ox/sx |     | sx   0   ox |
 //   S⁻¹ M S = |  0   1/sy  -oy/sy |  M  |  0  sy   oy |     sx, ox those of columns, sy, oy of rows

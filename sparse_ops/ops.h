@@ -8,25 +8,25 @@
 #include "sparse_ops/view_transforms.h"
 #include "sparse_ops/views.h"
 
-// The one interface of every family of kernels: what an operator is given, and what it computes to
-// the last bit. reference/reference.h declares one function for each struct here and is the
-// definition of its arithmetic; any other family must give the same bits.
+// The one interface of every family of kernels: what an operator takes, and what it computes, to
+// the last bit. reference/reference.h declares one function for each struct here and defines its
+// arithmetic; every other family must give the same bits.
 //
 // Shapes
-//   Operators with a window see feature maps as images, all others tensors of any rank, of which
-//   those of rank 4 are maps. Every view may have any strides, except that the channels of an
+//   Operators with a window see feature maps as images; all others see tensors of any rank, and
+//   tensors of rank 4 are maps. Views may have any strides, except that the channels of an
 //   ImageView are contiguous.
-//   Outputs have the rank of the input: a dimension that the model drops is one of size 1 here
+//   Outputs have the rank of the input: a dimension that the model drops has size 1 here
 //   (InsertAxis).
 //
 // Active pixels
 //   An operator whose output pixel depends on a bounded window of its inputs' pixels computes the
 //   active pixels of its output map (active_pixels.h), in every image of the batch, and writes
-//   nothing else: the same bits as if all were active. A tensor that is no map is computed whole.
-//   So are maps by GroupNorm, Linear, MatMul, the operators of detection, and any other that mixes
-//   pixels over the whole picture: it must be asked for AllPixels.
-//   The functions of reference/reference.h compute given rows, or else fill the views they are
-//   given, which CutPixels makes smaller.
+//   nothing else: the same bits as if all were active. Tensors that are no maps are computed whole.
+//   GroupNorm, Linear, MatMul, the operators of detection, and any other that mixes pixels over
+//   the whole picture compute maps whole, too: ask them for AllPixels.
+//   The functions of reference/reference.h compute given rows, or fill the views they are given,
+//   which CutPixels makes smaller.
 //
 // Aliasing
 //   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a
@@ -35,15 +35,15 @@
 //
 // Arithmetic
 //   All of it is IEEE single precision, rounded to nearest even, denormals kept. fma(x, y, z) is
-//   x y + z rounded once; every other product, sum and quotient is rounded on its own.
+//   x y + z rounded once; every other product, sum and quotient is rounded separately.
 //   Functions of one number are those of function.h.
 //
-//   dot product (convolution, Linear, MatMul): one accumulator an output element, from +0, with
+//   dot product (convolution, Linear, MatMul): one accumulator per output element, from +0, with
 //     acc = fma(x, w, acc) in the stated order.
 //   sum over one axis: 16 lanes from +0; element i is added to lane i % 16, i ascending; then
 //     lane j += lane j + 8 (j < 8), j + 4 (j < 4), j + 2 (j < 2), j + 1: lane 0 is the sum.
 //     A sum of squares takes lane = fma(d, d, lane) instead.
-//   sum over several axes: over the last of them first, then its sums over the one before, ….
+//   sum over several axes: over the last first, then those sums over the one before, ….
 //   maximum and minimum over axes: in the same lanes from -inf (+inf), combined by Maximum
 //     (Minimum) with the lower index, or the accumulator, as first argument:
 //     Maximum(a, b) = a < b or b is NaN ? b : a;  Minimum(a, b) = b < a or b is NaN ? b : a.
@@ -51,7 +51,7 @@
 
 namespace cacheinf {
 
-// A function of one number which, for kPRelu alone, depends on the channel as well.
+// A function of one number; kPRelu's depends on the channel as well.
 struct ChannelFunction {
   Function function;
   const float* slopes = nullptr;  // kPRelu
@@ -69,14 +69,14 @@ struct ChannelFunction {
 //   activation(v), activation(v + residual), or activation(v) + residual.
 //
 // In BF16 (bf16.h; REQUIRES: one group) x and w are rounded by RoundToBf16, and acc =
-// Bf16MultiplyAdd(x, w, acc) over the channels of a tap in pairs, of each the second first:
-// 1, 0, 3, 2, …. After an odd count stands a channel of +0 by +0. All that follows is as above.
+// Bf16MultiplyAdd(x, w, acc) over the channels of a tap in pairs, the second of each pair first:
+// 1, 0, 3, 2, …. An odd count ends with a channel of +0 by +0. All that follows is as above.
 struct ConvArgs {
   ConvSpec spec;
   Precision precision = Precision::kFp32;
   ConstImageView input;
   const float* weights = nullptr;  // as ConvSpec says, contiguous
-  const float* bias = nullptr;     // one an output channel, or none
+  const float* bias = nullptr;     // one per output channel, or none
   ConstImageView residual;         // as large as the output; none if data is null
   ChannelFunction activation;
   bool activation_before_residual = false;
@@ -176,7 +176,7 @@ struct GatherArgs {
 
 // Output index o of a dimension is input index o - begin; outside the input: `value`, or the
 // reflection (without repeating the border; repeated as often as needed), or the nearest border.
-// Any begin and output size will do: CutPixels below shifts them.
+// Any begin and output size is valid: CutPixels below shifts them.
 struct PadArgs {
   PadMode mode = PadMode::kConstant;
   float value = 0.0f;
@@ -201,7 +201,7 @@ inline int64_t PaddedIndex(PadMode mode, int64_t index, int64_t size) {
 // activation(acc + bias), acc = sum over k ascending of x[…, k] w[o, k].
 struct LinearArgs {
   const float* weights = nullptr;  // out × in, contiguous
-  const float* bias = nullptr;     // one an output, or none
+  const float* bias = nullptr;     // one per output, or none
   Function activation;             // not kPRelu
   ConstTensorView input;
   TensorView output;
@@ -232,7 +232,7 @@ struct LayerNormArgs {
 };
 
 // The same within each group of adjacent channels (dimension 1) over them and all later axes;
-// scale and shift have one entry a channel.
+// scale and shift have one entry per channel.
 struct GroupNormArgs {
   int groups = 1;
   float epsilon = 1e-5f;
@@ -290,10 +290,10 @@ struct DecodeBoxesArgs {
 
 // boxes × (5 + classes) as above. The score of a box is objectness times its largest class score
 // (ArgMax); boxes with a score >= score_threshold are taken best first, the lower index first of
-// equals, and kept unless they overlap a kept one of the same class by more than
+// equals, and kept unless they overlap a kept box of the same class by more than
 // overlap_threshold (common area > threshold times united area). NaN scores are never taken.
 // The output is max_boxes × 6: left, top, right, bottom, score, class; unused rows are zero.
-// With heads the boxes are those that DecodeBoxes would make of them, with apply_sigmoid.
+// With heads the boxes are those that DecodeBoxes would give, with apply_sigmoid.
 struct NonMaxSuppressionArgs {
   struct Candidate {
     float score;

@@ -5,7 +5,7 @@
 
 namespace cacheinf {
 
-// What one output index of a resized axis is made of. An index may stand twice (at the border).
+// The input of one output index of a resized axis. An index may appear twice (at the border).
 struct ResizeTaps {
   static constexpr int kMaxCount = 4;
 
@@ -15,8 +15,8 @@ struct ResizeTaps {
 };
 
 // Taps of output index `out` along the rows (`is_rows`) or columns of a map, in the float
-// arithmetic of ONNX Runtime where the spec states a scale, of PyTorch where it follows from the
-// sizes. Taps of weight 0 are listed too; input indices never fall as `out` grows.
+// arithmetic of ONNX Runtime if the spec states a scale, of PyTorch if it follows from the sizes.
+// Lists taps of weight 0, too; input indices never fall as `out` grows.
 // REQUIRES: sizes of at least 1.
 ResizeTaps TapsOf(const ResizeSpec& spec, bool is_rows, int in_size, int out_size, int out);
 

@@ -3,19 +3,19 @@
 
 #include <cstdint>
 
-// What the operators compute, in plain numbers: the part of an operator's description that a kernel
-// needs. The model graph (common/model/graph.h) embeds these same structs.
+// What the operators compute, in plain numbers: what a kernel needs of an operator's
+// description. The model graph (common/model/graph.h) embeds these same structs.
 
 namespace cacheinf {
 
-// A function of one number, applied alone or in the epilogue of another operator. Its value is
-// ours to the last bit on every backend (sparse_ops/function.h), never the C library's.
+// A function of one number, applied alone or in the epilogue of another operator. Its bits are the
+// same on every backend (sparse_ops/function.h), never the C library's.
 struct Function {
   enum class Kind : uint8_t {
     kIdentity,
     kRelu,         // max(x, 0)
     kLeakyRelu,    // x < 0 ? alpha x : x
-    kPRelu,        // as kLeakyRelu, with one slope a channel from an operand
+    kPRelu,        // as kLeakyRelu, with one slope per channel from an operand
     kElu,          // x < 0 ? alpha (e^x - 1) : x
     kClip,         // min(max(x, alpha), beta); relu6 is clip to [0, 6]
     kSigmoid,      // 1 / (1 + e^-x)
@@ -69,7 +69,7 @@ struct ConvSpec {
   int output_padding_columns = 0;
 };
 
-// What a convolution's products are made of (ops.h).
+// The numbers that a convolution multiplies (ops.h).
 enum class Precision : uint8_t { kFp32, kBf16 };
 
 struct PoolSpec {

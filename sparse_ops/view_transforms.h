@@ -6,7 +6,7 @@
 #include "sparse_ops/views.h"
 
 // Views of the same memory under other dims and strides. With these and Copy (ops.h), slice,
-// permute, expand and concat need no kernels of their own.
+// permute, expand and concat need no kernels.
 
 namespace cacheinf {
 
@@ -60,7 +60,7 @@ BasicTensorView<T> BroadcastTo(const BasicTensorView<T>& view, const BasicTensor
   return result;
 }
 
-// A dimension of size 1 put in before `axis`.
+// Inserts a dimension of size 1 before `axis`.
 // REQUIRES: rank < kMaxRank.
 template <typename T>
 BasicTensorView<T> InsertAxis(const BasicTensorView<T>& view, int axis) {

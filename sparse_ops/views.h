@@ -20,9 +20,9 @@ struct Range {
   friend constexpr bool operator!=(Range a, Range b) { return !(a == b); }
 };
 
-// A channels-last picture or feature map in memory that somebody else owns. Channels of a pixel are
-// contiguous; pixels and rows may lie further apart than they are long, so that a map can be a
-// channel slice of a wider one (a concatenation written in place) or the inside of a padded one.
+// A channels-last picture or feature map in somebody else's memory. Channels of a pixel are
+// contiguous; between pixels and rows there may be gaps, so that a map can be a channel slice of a
+// wider one (a concatenation written in place) or the inside of a padded one.
 // Strides count floats.
 template <typename T>
 struct BasicImageView {
@@ -46,9 +46,9 @@ struct BasicImageView {
 using ImageView = BasicImageView<float>;
 using ConstImageView = BasicImageView<const float>;
 
-// A tensor of any rank in memory that somebody else owns. `dims` are in the model's logical order
-// (a feature map is batch, channels, height, width) and `strides`, in floats, say where they lie;
-// a feature map's channel stride is 1.
+// A tensor of any rank in somebody else's memory. `dims` are in the model's logical order (a
+// feature map is batch, channels, height, width), `strides` in floats; a feature map's channel
+// stride is 1.
 template <typename T>
 struct BasicTensorView {
   static constexpr int kMaxRank = 6;

@@ -7,28 +7,28 @@
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
-// Old values for a map of the new frame when the camera has moved: fetched from the map of the
-// frame before, through a homography. HaloFetch brings what an operator needs beside its active
-// pixels, before it runs; WarpAndMerge brings all the rest, in idle time. reference/warp.h is the
-// definition as code; cpu/warp.h gives the same bits.
+// Old values for a map of the new frame when the camera has moved: fetched from the map of the last
+// frame, through a homography. HaloFetch fetches what an operator needs beside its active pixels,
+// before it runs; WarpAndMerge fetches the rest, in idle time. reference/warp.h is the definition
+// as code; cpu/warp.h gives the same bits.
 
 namespace cacheinf {
 
 enum class Interpolation : uint8_t { kNearest, kBilinear };
 
-// Positions are counted in so many parts of a pixel.
+// Positions are counted in these parts of a pixel.
 constexpr int kPositionParts = 1024;
 
 // What pixel (x, y) of `to` gets from `from`, a map of the same batch, height, width and channels.
-// With (m, all in doubles, every operation rounded on its own, so that no vectors, rows or threads
-// matter)
+// With (m, all in doubles, every operation rounded separately, so that vectors, rows and threads do
+// not matter)
 //
 //   X = m00 x + (m01 y + m02)      U = 1024 (X / W) + 512.5
 //   Y = m10 x + (m11 y + m12)      V = 1024 (Y / W) + 512.5
 //   W = m20 x + (m21 y + m22)
 //
 // the pixel is in view if 0 < W < infinity, 0 <= U < 1024 width and 0 <= V < 1024 height: if its
-// source lies on a pixel of `from`. Any m will do: with NaN, infinite or huge numbers a pixel is
+// source lies on a pixel of `from`. Any m is valid: with NaN, infinite or huge numbers a pixel is
 // out of view. Then u = floor(U) and v = floor(V) are its source in 1024ths of a pixel, counted
 // from the border of the first one, and
 //
@@ -41,11 +41,11 @@ constexpr int kPositionParts = 1024;
 //
 // With a `missing` mask, a pixel that would read any of its pixels is out of view as well.
 //
-// Of maps without images (a batch of 0) no numbers are touched: it is only found what is out of
+// Of maps without images (a batch of 0) it touches no numbers and only finds what is out of
 // view.
 //
-// The identity, compared exactly, means that `to` already holds what is wanted, as a cache does
-// while the camera is still: nothing is read, written or out of view.
+// The exact identity means that `to` already holds what is wanted, as a cache does while the camera
+// is still: nothing is read, written or out of view.
 // REQUIRES: height and width below 2^20; maps that do not overlap, unless the identity.
 struct WarpArgs {
   Interpolation interpolation = Interpolation::kBilinear;

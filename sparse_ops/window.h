@@ -9,7 +9,7 @@
 namespace cacheinf {
 
 // How one axis (rows or columns) of an operator's output depends on the same axis of one input:
-// output index o reads the input indices for which Reads(o, i) holds.
+// output index o reads the input indices i with Reads(o, i).
 struct AxisWindow {
   enum class Kind : uint8_t {
     kSliding,     // o reads o stride - pad + k dilation, k < kernel: conv, pool, slice, crop, zero
@@ -25,8 +25,8 @@ struct AxisWindow {
   int in_size = 1;
   int out_size = 1;
   WindowAxis window;  // kSliding, kTransposed; pad_begin also of kReflect and kEdge
-  // kSliding: outputs come in tiles of so many, from 0 on, and each reads whatever one of its tile
-  // would read, be that one beyond the last output.
+  // kSliding: outputs come in tiles of this size, from 0 on, and each reads what any output of its
+  // tile would read, even one beyond the last output.
   int tile = 1;
   ResizeSpec resize;    // kResize
   bool is_rows = true;  // kResize: which of the two axes

@@ -5,8 +5,8 @@
 
 namespace cacheinf {
 
-// What the linker wrote into the running program: hexadecimal digits that differ where a program
-// was built from other code. Empty if it wrote nothing.
+// The linker's build id of the running program: hexadecimal digits that differ for programs built
+// from other code. Empty if the linker wrote none.
 std::string BuildId();
 
 }  // namespace cacheinf

@@ -5,7 +5,7 @@
 
 namespace cacheinf {
 
-// What the user gave (a file, a configuration, a command line, a sensor's picture) cannot be used.
+// Unusable input from the user: a file, a configuration, a command line, a sensor's picture.
 // The text is one sentence that names the thing at fault; `main` prints it and exits with code 2.
 class InputError : public std::runtime_error {
  public:

@@ -15,13 +15,13 @@ namespace cacheinf {
 std::string ReadFile(const std::filesystem::path& path,
                      uint64_t largest_bytes = std::numeric_limits<uint64_t>::max());
 
-// A file's bytes where the system has mapped them: read from the disk when they are looked at.
+// A file's bytes, mapped: the system reads them from disk on first access.
 struct MappedFile {
-  std::shared_ptr<const std::byte> data;  // keeps the mapping; begins a page; null if size is 0
+  std::shared_ptr<const std::byte> data;  // keeps the mapping; page-aligned; null if size is 0
   size_t size = 0;
 };
 
-// Maps a regular file to be read. Throws InputError, naming the file, as ReadFile does.
+// Maps a regular file for reading. Throws InputError, naming the file, as ReadFile does.
 MappedFile MapFile(const std::filesystem::path& path);
 
 }  // namespace cacheinf

@@ -8,10 +8,10 @@ namespace cacheinf {
 
 enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarning, kError, kOff };
 
-// What lies below the level is dropped; kInfo until set. Called once, by main.
+// Drops messages below the level; kInfo until set. Called once, by main.
 void SetLogLevel(LogLevel level);
 
-// Whether a message of this level is written; spares the work of making one up.
+// Whether messages of this level are written; saves composing those that are not.
 bool IsLogged(LogLevel level);
 
 // One line on stderr, with the time and the level. Safe to call from any thread.

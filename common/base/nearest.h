@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+// The insertions, deletions, replacements and swaps of neighbours from one word to the other.
 size_t EditDistance(std::string_view a, std::string_view b);
 
 // `; did you mean "threads"?` if a known word is close enough to be what was meant, else nothing.

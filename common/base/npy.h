@@ -18,8 +18,8 @@ struct NpyArray {
   std::variant<std::vector<float>, std::vector<int64_t>> values;
 };
 
-// Throws InputError, naming the file, if it is not such an array or its size is not what its header
-// says. Allocates no more than the file is long.
+// Throws InputError, naming the file, if it is no such array or its size contradicts its header.
+// Allocates no more than the file's length.
 NpyArray ReadNpy(const std::filesystem::path& path);
 
 // The same from a file's bytes; `name` is for messages.

@@ -7,12 +7,12 @@
 
 namespace cacheinf {
 
-// What `main` returns after `run`, which returns the exit code. What it throws becomes one line on
-// stderr that begins with the program's name: exit code 2 for an InputError, 1 for anything else.
-// So does a standard output that did not take all that was written, exit code 2.
+// Calls `run` and returns the exit code for `main`. An exception becomes one line on stderr that
+// begins with the program's name: exit code 2 for an InputError, 1 for anything else. So does a
+// standard output that did not take all that was written: exit code 2.
 int RunProgram(std::string_view name, const std::function<int()>& run);
 
-// From now on a first SIGINT or SIGTERM sets what is returned, and a second one ends the program.
+// From now on the first SIGINT or SIGTERM sets the result, and the second ends the program.
 const std::atomic<bool>& StopOnSignals();
 
 }  // namespace cacheinf

@@ -9,15 +9,15 @@
 namespace cacheinf {
 
 struct LoadOptions {
-  // Shapes of the graph's inputs, in order; they resolve what the file leaves open. Where the file
-  // fixes a dimension, a different one here is an InputError, and an open one without a shape here
-  // too.
+  // Shapes of the graph's inputs, in order, for what the file leaves open. A dimension that differs
+  // from what the file fixes is an InputError, and so is an open dimension without a shape
+  // here.
   std::vector<Shape> input_shapes;
   // Run the passes of passes.h.
   bool optimise = true;
 };
 
-// Reads an ONNX file, a TorchScript archive or a native model file, whichever it is (by content).
+// Reads an ONNX file, a TorchScript archive or a native model file; tells them by content.
 // Throws InputError with one sentence that names the file, and the operator where one is at fault.
 Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options = {});
 

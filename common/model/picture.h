@@ -9,8 +9,8 @@
 #include "sparse_ops/cpu/blend_kernels.h"
 #include "sparse_ops/views.h"
 
-// From a camera's frame to a model's input, with one rounding that is ours: integers only, so every
-// machine gives the same bytes, and a row's bytes do not depend on the rows computed with it.
+// From a camera's frame to a model's input, in integers with one defined rounding: every machine
+// gives the same bytes, and a row's bytes do not depend on the rows computed with it.
 
 namespace cacheinf {
 
@@ -29,11 +29,11 @@ struct Picture {
 // REQUIRES: width height channels pixels, rows without gaps.
 Picture MakePicture(int width, int height, int channels, std::vector<uint8_t> pixels);
 
-// Which part of the frame's axis lands on which part of the model's: stretched linearly, pixel
-// edges onto pixel edges.
+// Which part of the frame's axis maps to which part of the model's: linearly, pixel edges onto
+// pixel edges.
 struct AxisFit {
   int frame_size = 0;
-  int frame_begin = 0;  // the part that is seen: all of it, unless cropped
+  int frame_begin = 0;  // the visible part: all of it, unless cropped
   int frame_length = 0;
   int model_begin = 0;  // the part that it fills: all of it, unless letterboxed
   int model_length = 0;

@@ -14,13 +14,13 @@
 
 namespace cacheinf {
 
-// Reads a source on a thread of its own, so that the next frame is there when the one before is
-// answered. Of a live source Next gives the newest frame, and those that waited longer are dropped:
-// an answer to them would come too late. Of any other source it gives every frame, in order, and
+// Reads a source on its own thread, so that the next frame is there when the last one is
+// answered. Of a live source Next gives the newest frame and drops those that waited longer: an
+// answer to them would come too late. Of any other source it gives every frame, in order, and
 // reads a few ahead.
 class FrameQueue : public FrameSource {
  public:
-  // REQUIRES: capacity >= 1, the most frames that wait.
+  // At most `capacity` frames wait. REQUIRES: capacity >= 1.
   FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity);
 
   // Waits for the source to deliver the frame that it is reading.
@@ -28,10 +28,10 @@ class FrameQueue : public FrameSource {
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
-  // Waits for a frame. What the source threw while reading is thrown here, after the frames before.
+  // Waits for a frame. Rethrows what the source threw, after the frames read before.
   std::optional<Frame> Next() override;
 
-  // Frames that were read but that nobody saw, because newer ones were there.
+  // Frames that were read but dropped for newer ones.
   int64_t dropped() const { return dropped_; }
 
   // Those before the frame that Next gave last.
@@ -65,7 +65,7 @@ class FrameQueue : public FrameSource {
   std::mutex mutex_;
   std::condition_variable has_changed_;
   std::deque<Waiting> waiting_;
-  int64_t overrun_ = 0;  // frames that found no room, and took the place of older ones
+  int64_t overrun_ = 0;  // frames that found no room and replaced older ones
   int64_t skipped_at_end_ = 0;
   bool is_at_end_ = false;
   bool is_closed_ = false;

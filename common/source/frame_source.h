@@ -15,11 +15,11 @@
 
 namespace cacheinf {
 
-// What a camera, or what stands for one, delivers at one moment: a picture, or a tensor that needs
-// no preprocessing.
+// What a camera, or its stand-in, delivers at one moment: a picture, or a tensor that needs no
+// preprocessing.
 struct Frame {
   int64_t index = 0;  // counts from 0; frames that could not be read count too
-  // When it was taken: by the clock where the source is live, else since the start of the record.
+  // When it was taken: by the clock if the source is live, else since the start of the record.
   std::chrono::nanoseconds stamp{0};
   std::string name;  // for messages: a file's path, or the source and the index
   Picture picture;
@@ -42,17 +42,17 @@ class FrameSource {
   // Whether frames are tensors.
   virtual bool has_tensors() const = 0;
 
-  // Frames a second as the source states it; 0 where it does not.
+  // The frame rate that the source states; 0: none.
   virtual double frame_rate() const = 0;
 
-  // How many classes the frames' truth tells apart; 0 where there is no truth.
+  // How many classes the frames' truth tells apart; 0: no truth.
   virtual int truth_class_count() const { return 0; }
 };
 
-// What happens when a camera gives no more frames (reopening_source.h).
+// What to do when a camera stops giving frames (reopening_source.h).
 struct CameraPatience {
   std::chrono::nanoseconds longest{0};  // that it is waited for; 0: the source ends
-  std::function<bool()> is_over;        // nothing is waited for any more; empty: never
+  std::function<bool()> is_over;        // whether to stop waiting; empty: never
 };
 
 // Opens what `spec` names:

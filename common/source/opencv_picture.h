@@ -7,12 +7,12 @@
 
 namespace cacheinf {
 
-// Shares the image's pixels where they are 8-bit grey or blue, green, red; converts BGRA, YUYV (two
-// bytes a pixel, as cameras have it) and 16-bit grey or BGR, of which full scale stays full scale.
-// Throws InputError for others: floats, above all, have no scale of their own.
+// Shares the image's pixels if they are 8-bit grey or blue, green, red; converts BGRA, YUYV (two
+// bytes per pixel, as from cameras) and 16-bit grey or BGR, full scale to full scale.
+// Throws InputError for others: floats, above all, have no defined scale.
 Picture PictureFrom(const cv::Mat& image);
 
-// Lets errors of OpenCV and FFmpeg reach us as results only, not as lines on stderr.
+// Makes OpenCV and FFmpeg report errors as results only, not as lines on stderr.
 void QuietOpenCv();
 
 }  // namespace cacheinf

@@ -12,9 +12,9 @@
 
 namespace cacheinf {
 
-// A camera that may be unplugged. When it gives no more frames it is closed and opened anew, once a
-// second, until it gives some again; the log says so when that begins, every ten seconds, and when
-// it ends. Frames are numbered on; they may be of another size then.
+// A camera that may be unplugged. When it stops giving frames, closes and reopens it once a second
+// until it gives some again; logs when that begins, every ten seconds, and when it ends. Frame
+// numbers continue; the size may differ.
 class ReopeningSource final : public FrameSource {
  public:
   using Open = std::function<std::unique_ptr<FrameSource>()>;  // throws InputError where it fails
@@ -25,7 +25,7 @@ class ReopeningSource final : public FrameSource {
   ReopeningSource(std::string name, Open open, const Clock& clock, const CameraPatience& patience,
                   Pause pause);
 
-  // Where patience ends: nothing.
+  // When patience ends: nothing.
   std::optional<Frame> Next() override;
 
   int64_t skipped() const override { return skipped_before_ + (source_ ? source_->skipped() : 0); }
@@ -49,7 +49,7 @@ class ReopeningSource final : public FrameSource {
   bool has_tensors_ = false;
   double frame_rate_ = 0;
   int64_t next_index_ = 0;
-  int64_t first_index_ = 0;  // of the frames since the camera was opened last
+  int64_t first_index_ = 0;  // of the frames since the camera was last opened
   int64_t skipped_before_ = 0;
 };
 

@@ -7,8 +7,8 @@
 #include "common/base/words.h"
 
 // Generated video with its ground truth: textured shapes of a few classes move over a textured
-// background, seen by a camera that may move too. The demo's network is trained on these scenes and
-// scored on others, so there is one generator, and what it draws depends on the options alone: the
+// background, seen by a camera that may move too. The demo's network is trained on some scenes and
+// scored on others, so there is one generator. Its pictures depend on the options alone: the
 // same bytes on every machine.
 
 namespace cacheinf {
@@ -20,7 +20,7 @@ extern const char* const kSceneClassNames[kSceneClassCount];
 enum class CameraMotion : uint8_t {
   kStill,
   kHandheld,  // sways by a few pixels
-  kTravel,    // pans on and on, and turns and zooms slowly
+  kTravel,    // keeps panning, turns and zooms slowly
 };
 constexpr Words<3> WordsOf(CameraMotion) { return {"still", "handheld", "travel"}; }
 

@@ -13,10 +13,10 @@ namespace cacheinf {
 
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address);
 
-// What a camera sends over a network, live: frames are stamped by the clock as they come.
+// A camera's stream over a network, live: frames are stamped by the clock on arrival.
 std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock& clock);
 
-// A video where the address states how long it is, as a file on a web server does; else a stream.
+// A video if the address states its length, as a file on a web server does; else a stream.
 std::unique_ptr<FrameSource> OpenVideoOrStream(const std::string& address, const Clock& clock);
 
 std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock);

@@ -8,10 +8,10 @@
 namespace cacheinf {
 namespace cpu {
 
-// What a tile fetches ahead, a few lines at each step of some channels.
+// What a tile prefetches, a few lines at each step over some channels.
 class AheadOfTile {
  public:
-  // The share of pixels [first, last) of `count`, in so many steps; in none, nothing.
+  // The share of pixels [first, last) of `count`, in `steps` steps; in none, nothing.
   AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
     const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
     next_ = ahead.begin + all * first / count * kLineFloats;

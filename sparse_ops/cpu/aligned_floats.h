@@ -8,8 +8,8 @@
 namespace cacheinf {
 namespace cpu {
 
-// Numbers, at first zero, at an address that any vector may be loaded from; many of them in large
-// pages, where the system gives some.
+// Zero-initialised numbers, aligned for any vector; large blocks lie in large
+// pages, where the system has them.
 class AlignedFloats {
  public:
   AlignedFloats() = default;

@@ -16,23 +16,23 @@ struct Bf16Kernels {
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
 };
 
-// Whether the processor says that it has AVX512-BF16.
+// Whether the processor reports AVX512-BF16.
 bool HasBf16Instructions();
 
-// Those that use AVX512-BF16 where the processor has it, else those that emulate it with ordinary
-// instructions, several times slower and with the same bits. For the blocks of
+// The kernels that use AVX512-BF16 where the processor has it, else those that emulate it with
+// ordinary instructions: the same bits, several times slower. For the blocks of
 // ChoosePixelKernels().
 const Bf16Kernels& ChooseBf16Kernels();
 
-// What ChooseBf16Kernels goes by, for tests and benchmarks.
+// How ChooseBf16Kernels chooses, for tests and benchmarks.
 enum class Bf16Choice : uint8_t {
   kAsProcessorSays,
   kEmulated,
-  kInstructions,  // also where the processor does not say so, as under some hypervisors
+  kInstructions,  // even if the processor does not report them, as under some hypervisors
 };
 void SetBf16Choice(Bf16Choice choice);
 
-// Those with the instructions. REQUIRES: a processor that has them; PixelKernels of 16 lanes.
+// Kernels with the instructions. REQUIRES: a processor that has them; PixelKernels of 16 lanes.
 const Bf16Kernels& InstructionBf16Kernels();
 
 }  // namespace cpu

@@ -21,13 +21,13 @@ struct BlendKernels {
   // The weighted sum of two rows of bytes, in 1 / 2048.
   void (*blend_rows)(const uint8_t* first, const uint8_t* second, int weight, int count,
                      int32_t* sums) = nullptr;
-  // Of such sums for a row of pixels of 3 channels, pixels between two of them, rounded to nearest;
-  // with their channels in reverse order where `reverses`. Reads up to one sum beyond the row.
+  // Blends those sums along a row of 3-channel pixels and rounds to nearest; reverses the channels
+  // if `reverses`. Reads up to one sum beyond the row.
   void (*blend_columns)(const int32_t* sums, const BlendTap* taps, int count, bool reverses,
                         uint8_t* out) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const BlendKernels& ChooseBlendKernels();
 
 }  // namespace cpu

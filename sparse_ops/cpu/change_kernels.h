@@ -5,7 +5,7 @@
 
 #include "sparse_ops/active_pixels.h"
 
-// The change test for pixels at equal distances, several of which are judged together.
+// The change test for equally spaced pixels, several at a time.
 
 namespace cacheinf {
 namespace cpu {
@@ -32,7 +32,7 @@ struct ChangeKernels {
                const PixelLine<float>& to, int pixels, int channels) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const ChangeKernels& ChooseChangeKernels();
 
 }  // namespace cpu

@@ -13,15 +13,15 @@
 namespace cacheinf {
 namespace cpu {
 
-// Write-if-changed for pixels of a map of `channels` channels, by the definition of ChangeTest. The
-// memory of old and new values must not overlap.
+// Write-if-changed for pixels of a map of `channels` channels, as ChangeTest defines it. The memory
+// of old and new values must not overlap.
 class PixelTest {
  public:
   PixelTest(const ChangeTest& test, int channels)
       : test_(test), channels_(channels), kernels_(ChooseChangeKernels()) {}
 
-  // Stores those new values over the old ones that are to be stored. `number` is that of the
-  // first of these active pixels.
+  // Overwrites the old values with those new ones that ChangeTest stores. `number` is the number of
+  // the first of these active pixels.
   void StoreIfChanged(const PixelLine<const float>& fresh, const PixelLine<float>& stored,
                       int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
@@ -30,7 +30,7 @@ class PixelTest {
     if (test_.stores_all) kernels_.copy(changed, 0, fresh, stored, pixels, channels_);
   }
 
-  // `stored` is new and `old` what it was: puts that back where the new value is not to be stored.
+  // `stored` is new, `old` what it was: puts it back where the new value must not be stored.
   void RestoreUnlessChanged(const PixelLine<const float>& old, const PixelLine<float>& stored,
                             int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
@@ -49,8 +49,8 @@ class PixelTest {
 // For an output map of this size.
 size_t TestScratchFloats(int width, int channels, int threads);
 
-// The change test for operators that know none. Calls run(some) for parts of the active pixels,
-// from several threads at once; it computes those pixels, one thread alone, and writes no others.
+// The change test for operators without one. Calls run(some) for parts of the active pixels, from
+// several threads at once; run computes those pixels on its thread alone and writes no others.
 // Pixels whose new values are no changes get their old ones back.
 // REQUIRES: an output that overlaps no operand.
 template <typename Run>
@@ -59,7 +59,7 @@ void RunWithTest(const ImageView& output, const ActivePixels& pixels, const Chan
 
 // -------------------------------------------------------------------------------------------------
 
-// Parts of the active pixels that one thread computes and tests while they are in its cache: whole
+// Parts of the active pixels that a thread computes and tests while they are in its cache: whole
 // runs, of about `pixels_of_part` pixels.
 class TestParts {
  public:

@@ -17,21 +17,21 @@ namespace cpu {
 
 class PixelTest;
 
-// A convolution with its weights laid out for this machine's kernels: see ConvArgs for what it
-// computes. Output pixels are handed to the kernels as lists, in which dense rows are one case.
+// A convolution with its weights packed for this machine's kernels; ConvArgs says what it computes.
+// Kernels get output pixels as lists; dense rows are one case.
 class Conv {
  public:
   static bool CanRunInBf16(const ConvSpec& spec) { return spec.groups == 1; }
 
-  // Takes from `args` what does not change between frames: spec, precision, weights, bias,
-  // activation, and the channels of the input and output views, whose data may be null. Refers to
-  // none of it later. REQUIRES: CanRunInBf16(args.spec), if the precision is BF16.
+  // Copies from `args` what does not change between frames: spec, precision, weights, bias,
+  // activation, and the channels of the input and output views, whose data may be null.
+  // REQUIRES: CanRunInBf16(args.spec), if the precision is BF16.
   explicit Conv(const ConvArgs& args);
 
   size_t ScratchFloats(int threads) const;
   size_t ScratchFloatsWithTest(int threads) const;
 
-  // The active pixels of the output, those that change if there is a test (it may be null).
+  // Computes the active pixels; with a test (it may be null) stores only those that change.
   // `residual` has null data if there is none; with a test it must not be the output's memory,
   // which holds the old values.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
@@ -50,14 +50,14 @@ class Conv {
     int first_row = 0;
     int first_column = 0;
     std::vector<Tap> taps;
-    int tap_columns = 0;  // in each row of taps; of no meaning where transposed
+    int tap_columns = 0;  // in each row of taps; unused if transposed
     Tap smallest = {0, 0};
     Tap largest = {0, 0};
     AlignedFloats weights;
     bool weights_stay_cached = true;
-    bool takes_rows = false;  // not lists, where pixels lie side by side
+    bool takes_rows = false;  // instead of lists, where pixels lie side by side
     bool rows_take_borders = false;
-    bool skips_taps = false;      // that lie outside for all pixels of a list
+    bool skips_taps = false;      // those outside for all pixels of a list
     bool groups_by_taps = false;  // puts only pixels with the same taps inside on one list
     std::vector<ConvBlock> blocks;
     std::vector<ConvBlock> row_blocks;  // for whole rows of taps; empty if they cannot be taken
@@ -65,7 +65,7 @@ class Conv {
   };
   struct BorderPixel {
     int index;  // in its list
-    int image;  // where its taps lie around, in the input
+    int image;  // the centre of its taps in the input
     int row;
     int column;
   };
@@ -86,7 +86,7 @@ class Conv {
   bool CanTakeRowsOfTaps(const ConvSpec& spec) const;
   void PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
   void PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase);
-  // Into how many parts to cut so many pixels and the blocks, that every thread gets enough.
+  // How many parts to cut these pixels and the blocks into, so that every thread gets enough.
   Shares SharesOf(int pixels, int threads) const;
   int BlockCount() const;
   int PixelsOnStage() const;     // of one thread
@@ -98,56 +98,56 @@ class Conv {
   size_t PairFloats() const;     // likewise, for its pixels in BF16
   size_t TapFloats() const;      // likewise, for both and for the numbers of its taps
 
-  // All threads together, pixels with these numbers.
+  // The pixels with these numbers, on all threads.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
                  float* taps) const;
-  // The same, but only those that change get new values. `stage` is scratch memory.
+  // The same, but stores only changes. `stage` is scratch memory.
   void RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& pool, float* taps,
                  float* stage) const;
-  // One thread, at most PixelsOnStage pixels: gives them new values, and those that are no changes
-  // their old ones back.
+  // On one thread, at most PixelsOnStage pixels: computes them, and puts back the old values of
+  // those that did not change.
   void RunCompared(const Frame& frame, const ChangeTest& test, Range pixels, const float** taps,
                    float* stage) const;
   // From the stage at `place`.
   void StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
                     const Place& place) const;
-  // How many of the item's pixels to take through its blocks before the next.
+  // How many of the item's pixels to run through all its blocks before the next pixels.
   int PixelsAtOnce(const WorkItem& item) const;
-  // What the pixels of the next list read for the first time, where they follow in this span from
-  // column `next` of the grid on.
+  // What the next list's pixels read for the first time, if they continue this span from column
+  // `next` of the grid.
   FetchAhead InputsAfter(const ConstImageView& input, const Phase& phase, const Span& span,
                          int next) const;
-  // For a list's `ahead`, while so many pixels are computed.
+  // For a list's `ahead`, while that many pixels are computed.
   NextWeights WeightsAfter(const WorkItem& item, int block, Range pixels) const;
   void RunItem(const Frame& frame, const WorkItem& item, const Place& place,
                const float** taps) const;
-  // Adds those pixels of a run that are of the item's phase, and runs each list that is full.
+  // Adds the pixels of a run that belong to the item's phase; runs each list that fills up.
   void AddRun(const Frame& frame, const WorkItem& item, const Place& place, int image,
               const PixelRun& run, int number, List& list) const;
-  // Fetches what the pixels below a run read and write and the run did not. Short runs are too
-  // short for the machine to foresee the next one.
+  // Prefetches what the pixels below a run read and write and the run did not. Short runs end
+  // before the hardware can predict the next one.
   void FetchRowBelow(const Frame& frame, const Phase& phase, int image, const PixelRun& run) const;
   // The columns of a phase's grid all of whose taps lie within the input's columns.
   Range InsideColumns(const ConstImageView& input, const Phase& phase) const;
-  // The columns of the input under these columns of the grid, those within the input: 0 is under
-  // the first tap of the first of them.
+  // The input columns under these columns of the grid, clipped to the input: 0 is under the first
+  // tap of the first of them.
   Range ColumnsUnder(const ConstImageView& input, const Phase& phase, Range columns) const;
-  // Those of these columns that RunRow takes.
+  // The part of these columns that RunRow takes.
   Range ColumnsOfRow(const ConstImageView& input, const Phase& phase, Range columns) const;
   void AddSpan(const Frame& frame, const WorkItem& item, const Span& span, List& list) const;
   void RunRow(const Frame& frame, const WorkItem& item, const Span& span) const;
   // Whether row_blocks can be used.
   bool TakesRowsOfTaps(const ConstImageView& input, const Phase& phase) const;
-  // Hands what the list holds to the kernels, and empties it.
+  // Runs the kernels on the list and empties it.
   void RunList(const Frame& frame, const WorkItem& item, List& list) const;
-  // The input pixel under one tap of each pixel, as if none lay outside the picture.
+  // The input pixel under one tap of each pixel, as if the picture had no border.
   const float** FillTap(const ConstImageView& input, const Tap& tap, const List& list,
                         size_t index) const;
   // Returns how many taps are left.
   int FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
-  // Rounds the pixels under so many taps of the list to pairs, for list.rounded.
+  // Rounds the pixels under the list's first taps to pairs, for list.rounded.
   void RoundInputs(int taps, const List& list) const;
-  // One bit a tap of the pixel whose taps lie around this one.
+  // One bit per tap of the pixel whose taps lie around this one.
   static uint64_t TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor);
   void FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
 

@@ -6,12 +6,12 @@
 
 namespace cacheinf {
 
-// Shares cores out among pools of threads, which may work at the same time or take turns: free ones
-// as long as there are some, and then those that the fewest pools have.
+// Shares cores among thread pools, which may work at the same time or take turns: free ones first,
+// then those that the fewest pools have.
 class CoreClaims {
  public:
-  // `count` cores of `allowed` for one pool, in order of their number, but first those that other
-  // pools have as well: the thread that uses the pool, which is not pinned, stands for the first.
+  // `count` cores of `allowed` for one pool, in ascending order, but shared ones first: the first
+  // core stands for the thread that uses the pool, which is not pinned.
   // REQUIRES: `allowed` in ascending order, and at least `count` of them.
   std::vector<int> Claim(const std::vector<int>& allowed, int count);
 

@@ -7,14 +7,14 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
-// The operators of ops.h on this machine's vectors and threads, but for convolutions (conv.h) and
-// Linear (linear.h), which keep their weights packed. Bits are those of reference::, whatever the
-// pool and the rows. Nothing here allocates.
+// The operators of ops.h on this machine's vectors and threads, except convolutions (conv.h) and
+// Linear (linear.h), which keep their weights packed. The bits are those of reference:: for any
+// pool and any rows. Nothing here allocates.
 //
-// What is fast is what networks do: channels contiguous, or, in operators that work along one axis,
-// that axis. All else (a product or softmax of strided numbers, a sum over several axes that are
-// not a picture's) is left to reference::, one thread and many times slower, with the same bits:
-// who has such tensors copies them first.
+// Fast is what networks do: contiguous channels, or, in operators along one axis, that axis.
+// All else (a product or softmax of strided numbers, a sum over several axes that are not a
+// picture's) goes to reference::, on one thread and many times slower, with the same bits: copy
+// those tensors first.
 
 namespace cacheinf {
 namespace cpu {

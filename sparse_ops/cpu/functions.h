@@ -14,7 +14,7 @@ namespace cpu {
 using FunctionKernel = void (*)(const Function& function, const float* in, float* out,
                                 int64_t count);
 
-// Pixels at equal distances, and where their new values go; that may be where they are.
+// Equally spaced pixels, and where their new values go (in place, too).
 struct PixelMap {
   const float* in = nullptr;
   int64_t in_step = 0;
@@ -52,7 +52,7 @@ struct FunctionKernels {
   ScaleShiftPixelsKernel scale_shift_pixels = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const FunctionKernels& ChooseFunctionKernels();
 
 }  // namespace cpu

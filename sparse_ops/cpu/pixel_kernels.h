@@ -8,9 +8,9 @@
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
-// The inner kernels of convolutions. They know no picture: they are given a list of output pixels,
-// any pixels, with a pointer to the input pixel under each tap, and compute some output channels of
-// each. A pixel's bits do not depend on its place in a list.
+// The inner kernels of convolutions. They know no picture: they take a list of any output pixels,
+// with a pointer to the input pixel under each tap, and compute some output channels of each. A
+// pixel's bits do not depend on its place in a list.
 
 namespace cacheinf {
 namespace cpu {
@@ -18,14 +18,14 @@ namespace cpu {
 inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
 inline constexpr int kRowGrain = 12;    // of conv_row: a multiple of half of every tile's pixels
 
-// Numbers that the second-level cache is to fetch meanwhile.
+// Numbers to prefetch into the second-level cache meanwhile.
 struct FetchAhead {
   const float* begin = nullptr;
   const float* end = nullptr;
 };
 
-// Where a pixel's old values are kept when new ones take their place, and the sums of the squares
-// of ChangeTest, so far, in the lanes of ops.h.
+// Where to save a pixel's old values before they are overwritten, and ChangeTest's sums of squares
+// so far, in the lanes of ops.h.
 struct ComparedPixel {
   float* old_values = nullptr;  // of channel 0
   float* squares = nullptr;     // [kChangeLanes]
@@ -45,8 +45,8 @@ struct PixelList {
   FetchAhead ahead;
 };
 
-// Output pixels side by side. All of their taps lie within the input's columns, unless
-// PixelKernels::takes_borders says that they need not.
+// Output pixels side by side. All of their taps lie within the input's columns, except where
+// PixelKernels::takes_borders allows others.
 struct PixelRow {
   int count = 0;
   int tap_rows = 0;
@@ -77,7 +77,7 @@ struct PixelEpilogue {
   bool activation_before_residual = false;
 };
 
-// Some adjacent output channels of one group, as wide as a tile is.
+// Adjacent output channels of one group, as wide as a tile.
 struct ConvBlock {
   const float* weights = nullptr;  // [tap][input channel][vectors * lanes], padded with zeros
   const float* bias = nullptr;     // [vectors * lanes], or null
@@ -105,8 +105,8 @@ struct PixelKernels {
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
   void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // of whole grains
-  // What follows on the sums of some pixels of a list, bias included, which lie in `sums`,
-  // [pixels][vectors * lanes], and are lost.
+  // The epilogue on the sums of some pixels of a list, bias included, in `sums`,
+  // [pixels][vectors * lanes], which it overwrites.
   void (*finish)(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,
                  float* sums) = nullptr;
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
@@ -117,7 +117,7 @@ struct PixelKernels {
                         int64_t column_step) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const PixelKernels& ChoosePixelKernels();
 
 }  // namespace cpu

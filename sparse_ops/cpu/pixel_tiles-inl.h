@@ -1,4 +1,4 @@
-// Compiled once a target; include after hwy/highway.h.
+// Compiled once per target; include after hwy/highway.h.
 #if defined(CACHEINF_SPARSE_OPS_CPU_PIXEL_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CACHEINF_SPARSE_OPS_CPU_PIXEL_TILES_INL_H_
 #undef CACHEINF_SPARSE_OPS_CPU_PIXEL_TILES_INL_H_
@@ -11,15 +11,15 @@
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
-// The sums of some pixels in registers, and all that follows them on their way to the outputs.
+// The sums of some pixels in registers, and their epilogue on the way to the outputs.
 
 HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
 namespace cpu {
 namespace HWY_NAMESPACE {
 
-// The pixels of a tile, as what follows the sums sees them: those of a list or of a row, whose
-// addresses are worked out where they are used.
+// The pixels of a tile as the epilogue sees them: those of a list or of a row, with addresses
+// computed where they are used.
 class PixelsOfTile {
  public:
   HWY_INLINE PixelsOfTile(const PixelList& list, int first, int count)
@@ -44,13 +44,13 @@ class PixelsOfTile {
   HWY_INLINE bool asks_for_changes() const {
     return row_ == nullptr ? list_->changed != nullptr : row_->changed != nullptr;
   }
-  // Null if nobody asks.
+  // Null if unused.
   HWY_INLINE uint8_t* Changed(int p) const {
     if (!asks_for_changes()) return nullptr;
     return row_ == nullptr ? list_->changed[first_ + p] : row_->changed + first_ + p;
   }
 
-  // Null if they are not compared.
+  // Null if not compared.
   HWY_INLINE const float* inverse_spread() const {
     return row_ == nullptr ? list_->inverse_spread : row_->inverse_spread;
   }
@@ -125,7 +125,7 @@ class PixelStore {
   Floats difference_ = hn::Zero(FloatTag());
 };
 
-// All of it in one pass, for functions that cost little.
+// The whole epilogue in one pass, for cheap functions.
 template <Function::Kind kind>
 __attribute__((flatten)) void FinishAs(const FinishArgs& args, float* sums) {
   constexpr VectorOps ops;
@@ -188,7 +188,7 @@ HWY_NOINLINE inline void FinishInMemory(const FinishArgs& args, float* sums) {
   }
 }
 
-// The new values of pixel p, which lie at `fresh`, to its output.
+// Copies the new values of pixel p from `fresh` to its output.
 inline void StoreCompared(const FinishArgs& args, const float* fresh, int p) {
   constexpr int kVectors = kChangeLanes / kLanes;
   const ComparedPixel compared = args.pixels.Compared(p);
@@ -223,8 +223,8 @@ inline void FinishCompared(const FinishArgs& args, float* sums) {
   for (int p = 0; p < args.pixels.count(); ++p) StoreCompared(args, sums + p * args.width, p);
 }
 
-// Whether the epilogue is a bias at most and one of the functions that cost next to nothing, and
-// nobody asks what changes.
+// Whether the epilogue is at most a bias and an almost free function, and nothing asks
+// for changes.
 HWY_INLINE bool IsPlain(const PixelEpilogue& epilogue, const PixelsOfTile& pixels) {
   if (pixels.has_residual() || pixels.asks_for_changes() || pixels.inverse_spread() != nullptr) {
     return false;
@@ -310,7 +310,7 @@ struct Tile {
     }
   }
 
-  // Bias and what follows it, and the pixels to their places.
+  // Bias, epilogue, and the stores.
   HWY_INLINE void Finish(const float* bias, const float* slopes, const PixelEpilogue& epilogue,
                          const PixelsOfTile& pixels, int first_channel, int channels) {
     if (bias != nullptr) AddBias(bias);

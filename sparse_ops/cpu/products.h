@@ -12,11 +12,11 @@
 namespace cacheinf {
 namespace cpu {
 
-// See LinearArgs for what it computes.
+// LinearArgs says what it computes.
 class Linear {
  public:
-  // Takes from `args` weights, bias, activation and the sizes of the last dimensions; the views'
-  // data may be null. Refers to none of it later.
+  // Copies from `args` weights, bias, activation and the sizes of the last dimensions; the views'
+  // data may be null.
   explicit Linear(const LinearArgs& args) : conv_(AsConv(args)) {}
 
   size_t ScratchFloats(int threads) const { return conv_.ScratchFloats(threads); }

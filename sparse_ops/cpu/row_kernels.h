@@ -17,7 +17,7 @@ struct RowKernels {
   // As LayerNormArgs says; scale and shift may be null.
   void (*layer_norm)(const float* in, int64_t count, float epsilon, const float* scale,
                      const float* shift, float* out) = nullptr;
-  // (in - mean) inverse_deviation, then with scale fma(., scale, shift), each number by its own.
+  // (in - mean) inverse_deviation; with scale then fma(., scale, shift), element by element.
   void (*normalise)(const float* in, int64_t count, const float* means,
                     const float* inverse_deviations, const float* scale, const float* shift,
                     float* out) = nullptr;
@@ -27,7 +27,7 @@ struct RowKernels {
   int64_t (*arg_max)(const float* in, int64_t count) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const RowKernels& ChooseRowKernels();
 
 }  // namespace cpu

@@ -12,10 +12,10 @@
 namespace cacheinf {
 namespace cpu {
 
-// The elements of several operands of the same dims as few long runs: axes are ordered by the first
-// operand's strides, those of size 1 dropped, and merged where they lie end to end in all operands.
-// Of a map it is the elements of active pixels; where those are not whole rows, a run is the
-// channels of a pixel, or of neighbouring pixels that lie end to end in all operands.
+// The elements of several operands of the same dims as few long runs: sorts axes by the first
+// operand's strides, drops those of size 1, and merges axes that lie end to end in all operands.
+// Of a map it takes the elements of active pixels; unless those are whole rows, a run is the
+// channels of one pixel, or of neighbouring pixels that lie end to end in all operands.
 template <int kOperands>
 class Runs {
  public:
@@ -51,8 +51,8 @@ class Runs {
   // The distance of neighbours within a run; 1 for a run of one element.
   int64_t inner_stride(int operand) const { return axes_[0].strides[operand]; }
 
-  // Calls fn(offsets, count) for every run: operand i's elements lie at offsets[i] and on, each
-  // inner_stride(i) after the other. `work` says how much one element costs.
+  // Calls fn(offsets, count) for every run: operand i's elements start at offsets[i] and lie
+  // inner_stride(i) apart. `work` is the cost of one element.
   template <typename Fn>
   void ForEach(ThreadPool& pool, Fn&& fn, int64_t work = 1) const {
     if (is_sparse_) return ForEachOfPixels(pool, fn, work);
@@ -85,10 +85,10 @@ class Runs {
     Strides strides = {};
   };
 
-  // More work is cut, so that what a run's first kernel writes its second finds in the cache.
+  // Larger runs are cut, so that a run's second kernel finds in the cache what its first wrote.
   static constexpr int64_t kLongestRun = 4096;
 
-  // Below so much work waking a second thread costs more than it brings.
+  // Below this much work a second thread costs more to wake than it saves.
   static constexpr int64_t kParallelWork = 16 * 1024;
 
   void SetPixels(const Dims& dims, const std::array<const int64_t*, kOperands>& strides) {

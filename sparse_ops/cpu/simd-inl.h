@@ -1,4 +1,4 @@
-// Compiled once a target; include after hwy/highway.h.
+// Compiled once per target; include after hwy/highway.h.
 #if defined(CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_
 #undef CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_
@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 
-// Before loops over arrays of vectors: whole, or these do not stay in registers.
+// Before loops over arrays of vectors: unroll fully, or the vectors leave their registers.
 #undef CACHEINF_UNROLL
 #define CACHEINF_UNROLL _Pragma("GCC unroll 32")
 
@@ -52,8 +52,8 @@ HWY_INLINE FloatMask FirstLanes(int64_t count) {
 }
 
 #if HWY_TARGET == HWY_NEON
-// Highway's masked accesses read the whole vector here, and write back what they read, under the
-// hands of a thread that owns it.
+// Highway's masked accesses read the whole vector here and write back what they read, which races
+// with the thread that owns it.
 HWY_INLINE Floats MaskedLoadFirst(const float* from, int64_t count) {
   HWY_ALIGN float lanes[kLanes] = {};
   for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
@@ -75,7 +75,7 @@ HWY_INLINE void MaskedStoreFirst(Floats values, float* to, int64_t count) {
 }
 #endif
 
-// The first `count` lanes, at most kLanes; the others are zero and their memory is not touched.
+// The first `count` lanes, at most kLanes; the others are zero, their memory untouched.
 HWY_INLINE Floats LoadFirst(const float* from, int64_t count) {
   if (count >= kLanes) return hn::LoadU(FloatTag(), from);
   return MaskedLoadFirst(from, count);

@@ -6,12 +6,12 @@
 
 namespace cacheinf {
 
-// The instruction sets that this machine has and the CPU kernels know, best first, as Highway names
-// them: "AVX3", "AVX2", "NEON". The first is the one they run with.
+// This machine's instruction sets that the CPU kernels know, best first, by Highway's names:
+// "AVX3", "AVX2", "NEON". The kernels run with the first.
 std::vector<std::string> SimdTargets();
 
-// All instruction sets that the kernels are compiled for, here or elsewhere, named the same way.
-// "SCALAR", the kernels without vectors, is none.
+// All instruction sets that the kernels are compiled for, here or elsewhere, by the same names.
+// "SCALAR", the kernels without vectors, is not one of them.
 std::vector<std::string> CompiledSimdTargets();
 
 // Whether this machine has none of them, so that the kernels compute number by number.

@@ -11,12 +11,12 @@
 
 namespace cacheinf {
 
-// Threads that wait, awake for a moment and then asleep, for the items of one loop at a time. On
-// Linux each of them is pinned to a core of its own from the affinity mask of the thread that makes
-// the pool, if there are enough; pools of one process take different cores as long as some are free
-// (core_claims.h), those of two processes only if their masks differ. The thread that calls
-// ParallelFor works too, and is moved to the core left for it where it runs on that of another;
-// with one thread the pool is a plain loop.
+// Threads that run the items of one loop at a time; in between they spin for a moment, then sleep.
+// On Linux each is pinned to a core from the affinity mask of the thread that makes the pool, if
+// there are enough. Pools of one process take different cores while some are free (core_claims.h);
+// pools of two processes only if their masks differ. The thread that calls ParallelFor works too;
+// if it runs on a worker's core, it moves to the one left for it. With one thread the pool is a
+// plain loop.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // REQUIRES: threads >= 1, the caller included
@@ -27,11 +27,11 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls fn(item, thread) once for every item in [0, items), in any order, thread in
-  // [0, threads()), and returns when all calls have. Each thread begins with its own share of the
-  // items, which is the same part of them in every loop, so that it finds in its caches what it
-  // wrote there in the loop before; then it takes from those of the others. Does not allocate. `fn`
-  // must not throw and must not call ParallelFor of this pool. REQUIRES: one caller at a time,
-  // unless threads() is 1.
+  // [0, threads()); returns when all calls have. Each thread begins with a share of the items,
+  // the same part in every loop, so that its caches still hold what it wrote in the last loop;
+  // then it helps the others. Does not allocate. `fn` must not throw, nor call ParallelFor of
+  // this pool.
+  // REQUIRES: one caller at a time, unless threads() is 1.
   template <typename Fn>
   void ParallelFor(int items, Fn&& fn) {
     if (workers_.empty() || items <= 1) {
@@ -53,7 +53,7 @@ class ThreadPool {
     int items = 0;
   };
 
-  // Of one thread; all may take from it.
+  // One thread's; all may take from it.
   struct alignas(64) Share {
     std::atomic<int> next{0};
   };

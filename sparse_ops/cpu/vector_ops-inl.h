@@ -1,4 +1,4 @@
-// Compiled once a target; include after hwy/highway.h.
+// Compiled once per target; include after hwy/highway.h.
 #if defined(CACHEINF_SPARSE_OPS_CPU_VECTOR_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CACHEINF_SPARSE_OPS_CPU_VECTOR_OPS_INL_H_
 #undef CACHEINF_SPARSE_OPS_CPU_VECTOR_OPS_INL_H_
@@ -34,7 +34,7 @@ struct VectorOps {
   HWY_INLINE F Abs(F a) const { return hn::Abs(a); }
   HWY_INLINE F Neg(F a) const { return hn::Neg(a); }
 #if HWY_TARGET == HWY_SCALAR
-  // Highway's own lose the sign of zero here.
+  // Highway's versions lose the sign of zero here.
   HWY_INLINE F Floor(F a) const { return Set(std::floor(hn::GetLane(a))); }
   HWY_INLINE F Ceil(F a) const { return Set(std::ceil(hn::GetLane(a))); }
   HWY_INLINE F Round(F a) const { return Set(std::nearbyint(hn::GetLane(a))); }
@@ -44,7 +44,7 @@ struct VectorOps {
   HWY_INLINE F Round(F a) const { return hn::Round(a); }
 #endif
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  // These instructions give their second operand unless the comparison holds.
+  // These instructions return their second operand unless the comparison holds.
   HWY_INLINE F Larger(F a, F b) const { return hn::Max(a, b); }
   HWY_INLINE F Smaller(F a, F b) const { return hn::Min(a, b); }
 #else
@@ -73,8 +73,8 @@ struct VectorOps {
   }
 };
 
-// Numbers of function_core.inc: several vectors, which go through a function side by side. One
-// alone would wait for each of its steps.
+// Numbers of function_core.inc: several vectors that go through a function side by side. One alone
+// would stall at each step.
 template <int kCount>
 struct VectorGroupOps {
   struct F {

@@ -4,8 +4,8 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/warp.h"
 
-// warp.h on this machine's vectors and threads: the contracts and bits of reference/warp.h,
-// whatever the pool and the rows. Nothing here allocates.
+// warp.h on this machine's vectors and threads: the contracts and bits of reference/warp.h for any
+// pool and any rows. Nothing here allocates.
 
 namespace cacheinf {
 namespace cpu {
@@ -13,7 +13,7 @@ namespace cpu {
 void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView active, Range rows,
                MaskView out_of_view, ThreadPool& pool);
 
-// To be interrupted between rows, a caller asks for some rows at a time.
+// A caller that may be interrupted asks for some rows at a time.
 void WarpAndMerge(const WarpArgs& args, ConstMaskView active, Range rows, MaskView out_of_view,
                   ThreadPool& pool);
 

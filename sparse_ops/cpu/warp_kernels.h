@@ -24,12 +24,12 @@ struct WarpKernels {
   // kMaxCount.
   void (*locate)(const WarpArgs& args, int y, int x, int count, WarpSources* sources) = nullptr;
 
-  // Writes those of the pixels that are in view, of one image; `to` is the first of them.
+  // Writes the pixels that are in view, of one image; `to` is the first pixel.
   void (*fetch)(const WarpSources& sources, const ConstImageView& from, int image, float* to,
                 int64_t to_pixel_stride) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const WarpKernels& ChooseWarpKernels();
 
 }  // namespace cpu

@@ -5,7 +5,7 @@
 
 #include "sparse_ops/resize_taps.h"
 
-// Kernels that make one output pixel of a rectangle of input pixels, channel by channel.
+// Kernels that compute one output pixel from a rectangle of input pixels, channel by channel.
 
 namespace cacheinf {
 namespace cpu {
@@ -20,7 +20,7 @@ struct PixelGrid {
 };
 
 struct WindowKernels {
-  // One pixel after the other, as PoolArgs says. A divisor of 0 does not divide.
+  // Pixel by pixel, as PoolArgs says. A divisor of 0 does not divide.
   void (*pool_maximum)(const PixelGrid& grid, int channels, float* out) = nullptr;
   void (*pool_average)(const PixelGrid& grid, float divisor, int channels, float* out) = nullptr;
 
@@ -38,7 +38,7 @@ struct WindowKernels {
                       float* out) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const WindowKernels& ChooseWindowKernels();
 
 }  // namespace cpu

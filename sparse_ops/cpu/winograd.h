@@ -17,13 +17,13 @@ namespace cpu {
 
 class PixelTest;
 
-// A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): what ConvArgs says but for rounding, in
-// a quarter of the multiplications. The output is cut into tiles of 4x4 pixels from row 0 and
-// column 0 on, and those with an active pixel are computed.
+// A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): ConvArgs up to rounding, with a quarter
+// of the multiplications. Cuts the output into tiles of 4x4 pixels from row 0 and column 0, and
+// computes those with an active pixel.
 //
-// A pixel's bits depend on the 6x6 input pixels around its tile (outside the picture: +0), on
-// nothing else: not on which pixels are active, on threads, or on the machine. So more of the input
-// must be valid than the pixel's own 3x3: see WholeTiles.
+// A pixel's bits depend only on the 6x6 input pixels around its tile (outside the picture: +0):
+// not on which pixels are active, on threads, or on the machine. So more of the input than the
+// pixel's 3x3 window must be valid: see WholeTiles.
 class Winograd {
  public:
   static bool CanRun(const ConvSpec& spec);
@@ -32,15 +32,15 @@ class Winograd {
   // would read the same input. They may reach beyond the picture.
   static Range WholeTiles(Range rows);
 
-  // Takes from `args` what does not change between frames: spec, weights, bias, activation, and
-  // the channels of the input and output views, whose data may be null. Refers to none of it later.
+  // Copies from `args` what does not change between frames: spec, weights, bias, activation, and
+  // the channels of the input and output views, whose data may be null.
   // REQUIRES: CanRun(args.spec)
   explicit Winograd(const ConvArgs& args);
 
   // With a change test or without. `output` needs no data.
   size_t ScratchFloats(const ImageView& output, int threads) const;
 
-  // The active pixels of the output, those that change if there is a test (it may be null).
+  // Computes the active pixels; with a test (it may be null) stores only those that change.
   // `residual` has null data if there is none; with a test it must not be the output's memory,
   // which holds the old values.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
@@ -63,8 +63,8 @@ class Winograd {
   // Writes the tiles that hold an active pixel, and returns how many there are.
   static int ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles);
   static void AddRun(const PixelRun& run, int number, Tile* row_of_tiles);
-  // Whether all threads should take one batch together, each of them some of the weights, and not
-  // a batch each, which needs all of them.
+  // Whether all threads should share one batch, each with some of the weights, instead of taking a
+  // batch each, which needs all weights.
   bool SharesWeights(int tiles, int threads) const;
   // One thread, or all threads of a team. The test and the team may be null; `memory` is scratch
   // memory.

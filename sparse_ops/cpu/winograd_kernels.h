@@ -47,7 +47,7 @@ struct WinogradOutput {
   const float* residual = nullptr;  // likewise, or null
   int64_t residual_row_stride = 0;
   int64_t residual_pixel_stride = 0;
-  uint32_t active = 0;  // bit i: pixel i is to be written
+  uint32_t active = 0;  // bit i: write pixel i
 };
 
 struct WinogradEpilogue {
@@ -59,7 +59,7 @@ struct WinogradEpilogue {
 struct WinogradKernels {
   int lanes = 0;
   int panel_tiles = 0;
-  int block_vectors = 0;  // weights are [frequency][block of so many or fewer vectors of
+  int block_vectors = 0;  // weights are [frequency][block of at most that many vectors of
                           // outputs][input][vector of block][lane]
 
   // `patch` has kPatchPixels readable pixels.
@@ -73,7 +73,7 @@ struct WinogradKernels {
                            const WinogradOutput& output) = nullptr;
 };
 
-// Those for the best target that this machine has.
+// The kernels for the best target of this machine.
 const WinogradKernels& ChooseWinogradKernels();
 
 }  // namespace cpu

@@ -15,7 +15,7 @@ struct CudaDevice {
   int64_t memory_bytes = 0;
 };
 
-// What this build and this machine have of CUDA.
+// What this build and this machine offer of CUDA.
 struct CudaReport {
   bool built_in = false;    // the CUDA sources were compiled
   int runtime_version = 0;  // 13000 is 13.0; 0: not built in

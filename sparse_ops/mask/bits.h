@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Rows of bits, 64 a word: bit i of a row is bit i % 64 of its word i / 64. Bits before the first
+// Rows of bits, 64 per word: bit i of a row is bit i % 64 of its word i / 64. Bits before the first
 // word and after the last count as zero.
 
 namespace cacheinf {
@@ -25,7 +25,7 @@ constexpr uint64_t LowBits(int count) {
 // REQUIRES: word != 0.
 inline int LowestBit(uint64_t word) { return __builtin_ctzll(word); }
 
-// In plain arithmetic, so that a loop of it needs no instruction that a machine may lack.
+// In plain arithmetic, so that a loop of it needs no special instruction.
 inline uint64_t CountBits(uint64_t word) {
   word -= (word >> 1) & 0x5555555555555555;
   word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
@@ -66,7 +66,7 @@ inline bool AnyInRange(const uint64_t* row, int begin, int end) {
   return any != 0;
 }
 
-// A word of `rows` rows in one, words_per_row apart. REQUIRES: rows >= 1.
+// The union of one word of `rows` rows, words_per_row apart. REQUIRES: rows >= 1.
 inline uint64_t UniteWords(const uint64_t* word, int words_per_row, int rows) {
   uint64_t united = *word;
   for (int y = 1; y < rows; ++y) united |= *(word += words_per_row);

@@ -11,13 +11,13 @@
 
 namespace cacheinf {
 
-// How masks travel between the output of an operator and one of its inputs. Made once an operator;
+// How masks travel between the output of an operator and one of its inputs. Made once per operator;
 // serves any number of frames, one at a time, without allocating.
 //
 // Output pixel (y, x) reads input pixel (i, j) where rows.Reads(y, i) and columns.Reads(x, j). Both
 // ways are exact for windows of every kind. Sliding and transposed windows go word by word, and so
-// does resizing where one size is a multiple of the other; for other windows every column costs a
-// look at its sources.
+// does resizing where one size is a multiple of the other; other windows look up the sources of
+// every column.
 class MaskPropagation {
  public:
   // REQUIRES: sizes of at least 1.
@@ -35,7 +35,7 @@ class MaskPropagation {
   struct Way {
     AxisMap rows;
     AxisMap columns;
-    // Whether all rows go through `columns` before they are united, or after.
+    // Whether all rows go through `columns` before they are merged, or after.
     bool columns_first;
 
     Way(const AxisWindow& row_window, const AxisWindow& column_window,

@@ -20,8 +20,8 @@
 //     3 edges           the same of the mask in which a row says where it differs from the row
 //     above 4 bits            rows of ceil(width / 8) bytes, column x at bit x % 8 of byte x / 8
 //
-// The encoder takes the form with the fewest bytes; of equals, the first. A form has one payload
-// for a mask, and no other is read.
+// The encoder takes the form with the fewest bytes; of equals, the first. Each form has exactly one
+// payload per mask; readers refuse any other.
 
 namespace cacheinf {
 
@@ -41,7 +41,7 @@ struct MaskSize {
 };
 
 // The functions below trust no byte. They return null, or one sentence on what is wrong with the
-// bytes, in which case their output is as it was. All bytes must belong to the mask.
+// bytes; then the output is unchanged. All bytes must belong to the mask.
 
 // Checks everything but the payload.
 const char* ReadMaskSize(const uint8_t* bytes, size_t size, MaskSize* mask_size);
@@ -49,7 +49,7 @@ const char* ReadMaskSize(const uint8_t* bytes, size_t size, MaskSize* mask_size)
 // Reads a mask of the size of `mask`, allocating nothing.
 const char* DecodeMask(const uint8_t* bytes, size_t size, MaskView mask);
 
-// Reads a mask of any size that takes no more than so many words (MaskWords).
+// Reads a mask of any size that takes at most `max_words` words (MaskWords).
 const char* DecodeMask(const uint8_t* bytes, size_t size, size_t max_words, Mask* mask);
 
 }  // namespace cacheinf

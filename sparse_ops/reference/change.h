@@ -6,11 +6,11 @@
 namespace cacheinf {
 namespace reference {
 
-// Whether a pixel's new value is a change of the stored one, as ChangeTest says.
+// Whether a pixel's new value is a change of the stored one, as ChangeTest defines it.
 bool IsChange(const ChangeTest& test, int channels, const float* fresh, const float* stored);
 
-// Brings the active pixels of `fresh`, a map as large as `stored`, to their places in `stored`: all
-// of them, or with a change test (it may be null) those that are changes.
+// Copies the active pixels of `fresh`, a map as large as `stored`, to their places in `stored`: all
+// of them, or with a change test (it may be null) those that changed.
 void StorePixels(const ConstImageView& fresh, const ImageView& stored, const ActivePixels& pixels,
                  const ChangeTest* test);
 

@@ -7,8 +7,8 @@
 namespace cacheinf {
 namespace reference {
 
-// A function of reference.h that fills the views it is given, on the active pixels of a map alone;
-// on all of any other tensor.
+// Runs a function of reference.h that fills its views on the active pixels of a map only; on all of
+// any other tensor.
 template <typename Args>
 void OnPixels(void (*kernel)(const Args&), const Args& args, const ActivePixels& pixels) {
   const TensorView& output = args.output;

@@ -9,7 +9,7 @@
 namespace cacheinf {
 namespace reference {
 
-// Sums and maxima over axes in the order that ops.h lays down.
+// Sums and maxima over axes in the order of ops.h.
 
 using AxisSet = std::array<bool, TensorView::kMaxRank>;
 

@@ -3,8 +3,8 @@
 
 #include "sparse_ops/ops.h"
 
-// Every operator, slow and obvious: the definition of its arithmetic, against which all other
-// families of kernels are checked bit for bit. Nothing here allocates memory.
+// Every operator, slow and obvious: the definition of its arithmetic. All other families of kernels
+// are checked against it bit for bit. Nothing here allocates memory.
 
 namespace cacheinf {
 namespace reference {

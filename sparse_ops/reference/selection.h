@@ -5,13 +5,13 @@
 
 #include "sparse_ops/ops.h"
 
-// The steps of decoding and of suppression that deal with few numbers, for other implementations.
+// The cheap steps of decoding and suppression, shared with other implementations.
 
 namespace cacheinf {
 namespace reference {
 
-// Puts centre and size of a box where the four numbers lie that they are made of: `row` holds s, as
-// DecodeBoxesArgs says, and its numbers lie `stride` apart.
+// Replaces the first four numbers of a row by the centre and size of the box they stand for: `row`
+// holds s, as DecodeBoxesArgs says, its numbers `stride` apart.
 void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t stride, float* row);
 
 // The box that a row of DecodeBoxes describes; its numbers lie `stride` apart.

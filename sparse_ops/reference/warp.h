@@ -9,9 +9,9 @@ namespace cacheinf {
 namespace reference {
 
 // Writes the pixels of `rows` that are in `needed` but not in `active`, in every image, if they are
-// in view; else sets them in `out_of_view`. All other pixels and bits stay as they are.
-// REQUIRES: masks as large as the map, which do not overlap, but that `out_of_view` may be
-// `active`: so what has no old value becomes active.
+// in view; else sets them in `out_of_view`. All other pixels and bits stay unchanged.
+// REQUIRES: masks as large as the map that do not overlap, except that `out_of_view` may be
+// `active`: then what has no old value becomes active.
 void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView active, Range rows,
                MaskView out_of_view);
 

@@ -10,7 +10,7 @@ namespace cacheinf {
 // What an operator costs when all of its output is computed.
 struct OperatorCost {
   int64_t multiply_adds = 0;  // of convolutions and matrix products
-  int64_t operations = 0;     // floating-point ones: two a multiply-add, and all others
+  int64_t operations = 0;     // floating-point ones: two per multiply-add, and all others
 };
 
 OperatorCost CostOf(const Graph& graph, const Operator& op);

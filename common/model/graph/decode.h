@@ -7,7 +7,7 @@
 #include "common/model/graph/graph.h"
 
 // The ends of a graph: from a camera's picture to the network's input, and from the network's raw
-// output to an answer. Both are operators like any other, so that either side can run them.
+// output to an answer. Both are ordinary operators, so that either side can run them.
 
 namespace cacheinf {
 
@@ -25,7 +25,7 @@ struct Normalisation {
 // picture already.
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation);
 
-// What a network's outputs mean, and what its answer shall be.
+// What a network's outputs mean, and what to answer.
 struct DecoderSpec {
   enum class Kind : uint8_t {
     kRaw,             // the outputs as they are
@@ -38,15 +38,15 @@ struct DecoderSpec {
   // Segmentation: first enlarge the class scores, linearly, to the picture's size.
   bool enlarge = false;
 
-  // Boxes: one scale an output, which then is a raw head; empty: the only output has a row a box,
-  // as op::DecodeBoxes gives them.
+  // Boxes: one scale per output, each a raw head; empty: the only output has a row per box, as
+  // op::DecodeBoxes gives them.
   std::vector<op::DecodeBoxes::Scale> scales;
   bool apply_sigmoid = true;
   op::NonMaxSuppression suppression;
 };
 
-// Appends the operators; their result replaces the outputs that it was made of. An operator that
-// the graph ends with already is not added again.
+// Appends the operators; their result replaces the outputs that they read. Does not repeat an
+// operator that the graph already ends with.
 // Throws InputError when the outputs are not what the decoder reads.
 void AppendDecoder(Graph& graph, const DecoderSpec& decoder);
 

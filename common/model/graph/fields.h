@@ -10,8 +10,8 @@
 
 #include "common/model/graph/graph.h"
 
-// The fields of every struct of attributes, by name, in one place: what stores, compares or prints
-// attributes visits them here. VisitFields(attributes, visit) calls visit(name, field) for each.
+// The fields of every struct of attributes, by name, in one place: storing, comparing and printing
+// attributes go through here. VisitFields(attributes, visit) calls visit(name, field) for each.
 // (op::Conv::scheme belongs to a run, not to the model, and is not among them.)
 
 namespace cacheinf {

@@ -25,13 +25,13 @@ bool IsLocal(const Graph& graph, const Operator& op);
 // REQUIRES: IsLocal(graph, op), and op.inputs[input] is a map and not a constant.
 Window InputWindow(const Graph& graph, const Operator& op, int input);
 
-// Rows to compute: one range an operator; empty: nothing. Operators that are not local have
+// Rows to compute: one range per operator; empty: nothing. Operators that are not local have
 // {0, height} of a map's height, or {0, 1}, or nothing.
 using RowPlan = std::vector<Range>;
 
 RowPlan AllRows(const Graph& graph);
 
-// The rows every operator must compute so that `rows` of `output` come out right, halo included.
+// The rows that every operator must compute to get `rows` of `output` right, halo included.
 RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows);
 
 // The number of rows an operator's first output is computed in: a map's height, else 1.

@@ -54,10 +54,10 @@ class Tensor {
   std::shared_ptr<const float> data_;
 };
 
-// How a convolution is computed. Not the model's business: it is set for a run (exec/schemes.h) and
-// stored with no model. It stands here because it decides what a pixel's bits depend on, which
-// geometry.h must know. LibTorch computes as it does whatever it says, and the reference Winograd's
-// layers directly.
+// How a convolution is computed. Set for a run (exec/schemes.h), never stored with a model. It
+// lives here because it decides what a pixel's bits depend on, which geometry.h must know.
+// LibTorch ignores it; the reference computes Winograd's layers
+// directly.
 enum class Scheme : uint8_t {
   kDirect,    // as ops.h defines it, to the bit
   kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
@@ -76,7 +76,7 @@ struct Conv {
   bool has_residual = false;
   Function activation;
   bool activation_before_residual = false;
-  bool has_slope = false;  // kPRelu: a last constant input, one slope a channel or one for all
+  bool has_slope = false;  // kPRelu: a last constant input, one slope per channel or one for all
   Scheme scheme = Scheme::kDirect;
 };
 
@@ -91,7 +91,7 @@ struct MatMul {};
 
 // x, scale: C (constant), shift: C (constant), [slope: as Activation]. x scale + shift over
 // channels (dimension 1): a batch norm that could not be folded, or the normalisation of the
-// picture. Input channel `channel_order[c]` feeds output channel c; empty: each its own.
+// picture. Input channel `channel_order[c]` feeds output channel c; empty: in order.
 struct ScaleShift {
   Function activation;
   std::vector<int> channel_order;
@@ -129,7 +129,7 @@ struct Concat {
   int axis = 1;
 };
 
-// x. One entry a dimension of x: starts, sizes, steps (> 0).
+// x. One entry per dimension of x: starts, sizes, steps (> 0).
 struct Slice {
   std::vector<int64_t> starts;
   std::vector<int64_t> sizes;
@@ -173,7 +173,7 @@ struct SpaceToDepth {
   DepthToSpace::Order order = DepthToSpace::Order::kRowsFirst;
 };
 
-// x. One entry a dimension of x; not negative (negative padding is a Slice).
+// x. One entry per dimension of x; not negative (negative padding is a Slice).
 struct Pad {
   PadMode mode = PadMode::kConstant;
   float value = 0.0f;
@@ -215,7 +215,7 @@ struct Reduce {
   bool keep_dimensions = true;
 };
 
-// Raw detector heads, one map a scale: anchors × (5 + classes) channels at height × width. Gives
+// Raw detector heads, one map per scale: anchors × (5 + classes) channels at height × width. Gives
 // boxes × (4 + 1 + classes): centre x, centre y, width, height in input pixels, objectness, class
 // scores.
 struct DecodeBoxes {
@@ -223,11 +223,11 @@ struct DecodeBoxes {
     int stride = 8;
     std::vector<float> anchors;  // width, height, width, height, … in input pixels
   };
-  std::vector<Scale> scales;  // one an input
+  std::vector<Scale> scales;  // one per input
   bool apply_sigmoid = true;
 };
 
-// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, one a raw head, what
+// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, one per raw head, what
 // DecodeBoxes would give with apply_sigmoid. Gives max_boxes × 6: left, top, right, bottom, score,
 // class; best first, the unused rows all zero. Non-maximum suppression within a class; ties keep
 // the lower index.
@@ -283,7 +283,7 @@ struct Operator {
   }
 };
 
-// "conv", "max_pool", "silu", …: the name under which people know the operator.
+// "conv", "max_pool", "silu", …: the operator's usual name.
 std::string KindName(const Operator& op);
 
 // How a camera's frame becomes the graph's input: sizes here, numbers in a ScaleShift at the
@@ -327,7 +327,7 @@ struct Graph {
   void Validate() const;
 };
 
-// Largest number of elements of one value, and of dimensions, that a model may have.
+// The most elements of a value, and the most dimensions, that a model may have.
 inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 struct InferredOutput {

@@ -10,8 +10,8 @@
 
 #include "common/model/graph/graph.h"
 
-// The native model file: a normalised graph with its weights, ready to run. It starts at once (the
-// weights are mapped, not read) and is what a robot sends to a server.
+// The native model file: a normalised graph with its weights, ready to run. It starts at once: the
+// weights are mapped, not read.
 //
 //   0   magic "CACHEINF"
 //   8   format version (u32), size of this head (u32)
@@ -21,14 +21,14 @@
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, with zeros before it, and the file's length is one.
-// All numbers are little-endian. A reader accepts exactly one version: a model file is made anew
-// from its ONNX or TorchScript source, never converted.
+// All numbers are little-endian. A reader accepts exactly one version: make the file
+// again from its ONNX or TorchScript source; nothing converts it.
 
 namespace cacheinf {
 
 inline constexpr uint32_t kPackVersion = 2;
 
-// Whether a file that begins so is meant to be a native model file (of any version).
+// Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);
 
 // Writes to a temporary file beside `path` and renames it: `path` never holds half a model.
@@ -44,7 +44,7 @@ Graph ReadPack(const std::filesystem::path& path);
 // file in messages.
 Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name);
 
-// The checksum that a file of these bytes must carry. REQUIRES: a multiple of 64 bytes, not none.
+// The checksum that a file of these bytes must carry. REQUIRES: a positive multiple of 64 bytes.
 uint64_t PackChecksum(std::span<const std::byte> file);
 
 }  // namespace cacheinf

@@ -12,8 +12,8 @@ bool CanFold(std::string_view type);
 
 // Computes the node's outputs while the model is imported, if all its inputs are constants, or if
 // only the shape of its input matters (Shape, Size). Integers stay exact. Returns whether it did.
-// Throws InputError when the node's inputs do not fit, or when nobody knows how to compute a node
-// whose inputs are all constants.
+// Throws InputError when the node's inputs do not fit, or when it cannot compute a node whose
+// inputs are all constants.
 bool FoldNode(OnnxNode& node);
 
 }  // namespace cacheinf

@@ -16,8 +16,8 @@
 
 namespace cacheinf {
 
-// What a name in an ONNX graph stands for while it is imported: a value of the graph being built,
-// numbers that are known already, or both once an operator of the graph reads those numbers.
+// What a name in an ONNX graph stands for during import: a value of the graph being built, known
+// numbers, or both once an operator of the graph reads those numbers.
 struct OnnxValue {
   ValueId id = kNone;
   std::optional<HostTensor> constant;
@@ -33,7 +33,7 @@ struct OnnxImport {
 };
 
 // One node of an ONNX graph as its converter sees it. Every function that reads the node throws
-// InputError, in words that follow the node's name, when the node is not as it must be.
+// InputError, in words that follow the node's name, when the node is malformed.
 class OnnxNode {
  public:
   // Both must outlive the node. Tensors among the attributes are moved out of `proto`.
@@ -55,9 +55,9 @@ class OnnxNode {
   std::vector<float> Floats(std::string_view attribute);   // empty where missing
   HostTensor TensorAttribute(std::string_view attribute);  // must be there
   onnx::GraphProto& GraphAttribute(std::string_view attribute);
-  // Says that the attribute, if there, does not matter here.
+  // Marks the attribute, if there, as irrelevant here.
   void Ignore(std::string_view attribute);
-  // Refuses the node if it has an attribute that nobody asked for: it would change the result.
+  // Refuses the node if it has an attribute that was never read: it would change the result.
   void CheckAllAttributesUsed() const;
 
   // Inputs.

@@ -12,7 +12,7 @@ namespace cacheinf {
 
 // Reads an ONNX model of operator sets 9 to 18, with its weights in the file or in files beside it.
 // A last window of a pool with ceil_mode that would start beyond the input and its begin padding
-// does not count: PyTorch's rule, and that of operator set 22. Computes whatever does not depend on
+// does not count: PyTorch's rule, and that of operator set 22. Folds all that does not depend on
 // the inputs' numbers. Does not run the passes of passes.h. Throws InputError with one sentence
 // that names the file, and the node where one is at fault: also for a file that is damaged or
 // hostile, and without taking more memory than 1 GiB or a few times its size, whichever is more.

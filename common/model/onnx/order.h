@@ -16,7 +16,7 @@ namespace cacheinf {
 std::vector<int> NodesInOrder(const onnx::GraphProto& graph,
                               const std::function<bool(const std::string&)>& is_known);
 
-// Every name that the node reads, those that its subgraphs read from outside included.
+// Every name that the node reads, including what its subgraphs read from outside.
 std::vector<std::string> NamesRead(const onnx::NodeProto& node);
 
 // "node 'conv1' (Conv)"

@@ -7,8 +7,8 @@
 #include "common/model/graph/graph.h"
 #include "common/model/onnx/node.h"
 
-// What the ONNX operators that only move numbers do to a shape, in every form that the operator
-// sets have given them (attributes first, inputs later). Folding and converting share it.
+// What ONNX operators that only move numbers do to a shape, in every form of the operator sets
+// (attributes first, inputs later). Folding and converting share it.
 // All throw InputError when the node does not fit the shape.
 
 namespace cacheinf {
@@ -28,7 +28,7 @@ Shape ExpandedShape(OnnxNode& node, const Shape& in);
 
 std::vector<int> TransposeOrder(OnnxNode& node, int rank);
 
-// One entry a dimension. Steps may be negative; sizes may be zero.
+// One entry per dimension. Steps may be negative; sizes may be zero.
 struct SliceBounds {
   std::vector<int64_t> starts;
   std::vector<int64_t> sizes;
@@ -38,14 +38,14 @@ SliceBounds SliceOf(OnnxNode& node, const Shape& in);
 
 struct SplitSizes {
   int axis = 0;
-  std::vector<int64_t> sizes;  // one an output
+  std::vector<int64_t> sizes;  // one per output
 };
 SplitSizes SplitOf(OnnxNode& node, const Shape& in);
 
 // Indices from 0; throws when one lies outside a dimension of `size`.
 std::vector<int64_t> GatherIndices(const OnnxNode& node, const HostTensor& indices, int64_t size);
 
-// One entry a dimension.
+// One entry per dimension.
 std::vector<int64_t> TileRepeats(OnnxNode& node, const Shape& in);
 
 HostTensor::Type CastTarget(OnnxNode& node);

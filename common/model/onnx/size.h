@@ -5,9 +5,9 @@
 
 namespace cacheinf {
 
-// Reads an ONNX file's bytes without building anything of them, and throws InputError when its
-// parts (a node takes two bytes in a file, and hundreds in memory) would take more than 256 MiB
-// beside twice the file's size once they are parsed and imported, or when the bytes are no
+// Scans an ONNX file's bytes without building anything, and throws InputError when its parts (a
+// node takes two bytes in a file, and hundreds in memory) would take more than 256 MiB plus twice
+// the file's size once parsed and imported, or when the bytes are no
 // messages at all.
 // REQUIRES: at most 2^31 - 1 bytes.
 void CheckParsedSize(std::string_view bytes);

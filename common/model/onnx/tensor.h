@@ -11,7 +11,7 @@
 
 #include "common/model/graph/graph.h"
 
-// Numbers that an ONNX importer knows: weights, and shapes on their way to a Reshape.
+// Numbers known to an ONNX importer: weights, and shapes on their way to a Reshape.
 
 namespace cacheinf {
 
@@ -19,8 +19,8 @@ namespace cacheinf {
 // the product exceeds kMaxElements.
 int64_t CheckedCount(const Shape& shape, const std::string& what);
 
-// Limits the bytes that an import allocates for numbers, so that a small file cannot ask for a
-// large memory. Throws InputError when they are used up; call before allocating.
+// Limits the bytes that an import allocates for numbers, so that a small file cannot ask for much
+// memory. Throws InputError when they are used up; call before allocating.
 class ByteBudget {
  public:
   explicit ByteBudget(int64_t bytes) : total_(bytes), left_(bytes) {}
@@ -50,7 +50,7 @@ class HostTensor {
   const std::vector<float>& floats() const { return *floats_; }        // REQUIRES: is_float()
   const std::vector<int64_t>& integers() const { return *integers_; }  // REQUIRES: !is_float()
 
-  // The same numbers under another shape of as many elements.
+  // The same numbers under another shape with as many elements.
   HostTensor Reshaped(Shape shape) const;
 
   // REQUIRES: is_float().
@@ -66,8 +66,8 @@ class HostTensor {
 
 // Reads a tensor, from `folder` where its numbers lie in a file beside the model (an empty folder:
 // refused), and frees the numbers held by `proto`.
-// Throws InputError when the declared shape does not agree with the bytes that there are, when the
-// element type is not one of the usual numbers, or when the other file lies outside `folder`.
+// Throws InputError when the declared shape does not match the bytes, when the element type is not
+// one of the usual numbers, or when the other file lies outside `folder`.
 HostTensor ReadTensor(onnx::TensorProto& proto, const std::filesystem::path& folder,
                       ByteBudget& budget);
 

@@ -19,10 +19,10 @@ namespace pass {
 bool RemoveDead(Graph& graph);      // operators and constants that no output depends on
 bool FoldConstants(Graph& graph);   // cheap operators on constants alone
 bool MergeCommon(Graph& graph);     // operators that compute the same twice
-bool DropIdentities(Graph& graph);  // operators that give what they take
+bool DropIdentities(Graph& graph);  // operators that change nothing
 bool MergeLayouts(Graph& graph);  // reshapes of reshapes, permutes of permutes, slices of slices …
 
-// Recognition of what exporters write out in small steps.
+// Recognition of what exporters write in small steps.
 bool RecogniseActivations(Graph& graph);  // SiLU, HardSwish, HardSigmoid, GELU (both), Mish
 bool RecogniseNorms(Graph& graph);        // layer, instance and group norm
 bool RecogniseShuffles(Graph& graph);     // pixel shuffle and its inverse, channel shuffle
@@ -39,7 +39,7 @@ bool Fuse(Graph& graph);            // activations and residual sums into the op
 // of an earlier one reads that instead, so that a whole dense block grows in one buffer.
 bool NestConcats(Graph& graph);
 
-// Towards even speed. Weights too small to count beside the others, which processors are slow at.
+// Towards even speed. Zeroes weights too small to matter, which processors are slow at.
 bool ZeroVanishing(Graph& graph);
 
 }  // namespace pass

@@ -10,18 +10,18 @@
 namespace cacheinf {
 
 // A graph while a pass rewrites it. A pass replaces the *last* operator of the pattern it found, in
-// place: whatever the pattern read was computed before it, so the order stays topological. An
-// operator that nobody reads any more dies at once.
+// place: what the pattern read was computed before it, so the order stays topological. An operator
+// without readers dies at once.
 //
 // Adding a constant or an operator invalidates references to operators, values and shapes.
 class Rewriter {
  public:
   explicit Rewriter(Graph& graph);
 
-  // Drops what is dead and renumbers. Returns whether anything changed. The rewriter is used up.
+  // Drops what is dead and renumbers. Returns whether anything changed. Ends the rewriter.
   bool Finish();
 
-  // Operators to look at: those there were at the start. Ids stay the same until Finish.
+  // Operators to look at: those of the start. Ids stay the same until Finish.
   OpId operator_count() const { return original_count_; }
   bool is_alive(OpId id) const { return is_alive_[id]; }
   const Operator& op(OpId id) const { return graph_.operators[id]; }
@@ -86,8 +86,8 @@ class Rewriter {
   bool changed_ = false;
 };
 
-// The most channels that a pass writes numbers for where the model has fewer: beyond it a broken
-// model could ask for any amount of memory.
+// The most channels that a pass writes numbers for where the model has fewer, so that a broken
+// model cannot ask for any amount of memory.
 inline constexpr int64_t kMaxWrittenOut = 1 << 14;
 
 // The values of a constant over dimensions [first_axis, first_axis + axis_count) of `shape`, if

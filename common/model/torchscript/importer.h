@@ -1,7 +1,7 @@
 #ifndef CACHEINF_COMMON_MODEL_TORCHSCRIPT_IMPORTER_H_
 #define CACHEINF_COMMON_MODEL_TORCHSCRIPT_IMPORTER_H_
 
-// Inside of the TorchScript importer, shared by its files only: this header includes LibTorch.
+// Internal to the TorchScript importer: this header includes LibTorch.
 
 #include <torch/csrc/jit/api/module.h>
 
@@ -24,15 +24,15 @@ namespace cacheinf::torchscript {
 struct Slot {
   enum class Kind : uint8_t {
     kConcrete,    // known now: a number, a string, a weight, a shape
-    kTensor,      // computed from the picture: `value` of our graph
-    kCollection,  // list, tuple or dictionary in which something is computed from the picture
+    kTensor,      // computed from the picture: `value` in our graph
+    kCollection,  // list, tuple or dictionary that holds something computed from the picture
   };
   Kind kind = Kind::kConcrete;
   c10::IValue concrete;
   ValueId value = kNone;
   std::vector<Slot> elements;
-  std::vector<std::string> keys;  // of a dictionary, one an element
-  int64_t identity = 0;           // of a collection: slots of one identity are one object
+  std::vector<std::string> keys;  // of a dictionary, one per element
+  int64_t identity = 0;           // of a collection: slots of equal identity are one object
 
   static Slot Concrete(c10::IValue value);
   static Slot OfTensor(ValueId value);
@@ -107,7 +107,7 @@ struct NamedConverter {
   Converter converter;
 };
 
-// The operators that compute, and those that only move numbers or name them anew.
+// The operators that compute, and those that only move or rename numbers.
 std::span<const NamedConverter> ComputingConverters();
 std::span<const NamedConverter> MovingConverters();
 
@@ -122,7 +122,7 @@ std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
     const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept);
 
-// Takes out of an inlined graph what changes attributes of the module that no answer depends on
+// Removes from an inlined graph what changes module attributes that no answer depends on
 // (counters, say).
 void RemoveUnreadState(torch::jit::Graph& graph);
 
@@ -162,7 +162,7 @@ class Importer {
   // The tensors of `result` that show the memory of `source` are remembered as its views.
   void NoteViews(const Node& node, const Slot& source, Slot& result);
   // `target` has become `result`, and so have its other names, its views, and what it is a view of.
-  // Gives the value that stands for it from now on.
+  // Returns the value that replaces it.
   ValueId Overwrite(const Node& node, const Slot& target, ValueId result);
   ValueId Update(const Node& node, ValueId old, ValueId fresh);
   void UpdateViews(const Node& node, ValueId old, ValueId fresh);
@@ -191,8 +191,8 @@ class Importer {
 
   using AttributeKey = std::pair<const c10::ivalue::Object*, std::string>;
   std::map<AttributeKey, Slot> written_attributes_;
-  std::set<AttributeKey> read_attributes_;  // those that were read before they were written
-  c10::IValue::HashAliasedIValues state_;   // all that lies in the module's memory
+  std::set<AttributeKey> read_attributes_;                  // those read before they were written
+  c10::IValue::HashAliasedIValues state_;                   // everything in the module's memory
   std::vector<std::shared_ptr<torch::jit::Graph>> called_;  // methods that could not be inlined
 
   struct View {

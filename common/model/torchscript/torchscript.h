@@ -8,9 +8,9 @@
 
 namespace cacheinf {
 
-// Reads a TorchScript archive. The module is put in evaluation mode, its attributes become
-// constants; control flow that depends on shapes alone is resolved; operators outside the operator
-// set become op::Foreign. Tensors changed in place change under all their names. What forward()
+// Reads a TorchScript archive. Puts the module in evaluation mode, makes its attributes constants,
+// and resolves control flow that depends on shapes alone; operators outside the operator set
+// become op::Foreign. Tensors changed in place change under all their names. What forward()
 // leaves in the module for the next frame is dropped where no answer depends on it; else the module
 // is refused.
 //
