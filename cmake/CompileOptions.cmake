@@ -23,8 +23,16 @@ set(CACHEINF_QUICK_TO_COMPILE "$<$<CONFIG:Release>:-O1>")
 # The standard library's own checks, in every build that is not timed.
 add_compile_definitions("$<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>")
 
-# g++ 12 cannot compile the kernels with -O1 and thread sanitizer or counters (an internal error):
-# those presets take -O2.
+# A linker that takes a quarter of the time: for test programs, and for everything that is not timed.
+find_program(CACHEINF_QUICK_LINKER NAMES mold ld.lld)
+set(CACHEINF_LINK_QUICKLY)
+if(CACHEINF_QUICK_LINKER)
+  cmake_path(GET CACHEINF_QUICK_LINKER FILENAME quick_linker)
+  string(REPLACE "ld.lld" "lld" quick_linker ${quick_linker})
+  set(CACHEINF_LINK_QUICKLY -fuse-ld=${quick_linker})
+  add_link_options("$<$<NOT:$<CONFIG:Release>>:${CACHEINF_LINK_QUICKLY}>")
+endif()
+
 if(CACHEINF_SANITIZE)
   add_compile_options(-fsanitize=${CACHEINF_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)

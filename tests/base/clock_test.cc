@@ -1,3 +1,5 @@
+// Read this first: a clock that time moves, and one that tests move.
+
 #include "common/base/clock.h"
 
 #include <gtest/gtest.h>

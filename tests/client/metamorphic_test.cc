@@ -574,8 +574,12 @@ class NoiseOnNetworksTest : public NoiseTest, public testing::TestWithParam<Netw
   NoiseOnNetworksTest() { Use(MakeNetwork(GetParam(), 32, 64)); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Of, NoiseOnNetworksTest, testing::ValuesIn(TenNetworks()),
-                         [](const auto& info) { return std::string(info.param.name); });
+std::vector<Network> FirstNetworks() { return {TenNetworks().begin(), TenNetworks().begin() + 2}; }
+std::vector<Network> OtherNetworks() { return {TenNetworks().begin() + 2, TenNetworks().end()}; }
+std::string NameOf(const testing::TestParamInfo<Network>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Of, NoiseOnNetworksTest, testing::ValuesIn(FirstNetworks()), NameOf);
+INSTANTIATE_TEST_SUITE_P(SlowOf, NoiseOnNetworksTest, testing::ValuesIn(OtherNetworks()), NameOf);
 
 // Without a refresh few old values have met the noise that they cannot stand after ten frames, and
 // random weights make most of small differences: the error still rises a little, but not for long.

@@ -1,3 +1,5 @@
+// Read this first: a robot is given frame after frame and answers each.
+
 #include "client/robot.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: a configuration is a table of fields, read from JSON, checked and written back.
+
 #include "common/config/fields.h"
 
 #include <gtest/gtest.h>

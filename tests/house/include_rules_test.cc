@@ -1,3 +1,5 @@
+// Read this first: which folder may know which.
+
 #include "tests/house/include_rules.h"
 
 #include <gtest/gtest.h>

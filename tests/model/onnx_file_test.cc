@@ -1,3 +1,5 @@
+// Read this first: a model file becomes a graph.
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

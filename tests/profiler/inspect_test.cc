@@ -1,3 +1,5 @@
+// Read this first: what a model holds and costs.
+
 #include "profiler/inspect.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: which pixels of a picture changed against a reference.
+
 #include "common/reuse/change_finder.h"
 
 #include <gtest/gtest.h>

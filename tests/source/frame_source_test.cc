@@ -1,3 +1,5 @@
+// Read this first: where frames come from, and what is refused.
+
 #include "common/source/frame_source.h"
 
 #include <gtest/gtest.h>

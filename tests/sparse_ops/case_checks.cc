@@ -92,6 +92,13 @@ struct Written {
         sums(prepared.memory->sums),
         out_of_view(prepared.memory->out_of_view) {}
 
+  // Puts it back, so that the case is as it was prepared.
+  void PutBack(const PreparedCase& prepared) const {
+    prepared.memory->output = output;
+    prepared.memory->sums = sums;
+    Copy(out_of_view, prepared.memory->out_of_view);
+  }
+
   // These pixels as a dense run wrote them; all else stays. REQUIRES: a case that keeps no state.
   void TakePixels(const PreparedCase& dense, const std::vector<PixelRun>& runs) {
     const TensorView& map = dense.map();
@@ -163,127 +170,127 @@ std::string Difference(const PreparedCase& actual, const PreparedCase& expected)
   return Difference(Written(actual), Written(expected));
 }
 
-void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
-                         unsigned seed) {
-  std::mt19937 random(seed);
-  const OperatorFamily reference_family = ReferenceFamily();
-  for (const OperatorCase& c : cases) {
-    const PreparedCase expected = c.Prepare(reference_family);
-    const PreparedCase whole = c.Prepare(family);
-    if (!whole.run) continue;
-    expected.run(expected.rows(), nullptr);
-    whole.run(expected.rows(), nullptr);
-    EXPECT_EQ(DifferenceBeyondRounding(whole, expected), "")
-        << c.name << " of " << family.name << " as a whole";
-
-    const PreparedCase cut = c.Prepare(family);
-    const PreparedCase reference_cut = c.Prepare(reference_family);
-    Written expected_cut(cut);
-    for (const Range rows : RandomCuts(expected.rows().end, random)) {
-      cut.run(rows, nullptr);
-      if (HasOwnBits(whole)) {
-        expected_cut.TakePixels(whole, RunsOf(rows, whole.columns()));
-      } else {
-        reference_cut.run(rows, nullptr);
-        expected_cut = Written(reference_cut);
-      }
-      ASSERT_EQ(Difference(Written(cut), expected_cut), "")
-          << c.name << " of " << family.name << " in rows " << rows.begin << " to " << rows.end
-          << ", seed " << seed;
-    }
-    if (whole.memory->keeps_state) continue;
-    EXPECT_EQ(Difference(cut, HasOwnBits(whole) ? whole : expected), "")
-        << c.name << " of " << family.name << " in cuts, seed " << seed;
-  }
+Families OnlyFamily(const OperatorFamily& family) {
+  return [family](const CheckFamily& check) { check(family); };
 }
 
-void ExpectOnlyActivePixels(const std::vector<OperatorCase>& cases, const OperatorFamily& family,
-                            unsigned seed) {
+void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const Families& families,
+                         unsigned seed) {
   std::mt19937 random(seed);
-  const OperatorFamily reference_family = ReferenceFamily();
   for (const OperatorCase& c : cases) {
-    const PreparedCase of_reference = c.Prepare(reference_family);
-    const PreparedCase of_family = c.Prepare(family);
-    if (of_family.map().rank != 4 || of_family.memory->keeps_state || !of_family.run) continue;
-    const PreparedCase& dense = HasOwnBits(of_family) ? of_family : of_reference;
-    dense.run(dense.rows(), nullptr);
-    for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
-      const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
-      const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
-      const PreparedCase sparse = c.Prepare(family);
-      Written expected(sparse);
-      expected.TakePixels(dense, active.runs());
-      sparse.run(active.pixels(), nullptr);
-      ASSERT_EQ(Difference(Written(sparse), expected), "")
-          << c.name << " of " << family.name << ", " << active.count() << " active pixels in rows "
-          << rows.begin << " to " << rows.end << ", seed " << seed;
-    }
+    const PreparedCase reference = c.Prepare(ReferenceFamily());
+    if (reference.memory->keeps_state) continue;
+    reference.run(reference.rows(), nullptr);
+    families([&](const OperatorFamily& family) {
+      const PreparedCase actual = c.Prepare(family);
+      if (!actual.run) return;
+      const std::string where = c.name + " of " + family.name + ", seed " + std::to_string(seed);
+      const Written before(actual);
+      actual.run(actual.rows(), nullptr);
+      ASSERT_EQ(DifferenceBeyondRounding(actual, reference), "") << where << ", as a whole";
+      const PreparedCase own = HasOwnBits(actual) ? c.Prepare(family) : PreparedCase();
+      if (own.run) own.run(own.rows(), nullptr);
+      const PreparedCase& dense = own.run ? own : reference;
+
+      before.PutBack(actual);
+      Written expected = before;
+      for (const Range rows : RandomCuts(dense.rows().end, random)) {
+        actual.run(rows, nullptr);
+        if (dense.map().rank == 4) {
+          expected.TakePixels(dense, RunsOf(rows, dense.columns()));
+        } else {
+          expected = Written(dense);
+        }
+        ASSERT_EQ(Difference(Written(actual), expected), "")
+            << where << ", rows " << rows.begin << " to " << rows.end;
+      }
+      if (dense.map().rank != 4 || family.takes_only_rows) return;
+      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+        const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
+        const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
+        before.PutBack(actual);
+        expected = before;
+        expected.TakePixels(dense, active.runs());
+        actual.run(active.pixels(), nullptr);
+        ASSERT_EQ(Difference(Written(actual), expected), "")
+            << where << ", " << active.count() << " active pixels in rows " << rows.begin << " to "
+            << rows.end;
+      }
+    });
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 
 void ExpectReferenceBitsCallAfterCall(const std::vector<OperatorCase>& cases,
-                                      const OperatorFamily& family, unsigned seed) {
+                                      const Families& families, unsigned seed) {
   constexpr int kCalls = 25;
   std::mt19937 random(seed);
-  const OperatorFamily reference_family = ReferenceFamily();
   for (const OperatorCase& c : cases) {
-    const PreparedCase expected = c.Prepare(reference_family);
-    if (!expected.memory->keeps_state) continue;
-    const PreparedCase actual = c.Prepare(family);
-    if (!actual.run) continue;
-    for (int call = 0; call < kCalls; ++call) {
-      const Range rows = random() % 2 == 0 ? expected.rows() : RandomRows(expected.rows(), random);
-      const auto shape = ActiveSet::kShapes[random() % std::size(ActiveSet::kShapes)];
-      const ActiveSet active(shape, expected.rows().end, expected.columns(), rows, random);
-      // Whole rows are a list of their own kind.
-      const ActivePixels pixels = random() % 4 == 0 ? ActivePixels(rows) : active.pixels();
-      expected.run(pixels, nullptr);
-      actual.run(pixels, nullptr);
-      ASSERT_EQ(Difference(actual, expected), "")
-          << c.name << " of " << family.name << ", call " << call << ", seed " << seed;
-    }
+    if (!c.Prepare(ReferenceFamily()).memory->keeps_state) continue;
+    families([&](const OperatorFamily& family) {
+      const PreparedCase expected = c.Prepare(ReferenceFamily());
+      const PreparedCase actual = c.Prepare(family);
+      if (!actual.run) return;
+      for (int call = 0; call < kCalls; ++call) {
+        const Range rows =
+            random() % 2 == 0 ? expected.rows() : RandomRows(expected.rows(), random);
+        const auto shape = ActiveSet::kShapes[random() % std::size(ActiveSet::kShapes)];
+        const ActiveSet active(shape, expected.rows().end, expected.columns(), rows, random);
+        // Whole rows are a list of their own kind.
+        const ActivePixels pixels = random() % 4 == 0 ? ActivePixels(rows) : active.pixels();
+        expected.run(pixels, nullptr);
+        actual.run(pixels, nullptr);
+        ASSERT_EQ(Difference(actual, expected), "")
+            << c.name << " of " << family.name << ", call " << call << ", seed " << seed;
+      }
+    });
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 
-void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases,
-                                 const OperatorFamily& family, unsigned seed) {
+void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases, const Families& families,
+                                 unsigned seed) {
   std::mt19937 random(seed);
   for (const OperatorCase& c : cases) {
-    const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
-    const PreparedCase fresh = c.Prepare(family, {/*has_one_image=*/true, /*is_perturbed=*/true});
-    if (before.map().rank != 4 || !before.memory->takes_change_test || !before.run) continue;
-    before.run(before.rows(), nullptr);
-    fresh.run(fresh.rows(), nullptr);
-    std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));
-    for (float& number : inverse_spread) number = Uniform(0.5f, 2.0f, random);
+    families([&](const OperatorFamily& family) {
+      const CaseOptions options = {/*has_one_image=*/true, /*is_perturbed=*/true};
+      const PreparedCase fresh = c.Prepare(family, options);
+      if (fresh.map().rank != 4 || !fresh.memory->takes_change_test || !fresh.run) return;
+      const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
+      const PreparedCase tested = c.Prepare(family, options);
+      before.run(before.rows(), nullptr);
+      fresh.run(fresh.rows(), nullptr);
+      std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));
+      for (float& number : inverse_spread) number = Uniform(0.5f, 2.0f, random);
 
-    for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
-      const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
-      for (const auto& [threshold, stores_all] :
-           {std::pair(0.0f, false), std::pair(0.5f, false), std::pair(0.5f, true)}) {
-        const PreparedCase tested = c.Prepare(family, {true, /*is_perturbed=*/true});
-        std::vector<float>& stored = tested.memory->output;
-        stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
-        std::vector<float> expected = stored;
-        std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
-        std::vector<uint8_t> expected_changed = changed;
-        ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data(), stores_all};
-        reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)),
-                               active.pixels(), &test);
+      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+        const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
+        for (const auto& [threshold, stores_all] :
+             {std::pair(0.0f, false), std::pair(0.5f, false), std::pair(0.5f, true)}) {
+          std::vector<float>& stored = tested.memory->output;
+          stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
+          std::vector<float> expected = stored;
+          std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
+          std::vector<uint8_t> expected_changed = changed;
+          ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data(), stores_all};
+          reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)),
+                                 active.pixels(), &test);
 
-        test.changed = changed.data();
-        tested.run(active.pixels(), &test);
-        const std::string where = c.name + " of " + family.name + ", threshold " +
-                                  std::to_string(threshold) + (stores_all ? ", storing all" : "") +
-                                  ", seed " + std::to_string(seed);
-        ASSERT_EQ(changed, expected_changed) << where;
-        ASSERT_EQ(Difference(tested.output(), expected), "") << where;
-        if (threshold != 0.0f) continue;
-        tested.run(active.pixels(), &test);
-        ASSERT_EQ(std::count(changed.begin(), changed.end(), 0), active.count()) << where;
-        ASSERT_EQ(Difference(tested.output(), expected), "") << where;
+          test.changed = changed.data();
+          tested.run(active.pixels(), &test);
+          const std::string where =
+              c.name + " of " + family.name + ", threshold " + std::to_string(threshold) +
+              (stores_all ? ", storing all" : "") + ", seed " + std::to_string(seed);
+          ASSERT_EQ(changed, expected_changed) << where;
+          ASSERT_EQ(Difference(tested.output(), expected), "") << where;
+          if (threshold != 0.0f) continue;
+          tested.run(active.pixels(), &test);
+          ASSERT_EQ(std::count(changed.begin(), changed.end(), 0), active.count()) << where;
+          ASSERT_EQ(Difference(tested.output(), expected), "") << where;
+        }
       }
-    }
+    });
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <initializer_list>
 #include <optional>
 #include <random>
 #include <vector>
@@ -27,22 +26,25 @@ class CaseMemory {
   // Among the random numbers then are NaN, infinities, both zeros and a denormal.
   void UseSpecialNumbers() { special_ = true; }
 
+  // Maps and tensors lie without gaps from now on.
+  void Pack() { options_.is_packed = true; }
+
   float* Floats(int64_t count);
   int64_t* Indices(std::vector<int64_t> indices);
-  int* Integers(std::initializer_list<int> integers);
+  int* Integers(std::vector<int> integers);
   NonMaxSuppressionArgs::Candidate* Candidates(int64_t count);
   const DetectionHead* Heads(std::vector<DetectionHead> heads);
 
   // Dims are batch, channels, height, width.
-  TensorView Map(std::initializer_list<int64_t> dims);
-  TensorView Tensor(std::initializer_list<int64_t> dims);  // with gaps after each last dimension
+  TensorView Map(const std::vector<int64_t>& dims);
+  TensorView Tensor(const std::vector<int64_t>& dims);  // with gaps after each last dimension
 
   // The same for the output, which is marked all over.
-  TensorView OutputMap(std::initializer_list<int64_t> dims);
-  TensorView OutputTensor(std::initializer_list<int64_t> dims);
+  TensorView OutputMap(const std::vector<int64_t>& dims);
+  TensorView OutputTensor(const std::vector<int64_t>& dims);
 
   // An output map that holds random numbers, to be read and written over.
-  TensorView InPlaceMap(std::initializer_list<int64_t> dims);
+  TensorView InPlaceMap(const std::vector<int64_t>& dims);
 
   // One pixel in so many, at random; none for 0.
   MaskView Pixels(int height, int width, int one_in);

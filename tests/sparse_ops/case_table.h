@@ -90,6 +90,7 @@ void AddPointwise(Table& table);
 void AddAlongAxes(Table& table);
 void AddWarps(Table& table);
 void AddGlobalPools(Table& table);
+void AddRandomCases(Table& table);
 
 // The same kinds for TimedCases().
 void AddTimedConvolutions(Table& table);

@@ -72,6 +72,7 @@ int PreparedCase::columns() const { return map().rank == 4 ? static_cast<int>(ma
 OperatorFamily ReferenceFamily() {
   OperatorFamily family;
   family.name = "reference";
+  family.takes_only_rows = true;
   family.conv = OfRows(reference::Conv);
   family.winograd = family.conv;
   family.pool = OfRows(reference::Pool);
@@ -109,6 +110,7 @@ const std::vector<OperatorCase>& OperatorCases() {
     AddAlongAxes(table);
     AddWarps(table);
     AddGlobalPools(table);
+    AddRandomCases(table);
     return std::move(table.cases);
   }();
   return cases;

@@ -42,6 +42,7 @@ struct GlobalPoolFrame {
 // the family has no such operator.
 struct OperatorFamily {
   std::string name;
+  bool takes_only_rows = false;  // whatever pixels of them are asked for, all are computed
   std::function<PreparedCall(const ConvArgs&)> conv;
   // What `conv` computes but for rounding (cpu/winograd.h); the reference's is `conv`.
   std::function<PreparedCall(const ConvArgs&)> winograd;

@@ -1,4 +1,3 @@
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,20 +100,15 @@ void AddElementWise(Table& table) {
 }
 
 void AddBinaries(Table& table) {
-  using Dims = std::initializer_list<int64_t>;
-  const auto add = [&](const std::string& name, BinaryKind kind, Dims a, Dims b, bool special) {
-    table.Add(name, [=, a = std::vector<int64_t>(a), b = std::vector<int64_t>(b)](
-                        const OperatorFamily& family, CaseMemory& memory) {
+  using Dims = std::vector<int64_t>;
+  const auto add = [&](const std::string& name, BinaryKind kind, const Dims& a, const Dims& b,
+                       bool special) {
+    table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
       if (special) memory.UseSpecialNumbers();
-      const auto operand = [&](const std::vector<int64_t>& dims) {
-        if (dims.size() == 4) return memory.Map({dims[0], dims[1], dims[2], dims[3]});
-        if (dims.size() == 3) return memory.Tensor({dims[0], dims[1], dims[2]});
-        return memory.Tensor({dims[0]});
-      };
       BinaryArgs args;
       args.kind = kind;
-      args.a = operand(a);
-      args.b = operand(b);
+      args.a = a.size() == 4 ? memory.Map(a) : memory.Tensor(a);
+      args.b = b.size() == 4 ? memory.Map(b) : memory.Tensor(b);
       args.activation = {Kind::kLeakyRelu, 0.25f, 0};
       args.output = memory.OutputMap({2, 35, 6, 5});
       return CallOnMap(family.binary, args, memory);
@@ -130,13 +124,16 @@ void AddBinaries(Table& table) {
     add(name + "_pixel_by_channel", op, {1, 1, 6, 5}, {35, 1, 1}, false);
     add(name + "_columns_first", op, {5}, {2, 35, 6, 1}, false);
   }
-  table.Add("binary_in_place", [](const OperatorFamily& family, CaseMemory& memory) {
-    BinaryArgs args;
-    args.output = memory.InPlaceMap({1, 20, 6, 5});
-    args.a = args.output;
-    args.b = memory.Map({1, 20, 6, 5});
-    return CallOnMap(family.binary, args, memory);
-  });
+  for (const bool over_first : {true, false}) {
+    table.Add(over_first ? "binary_over_its_first" : "binary_over_its_second",
+              [=](const OperatorFamily& family, CaseMemory& memory) {
+                BinaryArgs args;
+                args.output = memory.InPlaceMap({1, 20, 6, 5});
+                args.a = args.b = memory.Map({1, 20, 6, 5});
+                (over_first ? args.a : args.b) = args.output;
+                return CallOnMap(family.binary, args, memory);
+              });
+  }
   table.Add("binary_of_rank_2", [](const OperatorFamily& family, CaseMemory& memory) {
     BinaryArgs args;
     args.kind = BinaryKind::kSubtract;

@@ -1,3 +1,5 @@
+// Read this first: which inputs an output reads and which outputs an input touches.
+
 #include "sparse_ops/window.h"
 
 #include <gtest/gtest.h>

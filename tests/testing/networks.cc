@@ -240,12 +240,12 @@ Graph SqueezeNet(int height, int width) {
 
 const std::vector<Network>& TenNetworks() {
   static const std::vector<Network> kNetworks = {
+      {"yolo", &Yolo},
+      {"mobilenet", &MobileNet},
       {"vgg", &Vgg},
       {"resnet", &ResNet},
       {"densenet", &DenseNet},
-      {"mobilenet", &MobileNet},
       {"efficientnet", &EfficientNet},
-      {"yolo", &Yolo},
       {"convnext", &ConvNeXt},
       {"unet", &UNet},
       {"dilated", &DilatedNet},

@@ -1,3 +1,4 @@
+// Read this first: a TorchScript file becomes a graph, with LibTorch's calls for what is foreign.
 // What the TorchScript importer keeps as a LibTorch call, what it refuses, and how it says so.
 
 #include <ATen/ops/ones.h>

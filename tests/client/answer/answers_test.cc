@@ -1,3 +1,5 @@
+// Read this first: a network's outputs are read into an answer.
+
 #include "client/answer/answers.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: settings are searched for on a clip.
+
 #include "client/calibrate/calibrate.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: frames are drawn on a canvas where the camera saw them.
+
 #include "client/canvas/canvas.h"
 
 #include <gtest/gtest.h>

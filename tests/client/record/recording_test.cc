@@ -1,3 +1,5 @@
+// Read this first: what a robot saw and decided is recorded, and replayed bit for bit.
+
 #include "client/record/recording.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: a whole run, from the configuration to the files that it writes.
+
 #include "client/run/run.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: trackers say how the camera moved and where the picture changed.
+
 #include "client/tracker/tracker.h"
 
 #include <gtest/gtest.h>

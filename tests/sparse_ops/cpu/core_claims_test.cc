@@ -1,8 +1,8 @@
+#include "sparse_ops/cpu/core_claims.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "sparse_ops/cpu/core_claims.h"
 
 namespace cacheinf {
 namespace {

@@ -1,3 +1,5 @@
+// Read this first: masks of active pixels, their sets and how they grow.
+
 #include "sparse_ops/mask/mask.h"
 
 #include <gtest/gtest.h>
