@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/answer/outputs.h"
-#include "client/run/statistics.h"
+#include "client/answer/statistics.h"
 #include "common/base/log.h"
 #include "common/model/graph/cost.h"
 

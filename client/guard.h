@@ -12,8 +12,8 @@
 
 #include "client/answer/agreement.h"
 #include "client/answer/answers.h"
+#include "client/answer/statistics.h"
 #include "client/robot.h"
-#include "client/run/statistics.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"

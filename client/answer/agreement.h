@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/answer/answers.h"
-#include "client/run/statistics.h"
+#include "client/answer/statistics.h"
 
 // How far the answers of a run agree with those of the same network run densely: each measure over
 // any number of frames. The dense answer stands for the truth; nothing here says whether it is

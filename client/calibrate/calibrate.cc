@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "client/answer/output_paths.h"
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
 #include "client/calibrate/frontier_report.h"
 #include "client/calibrate/setting_search.h"
 #include "client/robot_setup.h"
-#include "client/run/output_paths.h"
-#include "client/run/scheme_choice.h"
+#include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/source/frame_source.h"

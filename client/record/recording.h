@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/run/scheme_choice.h"
+#include "client/scheme_choice.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 #include "common/reuse/safety_levels.h"

@@ -10,7 +10,7 @@
 #include "client/record/recording.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
-#include "client/run/scheme_choice.h"
+#include "client/scheme_choice.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "client/run/statistics.h"
+#include "client/answer/statistics.h"
 #include "client/run/summary.h"
 #include "common/base/clock.h"
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/answer/output_paths.h"
 #include "client/answer/outputs.h"
 #include "client/answer/overlay.h"
 #include "client/guard.h"
@@ -19,9 +20,8 @@
 #include "client/robot_setup.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
-#include "client/run/output_paths.h"
 #include "client/run/progress.h"
-#include "client/run/scheme_choice.h"
+#include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/source/frame_queue.h"

@@ -9,8 +9,8 @@
 
 #include "client/answer/agreement.h"
 #include "client/answer/answers.h"
+#include "client/answer/statistics.h"
 #include "client/guard.h"
-#include "client/run/statistics.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
 

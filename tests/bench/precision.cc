@@ -13,7 +13,7 @@
 
 #include "client/answer/answers.h"
 #include "client/answer/seen_picture.h"
-#include "client/run/statistics.h"
+#include "client/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/model_setup.h"

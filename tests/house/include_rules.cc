@@ -1,5 +1,6 @@
 #include "tests/house/include_rules.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -20,6 +21,41 @@ const std::map<std::string, std::set<std::string>, std::less<>> kMayInclude = {
     {"scheduler", {"scheduler", "common", "sparse_ops"}},
     {"client", {"client", "profiler", "scheduler", "common", "sparse_ops"}},
     {"server", {"server", "profiler", "scheduler", "common", "sparse_ops"}},
+};
+
+// Which rooms a room may know; what these may know it may know as well. A room is a folder's files
+// without those of the rooms in it, or one file by its name without ending, where that stands lower
+// or higher than the others of its folder.
+const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
+    {"sparse_ops", {}},
+    {"sparse_ops/mask", {"sparse_ops"}},
+    {"sparse_ops/warp", {"sparse_ops/mask"}},
+    {"sparse_ops/reference", {"sparse_ops/warp"}},
+    {"sparse_ops/cpu", {"sparse_ops/reference"}},
+    {"sparse_ops/cuda", {"sparse_ops/reference"}},
+
+    {"common/base", {}},
+    {"common/model/graph", {"common/base"}},
+    {"common/model/picture", {"common/model/graph"}},
+    {"common/model/onnx", {"common/model/graph"}},
+    {"common/model/torchscript", {"common/model/graph"}},
+    {"common/exec", {"common/model/torchscript", "common/model/picture"}},
+    {"common/model/passes", {"common/exec"}},  // constants are folded by running what makes them
+    {"common/model", {"common/model/onnx", "common/model/passes"}},
+    {"common/config", {"common/model/graph"}},
+    {"common/source", {"common/config", "common/model/picture"}},
+    {"common/plan", {"common/exec"}},
+    {"common/reuse", {"common/config", "common/plan"}},
+    {"common/link", {"common/plan"}},
+
+    {"client/tracker", {}},
+    {"client/canvas", {"client/tracker"}},
+    {"client/answer", {"client/canvas"}},
+    {"client", {"client/answer"}},  // the door
+    {"client/record", {"client"}},
+    {"client/calibrate", {"client"}},
+    {"client/run", {"client/record", "client/calibrate"}},
+    {"client/ros", {"client/record"}},
 };
 
 bool IsSource(const fs::path& path) {
@@ -91,6 +127,34 @@ std::set<std::string> TorchHeaders(const Sources& sources) {
   return headers;
 }
 
+// The room that a file lies in; empty if in none.
+std::string RoomOf(const std::string& file) {
+  const std::string without_ending = file.substr(0, file.rfind('.'));
+  if (kRooms.contains(without_ending)) return without_ending;
+  const std::string folder = file.substr(0, file.rfind('/'));
+  return kRooms.contains(folder) ? folder : "";
+}
+
+bool MayKnow(const std::string& room, const std::string& other) {
+  if (room == other) return true;
+  const std::vector<std::string>& below = kRooms.at(room);
+  return std::any_of(below.begin(), below.end(),
+                     [&](const std::string& lower) { return MayKnow(lower, other); });
+}
+
+bool HasRooms(const std::string& folder) {
+  return folder == "sparse_ops" || folder == "common" || folder == "client";
+}
+
+// Of an include within a folder.
+std::string WhatIsWrongBetweenRooms(const std::string& file, const std::string& included) {
+  const std::string room = RoomOf(file);
+  const std::string other = RoomOf(included);
+  if (room.empty()) return file + " lies in no room";
+  if (other.empty()) return included + " lies in no room";
+  return MayKnow(room, other) ? "" : room + " must not know " + other;
+}
+
 // Empty if the include keeps the rules, else what is wrong with it. `with_torch`: the files that
 // may see LibTorch.
 std::string WhatIsWrong(const std::string& file, const Include& include,
@@ -108,6 +172,7 @@ std::string WhatIsWrong(const std::string& file, const Include& include,
   }
   const std::string target = include.path.substr(0, include.path.find('/'));
   if (!kMayInclude.contains(target)) return "includes are written from the root";
+  if (target == folder && HasRooms(folder)) return WhatIsWrongBetweenRooms(file, include.path);
   return kMayInclude.at(folder).contains(target) ? "" : folder + " must not know " + target;
 }
 

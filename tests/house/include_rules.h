@@ -11,6 +11,8 @@ namespace cacheinf {
 // Which folder may know which, checked in every source and header below `root`:
 //   client, server -> profiler, scheduler -> common -> sparse_ops; a program, which is a file
 //   named main.cc, stands above all of them;
+//   within sparse_ops, common and client the rooms know each other in the direction of one table,
+//   and every file lies in a room;
 //   sparse_ops includes nothing but itself, Highway, CUDA and the standard library;
 //   LibTorch is included only by `torch_sources` (paths from `root`), and by headers of common that
 //   only they include;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/model/graph/graph.h"
-#include "common/model/load.h"
+#include "common/model/graph/load_options.h"
 
 namespace cacheinf {
 

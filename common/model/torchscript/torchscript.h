@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "common/model/graph/graph.h"
-#include "common/model/load.h"
+#include "common/model/graph/load_options.h"
 
 namespace cacheinf {
 

@@ -1,4 +1,4 @@
-#include "client/run/output_paths.h"
+#include "client/answer/output_paths.h"
 
 #include <gtest/gtest.h>
 

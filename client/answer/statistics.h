@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_RUN_STATISTICS_H_
-#define CACHEINF_CLIENT_RUN_STATISTICS_H_
+#ifndef CACHEINF_CLIENT_ANSWER_STATISTICS_H_
+#define CACHEINF_CLIENT_ANSWER_STATISTICS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -58,4 +58,4 @@ class SegmentationScore {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_RUN_STATISTICS_H_
+#endif  // CACHEINF_CLIENT_ANSWER_STATISTICS_H_

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_RUN_OUTPUT_PATHS_H_
-#define CACHEINF_CLIENT_RUN_OUTPUT_PATHS_H_
+#ifndef CACHEINF_CLIENT_ANSWER_OUTPUT_PATHS_H_
+#define CACHEINF_CLIENT_ANSWER_OUTPUT_PATHS_H_
 
 #include <filesystem>
 #include <string>
@@ -33,4 +33,4 @@ void CheckOutputPaths(const RobotConfig& config);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_RUN_OUTPUT_PATHS_H_
+#endif  // CACHEINF_CLIENT_ANSWER_OUTPUT_PATHS_H_

@@ -1,4 +1,4 @@
-#include "client/run/scheme_choice.h"
+#include "client/scheme_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/run/statistics.h"
+#include "client/answer/statistics.h"
 
 #include <algorithm>
 #include <bit>

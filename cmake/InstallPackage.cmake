@@ -1,0 +1,30 @@
+# What `cmake --install` puts beside the programs: the configurations, and what somebody's own program
+# needs to link a robot with find_package(CacheInf) and cacheinf::client (docs/example).
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY configs/ DESTINATION share/cacheinf)
+install(
+  DIRECTORY client common sparse_ops
+  DESTINATION include/cacheinf
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "function_core.inc"
+  PATTERN "*-inl.h" EXCLUDE
+  PATTERN "client/calibrate" EXCLUDE
+  PATTERN "client/record" EXCLUDE
+  PATTERN "client/run" EXCLUDE
+  PATTERN "common/model/onnx" EXCLUDE
+  PATTERN "common/model/torchscript" EXCLUDE
+  PATTERN "sparse_ops/cuda" EXCLUDE)
+
+install(TARGETS client profiler common sparse_ops onnx_messages EXPORT CacheInf)
+install(EXPORT CacheInf NAMESPACE cacheinf:: DESTINATION lib/cmake/CacheInf)
+cmake_path(GET LibTorch_INCLUDE_DIR PARENT_PATH CACHEINF_LIBTORCH)
+configure_package_config_file(
+  cmake/CacheInfConfig.cmake.in ${PROJECT_BINARY_DIR}/CacheInfConfig.cmake
+  INSTALL_DESTINATION lib/cmake/CacheInf)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/CacheInfConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/CacheInfConfig.cmake
+              ${PROJECT_BINARY_DIR}/CacheInfConfigVersion.cmake cmake/FindLibTorch.cmake
+        DESTINATION lib/cmake/CacheInf)

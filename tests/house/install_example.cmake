@@ -1,0 +1,31 @@
+# Installs the build into an empty folder, builds docs/example against what is there, and runs it on
+# the demo's network. Variables: SOURCE, BUILD, PLACE (a folder that may be emptied), CXX.
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${what}: ${result}\n${text}")
+  endif()
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${PLACE})
+run("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PLACE}/prefix)
+# Away from the sources, so that no header of theirs is found.
+file(COPY ${SOURCE}/docs/example DESTINATION ${PLACE})
+run("configure" ${CMAKE_COMMAND} -S ${PLACE}/example -B ${PLACE}/build -G Ninja
+    -DCMAKE_PREFIX_PATH=${PLACE}/prefix -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+run("build" ${CMAKE_COMMAND} --build ${PLACE}/build)
+file(READ ${PLACE}/build/compile_commands.json commands)
+if(commands MATCHES "torch")
+  message(FATAL_ERROR "compiling the example takes LibTorch's headers:\n${commands}")
+endif()
+run("run" ${PLACE}/build/example ${PLACE}/prefix/share/cacheinf/demo.json
+    ${PLACE}/prefix/share/cacheinf/models/demo_segmentation.onnx
+    generated:frames=3,width=320,height=240)
+string(REGEX MATCHALL "\"frame\":[0-2]," frames "${text}")
+list(LENGTH frames count)
+if(NOT count EQUAL 3)
+  message(FATAL_ERROR "the example gave no three answers:\n${text}")
+endif()
+run("version" ${PLACE}/prefix/bin/cacheinf-robot --version)
+file(REMOVE_RECURSE ${PLACE})
