@@ -55,7 +55,9 @@ class Robot:
         outputs = folder / "outputs"
         source.mkdir()
         np.save(source / "000000.npy", picture)
+        # Bits do not depend on threads, and one begins at once.
         error = self._ask(["--model", str(model), "--source", str(source), "--mode", "dense",
+                           "--threads", "1",
                            "--shape", "x".join(map(str, picture.shape)),
                            "--dump-outputs", str(outputs)])
         if error:
