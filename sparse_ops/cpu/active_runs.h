@@ -43,14 +43,6 @@ class ActiveRuns {
     }
   }
 
-  // Calls fn(image, row, column, number) for the pixels with these numbers.
-  template <typename Fn>
-  void ForEachPixelIn(Range numbers, const Fn& fn) const {
-    ForEachIn(numbers, [&](int image, const PixelRun& run, int number) {
-      for (int x = run.begin; x < run.end; ++x) fn(image, run.row, x, number++);
-    });
-  }
-
   // Calls fn(numbers) for parts of all pixels, each by one of the pool's threads; `work` says how
   // much a pixel costs, in numbers read.
   template <typename Fn>

@@ -21,38 +21,6 @@ void ForEachWord(ConstMaskView a, ConstMaskView b, MaskView out, const Combine& 
   for (size_t i = 0; i < count; ++i) out.words[i] = combine(a.words[i], b.words[i]);
 }
 
-// Packs is_active(map[…]) for every pixel.
-template <typename T, typename IsActive>
-void Pack(const T* map, int64_t row_stride, const IsActive& is_active, MaskView mask) {
-  constexpr int kByte = 8;
-  for (int y = 0; y < mask.height; ++y) {
-    const T* numbers = map + y * row_stride;
-    uint64_t* row = mask.Row(y);
-    for (int first = 0; first < mask.width; first += bits::kWordBits) {
-      uint8_t flags[bits::kWordBits] = {};
-      const int count = std::min(bits::kWordBits, mask.width - first);
-      if (count == bits::kWordBits) {
-        for (int i = 0; i < bits::kWordBits; ++i) flags[i] = is_active(numbers[first + i]);
-      } else {
-        for (int i = 0; i < count; ++i) flags[i] = is_active(numbers[first + i]);
-      }
-      uint64_t word = 0;
-      for (int i = 0; i < bits::kWordBits; i += kByte) word |= bits::PackBytes(flags + i) << i;
-      row[first / bits::kWordBits] = word;
-    }
-  }
-}
-
-void Complement(ConstMaskView in, MaskView out) {
-  const uint64_t last = LastWord(in.width);
-  for (int y = 0; y < in.height; ++y) {
-    const uint64_t* from = in.Row(y);
-    uint64_t* to = out.Row(y);
-    for (int i = 0; i < in.words_per_row; ++i) to[i] = ~from[i];
-    to[in.words_per_row - 1] &= last;
-  }
-}
-
 // Row y becomes itself or row y + step, for every row with step > 0 from the first on, else from
 // the last on: so the rows that are read are still the old ones.
 void OrRows(MaskView mask, int step) {
@@ -106,16 +74,6 @@ void Copy(ConstMaskView from, MaskView to) {
   if (from.words != to.words) std::copy_n(from.words, from.word_count(), to.words);
 }
 
-void SetWhereAbove(const float* map, int64_t row_stride, float threshold, MaskView mask) {
-  Pack(
-      map, row_stride, [threshold](float number) { return !(number <= threshold); }, mask);
-}
-
-void SetWhereAbove(const uint8_t* map, int64_t row_stride, uint8_t threshold, MaskView mask) {
-  Pack(
-      map, row_stride, [threshold](uint8_t number) { return number > threshold; }, mask);
-}
-
 void SetRectangle(Range rows, Range columns, MaskView mask) {
   rows = Clip(rows, mask.height);
   columns = Clip(columns, mask.width);
@@ -133,16 +91,12 @@ void ClearRectangle(Range rows, Range columns, MaskView mask) {
 }
 
 void KeepRectangle(Range rows, Range columns, MaskView mask) {
-  KeepRows(rows, mask);
-  columns = Clip(columns, mask.width);
-  ClearRectangle(rows, {0, columns.begin}, mask);
-  ClearRectangle(rows, {columns.end, mask.width}, mask);
-}
-
-void KeepRows(Range rows, MaskView mask) {
   rows = Clip(rows, mask.height);
+  columns = Clip(columns, mask.width);
   ClearAll(CutRows(mask, {0, rows.begin}));
   ClearAll(CutRows(mask, {rows.end, mask.height}));
+  ClearRectangle(rows, {0, columns.begin}, mask);
+  ClearRectangle(rows, {columns.end, mask.width}, mask);
 }
 
 void Unite(ConstMaskView a, ConstMaskView b, MaskView out) {
@@ -195,14 +149,6 @@ void Grow(ConstMaskView in, const Reach& reach, MaskView out) {
   }
   GrowRows(out, reach.top, 1);
   GrowRows(out, reach.bottom, -1);
-}
-
-void Erode(ConstMaskView in, const Reach& reach, MaskView out) {
-  if (in.width == 0) return;
-  // A pixel goes where its rectangle reaches one that is not active.
-  Complement(in, out);
-  Grow(out, {reach.bottom, reach.top, reach.right, reach.left}, out);
-  Complement(out, out);
 }
 
 void Subsample(ConstMaskView in, int step_rows, int step_columns, MaskView out) {

@@ -83,17 +83,11 @@ void SetAll(MaskView mask);
 void ClearAll(MaskView mask);
 void Copy(ConstMaskView from, MaskView to);
 
-// The pixels whose number is greater than the threshold, or NaN. Rows of `map` are row_stride
-// numbers apart.
-void SetWhereAbove(const float* map, int64_t row_stride, float threshold, MaskView mask);
-void SetWhereAbove(const uint8_t* map, int64_t row_stride, uint8_t threshold, MaskView mask);
-
 void SetRectangle(Range rows, Range columns, MaskView mask);
 void ClearRectangle(Range rows, Range columns, MaskView mask);
 
 // Clears what lies outside.
 void KeepRectangle(Range rows, Range columns, MaskView mask);
-void KeepRows(Range rows, MaskView mask);
 
 // ---------------------------------------------------------------------------------------------
 // Sets.
@@ -126,9 +120,6 @@ struct Reach {
 // The pixels that an active one reaches: of (y, x), rows [y - top, y + bottom] and columns
 // [x - left, x + right].
 void Grow(ConstMaskView in, const Reach& reach, MaskView out);
-
-// The pixels whose own rectangle, as above, is active as far as it lies in the picture.
-void Erode(ConstMaskView in, const Reach& reach, MaskView out);
 
 // out(y, x): whether any pixel of the cell of step_rows × step_columns pixels with the first pixel
 // (y step_rows, x step_columns) is active. REQUIRES: an output of size ceil(in / step).

@@ -499,25 +499,34 @@ std::vector<std::string> ClipsOf(const BenchOptions& options) {
   return clips;
 }
 
+void MeasureModel(const CutModel& model, const BenchOptions& options, BenchReport* report) {
+  RobotConfig config = ConfigOf(model, options);
+  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  ReadAsClasses(*graph, &config);
+  int count = options.full ? kFramesInFull : kFrames;
+  if (options.frames > 0) count = options.frames;
+  for (const std::string& clip : ClipsOf(options)) {
+    const std::vector<Frame> frames = ReadFrames(clip, count);
+    if (frames.size() < 2) {
+      report->AddNote(clip + " has fewer than two frames");
+      continue;
+    }
+    MeasureClip(graph, config, frames,
+                {{"model", model.file.stem().string()}, {"clip", ClipName(clip)}}, report);
+  }
+}
+
 }  // namespace
 
 void BenchCuts(const BenchOptions& options, BenchReport* report) {
   PinToCores(1);
   cv::setNumThreads(1);
-  int count = options.full ? kFramesInFull : kFrames;
-  if (options.frames > 0) count = options.frames;
   for (const CutModel& model : ModelsOf(options, report)) {
-    RobotConfig config = ConfigOf(model, options);
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-    ReadAsClasses(*graph, &config);
-    for (const std::string& clip : ClipsOf(options)) {
-      const std::vector<Frame> frames = ReadFrames(clip, count);
-      if (frames.size() < 2) {
-        report->AddNote(clip + " has fewer than two frames");
-        continue;
-      }
-      MeasureClip(graph, config, frames,
-                  {{"model", model.file.stem().string()}, {"clip", ClipName(clip)}}, report);
+    try {
+      MeasureModel(model, options, report);
+    } catch (const InputError& error) {
+      if (!options.models.empty()) throw;
+      report->AddNote(error.what());  // the others were measured for minutes
     }
   }
   report->AddNote(

@@ -89,7 +89,6 @@ void AddWindows(Table& table);
 void AddPointwise(Table& table);
 void AddAlongAxes(Table& table);
 void AddWarps(Table& table);
-void AddGlobalPools(Table& table);
 void AddRandomCases(Table& table);
 
 // The same kinds for TimedCases().
@@ -98,7 +97,6 @@ void AddTimedWindows(Table& table);
 void AddTimedPointwise(Table& table);
 void AddTimedAlongAxes(Table& table);
 void AddTimedWarps(Table& table);
-void AddTimedGlobalPools(Table& table);
 
 }  // namespace cacheinf
 

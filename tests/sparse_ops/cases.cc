@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "sparse_ops/reference/global_pool.h"
 #include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/warp.h"
@@ -51,15 +50,6 @@ PreparedCall WarpAndMerge(const WarpCall& warp) {
   };
 }
 
-PreparedCall GlobalPool(const GlobalPoolFrame& frame) {
-  GlobalPoolArgs before = frame.args;
-  before.input = frame.before;
-  return [frame, before](const ActivePixels& pixels, const ChangeTest*) {
-    reference::GlobalPoolTakeOut(before, pixels, *frame.state);
-    *frame.result = reference::GlobalPoolUpdate(frame.args, pixels, *frame.state);
-  };
-}
-
 }  // namespace
 
 const std::vector<float>& PreparedCase::output() const { return memory->output; }
@@ -97,7 +87,6 @@ OperatorFamily ReferenceFamily() {
   family.non_max_suppression = OfTensors(reference::NonMaxSuppression);
   family.halo_fetch = HaloFetch;
   family.warp_and_merge = WarpAndMerge;
-  family.global_pool = GlobalPool;
   return family;
 }
 
@@ -109,7 +98,6 @@ const std::vector<OperatorCase>& OperatorCases() {
     AddPointwise(table);
     AddAlongAxes(table);
     AddWarps(table);
-    AddGlobalPools(table);
     AddRandomCases(table);
     return std::move(table.cases);
   }();
@@ -124,7 +112,6 @@ const std::vector<OperatorCase>& TimedCases() {
     AddTimedPointwise(table);
     AddTimedAlongAxes(table);
     AddTimedWarps(table);
-    AddTimedGlobalPools(table);
     return std::move(table.cases);
   }();
   return cases;

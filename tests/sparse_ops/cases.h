@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
-#include "sparse_ops/global_pool.h"
 #include "sparse_ops/ops.h"
 #include "sparse_ops/warp.h"
 
@@ -27,15 +26,6 @@ struct WarpCall {
   ConstMaskView needed;  // of HaloFetch
   ConstMaskView active;
   MaskView out_of_view;
-};
-
-// A frame of a global pool: GlobalPoolTakeOut of the active pixels from `before`, which stands for
-// the map as it was, then GlobalPoolUpdate.
-struct GlobalPoolFrame {
-  GlobalPoolArgs args;
-  ConstTensorView before;
-  GlobalPoolState* state = nullptr;
-  GlobalPoolResult* result = nullptr;
 };
 
 // A family of kernels as a table: what packs weights and the like for a call, once. An empty entry:
@@ -68,7 +58,6 @@ struct OperatorFamily {
   std::function<PreparedCall(const NonMaxSuppressionArgs&)> non_max_suppression;
   std::function<PreparedCall(const WarpCall&)> halo_fetch;
   std::function<PreparedCall(const WarpCall&)> warp_and_merge;
-  std::function<PreparedCall(const GlobalPoolFrame&)> global_pool;
 };
 
 OperatorFamily ReferenceFamily();

@@ -43,7 +43,10 @@ void MarkAsked(const ActivePixels& pixels, MaskView asked) {
   SetAll(asked);
   if (!pixels.is_sparse) return;
   ClearRectangle(pixels.rows, {0, asked.width}, asked);
-  SetPixels(pixels, asked);
+  for (int i = 0; i < pixels.run_count; ++i) {
+    const PixelRun& run = pixels.runs[i];
+    SetRectangle({run.row, run.row + 1}, {run.begin, run.end}, asked);
+  }
 }
 
 // The pixels that are asked for are those needed.

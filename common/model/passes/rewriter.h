@@ -41,7 +41,6 @@ class Rewriter {
 
   // Exactly one operator reads it, once, and it is no graph output.
   bool IsReadOnce(ValueId id) const;
-  const std::vector<OpId>& Readers(ValueId id) const { return readers_[id]; }
   bool IsOutput(ValueId id) const { return output_count_[id] > 0; }
 
   // The only element of a constant of one element.

@@ -6,7 +6,6 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/cpu.h"
-#include "sparse_ops/cpu/global_pool.h"
 #include "sparse_ops/cpu/products.h"
 #include "sparse_ops/cpu/warp.h"
 #include "sparse_ops/cpu/winograd.h"
@@ -104,14 +103,6 @@ OperatorFamily CpuFamily(ThreadPool& pool) {
   family.warp_and_merge = [&pool](const WarpCall& warp) -> PreparedCall {
     return [&pool, warp](const ActivePixels& pixels, const ChangeTest*) {
       cpu::WarpAndMerge(warp.args, warp.active, pixels.rows, warp.out_of_view, pool);
-    };
-  };
-  family.global_pool = [&pool](const GlobalPoolFrame& frame) -> PreparedCall {
-    GlobalPoolArgs before = frame.args;
-    before.input = frame.before;
-    return [&pool, frame, before](const ActivePixels& pixels, const ChangeTest*) {
-      cpu::GlobalPoolTakeOut(before, pixels, *frame.state, pool);
-      *frame.result = cpu::GlobalPoolUpdate(frame.args, pixels, *frame.state, pool);
     };
   };
   return family;

@@ -71,25 +71,6 @@ TEST_F(MaskListsTest, EverySecondPixelFillsTheListToItsCapacity) {
   }
 }
 
-TEST_F(MaskListsTest, RunsMakeTheMaskAgain) {
-  RunList list(RunList::MaxRuns(12, 640));
-  for (int round = 0; round < 200; ++round) {
-    Draw();
-    list.Assign(mask_, rows_);
-    const Mask before = random_.Draw(height_, width_);
-    Mask after = before;
-    SetPixels(list.pixels(), after);
-    ASSERT_TRUE(SameMask(
-        MaskWhere(height_, width_,
-                  [&](int y, int x) { return IsListed(y, x) || before.view().Test(y, x); }),
-        after))
-        << "seed " << random_.seed();
-    Mask whole_rows(height_, width_);
-    SetPixels(rows_, whole_rows);
-    ASSERT_EQ(CountActive(whole_rows), int64_t{rows_.size()} * width_);
-  }
-}
-
 TEST_F(MaskListsTest, UnchangedPixelsAreCleared) {
   RunList list(RunList::MaxRuns(12, 640));
   for (int round = 0; round < 300; ++round) {
@@ -106,54 +87,6 @@ TEST_F(MaskListsTest, UnchangedPixelsAreCleared) {
     }
     ClearUnchanged(list.pixels(), changed.data(), mask_);
     ASSERT_TRUE(SameMask(expected, mask_)) << "seed " << random_.seed();
-  }
-}
-
-TEST_F(MaskListsTest, PixelsAreListedByTheirNumber) {
-  for (int round = 0; round < 200; ++round) {
-    Draw();
-    std::vector<int32_t> expected;
-    for (int pixel = 0; pixel < height_ * width_; ++pixel) {
-      if (IsListed(pixel / width_, pixel % width_)) expected.push_back(pixel);
-    }
-    std::vector<int32_t> pixels(expected.size());
-    ASSERT_EQ(ListPixels(mask_, rows_, pixels.data()), static_cast<int>(expected.size()))
-        << "seed " << random_.seed();
-    ASSERT_EQ(pixels, expected) << "seed " << random_.seed();
-  }
-}
-
-TEST_F(MaskListsTest, TilesAreThoseOfTheGridThatHoldAnActivePixel) {
-  for (int round = 0; round < 600; ++round) {
-    Draw();
-    const int tile_height = random_.Between(1, 6);
-    const int widths[] = {1, 2, 3, 4, 5, 6, 8, 64, 100};
-    const int tile_width = widths[random_.Between(0, 8)];
-    const int most = MaxTiles(rows_, width_, tile_height, tile_width);
-    std::vector<ActiveTile> tiles(static_cast<size_t>(most));
-    const int count = ListTiles(mask_, rows_, tile_height, tile_width, tiles.data());
-    ASSERT_LE(count, most);
-    int tile = 0;
-    for (int y = 0; y < height_; y += tile_height) {
-      for (int x = 0; x < width_; x += tile_width) {
-        uint64_t pattern = 0;
-        bool is_active = false;
-        for (int dy = 0; dy < tile_height && y + dy < height_; ++dy) {
-          for (int dx = 0; dx < tile_width && x + dx < width_; ++dx) {
-            if (!IsListed(y + dy, x + dx)) continue;
-            is_active = true;
-            if (tile_height * tile_width <= 16) pattern |= 1u << (dy * tile_width + dx);
-          }
-        }
-        if (!is_active) continue;
-        ASSERT_LT(tile, count) << "seed " << random_.seed();
-        ASSERT_EQ(tiles[tile].row, y) << "seed " << random_.seed();
-        ASSERT_EQ(tiles[tile].column, x) << "seed " << random_.seed();
-        ASSERT_EQ(tiles[tile].pattern, pattern) << "seed " << random_.seed();
-        ++tile;
-      }
-    }
-    ASSERT_EQ(tile, count) << "seed " << random_.seed();
   }
 }
 

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tests/sparse_ops/mask/samples.h"
@@ -109,7 +107,7 @@ TEST_F(MaskTest, CountsAreThoseOfEveryPixel) {
   }
 }
 
-TEST_F(MaskTest, RectanglesAndRowsAreSetClearedAndKept) {
+TEST_F(MaskTest, RectanglesAreSetClearedAndKept) {
   for (int round = 0; round < 500; ++round) {
     Draw();
     const ConstMaskView a = a_;
@@ -125,9 +123,6 @@ TEST_F(MaskTest, RectanglesAndRowsAreSetClearedAndKept) {
     Copy(a, out_);
     KeepRectangle(rows, columns, out_);
     ASSERT_TRUE(OutIs([&](int y, int x) { return a.Test(y, x) && is_inside(y, x); }));
-    Copy(a, out_);
-    KeepRows(rows, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return a.Test(y, x) && IsIn(rows, y); }));
   }
 }
 
@@ -140,58 +135,30 @@ TEST_F(MaskTest, SomeRowsOfAMaskAreAMask) {
   EXPECT_TRUE(OutIs([&](int y, int x) { return y >= 3 && y < 6 && mask.view().Test(y - 1, x); }));
 }
 
-TEST_F(MaskTest, ThresholdsArePassedByGreaterNumbersAndNaN) {
-  constexpr float kThreshold = 0.25f;
-  const float numbers[] = {0.0f, kThreshold, std::nextafter(kThreshold, 1.0f),
-                           std::numeric_limits<float>::quiet_NaN(),
-                           -std::numeric_limits<float>::infinity()};
-  const bool passes[] = {false, false, true, true, false};
-  for (int round = 0; round < 100; ++round) {
-    Draw();
-    const int stride = width_ + random_.Between(0, 9);
-    std::vector<int> chosen(static_cast<size_t>(height_ * stride));
-    std::vector<float> floats;
-    std::vector<uint8_t> bytes;
-    for (int& choice : chosen) {
-      choice = random_.Between(0, 4);
-      floats.push_back(numbers[choice]);
-      bytes.push_back(static_cast<uint8_t>(choice == 4 ? 255 : choice));
-    }
-    SetWhereAbove(floats.data(), stride, kThreshold, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return passes[chosen[y * stride + x]]; }));
-    SetWhereAbove(bytes.data(), stride, uint8_t{2}, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return chosen[y * stride + x] > 2; }));
-    SetWhereAbove(bytes.data(), stride, uint8_t{0}, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return chosen[y * stride + x] != 0; }));
-  }
-}
-
-TEST_F(MaskTest, GrowthAndErosionAreThoseOfEveryPixel) {
+TEST_F(MaskTest, GrowthIsThatOfEveryPixel) {
   for (int round = 0; round < 400; ++round) {
     Draw();
     const int longest = round % 10 == 0 ? 140 : 5;
     const auto side = [&] { return random_.Between(0, random_.Between(0, longest)); };
     const Reach reach = {side() % 14, side() % 14, side(), side()};
     const ConstMaskView a = a_;
-    // Whether any pixel of the rectangle around (y, x) is in the picture and active, or not.
-    const auto any_near = [&](int y, int x, const Reach& around, bool active) {
+    // Whether any pixel of the rectangle around (y, x) is in the picture and active.
+    const auto any_near = [&](int y, int x, const Reach& around) {
       for (int i = std::max(0, y - around.top); i <= std::min(height_ - 1, y + around.bottom);
            ++i) {
         const int last = std::min(width_ - 1, x + around.right);
         for (int j = std::max(0, x - around.left); j <= last; ++j) {
-          if (a.Test(i, j) == active) return true;
+          if (a.Test(i, j)) return true;
         }
       }
       return false;
     };
     const Reach mirrored = {reach.bottom, reach.top, reach.right, reach.left};
     Grow(a, reach, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return any_near(y, x, mirrored, true); }));
+    ASSERT_TRUE(OutIs([&](int y, int x) { return any_near(y, x, mirrored); }));
     Copy(a, out_);
     Grow(out_, reach, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return any_near(y, x, mirrored, true); }));
-    Erode(a, reach, out_);
-    ASSERT_TRUE(OutIs([&](int y, int x) { return !any_near(y, x, reach, false); }));
+    ASSERT_TRUE(OutIs([&](int y, int x) { return any_near(y, x, mirrored); }));
   }
 }
 

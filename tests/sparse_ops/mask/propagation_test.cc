@@ -195,7 +195,7 @@ TEST_F(MaskPropagationTest, SplitRowsNeedTogetherWhatAllRowsNeed) {
     Mask united(rows.in_size, columns.in_size);
     for (const Range part : {Range{0, cut}, Range{cut, rows.out_size}}) {
       Mask some = out;
-      KeepRows(part, some);
+      KeepRectangle(part, {0, columns.out_size}, some);
       Mask needed(rows.in_size, columns.in_size);
       propagation.NeededThrough(some, needed);
       Unite(united, needed, united);
