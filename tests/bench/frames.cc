@@ -11,6 +11,7 @@
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
+#include "common/base/words.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
@@ -38,9 +39,6 @@ struct Way {
 
 Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geometry geometry,
              TrackerConfig::Kind tracker, double n) {
-  constexpr std::array kPolicies = {"exact", "change", "fixed"};
-  constexpr std::array kGeometries = {"canvas", "none", "warp"};
-  constexpr std::array kTrackers = {"homography", "block", "none"};
   config.mode = RobotConfig::Mode::kCache;
   config.cache.policy = policy;
   config.cache.geometry = geometry;
@@ -49,11 +47,16 @@ Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geomet
   config.cache.stem = 0;
   config.tracker.change.threshold = policy == CacheConfig::Policy::kExact ? 0.0 : n;
   return {"cache",
-          kPolicies[static_cast<size_t>(policy)],
-          kGeometries[static_cast<size_t>(geometry)],
-          kTrackers[static_cast<size_t>(tracker)],
+          NameOf(policy),
+          NameOf(geometry),
+          config.cache.FollowsCamera() ? NameOf(tracker) : "none",
           config.tracker.change.threshold,
           config};
+}
+
+// In place: no camera is followed.
+Way CacheWay(const RobotConfig& config, CacheConfig::Policy policy, double n) {
+  return CacheWay(config, policy, CacheConfig::Geometry::kNone, config.tracker.kind, n);
 }
 
 // The baselines, then what is kept under every policy.
@@ -72,7 +75,7 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
   using Policy = CacheConfig::Policy;
   using Geometry = CacheConfig::Geometry;
   using Tracker = TrackerConfig::Kind;
-  ways.push_back(CacheWay(config, Policy::kExact, Geometry::kNone, Tracker::kNone, 0.0));
+  ways.push_back(CacheWay(config, Policy::kExact, 0.0));
   const std::vector<double> thresholds = full ? std::vector<double>(kFull.begin(), kFull.end())
                                               : std::vector<double>(kSample.begin(), kSample.end());
   for (const Policy policy : {Policy::kChange, Policy::kFixed}) {
@@ -81,10 +84,10 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
         ways.push_back(CacheWay(config, policy, geometry, Tracker::kHomography, n));
         if (full) ways.push_back(CacheWay(config, policy, geometry, Tracker::kBlock, n));
       }
-      ways.push_back(CacheWay(config, policy, Geometry::kNone, Tracker::kNone, n));
+      ways.push_back(CacheWay(config, policy, n));
     }
     // The test for change on the first features instead.
-    Way stem = CacheWay(config, policy, Geometry::kNone, Tracker::kNone, 0.0);
+    Way stem = CacheWay(config, policy, 0.0);
     stem.config.cache.stem = 1;
     stem.policy += "+stem";
     ways.push_back(std::move(stem));
