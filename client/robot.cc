@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/answer/recomputed.h"
+#include "client/canvas/make_geometry.h"
 #include "common/base/log.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
@@ -66,35 +67,29 @@ void Robot::MakeCache(const RobotConfig& config) {
     throw InputError("mode cache needs pictures, but the model takes tensors");
   }
   cache_ = std::make_unique<FrameCache>(
-      config.cache, config.tracker.change,
-      config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr, clock_, executor_);
+      CacheSettings{config.cache, config.tracker.change},
+      MakeGeometry(config.cache, executor_.graph(),
+                   config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr),
+      clock_, executor_);
 }
 
-Answer Robot::Process(const Frame& frame) {
+Answer Robot::Process(const Frame& frame, const Verdict& verdict) {
   const auto begin = clock_.Now();
   Fit(frame);
-  return CanRepeat() ? Repeat(frame, begin) : Compute(frame, begin);
+  if (verdict.forget) kept_.reset();
+  return CanRepeat() ? Repeat(frame, begin) : Compute(frame, verdict, begin);
 }
 
-std::optional<RefreshWork> Robot::Refresh(const Frame& frame) {
+std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
   const auto begin = clock_.Now();
   std::optional<RefreshWork> work;
-  if (cache_) work = cache_->Refresh(model_picture());
+  if (cache_) work = cache_->Refresh(model_picture(), verdict);
   if (mode_ == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
-    Compute(frame, begin);
+    Compute(frame, verdict, begin);
     work = RefreshWork{.share = 1.0};
   }
   if (work) work->time = clock_.Now() - begin;
   return work;
-}
-
-void Robot::UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change) {
-  if (cache_) cache_->Use(cache, change);
-}
-
-void Robot::Forget() {
-  kept_.reset();
-  if (cache_) cache_->Forget();
 }
 
 bool Robot::CanRepeat() const {
@@ -122,15 +117,17 @@ Answer Robot::Repeat(const Frame& frame, std::chrono::nanoseconds begin) {
   return answer;
 }
 
-Answer Robot::Compute(const Frame& frame, std::chrono::nanoseconds begin) {
+Answer Robot::Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin) {
   Answer answer;
   SetInput(frame);
   const auto prepared = clock_.Now();
   if (cache_) {
-    answer.work = cache_->Run(model_picture());
-    computed_whole_ = answer.work->is_dense;
+    answer.work = cache_->Run(model_picture(), verdict, frame.index);
   } else {
     executor_.Run();
+    ++decision_.number;
+    decision_.frame = frame.index;
+    decision_.base = -1;
   }
   const auto computed = clock_.Now();
   answer.frame = frame.index;
@@ -177,20 +174,20 @@ void Robot::FitPicture(const Frame& frame) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
   // What is kept is of another picture.
-  Forget();
+  kept_.reset();
   if (cache_) cache_->SetPlaceOfFrames(PlaceOfFrame(*fit_));
 }
 
 std::optional<ClassMap> Robot::recomputed() const {
   if (!cache_) return std::nullopt;
-  if (computed_whole_) return AllRecomputed(executor_);
+  if (decision()->kind == FrameDecision::Kind::kWhole) return AllRecomputed(executor_);
   const PictureSpec& spec = executor_.graph().picture;
   return Seen().InModel(Recomputed(executor_), spec.width, spec.height);
 }
 
 SeenPicture Robot::Seen() const {
   SeenPicture seen = {fit(), {}};
-  if (cache_) seen.model_from_seen = cache_->frame_from_seen();
+  if (cache_) seen.model_from_seen = cache_->reuse().placement().frame_from_seen;
   return seen;
 }
 
@@ -210,14 +207,17 @@ PictureView Robot::model_picture() const {
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }
 
-std::optional<ConstMaskView> Robot::active() const {
-  if (!cache_) return std::nullopt;
-  return cache_->active();
+PictureView Robot::seen_picture() const {
+  return cache_ ? cache_->reuse().seen() : model_picture();
 }
 
-PictureView Robot::seen_picture() const {
-  const std::optional<PictureView> canvas = cache_ ? cache_->canvas() : std::nullopt;
-  return canvas ? *canvas : model_picture();
+bool Robot::sees_moved() const {
+  return cache_ && !cache_->reuse().placement().frame_from_seen.IsIdentity();
+}
+
+const FrameDecision* Robot::decision() const {
+  if (cache_) return &cache_->reuse().decision();
+  return repeats_ > 0 ? nullptr : &decision_;
 }
 
 }  // namespace cacheinf

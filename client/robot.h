@@ -8,13 +8,15 @@
 
 #include "client/answer/answers.h"
 #include "client/answer/seen_picture.h"
-#include "client/frame_cache.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/picture_input.h"
 #include "common/model/picture.h"
-#include "common/reuse/picture_input.h"
+#include "common/reuse/frame_cache.h"
+#include "common/reuse/safety_levels.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
@@ -43,23 +45,15 @@ class Robot {
 
   // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
   // called; InputError if the graph takes no such frames at all.
-  Answer Process(const Frame& frame);
+  Answer Process(const Frame& frame, const Verdict& verdict = {});
 
   // What is left to do for the next frame once the answer to this one is out. Returns what it took;
-  // nothing if there was nothing to do. REQUIRES: the frame of the last Process, which answered it.
-  std::optional<RefreshWork> Refresh(const Frame& frame);
+  // nothing if there was nothing to do. `verdict` is that of the next frame, as far as it is known.
+  // REQUIRES: the frame of the last Process, which answered it.
+  std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
 
-  // Mode cache: from the next frame on, which is computed whole. The geometry stays what it is.
-  void UseCacheSettings(const CacheConfig& cache, const ChangeConfig& change);
-
-  // The next frame is computed as if it were the first.
-  void Forget();
-
-  // Whether the next frame is computed as if it were the first.
-  bool keeps_nothing() const { return cache_ ? cache_->keeps_nothing() : !kept_; }
-
-  // Mode cache: the pixels of what the network saw that the last frame found changed.
-  std::optional<ConstMaskView> active() const;
+  // What was executed last; null if the last answer repeats an earlier one.
+  const FrameDecision* decision() const;
 
   // Its outputs are those that the last answer was read from, until Refresh.
   const Executor& executor() const { return executor_; }
@@ -74,7 +68,7 @@ class Robot {
   PictureView seen_picture() const;
 
   // Whether its pixels, and with them those of the outputs, lie elsewhere than the frame's.
-  bool sees_moved() const { return cache_ && !cache_->frame_from_seen().IsIdentity(); }
+  bool sees_moved() const;
 
   // How much of the last answer's work was done anew over each pixel of the model's picture
   // (recomputed.h); nothing but in mode cache. Takes a while: for pictures only.
@@ -86,7 +80,7 @@ class Robot {
   void FitPicture(const Frame& frame);
   bool CanRepeat() const;
   Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
-  Answer Compute(const Frame& frame, std::chrono::nanoseconds begin);
+  Answer Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin);
   void Keep(const Answer& answer);
   SeenPicture Seen() const;
   void SetInput(const Frame& frame);
@@ -101,10 +95,10 @@ class Robot {
   PictureInput input_;
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept
-  bool computed_whole_ = false;        // the last frame
 
   std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
   int repeats_ = 0;             // of it
+  FrameDecision decision_;      // without a cache
 };
 
 }  // namespace cacheinf

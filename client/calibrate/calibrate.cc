@@ -383,7 +383,7 @@ class Calibration {
   bool is_complete_ = false;
 };
 
-std::string Verdict(const FrontierReport& report, bool is_reached) {
+std::string Conclusion(const FrontierReport& report, bool is_reached) {
   const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
                                    [](const FrontierPoint& point) { return point.is_chosen; });
   std::string text;
@@ -459,7 +459,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
       calibration.refused() == 0 ? ""
                                  : fmt::format("; {} of them of settings that cannot be used ({})",
                                                calibration.refused(), calibration.first_refusal()),
-      ToTable(report), Verdict(report, result.is_reached), out.string());
+      ToTable(report), Conclusion(report, result.is_reached), out.string());
   return result;
 }
 

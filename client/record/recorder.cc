@@ -31,13 +31,16 @@ RobotConfig ForReplay(RobotConfig config) {
   return config;
 }
 
+size_t BytesOf(const std::optional<FrameDecision>& decision) {
+  return decision ? 2 * decision->changed.view().word_count() * sizeof(uint64_t) : 0;
+}
+
 size_t BytesOf(const RecordedFrame& kept) {
   const Frame& frame = kept.frame;
   const auto picture = static_cast<size_t>(frame.picture.row_stride * frame.picture.height);
   const auto tensor = static_cast<size_t>(frame.tensor.count()) * sizeof(float);
-  const size_t mask =
-      kept.active ? std::as_const(*kept.active).view().word_count() * sizeof(uint64_t) : 0;
-  return sizeof(kept) + picture + tensor + mask + kept.record.answer.size();
+  return sizeof(kept) + picture + tensor + BytesOf(kept.record.decision) +
+         BytesOf(kept.record.refresh) + kept.record.answer.size();
 }
 
 }  // namespace
@@ -59,22 +62,23 @@ Recorder::~Recorder() {
   if (writer_.joinable()) writer_.join();
 }
 
-void Recorder::Before(const Frame& frame, SafetyLevel level, Robot& robot) {
+Verdict Recorder::Before(const Frame& frame, const Verdict& verdict) {
+  verdict_ = verdict;
   if (is_done()) {
     earlier_.clear();
     current_.clear();
-    return;
+    return verdict;
   }
   waits_for_one_made_to_forget_ = was_made_to_forget_;
-  was_made_to_forget_ = IsSpanOver(frame);
-  if (was_made_to_forget_) {
-    robot.Forget();
+  if (IsSpanOver(frame)) {
     earlier_ = std::exchange(current_, {});
     current_bytes_ = 0;
     recorded_.clear();
   }
-  is_fresh_ = robot.keeps_nothing();
-  level_ = level;
+  // A frame that could not be answered has not begun the span.
+  was_made_to_forget_ = current_.empty() && !earlier_.empty();
+  verdict_.forget = verdict.forget || was_made_to_forget_;
+  return verdict_;
 }
 
 void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot) {
@@ -84,11 +88,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   kept.record.latency_ms = Milliseconds(answer.latency());
   kept.record.outputs = HashOfOutputs(robot.executor());
   kept.record.answer = ToJsonLine(answer, robot.reader());
-  if (const std::optional<ConstMaskView> active = robot.active()) {
-    kept.record.active = HashOf(*active);
-    kept.active.emplace(active->height, active->width);
-    Copy(*active, *kept.active);
-  }
+  if (const FrameDecision* const decision = robot.decision()) kept.record.decision = *decision;
   Append(std::move(kept));
   if (IsLate(answer)) {
     Record("deadline", fmt::format("an answer took {:.2f} ms, and {:.2f} ms are the most",
@@ -103,14 +103,18 @@ bool Recorder::IsLate(const Answer& answer) const {
   return Milliseconds(answer.latency() - waited) > deadline_ms_;
 }
 
+void Recorder::KeepRefresh(const FrameDecision& refresh) {
+  if (is_done() || current_.empty()) return;
+  RecordedFrame kept = TakeLast();
+  kept.record.refresh = refresh;
+  Append(std::move(kept));
+}
+
 void Recorder::KeepFailure(const Frame& frame, FrameStep step, const std::string& error) {
   if (is_done()) return;
   RecordedFrame kept;
   kept.frame = frame;
-  if (IsLast(frame)) {
-    kept = *current_.back();
-    current_.pop_back();
-  }
+  if (IsLast(frame)) kept = TakeLast();
   kept.record.error = error;
   kept.record.failed_step = step;
   Append(std::move(kept));
@@ -118,6 +122,14 @@ void Recorder::KeepFailure(const Frame& frame, FrameStep step, const std::string
   if (is_done()) return;
   --left_;
   Write(WhatIsKept("error", error));
+}
+
+// Whoever writes it at the moment keeps it as it is.
+RecordedFrame Recorder::TakeLast() {
+  RecordedFrame last = *current_.back();
+  current_.pop_back();
+  current_bytes_ -= BytesOf(last);
+  return last;
 }
 
 bool Recorder::IsLast(const Frame& frame) const {
@@ -152,8 +164,7 @@ void Recorder::Append(RecordedFrame frame) {
   record.frame = frame.frame.index;
   record.stamp = frame.frame.stamp;
   record.name = frame.frame.name;
-  record.is_fresh = is_fresh_;
-  record.level = level_;
+  record.verdict = verdict_;
   frame.frame.truth = {};
   current_bytes_ += BytesOf(frame);
   current_.push_back(std::make_shared<const RecordedFrame>(std::move(frame)));

@@ -37,13 +37,16 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // To be called before the robot sees the frame, which it does with the settings of `level`: it
-  // may have to forget.
-  void Before(const Frame& frame, SafetyLevel level, Robot& robot);
+  // To be called before the robot sees the frame. Returns what it is to be told: the verdict, and
+  // that it forgets where a span begins.
+  Verdict Before(const Frame& frame, const Verdict& verdict);
 
   // To be called for every answer while the robot's outputs are those of the answer. Records if it
   // came too late, but not because of what the recorder itself made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
+
+  // What the robot did once the last answer was out.
+  void KeepRefresh(const FrameDecision& refresh);
 
   // In that step something threw: records before it returns. REQUIRES: Keep was called for the
   // frame if it was answered.
@@ -61,6 +64,7 @@ class Recorder {
   bool IsSpanOver(const Frame& frame) const;
   bool IsLate(const Answer& answer) const;
   bool IsLast(const Frame& frame) const;
+  RecordedFrame TakeLast();
   void Append(RecordedFrame frame);
   Recording WhatIsKept(const std::string& reason, const std::string& detail) const;
   void Write(Recording recording);
@@ -78,10 +82,9 @@ class Recorder {
   size_t current_bytes_ = 0;
   std::set<std::string> recorded_;  // reasons, in this span
   // Of the frame in hand.
-  bool is_fresh_ = false;
+  Verdict verdict_;
   bool was_made_to_forget_ = false;
   bool waits_for_one_made_to_forget_ = false;
-  SafetyLevel level_ = SafetyLevel::kNormal;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> has_failed_ = false;
   std::thread writer_;

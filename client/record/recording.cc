@@ -17,9 +17,11 @@
 #include <utility>
 
 #include "client/answer/outputs.h"
+#include "common/base/checked_json.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/npy.h"
+#include "common/exec/decision_text.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -28,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr Scheme kSchemes[] = {Scheme::kDirect, Scheme::kWinograd, Scheme::kBf16};
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
@@ -69,14 +71,6 @@ cv::Mat ImageOf(const Picture& picture) {
                  static_cast<size_t>(picture.row_stride));
 }
 
-cv::Mat ImageOf(ConstMaskView mask) {
-  cv::Mat image(mask.height, mask.width, CV_8UC1);
-  for (int y = 0; y < mask.height; ++y) {
-    for (int x = 0; x < mask.width; ++x) image.at<uint8_t>(y, x) = mask.Test(y, x) ? 255 : 0;
-  }
-  return image;
-}
-
 std::string FileName(const FrameRecord& record, std::string_view extension) {
   return fmt::format("{:06}.{}", record.frame, extension);
 }
@@ -91,18 +85,19 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
     WritePng(folder / "frames" / FileName(kept.record, "png"), ImageOf(frame.picture),
              {cv::IMWRITE_PNG_COMPRESSION, 1});
   }
-  if (!kept.active) return;
-  WritePng(folder / "masks" / FileName(kept.record, "png"),
-           ImageOf(static_cast<ConstMaskView>(*kept.active)), {cv::IMWRITE_PNG_BILEVEL, 1});
 }
 
 std::string LineOf(const FrameRecord& record) {
-  Json json = {{"frame", record.frame},         {"stamp_ns", record.stamp.count()},
-               {"name", record.name},           {"fresh", record.is_fresh},
-               {"level", NameOf(record.level)}, {"latency_ms", record.latency_ms}};
+  Json json = {{"frame", record.frame},
+               {"stamp_ns", record.stamp.count()},
+               {"name", record.name},
+               {"forget", record.verdict.forget},
+               {"level", NameOf(record.verdict.level)},
+               {"latency_ms", record.latency_ms}};
+  if (record.decision) json["decision"] = Json::parse(ToText(*record.decision));
+  if (record.refresh) json["refresh"] = Json::parse(ToText(*record.refresh));
   if (record.has_outputs()) {
     json["outputs"] = Hex(record.outputs);
-    if (record.active) json["active"] = Hex(*record.active);
     json["answer"] = Json::parse(record.answer);
   }
   if (!record.error.empty()) {
@@ -121,7 +116,7 @@ Json JsonOf(const NamedSchemes& schemes) {
 }
 
 void WriteFiles(const Recording& recording, const fs::path& folder) {
-  for (const char* inner : {"frames", "masks"}) fs::create_directories(folder / inner);
+  fs::create_directories(folder / "frames");
   RobotConfig config = recording.config;
   WriteText(folder / "config.json", WriteJson(config.Fields()));
   std::string lines;
@@ -141,81 +136,9 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
             about.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-// Reads what a file or a line says, naming it where it says something else.
-class Reader {
- public:
-  Reader(const std::string& text, std::string name)
-      : Reader(Json::parse(text, nullptr, /*allow_exceptions=*/false), std::move(name)) {}
-
-  Reader(Json json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
-    if (!json_.is_object()) throw InputError(name_ + ": not a JSON object");
-  }
-
-  bool Has(const char* key) const { return json_.contains(key); }
-
-  std::string Text(const char* key) const {
-    if (!Has(key) || !json_[key].is_string()) Refuse(key, "a text");
-    return json_[key].get<std::string>();
-  }
-
-  int64_t Integer(const char* key) const {
-    if (!Has(key) || !json_[key].is_number_integer()) Refuse(key, "an integer");
-    return json_[key].get<int64_t>();
-  }
-
-  bool Bool(const char* key) const {
-    if (!Has(key) || !json_[key].is_boolean()) Refuse(key, "true or false");
-    return json_[key].get<bool>();
-  }
-
-  uint64_t Hex(const char* key) const {
-    const bool is_text = Has(key) && json_[key].is_string();
-    const std::string text = is_text ? json_[key].get<std::string>() : "";
-    const bool is_hex =
-        text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (!is_hex) Refuse(key, "16 hexadecimal digits");
-    return std::stoull(text, nullptr, 16);
-  }
-
-  std::vector<Reader> Objects(const char* key) const {
-    if (!Has(key) || !json_[key].is_array()) Refuse(key, "a list");
-    std::vector<Reader> readers;
-    for (const Json& json : json_[key]) {
-      readers.emplace_back(json, fmt::format("{}: {}", name_, key));
-    }
-    return readers;
-  }
-
-  [[noreturn]] void Refuse(const char* key, std::string_view what) const {
-    throw InputError(fmt::format("{}: {} must be {}", name_, key, what));
-  }
-
- private:
-  std::string name_;
-  Json json_;
-};
-
-SafetyLevel LevelOf(const Reader& reader) {
-  const std::string name = reader.Text("level");
-  for (int i = 0; i < kSafetyLevelCount; ++i) {
-    const auto level = static_cast<SafetyLevel>(i);
-    if (name == NameOf(level)) return level;
-  }
-  reader.Refuse("level", "one of the guard's levels");
-}
-
-FrameStep StepOf(const Reader& reader) {
-  const std::string name = reader.Text("failed_step");
-  for (int i = 0; i < kFrameStepCount; ++i) {
-    const auto step = static_cast<FrameStep>(i);
-    if (name == NameOf(step)) return step;
-  }
-  reader.Refuse("failed_step", "one of the steps of a frame");
-}
-
-NamedSchemes ReadSchemes(const Reader& about) {
+NamedSchemes ReadSchemes(const CheckedJson& about) {
   NamedSchemes schemes;
-  for (const Reader& reader : about.Objects("schemes")) {
+  for (const CheckedJson& reader : about.Objects("schemes")) {
     const std::string name = reader.Text("scheme");
     const auto* const known =
         std::find_if(std::begin(kSchemes), std::end(kSchemes),
@@ -226,23 +149,31 @@ NamedSchemes ReadSchemes(const Reader& about) {
   return schemes;
 }
 
+std::optional<FrameDecision> DecisionOf(const CheckedJson& reader, const char* key) {
+  if (!reader.Has(key)) return std::nullopt;
+  const CheckedJson decision = reader.Object(key);
+  return ReadFrameDecision(decision.json().dump(), decision.name());
+}
+
 FrameRecord ParseLine(const std::string& line, const std::string& name) {
-  const Reader reader(line, name);
+  const CheckedJson reader(line, name);
   FrameRecord record;
-  record.frame = reader.Integer("frame");
-  if (record.frame < 0) reader.Refuse("frame", "at least 0");
+  record.frame = reader.Integer("frame", 0);
   record.stamp = std::chrono::nanoseconds(reader.Integer("stamp_ns"));
   record.name = reader.Text("name");
-  record.is_fresh = reader.Bool("fresh");
-  record.level = LevelOf(reader);
+  record.verdict.forget = reader.Bool("forget");
+  record.verdict.level =
+      reader.Choice<SafetyLevel>("level", kSafetyLevelCount, "one of the guard's levels");
+  record.decision = DecisionOf(reader, "decision");
+  record.refresh = DecisionOf(reader, "refresh");
   if (reader.Has("error")) {
     record.error = reader.Text("error");
     if (record.error.empty()) reader.Refuse("error", "a text with something in it");
-    record.failed_step = StepOf(reader);
+    record.failed_step =
+        reader.Choice<FrameStep>("failed_step", kFrameStepCount, "one of the steps of a frame");
   }
   if (!record.has_outputs()) return record;
   record.outputs = reader.Hex("outputs");
-  if (reader.Has("active")) record.active = reader.Hex("active");
   return record;
 }
 
@@ -289,8 +220,6 @@ uint64_t HashOfOutputs(const Executor& executor) {
   return hash;
 }
 
-uint64_t HashOf(ConstMaskView mask) { return Hash(mask.words, mask.word_count()); }
-
 uint64_t HashOfFile(const fs::path& path) {
   const MappedFile file = MapFile(path);
   return Hash(reinterpret_cast<const unsigned char*>(file.data.get()), file.size);
@@ -317,7 +246,7 @@ Recording ReadRecording(const fs::path& folder) {
     throw InputError(fmt::format("{}: no such folder", folder.string()));
   }
   const std::string about_name = (folder / "recording.json").string();
-  const Reader about(ReadFile(about_name, kLargestFile), about_name);
+  const CheckedJson about(ReadFile(about_name, kLargestFile), about_name);
   if (about.Integer("version") != kVersion) {
     about.Refuse("version", std::to_string(kVersion));
   }
@@ -335,8 +264,9 @@ Recording ReadRecording(const fs::path& folder) {
     const std::string name = fmt::format("{}, line {}", lines_name, ++number);
     auto frame = std::make_shared<RecordedFrame>();
     frame->record = ParseLine(line, name);
-    if (number == 1 && !frame->record.is_fresh) {
-      throw InputError(name + ": a recording begins with a fresh frame");
+    const std::optional<FrameDecision>& decision = frame->record.decision;
+    if (number == 1 && decision && decision->base != -1) {
+      throw InputError(name + ": a recording begins with a frame that needs none before it");
     }
     recording.frames.push_back(std::move(frame));
   }

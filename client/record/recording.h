@@ -12,17 +12,16 @@
 #include "client/scheme_choice.h"
 #include "common/config/robot_config.h"
 #include "common/exec/executor.h"
+#include "common/exec/frame_decision.h"
 #include "common/reuse/safety_levels.h"
 #include "common/source/frame_source.h"
-#include "sparse_ops/mask/mask.h"
 
 // What a recorder writes down and a replay reads: a folder with
 //   recording.json     why it was written, and what with: build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
-//   frames.jsonl       a line a frame: what the robot was told, and what came out
+//   frames.jsonl       a line a frame: what the robot was told, what it decided of the frame and of
+//                      the refresh after it (common/exec/decision_text.h), and what came out
 //   frames/000012.png  the frame (a tensor: .npy)
-//   masks/000012.png   which pixels of what the network saw counted as changed, where results are
-//   kept
 
 namespace cacheinf {
 
@@ -36,11 +35,12 @@ struct FrameRecord {
   int64_t frame = 0;  // its index
   std::chrono::nanoseconds stamp{0};
   std::string name;
-  bool is_fresh = false;  // nothing was reused, whatever had been before
-  SafetyLevel level = SafetyLevel::kNormal;
+  Verdict verdict;  // that the decision took in
+  // None where an answer repeats an earlier one, or nothing was left to do.
+  std::optional<FrameDecision> decision;
+  std::optional<FrameDecision> refresh;
   double latency_ms = 0;
   uint64_t outputs = 0;                        // HashOfOutputs
-  std::optional<uint64_t> active;              // HashOf the mask
   std::string answer;                          // its line of JSON
   std::string error;                           // what was thrown; empty if nothing
   FrameStep failed_step = FrameStep::kAnswer;  // where; if there, there are no outputs
@@ -51,7 +51,6 @@ struct FrameRecord {
 struct RecordedFrame {
   FrameRecord record;
   Frame frame;  // without truth
-  std::optional<Mask> active;
 };
 
 struct Recording {
@@ -61,12 +60,11 @@ struct Recording {
   std::string build;                                         // BuildId
   uint64_t model_hash = 0;                                   // HashOfFile
   NamedSchemes schemes;                                      // of the model's convolutions
-  std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one is fresh
+  std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one has no base
 };
 
 // FNV-1a of 64 bits, over the words of what it is of.
 uint64_t HashOfOutputs(const Executor& executor);  // all outputs' 32-bit floats, in logical order
-uint64_t HashOf(ConstMaskView mask);               // 64-bit words
 uint64_t HashOfFile(const std::filesystem::path& path);  // bytes; throws InputError
 
 // Writes a folder that is not there yet; nothing is left of it if that fails. Throws InputError.

@@ -13,37 +13,50 @@
 #include "client/scheme_choice.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
+#include "common/exec/decision_text.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
 
+// What is said of what was decided otherwise; empty if nothing was. Where numbers begin is not.
+std::string Compare(FrameDecision made, const FrameDecision& recorded,
+                    const FrameDecision& first_made, const FrameDecision& first_recorded) {
+  const int64_t later = first_recorded.number - first_made.number;
+  made.number += later;
+  made.base += made.base < 0 ? 0 : later;
+  made.settings += first_recorded.settings - first_made.settings;
+  if (!AreEqual(made.changed, recorded.changed)) return "other pixels count as changed";
+  return ToText(made) == ToText(recorded) ? "" : "something else is decided";
+}
+
 // A robot that is told what the recorded one was told.
 class Rerun {
  public:
   Rerun(std::shared_ptr<const Graph> graph, const RobotConfig& config, const Clock& clock)
-      : configured_{config.cache, config.tracker.change},
-        robot_(std::move(graph), MakeBackend(config), config, clock) {}
+      : robot_(std::move(graph), MakeBackend(config), config, clock) {}
 
   // What is not as recorded; empty if nothing.
   std::string Run(const Frame& frame, const FrameRecord& record) {
-    if (record.level != level_) {
-      level_ = record.level;
-      const CacheSettings settings = SettingsAt(level_, configured_);
-      robot_.UseCacheSettings(settings.cache, settings.change);
-    }
-    if (record.is_fresh) robot_.Forget();
-    const std::string failure = ErrorOf([&] { robot_.Process(frame); });
+    const std::string failure = ErrorOf([&] { robot_.Process(frame, record.verdict); });
     if (!failure.empty() || !record.has_outputs()) {
       return Compare(failure, record, FrameStep::kAnswer);
     }
-    const std::optional<ConstMaskView> active = robot_.active();
-    const bool has_other_mask = active && record.active && HashOf(*active) != *record.active;
+    const std::string other_decision = CompareDecision(record.decision);
     const bool has_other_outputs = HashOfOutputs(robot_.executor()) != record.outputs;
-    const std::string refresh_failure = ErrorOf([&] { robot_.Refresh(frame); });
-    if (has_other_mask) return "other pixels count as changed";
+    std::string other_refresh;
+    std::string refresh_failure;
+    if (record.refresh || record.failed_step == FrameStep::kRefresh) {
+      refresh_failure = ErrorOf([&] {
+        const bool has_refreshed = robot_.Refresh(frame, {false, record.verdict.level}).has_value();
+        if (!record.refresh) return;
+        other_refresh = has_refreshed ? CompareDecision(record.refresh) : "nothing is refreshed";
+      });
+    }
+    if (!other_decision.empty()) return other_decision;
     if (has_other_outputs) return "the outputs have other bits";
+    if (!other_refresh.empty()) return other_refresh;
     return Compare(refresh_failure, record, FrameStep::kRefresh);
   }
 
@@ -66,9 +79,21 @@ class Rerun {
     return fmt::format("an error that was not recorded: {}", error);
   }
 
-  CacheSettings configured_;
+  std::string CompareDecision(const std::optional<FrameDecision>& recorded) {
+    const FrameDecision* const made = robot_.decision();
+    if (made == nullptr || !recorded) {
+      return made == nullptr && !recorded ? "" : "something else is decided";
+    }
+    if (!first_made_) {
+      first_made_ = *made;
+      first_recorded_ = *recorded;
+    }
+    return cacheinf::Compare(*made, *recorded, *first_made_, *first_recorded_);
+  }
+
   Robot robot_;
-  SafetyLevel level_ = SafetyLevel::kNormal;
+  std::optional<FrameDecision> first_made_;
+  std::optional<FrameDecision> first_recorded_;
 };
 
 // The others are of what stands around a robot.

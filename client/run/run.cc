@@ -107,9 +107,9 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame) {
+  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict) {
     try {
-      Answer answer = robot_.Process(frame);
+      Answer answer = robot_.Process(frame, verdict);
       LogNewSize(frame.picture);
       return answer;
     } catch (const UnfitFrame& error) {
@@ -251,9 +251,10 @@ class Run {
 
   void Handle(const Frame& frame, Step& step) {
     const GuardState state = guard_ ? guard_->state() : GuardState();
-    if (recorder_) recorder_->Before(frame, state.level, robot_);
+    const Verdict wanted = guard_ ? guard_->verdict() : Verdict();
+    const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
     const auto waited = TimeWaited(frame);
-    step.answer = intake_.ProcessOrSkip(frame);
+    step.answer = intake_.ProcessOrSkip(frame, verdict);
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (source_.is_live()) answer.waited = waited;
@@ -267,9 +268,12 @@ class Run {
     if (recorder_) recorder_->Keep(frame, answer, robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
-    if (guard_) Watch(answer);
+    if (guard_) Guarded(answer);
     step.current = FrameStep::kRefresh;
-    if (const auto refresh = robot_.Refresh(frame)) summary_.Add(*refresh);
+    const auto refresh = robot_.Refresh(frame, guard_ ? guard_->verdict() : Verdict());
+    if (!refresh) return;
+    summary_.Add(*refresh);
+    if (recorder_) recorder_->KeepRefresh(*robot_.decision());
   }
 
   // Since a live frame was there, but for checks, which are outside of all times.
@@ -279,8 +283,8 @@ class Run {
     return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
   }
 
-  void Watch(const Answer& answer) {
-    guard_->Watch(answer, robot_);
+  void Guarded(const Answer& answer) {
+    guard_->Judge(answer, robot_);
     if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
   }
 

@@ -26,10 +26,11 @@ struct FrameDecision {
   int64_t frame = 0;   // the source's index
   Kind kind = Kind::kWhole;
 
-  // In pixels of what the network sees. Empty unless kind is kChanged (`changed`, `forced` if any)
-  // or kRefresh (`forced`).
-  Mask changed;  // not what they were at the base, after `scroll` or `stored_from_frame`
-  Mask forced;   // computed and stored, however little they change
+  // Masks of what the network sees, where results are kept; else without pixels. Not what the base
+  // had there, after `scroll` or `stored_from_frame`: all of a whole frame, nothing of a refresh.
+  Mask changed;
+  // Computed and stored, however little they change.
+  Mask forced;
 
   // How the stored maps move before: by whole strides, or pixel p of the frame lies at
   // stored_from_frame(p) in what is stored. One of them at most is not the identity.

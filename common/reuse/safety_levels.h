@@ -22,6 +22,12 @@ enum class SafetyLevel : uint8_t {
 inline constexpr int kSafetyLevelCount = 4;
 const char* NameOf(SafetyLevel level);  // "shorter expiry"
 
+// What a guard or a recorder wants of the next decision.
+struct Verdict {
+  bool forget = false;  // to be as if the frame were the first
+  SafetyLevel level = SafetyLevel::kNormal;
+};
+
 // What somebody who reads an answer should know of how it came about.
 struct GuardState {
   SafetyLevel level = SafetyLevel::kNormal;

@@ -16,7 +16,7 @@
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 
-// A robot on a generated clip, beside one that computes every frame, with a guard that watches.
+// A robot on a generated clip, beside one that computes every frame, with a guard that judges.
 
 namespace cacheinf {
 namespace {
@@ -127,13 +127,13 @@ class GuardTest : public ::testing::Test {
     alarms_ = 0;
     while (const std::optional<Frame> frame = source->Next()) {
       levels_.push_back(guard.state().level);
-      const Answer answer = robot.Process(*frame);
+      const Answer answer = robot.Process(*frame, guard.verdict());
       if (frame->index >= 60 - judged_frames) {
         agreement.Add(std::get<ClassMap>(answer.content),
                       std::get<ClassMap>(dense.Process(*frame).content));
       }
-      if (config.guard.is_on) guard.Watch(answer, robot);
-      robot.Refresh(*frame);
+      if (config.guard.is_on) guard.Judge(answer, robot);
+      robot.Refresh(*frame, guard.verdict());
       alarms_ += guard.alarm().empty() ? 0 : 1;
     }
     report_ = guard.report();
@@ -203,12 +203,12 @@ TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
   const std::optional<Frame> frame = OpenSource(config.source, clock_)->Next();
   const Answer whole = robot.Process(*frame);
   ASSERT_TRUE(whole.work->is_dense);
-  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(guard.Watch(whole, robot));
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(guard.Judge(whole, robot));
   const Answer reused = robot.Process(*frame);
   ASSERT_FALSE(reused.work->is_dense);
   int first = 0;
   for (int i = 1; i <= 100; ++i) {
-    if (guard.Watch(reused, robot) && first == 0) first = i;
+    if (guard.Judge(reused, robot) && first == 0) first = i;
   }
   EXPECT_GE(first, 1);
   EXPECT_LE(first, 8) << "it was due, and put off once";
@@ -258,7 +258,7 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   Guard guard(graph, MakeBackend(config), config, clock_);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
   while (const std::optional<Frame> frame = source->Next())
-    guard.Watch(robot.Process(*frame), robot);
+    guard.Judge(robot.Process(*frame, guard.verdict()), robot);
   EXPECT_GE(guard.report().samples, 10);
   EXPECT_EQ(guard.report().whole_samples, guard.report().samples);
   EXPECT_GT(*guard.state().agreement, 0.8);
@@ -348,7 +348,7 @@ class GuardOfSquaresTest : public GuardTest {
     return frame;
   }
 
-  GuardReport Watch(Graph graph, const RobotConfig& config) {
+  GuardReport Judge(Graph graph, const RobotConfig& config) {
     AddPictureAndDecoder(graph, config.model_config);
     Optimise(graph);
     graph.Validate();
@@ -357,8 +357,8 @@ class GuardOfSquaresTest : public GuardTest {
     Guard guard(shared, MakeBackend(config), config, clock_);
     for (int i = 0; i < 60; ++i) {
       const Frame frame = FrameAt(i);
-      guard.Watch(robot.Process(frame), robot);
-      robot.Refresh(frame);
+      guard.Judge(robot.Process(frame, guard.verdict()), robot);
+      robot.Refresh(frame, guard.verdict());
     }
     return guard.report();
   }
@@ -366,12 +366,12 @@ class GuardOfSquaresTest : public GuardTest {
 
 TEST_F(GuardOfSquaresTest, BoxesThatMoveAlongAreGoodAndThoseThatStayAreNot) {
   const auto kind = DecoderConfig::Kind::kBoxes;
-  const GuardReport good = Watch(Detector(), Config(kind));
+  const GuardReport good = Judge(Detector(), Config(kind));
   EXPECT_GE(good.samples, 8);
   EXPECT_EQ(good.bad_samples, 0);
   EXPECT_EQ(good.frames[0], 60);
   EXPECT_GT(*good.state.agreement, 0.95);
-  const GuardReport frozen = Watch(Detector(), Frozen(kind));
+  const GuardReport frozen = Judge(Detector(), Frozen(kind));
   EXPECT_GE(frozen.bad_samples, 2);
   EXPECT_EQ(frozen.samples, frozen.whole_samples) << "a few rows say nothing of boxes";
   EXPECT_GE(frozen.state.level, SafetyLevel::kShorterExpiry);
@@ -379,11 +379,11 @@ TEST_F(GuardOfSquaresTest, BoxesThatMoveAlongAreGoodAndThoseThatStayAreNot) {
 
 TEST_F(GuardOfSquaresTest, ClassesThatFollowAreGoodAndOneThatStaysIsNot) {
   const auto kind = DecoderConfig::Kind::kClassification;
-  const GuardReport good = Watch(Classifier(), Config(kind));
+  const GuardReport good = Judge(Classifier(), Config(kind));
   EXPECT_GE(good.samples, 8);
   EXPECT_EQ(good.bad_samples, 0);
   EXPECT_EQ(good.state.agreement, 1.0);
-  const GuardReport frozen = Watch(Classifier(), Frozen(kind));
+  const GuardReport frozen = Judge(Classifier(), Frozen(kind));
   EXPECT_GE(frozen.bad_samples, 1);
   EXPECT_GE(frozen.state.level, SafetyLevel::kShorterExpiry);
 }
@@ -393,7 +393,7 @@ TEST_F(GuardOfSquaresTest, WhatIsTooLittleIsAsConfigured) {
     RobotConfig config = Frozen(kind);
     config.guard.least = 0;
     const Graph graph = kind == DecoderConfig::Kind::kBoxes ? Detector() : Classifier();
-    EXPECT_EQ(Watch(graph, config).bad_samples, 0);
+    EXPECT_EQ(Judge(graph, config).bad_samples, 0);
   }
 }
 

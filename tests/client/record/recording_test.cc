@@ -28,6 +28,7 @@
 #include "client/run/run.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/exec/decision_text.h"
 #include "common/model/graph/pack.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
@@ -111,8 +112,8 @@ TEST_F(RecordingTest, WhatTheGuardFindsIsRecordedAndReplaysBitForBit) {
     EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
     EXPECT_EQ(report.reason, "guard");
     for (const auto& frame : ReadRecording(folder).frames) {
-      has_other_level |= frame->record.level != SafetyLevel::kNormal;
-      has_reuse |= !frame->record.is_fresh;
+      has_other_level |= frame->record.verdict.level != SafetyLevel::kNormal;
+      has_reuse |= frame->record.decision->kind == FrameDecision::Kind::kChanged;
     }
   }
   EXPECT_TRUE(has_other_level);
@@ -160,11 +161,9 @@ TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
     for (int y = 0; y < picture.height; ++y) {
       ASSERT_TRUE(std::equal(image.ptr(y), image.ptr(y) + 3 * picture.width, picture.Row(y)));
     }
-    const std::string mask = ReadFile(folder / "masks" / name);
-    EXPECT_EQ(mask[24], 1) << "bits a pixel, as a PNG file's header has them";
-    const cv::Mat active = cv::imread((folder / "masks" / name).string(), cv::IMREAD_UNCHANGED);
-    EXPECT_EQ(active.size(), cv::Size(128, 96));
-    const double share = cv::countNonZero(active) / (128.0 * 96.0);
+    const FrameDecision decision = ReadFrameDecision(line["decision"].dump(), "line");
+    EXPECT_EQ(decision.frame, static_cast<int64_t>(index));
+    const double share = static_cast<double>(CountActive(decision.changed)) / (128.0 * 96.0);
     EXPECT_NEAR(share, line["answer"]["active"].get<double>(), 1e-9);
   }
   EXPECT_GT(count, 10);
@@ -246,25 +245,32 @@ class RecorderTest : public RecordingTest {
 
   Frame Next() {
     Frame frame = *source_->Next();
-    recorder_->Before(frame, SafetyLevel::kNormal, *robot_);
+    verdict_ = recorder_->Before(frame, {});
     return frame;
   }
 
   // Up to its refresh.
   Frame NextAnswered() {
     Frame frame = Next();
-    recorder_->Keep(frame, robot_->Process(frame), *robot_);
+    recorder_->Keep(frame, robot_->Process(frame, verdict_), *robot_);
     return frame;
+  }
+
+  std::optional<RefreshWork> Refresh(const Frame& frame) {
+    const std::optional<RefreshWork> work = robot_->Refresh(frame);
+    if (work) recorder_->KeepRefresh(*robot_->decision());
+    return work;
   }
 
   std::optional<Robot> robot_;
   std::unique_ptr<FrameSource> source_;
   std::optional<Recorder> recorder_;
+  Verdict verdict_;  // of the last frame
 };
 
 TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
   Start(Moving());
-  for (int i = 0; i < 3; ++i) robot_->Refresh(NextAnswered());
+  for (int i = 0; i < 3; ++i) Refresh(NextAnswered());
   recorder_->KeepFailure(Next(), FrameStep::kAnswer, "out of memory");
   recorder_.reset();
   ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000003")});
@@ -282,10 +288,8 @@ TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   config.record.seconds = 100;
   Start(config);
   int anchors = 0;
-  while (const std::optional<Frame> frame = source_->Next()) {
-    recorder_->Before(*frame, SafetyLevel::kNormal, *robot_);
-    recorder_->Keep(*frame, robot_->Process(*frame), *robot_);
-    if (const auto refreshed = robot_->Refresh(*frame)) {
+  for (int i = 0; i < 24; ++i) {
+    if (const auto refreshed = Refresh(NextAnswered())) {
       EXPECT_TRUE(refreshed->is_anchor);
       ++anchors;
     }
@@ -302,7 +306,7 @@ TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
 // Another step than the answer: its outputs are there, and the frame stands there once.
 TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
   Start(Moving());
-  for (int i = 0; i < 2; ++i) robot_->Refresh(NextAnswered());
+  for (int i = 0; i < 2; ++i) Refresh(NextAnswered());
   recorder_->KeepFailure(NextAnswered(), FrameStep::kRefresh, "a stored pixel is wrong");
   recorder_.reset();
   ASSERT_EQ(Recordings(), std::vector<fs::path>{Path("records/error-000002")});
@@ -323,13 +327,12 @@ TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
   Start(config);
   const auto record = [&](int waited_ms, int compute_ms) {
     const Frame frame = Next();
-    const bool is_fresh = robot_->keeps_nothing();
-    Answer answer = robot_->Process(frame);
+    Answer answer = robot_->Process(frame, verdict_);
     answer.waited = std::chrono::milliseconds(waited_ms);
     answer.preprocess = answer.decode = {};
     answer.compute = std::chrono::milliseconds(compute_ms);
     recorder_->Keep(frame, answer, *robot_);
-    return is_fresh;
+    return robot_->decision()->base == -1;
   };
   EXPECT_TRUE(record(0, 10));
   int frames = 1;
@@ -509,8 +512,8 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   const std::string about = (bad / "recording.json").string();
   const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
   EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
-  EXPECT_EQ(with("recording.json", "\"version\": 2", "\"version\": 7"),
-            about + ": version must be 2");
+  EXPECT_EQ(with("recording.json", "\"version\": 3", "\"version\": 7"),
+            about + ": version must be 3");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
             about + ": model_hash must be 16 hexadecimal digits");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),
@@ -528,8 +531,12 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   EXPECT_EQ(with("frames.jsonl",
                  "\"outputs\":", "\"error\":\"x\",\"failed_step\":\"sleep\",\"outputs\":"),
             line + "failed_step must be one of the steps of a frame");
-  EXPECT_EQ(with("frames.jsonl", "\"fresh\":true", "\"fresh\":false"),
-            line + "a recording begins with a fresh frame");
+  EXPECT_EQ(with("frames.jsonl", "\"forget\":false", "\"forget\":0"),
+            line + "forget must be true or false");
+  EXPECT_EQ(with("frames.jsonl", "\"number\":0,\"base\":-1", "\"number\":1,\"base\":0"),
+            line + "a recording begins with a frame that needs none before it");
+  EXPECT_EQ(with("frames.jsonl", "\"base\":-1", "\"base\":0"),
+            line + "decision: base must be -1 or a number before this one's");
   EXPECT_EQ(with("frames.jsonl", "\"frame\":0", "\"frame\":-1"), line + "frame must be at least 0");
   EXPECT_EQ(with("frames.jsonl", "\"level\":\"normal\"", "\"level\":\"best\""),
             line + "level must be one of the guard's levels");

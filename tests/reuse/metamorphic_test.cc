@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/frame_cache.h"
+#include "client/canvas/make_geometry.h"
 #include "client/tracker/scripted_tracker.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
@@ -19,6 +19,7 @@
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
 #include "common/model/picture.h"
+#include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/testing/networks.h"
@@ -106,16 +107,21 @@ class CachedNetwork {
     config.most_work = 0.0;
     if (tracker) config.geometry = CacheConfig::Geometry::kCanvas;
     executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
-    cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, *executor_);
+    MakeCache(config, change, std::move(tracker));
   }
 
   void StartWarp(CacheConfig config, const ChangeConfig& change, const Motion& motion) {
     config.geometry = CacheConfig::Geometry::kWarp;
     config.most_work = 0.0;
     executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll, true});
-    cache_ = std::make_unique<FrameCache>(
-        config, change, std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}), clock_,
-        *executor_);
+    MakeCache(config, change, std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}));
+  }
+
+  void MakeCache(const CacheConfig& config, const ChangeConfig& change,
+                 std::unique_ptr<Tracker> tracker) {
+    cache_ = std::make_unique<FrameCache>(CacheSettings{config, change},
+                                          MakeGeometry(config, *graph_, std::move(tracker)), clock_,
+                                          *executor_);
   }
 
   FrameWork Show(const Pixels& pixels) {

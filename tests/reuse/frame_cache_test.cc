@@ -1,4 +1,4 @@
-#include "client/frame_cache.h"
+#include "common/reuse/frame_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/answer/recomputed.h"
+#include "client/canvas/make_geometry.h"
 #include "client/tracker/scripted_tracker.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/decode.h"
@@ -112,15 +113,21 @@ class FrameCacheTest : public testing::Test {
   void StartWarp(CacheConfig config, const ChangeConfig& change, std::vector<Motion> script) {
     config.geometry = CacheConfig::Geometry::kWarp;
     executor_ = MakeExecutor(graph_, Keep::kAll, /*moves=*/true);
-    cache_ = std::make_unique<FrameCache>(
-        config, change, std::make_unique<ScriptedTracker>(std::move(script)), clock_, executor_);
+    MakeCache(config, change, std::make_unique<ScriptedTracker>(std::move(script)));
   }
 
   // With a tracker there is a canvas.
   void StartAs(CacheConfig config, const ChangeConfig& change, std::unique_ptr<Tracker> tracker) {
     config.geometry = tracker ? CacheConfig::Geometry::kCanvas : CacheConfig::Geometry::kNone;
     executor_ = MakeExecutor(graph_, Keep::kAll);
-    cache_ = std::make_unique<FrameCache>(config, change, std::move(tracker), clock_, executor_);
+    MakeCache(config, change, std::move(tracker));
+  }
+
+  void MakeCache(const CacheConfig& config, const ChangeConfig& change,
+                 std::unique_ptr<Tracker> tracker) {
+    cache_ = std::make_unique<FrameCache>(CacheSettings{config, change},
+                                          MakeGeometry(config, *graph_, std::move(tracker)), clock_,
+                                          executor_);
   }
 
   FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
@@ -465,7 +472,7 @@ TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
     EXPECT_EQ(work.loss, Loss::kNone);
     EXPECT_FALSE(work.is_dense);
     EXPECT_LT(work.share(), 0.9);
-    EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
+    EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
     EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << "step " << i;
   }
 }
@@ -477,7 +484,7 @@ TEST_F(FrameCacheTest, AShiftOfTheCameraLeavesLittleToCompute) {
   Show(Window(world, 2 * kWidth, 0, 0));
   const FrameWork work = Show(Window(world, 2 * kWidth, 3, 2));
   EXPECT_LT(work.share(), 0.1);
-  const Homography& frame_from_seen = cache_->frame_from_seen();
+  const Homography& frame_from_seen = cache_->reuse().placement().frame_from_seen;
   EXPECT_EQ(frame_from_seen.m[0][2], -3);
   EXPECT_EQ(frame_from_seen.m[1][2], -2);
 }
@@ -525,8 +532,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
   }
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(Show(still).is_dense);
   Show(noise());
-  cache_->Forget();
-  EXPECT_TRUE(Show(still).is_dense);
+  EXPECT_TRUE(cache_->Run(View(still), {.forget = true}).is_dense);
   EXPECT_FALSE(Show(still).is_dense);
 
   Start({.policy = CacheConfig::Policy::kFixed, .stem = 0, .most_work = 0.0});
@@ -561,8 +567,8 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
       ++outcome.anchors;
       EXPECT_TRUE(refresh->is_anchor);
       EXPECT_EQ(refresh->share, 1.0);
-      EXPECT_TRUE(cache_->last_was_whole());
-      EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
+      EXPECT_EQ(cache_->reuse().decision().kind, FrameDecision::Kind::kWhole);
+      EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
       EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << frame;
       EXPECT_FALSE(cache_->Refresh(View(pixels)).has_value());
     }
@@ -586,8 +592,7 @@ TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
     EXPECT_FALSE(work.is_dense);
     EXPECT_LT(work.active, 0.2);
     EXPECT_GT(work.active, 0.0) << "what came in is new";
-    EXPECT_TRUE(cache_->frame_from_seen().IsIdentity());
-    EXPECT_FALSE(cache_->canvas());
+    EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
     const std::optional<RefreshWork> refreshed = cache_->Refresh(View(world));
     ASSERT_TRUE(refreshed) << "the maps had to be moved";
     EXPECT_EQ(refreshed->share, 0.0);

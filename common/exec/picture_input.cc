@@ -1,4 +1,4 @@
-#include "common/reuse/picture_input.h"
+#include "common/exec/picture_input.h"
 
 #include "common/model/picture.h"
 

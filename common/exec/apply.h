@@ -1,0 +1,27 @@
+#ifndef CACHEINF_COMMON_EXEC_APPLY_H_
+#define CACHEINF_COMMON_EXEC_APPLY_H_
+
+#include "common/base/picture_view.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/executor.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/picture_input.h"
+
+// The one place where decisions become calls of an executor that keeps values.
+
+namespace cacheinf {
+
+// Brings the stored values to what is decided. Returns what was computed; of a whole frame nothing
+// is counted. `seen` is what the network sees; a refresh does not look at it. If this throws, the
+// next decision, made as if this one had been executed, makes up for it.
+// REQUIRES: masks of the picture's size; an executor of a graph that takes one picture, which moves
+// maps where the decision does.
+ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
+                  const ChangePolicy& policy, PictureInput& input, Executor& executor);
+
+// Of all stored values as they stand after the last decision.
+InverseSpreads MeasureStoredSpreads(Executor& executor);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_APPLY_H_

@@ -1,0 +1,49 @@
+#ifndef CACHEINF_COMMON_REUSE_FRAME_CACHE_H_
+#define CACHEINF_COMMON_REUSE_FRAME_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "common/base/clock.h"
+#include "common/exec/executor.h"
+#include "common/exec/picture_input.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/reuse.h"
+
+namespace cacheinf {
+
+// Computes of each frame what changed since the one before: decides (reuse.h), and has that
+// executed (common/exec/apply.h).
+class FrameCache {
+ public:
+  // The executor keeps values, moves maps if the geometry does, and outlives this; so does the
+  // clock. Otherwise as for Reuse.
+  FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
+             Executor& executor);
+
+  void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
+
+  // Brings the executor's values to what the frame gives, as far as the policy goes. After an
+  // exception the next call makes up for what this one missed.
+  FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0);
+
+  // To be called once the answer is read. Returns what it took but the time; nothing if there is
+  // nothing to do. REQUIRES: the frame of the last Run, which has returned.
+  std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {});
+
+  // Of the last decision.
+  const Reuse& reuse() const { return reuse_; }
+
+ private:
+  ChangedWork Execute(const FrameDecision& decision);
+
+  const Clock& clock_;
+  Executor& executor_;
+  Reuse reuse_;
+  PictureInput input_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_FRAME_CACHE_H_

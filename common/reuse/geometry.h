@@ -1,0 +1,55 @@
+#ifndef CACHEINF_COMMON_REUSE_GEOMETRY_H_
+#define CACHEINF_COMMON_REUSE_GEOMETRY_H_
+
+#include "common/base/light.h"
+#include "common/base/picture_view.h"
+#include "common/exec/scroll.h"
+#include "common/reuse/inset.h"
+#include "common/reuse/loss.h"
+#include "common/reuse/reference.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// No map of a usual network is coarser: the largest stride by which maps are scrolled.
+inline constexpr int kLargestStep = 64;
+
+// Where a frame lies against what is stored.
+struct Placement {
+  Loss loss = Loss::kNone;  // if any, the rest says nothing, and nothing has changed
+  PictureView seen;         // by the network; as long as the frame, and until the next call
+  // As in FrameDecision.
+  Shift scroll;
+  Homography stored_from_frame;
+  Light light;
+  // Where a pixel that the network sees lies in the frame.
+  Homography frame_from_seen;
+  // Pixels that the reference does not show. No words: none.
+  ConstMaskView out_of_view;
+};
+
+// What a moving camera and changing light mean: in place (in_place.h), or what a client follows a
+// camera with.
+class Geometry {
+ public:
+  virtual ~Geometry() = default;
+
+  // Frames show something in this part of them only; Begin follows before anything else.
+  virtual void SetInset(const Inset& inset) = 0;
+
+  // Of this frame everything is computed, as it is. `is_followed`: a frame is placed against it.
+  virtual void Begin(const PictureView& frame, bool is_followed) = 0;
+
+  // Finds the frame's place, and brings the reference there. `compares_bytes`: any byte that
+  // differs from it counts. `relights`: a frame may be shown in the light of what is stored.
+  virtual Placement Place(const PictureView& frame, bool compares_bytes, bool relights,
+                          Reference& reference) = 0;
+
+  // Frames to come may not find a place: it is time to begin with one.
+  virtual bool IsNearItsEnd() const { return false; }
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_GEOMETRY_H_

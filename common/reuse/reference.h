@@ -1,0 +1,41 @@
+#ifndef CACHEINF_COMMON_REUSE_REFERENCE_H_
+#define CACHEINF_COMMON_REUSE_REFERENCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/picture_view.h"
+#include "common/exec/scroll.h"
+#include "sparse_ops/mask/lists.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// The picture whose results are stored: where a pixel is not computed, it stays what it was when it
+// was. So a change that is too slow to be seen from frame to frame adds up until it is seen.
+class Reference {
+ public:
+  Reference(int width, int height, int channels);
+
+  PictureView view() const { return {pixels_.data(), width_, height_, channels_}; }
+
+  // For who brings it to where the next frame lies, or into its light; of the picture's size.
+  std::vector<uint8_t>& pixels() { return pixels_; }
+
+  // What is stored moves by whole strides. Pixels that come in hold anything.
+  void Scroll(const Shift& shift);
+
+  void Assign(const PictureView& seen);
+  void Assign(const PictureView& seen, ConstMaskView pixels);  // these only
+
+ private:
+  int width_;
+  int height_;
+  int channels_;
+  std::vector<uint8_t> pixels_;
+  RunList runs_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_REFERENCE_H_

@@ -1,0 +1,273 @@
+#include "common/reuse/reuse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+// Spreads of a much duller picture than those that follow make a change of every whisper, those of
+// a much richer one of none.
+constexpr double kMuchMoreContrast = 2.0;
+constexpr double kLeastContrast = 1.0;  // in 8-bit levels
+constexpr double kContrastOfNoise = 8.0;
+
+// However much changes, reuse is tried again after so many frames.
+constexpr int64_t kLongestRest = 32;
+
+ChangePolicy PolicyOf(const CacheConfig& config) {
+  ChangePolicy policy;
+  policy.kind = static_cast<ChangePolicy::Kind>(config.policy);
+  policy.threshold = static_cast<float>(config.change);
+  policy.growth = config.growth;
+  policy.stem_depth = config.policy == CacheConfig::Policy::kExact ? 0 : config.stem;
+  return policy;
+}
+
+// Where the network itself decides what a change is, it is given every byte that differs.
+ChangeConfig FinderConfig(const CacheSettings& settings) {
+  ChangeConfig change = settings.change;
+  if (settings.cache.policy == CacheConfig::Policy::kExact || settings.cache.stem > 0) {
+    change.rule = ChangeConfig::Rule::kDifference;
+    change.threshold = 0.0;
+    change.margin = 0;
+    change.block = 1;
+  }
+  return change;
+}
+
+bool ComparesBytes(const ChangeConfig& change) {
+  return change.rule == ChangeConfig::Rule::kDifference && change.threshold == 0.0;
+}
+
+const Shape& PictureShape(const Graph& graph) { return graph.value(graph.inputs.front()).shape; }
+
+// Standard deviation of the levels, by a part of them.
+double ContrastOf(const PictureView& picture) {
+  constexpr size_t kStep = 13;
+  double count = 0.0;
+  double sum = 0.0;
+  double squares = 0.0;
+  for (size_t i = 0; i < picture.byte_count(); i += kStep) {
+    const double level = picture.pixels[i];
+    ++count;
+    sum += level;
+    squares += level * level;
+  }
+  const double mean = sum / count;
+  return std::max(std::sqrt(std::max(squares / count - mean * mean, 0.0)), kLeastContrast);
+}
+
+// How many times a map was halved from the picture's height.
+size_t HalvingsOf(const Shape& map, double picture_height) {
+  const double halvings = std::log2(picture_height / static_cast<double>(map[2]));
+  return static_cast<size_t>(std::max(0.0, std::round(halvings)));
+}
+
+// A change of a map counts as much smaller as its resolution's factor is larger.
+void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double picture_height,
+                  InverseSpreads& spreads) {
+  for (size_t value = 0; value < spreads.size() && !scales.empty(); ++value) {
+    if (spreads[value].empty()) continue;
+    const size_t halvings = HalvingsOf(graph.values[value].shape, picture_height);
+    const double scale = scales[std::min(halvings, scales.size() - 1)];
+    for (float& inverse : spreads[value]) inverse = static_cast<float>(inverse / scale);
+  }
+}
+
+}  // namespace
+
+Reuse::Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)
+    : configured_(settings),
+      config_(settings.cache),
+      graph_(graph),
+      width_(static_cast<int>(PictureShape(graph)[3])),
+      height_(static_cast<int>(PictureShape(graph)[2])),
+      step_(ShiftStep(graph, kLargestStep)),
+      inset_({{0, height_}, {0, width_}}, width_, height_),
+      geometry_(std::move(geometry)),
+      finder_(FinderConfig(settings), width_, height_, static_cast<int>(PictureShape(graph)[1])),
+      reference_(width_, height_, static_cast<int>(PictureShape(graph)[1])),
+      policy_(PolicyOf(settings.cache)) {
+  decision_.number = -1;
+  decision_.changed = Mask(height_, width_);
+  decision_.forced = Mask(height_, width_);
+}
+
+void Reuse::SetPlaceOfFrames(const Rectangle& place) {
+  inset_ = Inset(place, width_, height_);
+  geometry_->SetInset(inset_);
+  Forget();
+}
+
+void Reuse::TakeIn(const Verdict& verdict) {
+  if (verdict.level != level_) {
+    level_ = verdict.level;
+    Use(SettingsAt(level_, configured_));
+  }
+  if (verdict.forget) Forget();
+}
+
+void Reuse::Use(const CacheSettings& settings) {
+  config_ = settings.cache;
+  finder_ = ChangeFinder(FinderConfig(settings), width_, height_, reference_.view().channels);
+  policy_ = PolicyOf(settings.cache);
+  ++settings_;
+  Forget();
+}
+
+void Reuse::Forget() {
+  frames_ = 0;
+  next_try_ = 0;
+  rest_ = 0;
+  policy_.spreads.reset();
+}
+
+bool Reuse::IsWholeDue(int64_t frame) const {
+  return frame == 0 || Rests(frame) || (config_.flush > 0 && frame % config_.flush == 0);
+}
+
+// What follows is said of this decision alone.
+void Reuse::Begin(FrameDecision::Kind kind) {
+  ++decision_.number;
+  decision_.base = keeps_nothing() ? -1 : committed_;
+  decision_.kind = kind;
+  ClearAll(decision_.forced);
+  decision_.scroll = {};
+  decision_.stored_from_frame = {};
+  decision_.light = {};
+  decision_.settings = settings_;
+}
+
+const FrameDecision& Reuse::Decide(int64_t index, const PictureView& frame,
+                                   const Verdict& verdict) {
+  TakeIn(verdict);
+  decision_.frame = index;
+  rests_ = Rests(frames_);
+  placement_ = {};
+  if (IsWholeDue(frames_)) return DecideWhole(frame);
+  placement_ =
+      geometry_->Place(frame, ComparesBytes(finder_.config()), config_.ComparesLight(), reference_);
+  if (placement_.loss != Loss::kNone) return DecideWhole(frame);
+  sees_frame_ = placement_.seen.pixels == frame.pixels;
+  Begin(FrameDecision::Kind::kChanged);
+  decision_.scroll = placement_.scroll;
+  decision_.stored_from_frame = placement_.stored_from_frame;
+  decision_.light = placement_.light;
+  FindChanged();
+  ActivateWhatCameIn(placement_.scroll);
+  // Before it is executed: if that fails, the state itself knows what it missed.
+  reference_.Assign(placement_.seen, std::as_const(decision_.changed));
+  return decision_;
+}
+
+const FrameDecision& Reuse::DecideWhole(const PictureView& frame) {
+  Begin(FrameDecision::Kind::kWhole);
+  SetAll(decision_.changed);
+  const Loss loss = placement_.loss;
+  placement_ = {};
+  placement_.loss = loss;
+  placement_.seen = frame;
+  sees_frame_ = true;
+  geometry_->Begin(frame, /*is_followed=*/!Rests(frames_ + 1));
+  reference_.Assign(frame);
+  return decision_;
+}
+
+const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdict& verdict) {
+  TakeIn(verdict);
+  if (IsWholeDue(frames_) || last_was_whole_) return nullptr;
+  if (sees_frame_) placement_.seen = frame;
+  if (geometry_->IsNearItsEnd()) {
+    placement_ = {};
+    return &DecideWhole(frame);
+  }
+  const bool has_old_parts = policy_.kind != ChangePolicy::Kind::kExact;
+  const Range rows = has_old_parts && config_.refresh > 0 ? StripToRefresh() : Range();
+  if (rows.empty() && is_settled_) return nullptr;
+  // What this frame's answer stored without a test need not be stored again.
+  const bool is_partly_new = decision_.kind == FrameDecision::Kind::kChanged &&
+                             policy_.kind == ChangePolicy::Kind::kFixed && policy_.stem_depth == 0;
+  Begin(FrameDecision::Kind::kRefresh);
+  SetRectangle(rows, {0, width_}, decision_.forced);
+  if (is_partly_new) {
+    Subtract(std::as_const(decision_.forced), std::as_const(decision_.changed), decision_.forced);
+  }
+  ClearAll(decision_.changed);
+  reference_.Assign(placement_.seen, std::as_const(decision_.forced));
+  return &decision_;
+}
+
+void Reuse::Commit(double share) {
+  committed_ = decision_.number;
+  if (decision_.kind == FrameDecision::Kind::kRefresh) {
+    is_settled_ = true;
+    return;
+  }
+  ++frames_;
+  last_was_whole_ = decision_.kind == FrameDecision::Kind::kWhole;
+  is_settled_ = decision_.stored_from_frame.IsIdentity();
+  if (!last_was_whole_) JudgeReuse(share);
+}
+
+// Rests are as long as reuse has not paid, twice over: so that a camera that comes to rest gains
+// soon, and one that never does loses little.
+void Reuse::JudgeReuse(double share) {
+  const bool pays = config_.most_work == 0.0 || share <= config_.most_work;
+  rest_ = pays ? 0 : std::clamp<int64_t>(2 * rest_, 1, kLongestRest);
+  next_try_ = frames_ + rest_;
+}
+
+// A camera may begin with black frames.
+bool Reuse::AreSpreadsDue() const {
+  if (policy_.kind == ChangePolicy::Kind::kExact) return false;
+  if (policy_.spreads == nullptr) return true;
+  const double contrast = ContrastOf(placement_.seen);
+  const bool is_much_more = contrast >= kMuchMoreContrast * contrast_;
+  const bool is_much_less =
+      contrast >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * contrast;
+  return is_much_more || is_much_less;
+}
+
+void Reuse::SetSpreads(InverseSpreads spreads) {
+  ScaleSpreads(graph_, config_.change_scales, height_, spreads);
+  policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
+  contrast_ = ContrastOf(placement_.seen);
+  is_settled_ = true;
+  ++settings_;
+}
+
+void Reuse::FindChanged() {
+  const bool has_moved = !placement_.stored_from_frame.IsIdentity();
+  // Then all bytes may differ, and the network decides what a change is.
+  if (has_moved && ComparesBytes(finder_.config())) return SetAll(decision_.changed);
+  finder_.Find(placement_.seen, reference_.view(), placement_.out_of_view, decision_.changed);
+}
+
+// From beyond the picture, and where there was a bar and is none any more, or the other way round.
+void Reuse::ActivateWhatCameIn(const Shift& shift) {
+  const auto came_over = [](int edge, int distance) {
+    return distance > 0 ? Range{edge - distance, edge} : Range{edge, edge - distance};
+  };
+  const auto [rows, columns] = inset_.place();
+  for (const int edge : {0, rows.begin, rows.end, height_}) {
+    SetRectangle(came_over(edge, shift.rows), {0, width_}, decision_.changed);
+  }
+  for (const int edge : {0, columns.begin, columns.end, width_}) {
+    SetRectangle({0, height_}, came_over(edge, shift.columns), decision_.changed);
+  }
+}
+
+// Strips are of whole steps of the coarsest map, so that none of its pixels lies in two of them.
+Range Reuse::StripToRefresh() const {
+  const int step = std::max(1, step_);
+  const int steps = (height_ + step - 1) / step;
+  const auto strip = static_cast<int>(frames_ % config_.refresh);
+  return {step * (steps * strip / config_.refresh),
+          std::min(height_, step * (steps * (strip + 1) / config_.refresh))};
+}
+
+}  // namespace cacheinf

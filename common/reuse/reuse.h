@@ -1,0 +1,108 @@
+#ifndef CACHEINF_COMMON_REUSE_REUSE_H_
+#define CACHEINF_COMMON_REUSE_REUSE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/picture_view.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/frame_decision.h"
+#include "common/model/graph/graph.h"
+#include "common/reuse/change_finder.h"
+#include "common/reuse/geometry.h"
+#include "common/reuse/inset.h"
+#include "common/reuse/loss.h"
+#include "common/reuse/reference.h"
+#include "common/reuse/safety_levels.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// Decides of each frame what is computed, from pictures and from what a state tells of the frame
+// before; it executes nothing. Between two decisions the caller executes the first one and calls
+// Commit; if executing fails, it does not, and the next decision makes up for it.
+//
+// What is stored is of the reference (reference.h). What the network sees is all of a frame, so
+// that what is computed is computed from that alone; only the test for changes looks at the
+// reference.
+class Reuse {
+ public:
+  // For pictures of the graph's one input, which is a map. The graph outlives this.
+  // REQUIRES: checked configurations; a geometry of theirs, for pictures of that size.
+  Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry);
+
+  // Where frames show something; at first everywhere. Forgets all that was before. REQUIRES: a
+  // place in a picture of the graph's size, not empty.
+  void SetPlaceOfFrames(const Rectangle& place);
+
+  // A decision is valid until the next call.
+  const FrameDecision& Decide(int64_t index, const PictureView& frame, const Verdict& verdict);
+
+  // What is left to do once the answer is out, for the last frame: to move what the answer did not
+  // need, and to store the strip of the picture whose turn it is, so that none gets too old; where
+  // the geometry nears its end, all of the frame as it is, so that no answer waits for that. Null
+  // if there is nothing to do, as before a whole frame.
+  const FrameDecision* DecideRefresh(const PictureView& frame, const Verdict& verdict);
+
+  // The last decision was executed, for this share of a dense run's multiply-adds.
+  void Commit(double share);
+
+  // Whether spreads must be measured of what is stored now: at first, and when there is much more
+  // or less to be seen than when they were. To be asked after a Commit of a frame.
+  bool AreSpreadsDue() const;
+  void SetSpreads(InverseSpreads spreads);
+
+  // Of the last decision.
+  const FrameDecision& decision() const { return decision_; }
+  const Placement& placement() const { return placement_; }
+  const PictureView& seen() const { return placement_.seen; }
+  bool rests() const { return rests_; }  // whole since reuse did not pay before
+  const ChangePolicy& policy() const { return policy_; }
+
+  // The next decision is of a first frame.
+  bool keeps_nothing() const { return frames_ == 0; }
+
+ private:
+  void TakeIn(const Verdict& verdict);
+  void Use(const CacheSettings& settings);
+  void Forget();
+  bool Rests(int64_t frame) const { return frame < next_try_; }
+  bool IsWholeDue(int64_t frame) const;
+  void Begin(FrameDecision::Kind kind);
+  const FrameDecision& DecideWhole(const PictureView& frame);
+  void FindChanged();
+  void ActivateWhatCameIn(const Shift& shift);
+  Range StripToRefresh() const;
+  void JudgeReuse(double share);
+
+  const CacheSettings configured_;
+  CacheConfig config_;
+  SafetyLevel level_ = SafetyLevel::kNormal;
+  const Graph& graph_;
+  int width_;
+  int height_;
+  int step_;  // of strides that all maps share; 0: not known
+  Inset inset_;
+  std::unique_ptr<Geometry> geometry_;
+  ChangeFinder finder_;
+  Reference reference_;
+  ChangePolicy policy_;
+  double contrast_ = 0.0;  // of the picture that the policy's spreads are of
+
+  FrameDecision decision_;
+  Placement placement_;
+  bool rests_ = false;
+  bool sees_frame_ = true;
+  int64_t settings_ = 0;    // the version
+  bool is_settled_ = true;  // nothing is left to be moved
+  int64_t committed_ = -1;  // the number of the last decision that was
+  int64_t frames_ = 0;      // since the first, or since Forget
+  bool last_was_whole_ = false;
+  // Frames before this one are whole, since reuse did not pay; so many were, the last time.
+  int64_t next_try_ = 0;
+  int64_t rest_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_REUSE_H_

@@ -1,0 +1,134 @@
+#include "common/reuse/sampling.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/log.h"
+#include "common/model/graph/cost.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kBandsInAMap = 8;
+constexpr double kDearestBand = 0.4;  // of a dense run; beyond, whole answers tell more
+constexpr int kBandsForAWhole = 4;
+constexpr int kMostFramesToWait = 8;
+constexpr double kHasteInDoubt = 4;
+// Settings that nobody has judged yet are judged soon, but after errors had time to add up.
+constexpr int kFramesBeforeFirst = 8;
+constexpr int kSamplesOfAnEstimate = 8;
+constexpr int kPatience = 16;  // good samples in a row before a less safe level is tried
+constexpr uint64_t kSeed = 1;  // of the samples' places
+
+const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
+
+// The part of a dense run's multiply-adds that these rows take.
+double ShareOf(const RowPlan& rows, const Graph& graph) {
+  double all = 0;
+  double done = 0;
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    const Operator& op = graph.operators[i];
+    const auto cost = static_cast<double>(CostOf(graph, op).multiply_adds);
+    all += cost;
+    done += cost * rows[i].size() / RowCount(graph, op);
+  }
+  return all > 0 ? done / all : 1;
+}
+
+}  // namespace
+
+Sampling::Sampling(const Graph& graph, const GuardConfig& config, const CacheConfig& cache,
+                   bool has_bands)
+    : graph_(graph),
+      share_(config.share),
+      least_(config.least),
+      levels_(LevelsFor(cache), kSamplesOfAnEstimate, kPatience, least_),
+      random_(kSeed) {
+  if (has_bands) {
+    const int height = static_cast<int>(FirstOutput(graph).shape[2]);
+    band_rows_ = std::max(1, height / kBandsInAMap);
+    if (Band((height - band_rows_) / 2).cost > kDearestBand) band_rows_ = 0;
+  }
+  next_ = Choose();
+  saved_ = std::max(0.0, next_.cost - kFramesBeforeFirst * share_);
+}
+
+const Sample* Sampling::Next(bool is_whole, int64_t frame) {
+  ++counts_.frames[static_cast<size_t>(levels_.level())];
+  alarm_.clear();
+  if (!IsDue()) return nullptr;
+  if (frames_to_wait_ > 0) {
+    --frames_to_wait_;
+    return nullptr;
+  }
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  // What was computed whole says nothing of what is reused, and what comes right after it says too
+  // much good.
+  if (is_whole && !is_dense) {
+    if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
+    is_put_off_ = true;
+    return nullptr;
+  }
+  is_put_off_ = false;
+  if (!is_dense) return &next_;
+  Add({}, frame);
+  return nullptr;
+}
+
+void Sampling::Judge(const AgreementSample& agreement, int64_t frame) {
+  ++counts_.samples;
+  counts_.whole_samples += next_.is_whole ? 1 : 0;
+  Add(agreement, frame);
+}
+
+bool Sampling::IsDue() {
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  saved_ += levels_.is_in_doubt() && !is_dense ? kHasteInDoubt * share_ : share_;
+  if (saved_ < next_.cost) return false;
+  // However long there was nothing to be sampled, it is one sample that is due.
+  saved_ = std::min(saved_, next_.cost + share_);
+  return true;
+}
+
+Sample Sampling::Choose() {
+  if (band_rows_ == 0 || Random(kBandsForAWhole + 1) == 0) return {};
+  const int height = static_cast<int>(FirstOutput(graph_).shape[2]);
+  return Band(Random(height - band_rows_ + 1));
+}
+
+Sample Sampling::Band(int first_row) const {
+  Sample band;
+  band.is_whole = false;
+  band.rows = {first_row, first_row + band_rows_};
+  band.operators = RowsNeeded(graph_, graph_.outputs.front(), band.rows);
+  band.cost = ShareOf(band.operators, graph_);
+  return band;
+}
+
+int Sampling::Random(int count) {
+  return static_cast<int>(random_() % static_cast<uint64_t>(count));
+}
+
+void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
+  const SafetyLevel before = levels_.level();
+  const bool is_good = levels_.IsGood(agreement);
+  const bool has_changed = levels_.Add(agreement);
+  saved_ -= next_.cost;
+  next_ = Choose();
+  if (!is_good) {
+    ++counts_.bad_samples;
+    alarm_ = fmt::format("an answer agrees with a dense one in {:.3f}, and {:.3f} are the least",
+                         agreement.agreement, least_);
+  }
+  if (!has_changed) return;
+  ++counts_.changes;
+  const SafetyLevel level = levels_.level();
+  LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
+                         level < before ? "after good samples"
+                         : is_good      ? "because of samples before"
+                                        : alarm_));
+}
+
+}  // namespace cacheinf

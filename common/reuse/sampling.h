@@ -1,0 +1,89 @@
+#ifndef CACHEINF_COMMON_REUSE_SAMPLING_H_
+#define CACHEINF_COMMON_REUSE_SAMPLING_H_
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "common/config/guard_config.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
+#include "common/reuse/safety_levels.h"
+#include "sparse_ops/views.h"
+
+namespace cacheinf {
+
+// A part of an answer that is computed exactly, to be compared.
+struct Sample {
+  bool is_whole = true;
+  Range rows;         // of the first output, if not
+  RowPlan operators;  // that these need
+  double cost = 1;    // of a dense run
+};
+
+// What came of samples.
+struct SampleCounts {
+  int64_t samples = 0;                              // computed
+  int64_t whole_samples = 0;                        // of these, of whole answers
+  int64_t bad_samples = 0;                          // of these, below the least
+  int64_t changes = 0;                              // of the level
+  std::array<int64_t, kSafetyLevelCount> frames{};  // answered at each level
+};
+
+// When samples of answers are taken, where, and what follows for the decisions to come: a sample
+// that agrees too little makes the next frame a whole one, is followed by another one soon, and
+// moves to safer settings as SafetyLevels says.
+//
+// That depends on the graph, the configuration and the samples before, not on time: each frame adds
+// the configured share of a dense run's multiply-adds to what may be spent, four times that while
+// in doubt. The first sample is lent what it costs, and is due with the eighth frame at the latest.
+// At the level "dense" there is nothing to compute, and samples count as good.
+class Sampling {
+ public:
+  // With bands samples are mostly of random rows of the first output, which is a map, where these
+  // need little enough of a dense run. The graph outlives this.
+  Sampling(const Graph& graph, const GuardConfig& config, const CacheConfig& cache, bool has_bands);
+
+  // To be called for every answer; `is_whole`: nothing of it was reused. Returns the sample to be
+  // computed and judged now, valid until then; mostly null.
+  const Sample* Next(bool is_whole, int64_t frame);
+
+  // Of the sample that Next gave last.
+  void Judge(const AgreementSample& agreement, int64_t frame);
+
+  // At which level the next frame is answered.
+  GuardState state() const { return {levels_.level(), levels_.estimate()}; }
+
+  // What the next decision is to take in.
+  Verdict verdict() const { return {!alarm_.empty(), levels_.level()}; }
+
+  // What was found wrong since the last Next, for people; empty if nothing.
+  const std::string& alarm() const { return alarm_; }
+
+  const SampleCounts& counts() const { return counts_; }
+
+ private:
+  Sample Choose();
+  Sample Band(int first_row) const;
+  int Random(int count);
+  bool IsDue();
+  void Add(const AgreementSample& agreement, int64_t frame);
+
+  const Graph& graph_;
+  double share_;
+  double least_;
+  SafetyLevels levels_;
+  std::mt19937_64 random_;
+  int band_rows_ = 0;  // of the first output; 0: there are no bands that pay
+  Sample next_;
+  double saved_ = 0;  // to be spent on samples, in dense runs
+  bool is_put_off_ = false;
+  int frames_to_wait_ = 0;
+  std::string alarm_;
+  SampleCounts counts_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_SAMPLING_H_

@@ -1,0 +1,180 @@
+#include "common/reuse/reuse.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/canvas/make_geometry.h"
+#include "client/tracker/scripted_tracker.h"
+#include "common/exec/apply.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/decision_text.h"
+#include "common/model/graph/decode.h"
+#include "common/model/load.h"
+#include "common/model/passes/passes.h"
+#include "common/reuse/in_place.h"
+#include "common/source/scenes.h"
+#include "tests/testing/places.h"
+#include "tests/testing/run_graph.h"
+
+// What is decided of frames, without anything that executes it, and by others than who decided.
+
+namespace cacheinf {
+namespace {
+
+using Kind = FrameDecision::Kind;
+using Pixels = std::vector<uint8_t>;
+
+constexpr int kHeight = 96;
+constexpr int kWidth = 128;
+
+std::shared_ptr<const Graph> Network() {
+  LoadOptions options;
+  options.input_shapes = {{1, 3, kHeight, kWidth}};
+  Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
+  PrependPicture(graph, PictureSpec(), Normalisation());
+  Optimise(graph);
+  graph.Validate();
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+Pixels Render(CameraMotion camera, int frame) {
+  SceneOptions options;
+  options.width = kWidth;
+  options.height = kHeight;
+  options.shapes = 6;
+  options.camera = camera;
+  Pixels pixels(size_t{kHeight} * kWidth * 3);
+  Scene(options).Render(frame, pixels.data(), nullptr);
+  return pixels;
+}
+
+PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, 3}; }
+
+class ReuseTest : public testing::Test {
+ protected:
+  Reuse Decider(const CacheConfig& config) const {
+    return Reuse({config, {}}, *graph_, std::make_unique<InPlace>(kWidth, kHeight));
+  }
+
+  std::shared_ptr<const Graph> graph_ = Network();
+};
+
+TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
+  Reuse reuse = Decider({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0});
+  const Pixels pixels = Render(CameraMotion::kStill, 0);
+  EXPECT_EQ(reuse.Decide(0, View(pixels), {}).kind, Kind::kWhole);
+  EXPECT_TRUE(reuse.keeps_nothing());
+  const FrameDecision& again = reuse.Decide(1, View(pixels), {});
+  EXPECT_EQ(again.kind, Kind::kWhole);
+  EXPECT_EQ(again.number, 1);
+  EXPECT_EQ(again.base, -1);
+  reuse.Commit(1.0);
+  EXPECT_TRUE(reuse.AreSpreadsDue());
+  reuse.SetSpreads({});
+  EXPECT_FALSE(reuse.AreSpreadsDue());
+  const FrameDecision& same = reuse.Decide(2, View(pixels), {});
+  EXPECT_EQ(same.kind, Kind::kChanged);
+  EXPECT_EQ(same.base, 1);
+  EXPECT_EQ(same.frame, 2);
+  EXPECT_TRUE(IsEmpty(same.changed));
+}
+
+TEST_F(ReuseTest, VerdictsAreTakenInByTheNextDecision) {
+  Reuse reuse = Decider({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 4});
+  const Pixels pixels = Render(CameraMotion::kStill, 0);
+  const auto decide = [&](const Verdict& verdict) {
+    const FrameDecision& decision = reuse.Decide(0, View(pixels), verdict);
+    reuse.Commit(0.1);
+    return decision;
+  };
+  decide({});
+  const FrameDecision usual = decide({});
+  EXPECT_EQ(usual.kind, Kind::kChanged);
+  EXPECT_EQ(reuse.DecideRefresh(View(pixels), {.forget = true}), nullptr)
+      << "a whole frame follows";
+  const FrameDecision forgot = decide({.forget = true});
+  EXPECT_EQ(forgot.kind, Kind::kWhole);
+  EXPECT_EQ(forgot.base, -1);
+  EXPECT_EQ(forgot.settings, usual.settings);
+  decide({});
+  const FrameDecision safer = decide({.level = SafetyLevel::kSafer});
+  EXPECT_EQ(safer.kind, Kind::kWhole);
+  EXPECT_GT(safer.settings, usual.settings);
+  EXPECT_EQ(reuse.policy().stem_depth, 1);
+  EXPECT_EQ(decide({.level = SafetyLevel::kSafer}).kind, Kind::kChanged) << "the level is the same";
+  decide({.level = SafetyLevel::kDense});
+  EXPECT_EQ(decide({.level = SafetyLevel::kDense}).kind, Kind::kWhole);
+}
+
+TEST_F(ReuseTest, RefreshesForceEveryPixelOnce) {
+  Reuse reuse = Decider({.policy = CacheConfig::Policy::kChange, .stem = 0, .refresh = 3});
+  const Pixels pixels = Render(CameraMotion::kStill, 0);
+  reuse.Decide(0, View(pixels), {});
+  reuse.Commit(1.0);
+  EXPECT_EQ(reuse.DecideRefresh(View(pixels), {}), nullptr) << "nothing is old";
+  Mask forced(kHeight, kWidth);
+  int64_t count = 0;
+  for (int frame = 1; frame <= 3; ++frame) {
+    const int64_t number = reuse.Decide(frame, View(pixels), {}).number;
+    reuse.Commit(0.0);
+    const FrameDecision* const refresh = reuse.DecideRefresh(View(pixels), {});
+    ASSERT_NE(refresh, nullptr);
+    EXPECT_EQ(refresh->kind, Kind::kRefresh);
+    EXPECT_EQ(refresh->base, number);
+    EXPECT_EQ(refresh->frame, frame);
+    EXPECT_TRUE(IsEmpty(refresh->changed));
+    count += CountActive(std::as_const(refresh->forced));
+    Unite(std::as_const(forced), std::as_const(refresh->forced), forced);
+    reuse.Commit(0.1);
+  }
+  EXPECT_EQ(count, kWidth * kHeight);
+  EXPECT_EQ(CountActive(std::as_const(forced)), count);
+}
+
+// Two states that execute the same decisions, one of them as they are read from their text.
+TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
+  for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas,
+                              CacheConfig::Geometry::kWarp}) {
+    CacheConfig config = {
+        .policy = CacheConfig::Policy::kFixed, .geometry = geometry, .stem = 0, .refresh = 4};
+    config.most_work = 0.0;
+    Motion motion;
+    motion.reference_from_frame.m[0][2] = 2;
+    Reuse reuse({config, {}}, *graph_,
+                MakeGeometry(config, *graph_,
+                             std::make_unique<ScriptedTracker>(std::vector<Motion>{motion})));
+    const ExecutorOptions options = {{}, Keep::kAll, geometry == CacheConfig::Geometry::kWarp};
+    Executor one(graph_, std::make_unique<CpuBackend>(), options);
+    Executor other(graph_, std::make_unique<CpuBackend>(), options);
+    PictureInput input;
+    const auto execute = [&](const FrameDecision& decision) {
+      const FrameDecision read = ReadFrameDecision(ToText(decision), "text");
+      const ChangedWork work = Apply(decision, reuse.seen(), reuse.policy(), input, one);
+      EXPECT_EQ(Apply(read, reuse.seen(), reuse.policy(), input, other).done, work.done);
+      reuse.Commit(work.share());
+      if (reuse.AreSpreadsDue()) reuse.SetSpreads(MeasureStoredSpreads(one));
+    };
+    int refreshes = 0;
+    for (int frame = 0; frame < 10; ++frame) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(geometry) << ", frame " << frame);
+      const Pixels pixels = Render(CameraMotion::kHandheld, frame);
+      const FrameDecision& decision = reuse.Decide(frame, View(pixels), {});
+      EXPECT_EQ(decision.kind == Kind::kWhole, frame == 0);
+      execute(decision);
+      ASSERT_EQ(Outputs(one), Outputs(other));
+      if (const FrameDecision* const refresh = reuse.DecideRefresh(View(pixels), {})) {
+        execute(*refresh);
+        ASSERT_EQ(Outputs(one), Outputs(other));
+        ++refreshes;
+      }
+    }
+    EXPECT_EQ(refreshes, 9);
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
