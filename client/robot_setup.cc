@@ -65,24 +65,4 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   return std::make_unique<CpuBackend>(options);
 }
 
-void WarnOfUnusedSettings(const RobotConfig& config) {
-  if (config.mode != RobotConfig::Mode::kCache) return;
-  const CacheConfig& cache = config.cache;
-  const TrackerConfig usual;
-  const bool is_exact = cache.policy == CacheConfig::Policy::kExact;
-  if (is_exact && cache.geometry != CacheConfig::Geometry::kNone) {
-    LogWarning("cache.geometry is not used: policy exact computes every frame where it is");
-  }
-  if (!cache.FollowsCamera() && config.tracker.kind != usual.kind) {
-    LogWarning(
-        "cache.tracker is not used: nothing follows the camera with cache.geometry none or policy "
-        "exact");
-  }
-  if ((cache.stem > 0 || is_exact) && config.tracker.change.threshold != usual.change.threshold) {
-    LogWarning(
-        "cache.threshold is not used: with policy exact or cache.stem above 0 the network is given "
-        "every byte that changes, and decides itself what a change is");
-  }
-}
-
 }  // namespace cacheinf

@@ -20,9 +20,6 @@ int ThreadsToUse(const RobotConfig& config);
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
 
-// Logs what was set for nothing: what mode cache does not use beside other settings.
-void WarnOfUnusedSettings(const RobotConfig& config);
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_CLIENT_ROBOT_SETUP_H_

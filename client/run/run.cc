@@ -24,6 +24,7 @@
 #include "client/scheme_choice.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 
@@ -192,7 +193,7 @@ class Run {
         robot_(graph, MakeBackend(config), config, clock),
         publisher_(config.output, robot_, source),
         intake_(robot_) {
-    WarnOfUnusedSettings(config);
+    for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
     if (config.check > 0) check_.emplace(graph, MakeBackend(config), config, clock);
     if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
       guard_.emplace(graph, MakeBackend(config), config, clock);

@@ -36,11 +36,6 @@ struct CacheConfig {
   bool UsesWarp() const { return geometry == Geometry::kWarp && policy != Policy::kExact; }
   bool FollowsCamera() const { return UsesCanvas() || UsesWarp(); }
 
-  // Frames are lit as what is stored, pixel by pixel; a canvas has its anchor's light.
-  bool ComparesLight() const {
-    return relight && geometry == Geometry::kNone && policy != Policy::kExact;
-  }
-
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 

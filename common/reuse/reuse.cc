@@ -18,27 +18,6 @@ constexpr double kContrastOfNoise = 8.0;
 // However much changes, reuse is tried again after so many frames.
 constexpr int64_t kLongestRest = 32;
 
-ChangePolicy PolicyOf(const CacheConfig& config) {
-  ChangePolicy policy;
-  policy.kind = static_cast<ChangePolicy::Kind>(config.policy);
-  policy.threshold = static_cast<float>(config.change);
-  policy.growth = config.growth;
-  policy.stem_depth = config.policy == CacheConfig::Policy::kExact ? 0 : config.stem;
-  return policy;
-}
-
-// Where the network itself decides what a change is, it is given every byte that differs.
-ChangeConfig FinderConfig(const CacheSettings& settings) {
-  ChangeConfig change = settings.change;
-  if (settings.cache.policy == CacheConfig::Policy::kExact || settings.cache.stem > 0) {
-    change.rule = ChangeConfig::Rule::kDifference;
-    change.threshold = 0.0;
-    change.margin = 0;
-    change.block = 1;
-  }
-  return change;
-}
-
 bool ComparesBytes(const ChangeConfig& change) {
   return change.rule == ChangeConfig::Rule::kDifference && change.threshold == 0.0;
 }
@@ -82,16 +61,16 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
 
 Reuse::Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)
     : configured_(settings),
-      config_(settings.cache),
+      settings_(Resolve(settings)),
       graph_(graph),
       width_(static_cast<int>(PictureShape(graph)[3])),
       height_(static_cast<int>(PictureShape(graph)[2])),
       step_(ShiftStep(graph, kLargestStep)),
       inset_({{0, height_}, {0, width_}}, width_, height_),
       geometry_(std::move(geometry)),
-      finder_(FinderConfig(settings), width_, height_, static_cast<int>(PictureShape(graph)[1])),
+      finder_(settings_.picture_test(), width_, height_, static_cast<int>(PictureShape(graph)[1])),
       reference_(width_, height_, static_cast<int>(PictureShape(graph)[1])),
-      policy_(PolicyOf(settings.cache)) {
+      policy_(settings_.change_policy()) {
   decision_.number = -1;
   decision_.changed = Mask(height_, width_);
   decision_.forced = Mask(height_, width_);
@@ -112,10 +91,10 @@ void Reuse::TakeIn(const Verdict& verdict) {
 }
 
 void Reuse::Use(const CacheSettings& settings) {
-  config_ = settings.cache;
-  finder_ = ChangeFinder(FinderConfig(settings), width_, height_, reference_.view().channels);
-  policy_ = PolicyOf(settings.cache);
-  ++settings_;
+  settings_ = Resolve(settings);
+  finder_ = ChangeFinder(settings_.picture_test(), width_, height_, reference_.view().channels);
+  policy_ = settings_.change_policy();
+  ++version_;
   Forget();
 }
 
@@ -127,7 +106,7 @@ void Reuse::Forget() {
 }
 
 bool Reuse::IsWholeDue(int64_t frame) const {
-  return frame == 0 || Rests(frame) || (config_.flush > 0 && frame % config_.flush == 0);
+  return frame == 0 || Rests(frame) || (settings_.flush > 0 && frame % settings_.flush == 0);
 }
 
 // What follows is said of this decision alone.
@@ -139,7 +118,7 @@ void Reuse::Begin(FrameDecision::Kind kind) {
   decision_.scroll = {};
   decision_.stored_from_frame = {};
   decision_.light = {};
-  decision_.settings = settings_;
+  decision_.settings = version_;
 }
 
 const FrameDecision& Reuse::Decide(int64_t index, const PictureView& frame,
@@ -150,7 +129,7 @@ const FrameDecision& Reuse::Decide(int64_t index, const PictureView& frame,
   placement_ = {};
   if (IsWholeDue(frames_)) return DecideWhole(frame);
   placement_ =
-      geometry_->Place(frame, ComparesBytes(finder_.config()), config_.ComparesLight(), reference_);
+      geometry_->Place(frame, ComparesBytes(finder_.config()), settings_.relights(), reference_);
   if (placement_.loss != Loss::kNone) return DecideWhole(frame);
   sees_frame_ = placement_.seen.pixels == frame.pixels;
   Begin(FrameDecision::Kind::kChanged);
@@ -185,8 +164,7 @@ const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdic
     placement_ = {};
     return &DecideWhole(frame);
   }
-  const bool has_old_parts = policy_.kind != ChangePolicy::Kind::kExact;
-  const Range rows = has_old_parts && config_.refresh > 0 ? StripToRefresh() : Range();
+  const Range rows = settings_.refresh() > 0 ? StripToRefresh() : Range();
   if (rows.empty() && is_settled_) return nullptr;
   // What this frame's answer stored without a test need not be stored again.
   const bool is_partly_new = decision_.kind == FrameDecision::Kind::kChanged &&
@@ -216,7 +194,7 @@ void Reuse::Commit(double share) {
 // Rests are as long as reuse has not paid, twice over: so that a camera that comes to rest gains
 // soon, and one that never does loses little.
 void Reuse::JudgeReuse(double share) {
-  const bool pays = config_.most_work == 0.0 || share <= config_.most_work;
+  const bool pays = settings_.most_work == 0.0 || share <= settings_.most_work;
   rest_ = pays ? 0 : std::clamp<int64_t>(2 * rest_, 1, kLongestRest);
   next_try_ = frames_ + rest_;
 }
@@ -233,11 +211,11 @@ bool Reuse::AreSpreadsDue() const {
 }
 
 void Reuse::SetSpreads(InverseSpreads spreads) {
-  ScaleSpreads(graph_, config_.change_scales, height_, spreads);
+  ScaleSpreads(graph_, settings_.change_scales(), height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
   contrast_ = ContrastOf(placement_.seen);
   is_settled_ = true;
-  ++settings_;
+  ++version_;
 }
 
 void Reuse::FindChanged() {
@@ -265,9 +243,9 @@ void Reuse::ActivateWhatCameIn(const Shift& shift) {
 Range Reuse::StripToRefresh() const {
   const int step = std::max(1, step_);
   const int steps = (height_ + step - 1) / step;
-  const auto strip = static_cast<int>(frames_ % config_.refresh);
-  return {step * (steps * strip / config_.refresh),
-          std::min(height_, step * (steps * (strip + 1) / config_.refresh))};
+  const auto strip = static_cast<int>(frames_ % settings_.refresh());
+  return {step * (steps * strip / settings_.refresh()),
+          std::min(height_, step * (steps * (strip + 1) / settings_.refresh()))};
 }
 
 }  // namespace cacheinf

@@ -14,6 +14,7 @@
 #include "common/reuse/loss.h"
 #include "common/reuse/reference.h"
 #include "common/reuse/safety_levels.h"
+#include "common/reuse/settings.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -76,7 +77,7 @@ class Reuse {
   void JudgeReuse(double share);
 
   const CacheSettings configured_;
-  CacheConfig config_;
+  ReuseSettings settings_;
   SafetyLevel level_ = SafetyLevel::kNormal;
   const Graph& graph_;
   int width_;
@@ -93,7 +94,7 @@ class Reuse {
   Placement placement_;
   bool rests_ = false;
   bool sees_frame_ = true;
-  int64_t settings_ = 0;    // the version
+  int64_t version_ = 0;     // of the settings
   bool is_settled_ = true;  // nothing is left to be moved
   int64_t committed_ = -1;  // the number of the last decision that was
   int64_t frames_ = 0;      // since the first, or since Forget
