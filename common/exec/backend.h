@@ -6,17 +6,35 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "common/exec/pixel_sets.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/active_pixels.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
 
 namespace cacheinf {
 
-// What runs operators on one device. The executor owns one, asks it to prepare every operator
-// before the first frame, and then only calls Run.
+// What a run does with the pixels of an operator's output.
+struct PixelRunArgs {
+  // What is computed. Afterwards, what changed: all of it, less what the test left as it was.
+  PixelSet active;
+  // Of these the new value is stored, and counts as a change, whatever it is. May not exist.
+  PixelSet untested;
+  // Of these the new value is stored, but counts as a change only if the test says so.
+  PixelSet forced;
+
+  // Write-if-changed (ChangeTest of sparse_ops/active_pixels.h). Without: all is a change.
+  bool has_test = false;
+  float threshold = 0.0f;
+  const float* inverse_spread = nullptr;  // [channels] on the host; null with threshold 0
+
+  // Multiply-adds of a pixel, for PixelSets::TakeCount.
+  int64_t weight = 0;
+};
+
+// What runs operators on one device, for all states of a model. It prepares every operator before
+// the first frame, and then only runs them, one at a time.
 //
 // The promise of every backend in exact mode: an output pixel's bits depend on nothing but the
 // inputs that geometry.h says it reads, so any pixels may be computed in any order, in any number
@@ -27,7 +45,7 @@ class Backend {
 
   virtual std::string_view Name() const = 0;
 
-  // Memory of the device, aligned to 64 bytes, freed with the pointer.
+  // Memory of the device, aligned to 64 bytes, all zero, freed with the pointer.
   using Memory = std::unique_ptr<float[], std::function<void(float*)>>;
   virtual Memory Allocate(size_t floats) = 0;
 
@@ -36,41 +54,48 @@ class Backend {
   // backend.
   virtual int Prepare(const Graph& graph, const Operator& op) = 0;
 
-  // Floats of scratch memory that Run may use for this handle.
-  virtual size_t ScratchFloats(int handle) const = 0;
+  // Bytes that runs work in, for all operators prepared so far.
+  virtual size_t scratch_bytes() const = 0;
 
-  // Computes the active pixels of the outputs (all pixels, if the operator is not local), those
-  // that change if there is a test (it may be null). `inputs` holds every input of the operator:
-  // weights and the like (IsParameter of operator_call.h) on the host as the graph has them, all
-  // others in the device's memory, where maps lie channels-last and may be strided, and other
-  // tensors lie contiguous. What is concatenated may lie in its place in the output already, and is
-  // left alone then: the test takes it for unchanged. Does not allocate. REQUIRES with a test: a
-  // local operator that writes to none of its inputs but by concatenation.
+  // Computes these rows of the outputs; all of them, if the operator is not local. `inputs` holds
+  // every input of the operator: weights and the like (IsParameter of operator_call.h) on the host
+  // as the graph has them, all others in the device's memory, where maps lie channels-last and may
+  // be strided, and other tensors lie contiguous. What is concatenated may lie in its place in the
+  // output already, and is left alone then. Does not allocate.
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
-                   std::span<const TensorView> outputs, const ActivePixels& pixels,
-                   const ChangeTest* test, float* scratch) = 0;
+                   std::span<const TensorView> outputs, Range rows) = 0;
+
+  // The sets of one state.
+  virtual std::unique_ptr<PixelSets> MakeSets() = 0;
+
+  // Computes some pixels of the outputs; of an operator that is not local all of them, if any is
+  // active. A test takes what lies in its place in a concatenation for unchanged. REQUIRES: sets of
+  // MakeSets; with a test a local operator that writes to none of its inputs but by concatenation.
+  virtual void Run(int handle, std::span<const ConstTensorView> inputs,
+                   std::span<const TensorView> outputs, PixelSets& sets,
+                   const PixelRunArgs& args) = 0;
 
   // Pixel (y, x) of a map gets what (y + rows, x + columns) held, where that lies within the map;
   // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
   virtual void Move(const TensorView& map, int rows, int columns) = 0;
 
-  // HaloFetch and WarpAndMerge of warp.h, for all rows of maps in the device's memory; masks lie on
-  // the host. What was asked of the backend before comes first. Do not allocate.
-  virtual void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                         MaskView out_of_view) = 0;
-  virtual void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) = 0;
+  // HaloFetch and WarpAndMerge of warp.h, for all rows of maps in the device's memory.
+  virtual void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
+                         PixelSet out_of_view) = 0;
+  virtual void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
+                            PixelSet out_of_view) = 0;
 
-  // Between the host's memory and the device's, same dims, any strides; in, these pixels only.
-  virtual void CopyIn(const ConstTensorView& host, const TensorView& device,
-                      const ActivePixels& pixels) = 0;
+  // Between the host's memory and the device's, same dims, any strides.
+  virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
+
+  // The numbers of some pixels of a map, pixel by pixel in row order, all channels, image after
+  // image. The mask has one bit a pixel and lies on the host.
+  virtual void Gather(const ConstTensorView& map, ConstMaskView pixels,
+                      std::span<float> numbers) = 0;
+  virtual void Scatter(std::span<const float> numbers, ConstMaskView pixels,
+                       const TensorView& map) = 0;
 };
-
-// Memory of this machine as Backend::Allocate gives it, all zero.
-Backend::Memory AllocateOnHost(size_t floats);
-
-// Backend::Move for such memory.
-void MoveOnHost(const TensorView& map, int rows, int columns);
 
 }  // namespace cacheinf
 

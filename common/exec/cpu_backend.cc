@@ -158,15 +158,17 @@ struct CpuBackend::RunningKernels {
 };
 
 CpuBackend::CpuBackend(const CpuBackendOptions& options)
-    : options_(options), pool_(CheckedThreads(options.threads)) {
+    : options_(options),
+      pool_(options.pool ? options.pool
+                         : std::make_shared<ThreadPool>(CheckedThreads(options.threads))) {
   WarnWhereKernelsAreScalar();
 }
 
-int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
+void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
   const bool by_libtorch =
       op.As<op::Foreign>() || (options_.libtorch_scheme && TorchCall::Offers(op));
   if (by_libtorch) {
-    SetTorchThreads(pool_.threads());
+    SetTorchThreads(pool_->threads());
     const bool is_local = IsLocal(graph, op);
     calls_.emplace_back(
         LibTorchCall{TorchCall(graph, op), is_local, is_local ? ShadowFloats(graph, op) : 0});
@@ -182,7 +184,6 @@ int CpuBackend::Prepare(const Graph& graph, const Operator& op) {
     }
     calls_.emplace_back(std::move(own));
   }
-  return static_cast<int>(calls_.size()) - 1;
 }
 
 void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
@@ -199,7 +200,7 @@ void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   std::vector<ConstTensorView> inputs;
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
-  PreparingKernels kernels = {own, pool_.threads()};
+  PreparingKernels kernels = {own, pool_->threads()};
   RunOperator(kernels, own.call, inputs, {&output, 1}, Range{0, 0}, nullptr);
 }
 
@@ -207,7 +208,7 @@ size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnC
   if (!own.call.is_local || op.As<op::Conv>()) return 0;
   const Shape& shape = graph.value(op.outputs[0]).shape;
   return cpu::TestScratchFloats(static_cast<int>(shape[3]), static_cast<int>(shape[1]),
-                                pool_.threads());
+                                pool_->threads());
 }
 
 size_t CpuBackend::ScratchFloats(int handle) const {
@@ -215,9 +216,9 @@ size_t CpuBackend::ScratchFloats(int handle) const {
                     calls_[static_cast<size_t>(handle)]);
 }
 
-void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
-                     std::span<const TensorView> outputs, const ActivePixels& pixels,
-                     const ChangeTest* test, float* scratch) {
+void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
+                           std::span<const TensorView> outputs, const ActivePixels& pixels,
+                           const ChangeTest* test, float* scratch) {
   auto& call = calls_[static_cast<size_t>(handle)];
   if (const auto* libtorch = std::get_if<LibTorchCall>(&call)) {
     if (!pixels.is_sparse || !libtorch->is_local) {
@@ -234,7 +235,7 @@ void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
   if (test == nullptr || own.call.op->As<op::Conv>()) {
     return RunOwn(own, inputs, outputs, pixels, test, scratch);
   }
-  cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, pool_, scratch,
+  cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, *pool_, scratch,
                    [&](const ActivePixels& part) {
                      RunningKernels kernels = {own, nullptr, alone_, nullptr};
                      RunOperator(kernels, own.call, inputs, outputs, part, nullptr);
@@ -244,7 +245,7 @@ void CpuBackend::Run(int handle, std::span<const ConstTensorView> inputs,
 void CpuBackend::RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
                         std::span<const TensorView> outputs, const ActivePixels& pixels,
                         const ChangeTest* test, float* scratch) {
-  RunningKernels kernels = {own, test, pool_, scratch};
+  RunningKernels kernels = {own, test, *pool_, scratch};
   RunOperator(kernels, own.call, inputs, outputs, pixels, scratch);
 }
 
@@ -263,7 +264,7 @@ void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (IsParameter(*own.call.op, i) || !IsToBeRelaid(inputs[i], axis)) continue;
     const TensorView laid = lay(inputs[i]);
-    cpu::Copy({/*in_logical_order=*/false, inputs[i], laid}, AllPixels(laid), pool_);
+    cpu::Copy({/*in_logical_order=*/false, inputs[i], laid}, AllPixels(laid), *pool_);
     own_inputs[i] = laid;
   }
   const bool is_output_laid = own.relaid.includes_output && IsToBeRelaid(output, axis);
@@ -271,25 +272,24 @@ void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs
   RunOwn(own, {own_inputs.data(), inputs.size()}, {&own_output, 1}, AllPixels(own_output),
          /*test=*/nullptr, scratch);
   if (!is_output_laid) return;
-  cpu::Copy({/*in_logical_order=*/false, own_output, output}, AllPixels(output), pool_);
+  cpu::Copy({/*in_logical_order=*/false, own_output, output}, AllPixels(output), *pool_);
 }
 
-void CpuBackend::HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                           MaskView out_of_view) {
-  cpu::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view, pool_);
+void CpuBackend::FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                             MaskView out_of_view) {
+  cpu::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view, *pool_);
 }
 
-void CpuBackend::WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
-  cpu::WarpAndMerge(args, held, {0, args.to.height}, out_of_view, pool_);
+void CpuBackend::FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
+  cpu::WarpAndMerge(args, held, {0, args.to.height}, out_of_view, *pool_);
 }
 
-void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device,
-                        const ActivePixels& pixels) {
-  cpu::Copy({/*in_logical_order=*/false, host, device}, pixels, pool_);
+void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
+  cpu::Copy({/*in_logical_order=*/false, host, device}, AllPixels(device), *pool_);
 }
 
 void CpuBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  cpu::Copy({/*in_logical_order=*/false, device, host}, AllPixels(host), pool_);
+  cpu::Copy({/*in_logical_order=*/false, device, host}, AllPixels(host), *pool_);
 }
 
 }  // namespace cacheinf

@@ -1,11 +1,12 @@
 #ifndef CACHEINF_COMMON_EXEC_CPU_BACKEND_H_
 #define CACHEINF_COMMON_EXEC_CPU_BACKEND_H_
 
+#include <memory>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/exec/host_backend.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/relaid.h"
 #include "common/exec/torch_call.h"
@@ -20,11 +21,13 @@ struct CpuBackendOptions {
   int threads = 1;  // of our pool, and of LibTorch's where something is left to it
   // Convolutions and products are run by LibTorch instead, whose bits are its own.
   bool libtorch_scheme = false;
+  // Runs kernels for this backend and others, one at a time; null: one of so many threads is made.
+  std::shared_ptr<ThreadPool> pool = nullptr;
 };
 
 // Runs operators by our own vector kernels (sparse_ops/cpu), with the bits of the reference unless
 // a convolution's scheme is Winograd, on a pool of threads; foreign operators by LibTorch.
-class CpuBackend : public Backend {
+class CpuBackend : public HostBackend {
  public:
   // Throws InputError if the number of threads is not in [1, kMaxThreads]. The first in a process
   // warns in the log where the kernels have to do without vectors.
@@ -33,20 +36,19 @@ class CpuBackend : public Backend {
   static constexpr int kMaxThreads = 1024;
 
   std::string_view Name() const override { return "cpu"; }
-  Memory Allocate(size_t floats) override { return AllocateOnHost(floats); }
-  int Prepare(const Graph& graph, const Operator& op) override;
-  size_t ScratchFloats(int handle) const override;
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override;
-  void Move(const TensorView& map, int rows, int columns) override {
-    MoveOnHost(map, rows, columns);
-  }
-  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                 MaskView out_of_view) override;
-  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
-  void CopyIn(const ConstTensorView& host, const TensorView& device,
-              const ActivePixels& pixels) override;
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+
+  size_t ScratchFloats(int handle) const override;
+  void RunKernel(int handle, std::span<const ConstTensorView> inputs,
+                 std::span<const TensorView> outputs, const ActivePixels& pixels,
+                 const ChangeTest* test, float* scratch) override;
+
+ protected:
+  void PrepareKernel(const Graph& graph, const Operator& op) override;
+  void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                   MaskView out_of_view) override;
+  void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
 
  private:
   struct PreparingKernels;
@@ -77,7 +79,7 @@ class CpuBackend : public Backend {
   size_t TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const;
 
   CpuBackendOptions options_;
-  ThreadPool pool_;
+  std::shared_ptr<ThreadPool> pool_;
   ThreadPool alone_{1};  // for operators that run in parts, each by one thread of the pool
   std::vector<std::variant<OwnCall, LibTorchCall>> calls_;
 };

@@ -11,7 +11,6 @@
 #include "common/exec/operator_call.h"
 #include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
-#include "sparse_ops/mask/propagation.h"
 #include "sparse_ops/warp.h"
 
 namespace cacheinf {
@@ -66,9 +65,6 @@ std::vector<std::optional<MapPlacement>> PlaceMaps(const Graph& graph) {
 
 // What maps of one size and placement have in common.
 struct Grid {
-  Grid(int height, int width, const std::optional<MapPlacement>& placement)
-      : height(height), width(width), placement(placement), out_of_view(height, width) {}
-
   bool IsOf(int of_height, int of_width, const std::optional<MapPlacement>& of) const {
     if (height != of_height || width != of_width || placement.has_value() != of.has_value()) {
       return false;
@@ -84,7 +80,8 @@ struct Grid {
   int width;
   std::optional<MapPlacement> placement;  // none: the pixels stay where they are
   Homography stored_from_frame;           // of these maps
-  Mask out_of_view;
+  PixelSet out_of_view;
+  PixelSet missed;
 };
 
 // Neighbouring channels of a map, in both places.
@@ -95,7 +92,7 @@ struct Leaf {
   size_t grid;
   Interpolation interpolation;
   std::vector<TwoPlaces> channels;  // but for those that lie in place in a concatenation
-  Mask held;                        // in front: computed or fetched
+  PixelSet held;                    // in front: computed or fetched
 };
 
 // What the numbers of a value in two places are made of.
@@ -103,16 +100,17 @@ struct Content {
   int leaf = kNone;
   std::vector<ValueId> parts;  // that lie in this concatenation, pixel by pixel
   ValueId viewed = kNone;      // the value that this one is a view of, if its operator does not run
-  // How pixels read those of `viewed`; none: the same ones, or if views_all, all of them.
-  std::optional<MaskPropagation> propagation;
+  // How pixels read those of `viewed`, unless views_all.
+  PixelWay way;
   bool views_all = false;
-  Mask viewed_pixels;
+  PixelSet viewed_pixels;
 };
 
 // What an operator reads of a value in two places.
 struct Read {
   ValueId value;
-  std::optional<MaskPropagation> propagation;  // none: the same pixels, or of all that is not local
+  PixelWay way;     // of what is local
+  PixelSet pixels;  // of the value
 };
 
 struct Reads {
@@ -123,27 +121,27 @@ struct Reads {
 }  // namespace
 
 struct MovingMaps::State {
-  State(const Graph& graph, const Layout& layout, float* arena, Backend& backend)
+  State(const Graph& graph, const Layout& layout, float* arena, Backend& backend, PixelSets& sets)
       : graph(graph),
         layout(layout),
         arena(arena),
         backend(backend),
+        sets(sets),
         contents(graph.values.size()),
         grid_of(graph.values.size()) {
     const std::vector<std::optional<MapPlacement>> placements = PlaceMaps(graph);
     FindBuffers(placements);
     second = backend.Allocate(second_floats);
-    size_t most_words = 0;
     for (ValueId id = 0; id < static_cast<ValueId>(graph.values.size()); ++id) {
-      most_words =
-          std::max(most_words, MaskWords(HeightOf(graph.value(id)), WidthOf(graph.value(id))));
       if (!HasTwoPlaces(id)) continue;
       if (graph.value(id).is_map()) grid_of[id] = GridOf(graph.value(id), placements[id]);
       FillContent(id, contents[id]);
     }
-    pixels_words.resize(most_words);
-    missed_words.resize(most_words);
     for (const Operator& op : graph.operators) reads.push_back(ReadsOf(op));
+    all_of.resize(graph.values.size());
+    for (const ValueId output : graph.outputs) {
+      if (HasTwoPlaces(output)) all_of[output] = SetFor(graph.value(output));
+    }
   }
 
   ValueId OwnerOf(ValueId value) const {
@@ -182,7 +180,8 @@ struct MovingMaps::State {
     for (size_t i = 0; i < grids.size(); ++i) {
       if (grids[i].IsOf(height, width, placement)) return i;
     }
-    grids.emplace_back(height, width, placement);
+    grids.push_back(
+        {height, width, placement, {}, sets.Make(height, width), sets.Make(height, width)});
     return grids.size() - 1;
   }
 
@@ -205,15 +204,16 @@ struct MovingMaps::State {
     leaves.push_back(
         {*grid_of[id],
          value.type == DataType::kFloat32 ? Interpolation::kBilinear : Interpolation::kNearest,
-         OwnChannels(id, op, content), Mask(HeightOf(value), WidthOf(value))});
+         OwnChannels(id, op, content), SetFor(value)});
   }
 
-  void FillView(const Operator& op, Content& content) const {
+  PixelSet SetFor(const Value& value) { return sets.Make(HeightOf(value), WidthOf(value)); }
+
+  void FillView(const Operator& op, Content& content) {
     content.viewed = op.inputs[0];
     content.views_all = !IsLocal(graph, op);
-    if (!content.views_all) content.propagation = PropagationOf(InputWindow(graph, op, 0));
-    const Value& viewed = graph.value(content.viewed);
-    content.viewed_pixels = Mask(HeightOf(viewed), WidthOf(viewed));
+    if (!content.views_all) content.way = sets.MakeWay(InputWindow(graph, op, 0));
+    content.viewed_pixels = SetFor(graph.value(content.viewed));
   }
 
   // All channels that its operator writes.
@@ -240,17 +240,15 @@ struct MovingMaps::State {
     return own;
   }
 
-  Reads ReadsOf(const Operator& op) const {
+  Reads ReadsOf(const Operator& op) {
     Reads found;
     found.is_local = IsLocal(graph, op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const ValueId input = op.inputs[i];
       if (graph.value(input).is_constant() || !HasTwoPlaces(input)) continue;
-      Read read = {input, std::nullopt};
-      if (found.is_local) {
-        read.propagation = PropagationOf(InputWindow(graph, op, static_cast<int>(i)));
-      }
-      found.values.push_back(std::move(read));
+      Read read = {input, {}, SetFor(graph.value(input))};
+      if (found.is_local) read.way = sets.MakeWay(InputWindow(graph, op, static_cast<int>(i)));
+      found.values.push_back(read);
     }
     return found;
   }
@@ -258,7 +256,7 @@ struct MovingMaps::State {
   void Move(const Homography& stored_from_frame) {
     front = 1 - front;
     is_settled = false;
-    for (Leaf& leaf : leaves) ClearAll(leaf.held);
+    for (const Leaf& leaf : leaves) sets.Clear(leaf.held);
     for (Grid& grid : grids) {
       grid.stored_from_frame =
           grid.placement ? OfMap(stored_from_frame, grid.placement->rows, grid.placement->columns)
@@ -268,45 +266,42 @@ struct MovingMaps::State {
     }
   }
 
-  void FindOutOfView(Grid& grid) {
-    ClearAll(grid.out_of_view);
+  void FindOutOfView(const Grid& grid) {
+    sets.Clear(grid.out_of_view);
+    sets.Clear(grid.missed);
     ImageView no_images;
     no_images.height = grid.height;
     no_images.width = grid.width;
-    const MaskView none(missed_words.data(), grid.height, grid.width);
-    ClearAll(none);
     backend.WarpAndMerge(
-        {Interpolation::kNearest, grid.stored_from_frame, no_images, {}, no_images}, none,
-        grid.out_of_view);
+        {Interpolation::kNearest, grid.stored_from_frame, no_images, {}, no_images}, sets,
+        grid.missed, grid.out_of_view);
   }
 
-  void Fetch(ValueId value, ConstMaskView pixels) {
-    if (IsEmpty(pixels)) return;
-    Content& content = contents[value];
+  void Fetch(ValueId value, PixelSet pixels) {
+    const Content& content = contents[value];
     for (const ValueId part : content.parts) Fetch(part, pixels);
     if (content.viewed != kNone) FetchViewed(content, pixels);
     if (content.leaf != kNone) FetchLeaf(leaves[static_cast<size_t>(content.leaf)], pixels);
   }
 
-  void FetchViewed(Content& content, ConstMaskView pixels) {
+  void FetchViewed(const Content& content, PixelSet pixels) {
+    sets.Clear(content.viewed_pixels);
     if (content.views_all) {
-      SetAll(content.viewed_pixels);
-    } else if (content.propagation) {
-      content.propagation->NeededThrough(pixels, content.viewed_pixels);
+      sets.FillIfAny(pixels, content.viewed_pixels);
     } else {
-      return Fetch(content.viewed, pixels);
+      sets.AddRead(content.way, pixels, content.viewed_pixels);
     }
-    Fetch(content.viewed, std::as_const(content.viewed_pixels));
+    Fetch(content.viewed, content.viewed_pixels);
   }
 
   // What is out of view is not missed: it is computed before it is read.
-  void FetchLeaf(Leaf& leaf, ConstMaskView pixels) {
-    const MaskView missed(missed_words.data(), pixels.height, pixels.width);
-    ClearAll(missed);
+  void FetchLeaf(const Leaf& leaf, PixelSet pixels) {
+    const PixelSet missed = grids[leaf.grid].missed;
+    sets.Clear(missed);
     for (const TwoPlaces& channels : leaf.channels) {
-      backend.HaloFetch(ArgsOf(leaf, channels), pixels, std::as_const(leaf.held), missed);
+      backend.HaloFetch(ArgsOf(leaf, channels), sets, pixels, leaf.held, missed);
     }
-    Unite(std::as_const(leaf.held), pixels, leaf.held);
+    sets.Add(pixels, leaf.held);
   }
 
   WarpArgs ArgsOf(const Leaf& leaf, const TwoPlaces& channels) const {
@@ -317,43 +312,30 @@ struct MovingMaps::State {
             channels[static_cast<size_t>(front)]};
   }
 
-  void FetchReads(OpId op, ConstMaskView output_pixels) {
-    Reads& read_by_op = reads[static_cast<size_t>(op)];
-    for (Read& read : read_by_op.values) {
-      if (!read_by_op.is_local) {
-        FetchAll(read.value);
-      } else if (!read.propagation) {
-        Fetch(read.value, output_pixels);
+  void FetchReads(OpId op, PixelSet output_pixels) {
+    const Reads& read_by_op = reads[static_cast<size_t>(op)];
+    for (const Read& read : read_by_op.values) {
+      sets.Clear(read.pixels);
+      if (read_by_op.is_local) {
+        sets.AddRead(read.way, output_pixels, read.pixels);
       } else {
-        const MaskView pixels = PixelsOf(read.value);
-        read.propagation->NeededThrough(output_pixels, pixels);
-        Fetch(read.value, pixels);
+        sets.FillIfAny(output_pixels, read.pixels);
       }
+      Fetch(read.value, read.pixels);
     }
   }
 
-  void FetchAll(ValueId value) {
-    const MaskView pixels = PixelsOf(value);
-    SetAll(pixels);
-    Fetch(value, pixels);
-  }
-
-  MaskView PixelsOf(ValueId value) {
-    return {pixels_words.data(), HeightOf(graph.value(value)), WidthOf(graph.value(value))};
-  }
-
-  Leaf* LeafOf(ValueId value) {
+  const Leaf* LeafOf(ValueId value) const {
     const int leaf = contents[value].leaf;
     return leaf == kNone ? nullptr : &leaves[static_cast<size_t>(leaf)];
   }
 
   void Settle() {
-    for (Leaf& leaf : leaves) {
-      const Grid& grid = grids[leaf.grid];
-      const MaskView missed(missed_words.data(), grid.height, grid.width);
-      ClearAll(missed);
+    for (const Leaf& leaf : leaves) {
+      const PixelSet missed = grids[leaf.grid].missed;
+      sets.Clear(missed);
       for (const TwoPlaces& channels : leaf.channels) {
-        backend.WarpAndMerge(ArgsOf(leaf, channels), std::as_const(leaf.held), missed);
+        backend.WarpAndMerge(ArgsOf(leaf, channels), sets, leaf.held, missed);
       }
     }
     is_settled = true;
@@ -363,6 +345,7 @@ struct MovingMaps::State {
   const Layout& layout;
   float* arena;
   Backend& backend;
+  PixelSets& sets;
   std::vector<std::optional<size_t>> second_offsets;  // of values that own a buffer that moves
   size_t second_floats = 0;
   Backend::Memory second;
@@ -370,15 +353,15 @@ struct MovingMaps::State {
   std::vector<std::optional<size_t>> grid_of;  // one a value; of maps in two places
   std::vector<Grid> grids;
   std::vector<Leaf> leaves;
-  std::vector<Reads> reads;  // one an operator
+  std::vector<Reads> reads;      // one an operator
+  std::vector<PixelSet> all_of;  // one a value; of graph outputs
   int front = 0;
   bool is_settled = true;
-  std::vector<uint64_t> pixels_words;
-  std::vector<uint64_t> missed_words;
 };
 
-MovingMaps::MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend)
-    : state_(std::make_unique<State>(graph, layout, arena, backend)) {}
+MovingMaps::MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend,
+                       PixelSets& sets)
+    : state_(std::make_unique<State>(graph, layout, arena, backend, sets)) {}
 MovingMaps::~MovingMaps() = default;
 
 size_t MovingMaps::second_floats() const { return state_->second_floats; }
@@ -389,32 +372,29 @@ bool MovingMaps::is_settled() const { return state_->is_settled; }
 
 void MovingMaps::Move(const Homography& stored_from_frame) { state_->Move(stored_from_frame); }
 
-ConstMaskView MovingMaps::out_of_view(ValueId value) const {
+PixelSet MovingMaps::out_of_view(ValueId value) const {
   const std::optional<size_t>& grid = state_->grid_of[value];
-  if (!grid) return {};
-  return std::as_const(state_->grids[*grid].out_of_view);
+  return grid ? state_->grids[*grid].out_of_view : PixelSet();
 }
 
-void MovingMaps::FetchReads(OpId op, ConstMaskView output_pixels) {
+void MovingMaps::FetchReads(OpId op, PixelSet output_pixels) {
   if (!is_settled()) state_->FetchReads(op, output_pixels);
 }
 
-void MovingMaps::Fetch(ValueId value, ConstMaskView pixels) {
+void MovingMaps::Fetch(ValueId value, PixelSet pixels) {
   if (!is_settled()) state_->Fetch(value, pixels);
 }
 
 void MovingMaps::FetchAll(ValueId value) {
-  if (!is_settled()) state_->FetchAll(value);
+  if (is_settled() || !has_two_places(value)) return;
+  const PixelSet all = state_->all_of[value];
+  state_->sets.Fill(all);
+  state_->Fetch(value, all);
 }
 
-void MovingMaps::AddComputed(ValueId value, ConstMaskView pixels) {
+void MovingMaps::AddComputed(ValueId value, PixelSet pixels) {
   if (is_settled()) return;
-  if (Leaf* leaf = state_->LeafOf(value)) Unite(std::as_const(leaf->held), pixels, leaf->held);
-}
-
-void MovingMaps::AddAllComputed(ValueId value) {
-  if (is_settled()) return;
-  if (Leaf* leaf = state_->LeafOf(value)) SetAll(leaf->held);
+  if (const Leaf* leaf = state_->LeafOf(value)) state_->sets.Add(pixels, leaf->held);
 }
 
 bool MovingMaps::Settle() {

@@ -6,9 +6,9 @@
 
 #include "common/exec/backend.h"
 #include "common/exec/layout.h"
+#include "common/exec/pixel_sets.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/homography.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
@@ -30,7 +30,8 @@ class MovingMaps {
  public:
   // `arena` is the first of the places, as the layout has it; the second one is allocated. What is
   // given outlives this.
-  MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend);
+  MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend,
+             PixelSets& sets);
   ~MovingMaps();
   MovingMaps(const MovingMaps&) = delete;
   MovingMaps& operator=(const MovingMaps&) = delete;
@@ -52,20 +53,19 @@ class MovingMaps {
   bool is_settled() const;
 
   // The pixels of a value that no old value can be fetched for, since the last Move: they must be
-  // computed before they are read. No words: none. REQUIRES: a value in two places.
-  ConstMaskView out_of_view(ValueId value) const;
+  // computed before they are read. May not exist: none. REQUIRES: a value in two places.
+  PixelSet out_of_view(ValueId value) const;
 
   // The rest does nothing while the maps are settled, nor for values that are not in two places.
 
   // Fetches what an operator reads for these pixels of its output, or, if it is not local, all that
   // it reads.
-  void FetchReads(OpId op, ConstMaskView output_pixels);
-  void Fetch(ValueId value, ConstMaskView pixels);
-  void FetchAll(ValueId value);
+  void FetchReads(OpId op, PixelSet output_pixels);
+  void Fetch(ValueId value, PixelSet pixels);
+  void FetchAll(ValueId value);  // REQUIRES: a graph output
 
-  // An operator has computed these pixels, or all of them, in front.
-  void AddComputed(ValueId value, ConstMaskView pixels);
-  void AddAllComputed(ValueId value);
+  // An operator computes these pixels in front.
+  void AddComputed(ValueId value, PixelSet pixels);
 
   // Returns whether there was anything to do.
   bool Settle();

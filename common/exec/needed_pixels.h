@@ -1,13 +1,11 @@
 #ifndef CACHEINF_COMMON_EXEC_NEEDED_PIXELS_H_
 #define CACHEINF_COMMON_EXEC_NEEDED_PIXELS_H_
 
-#include <memory>
 #include <vector>
 
+#include "common/exec/pixel_sets.h"
 #include "common/exec/stages.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/active_pixels.h"
-#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 
@@ -16,27 +14,38 @@ namespace cacheinf {
 // Everything is made in the constructor; a frame allocates nothing.
 class NeededPixels {
  public:
-  // `is_kept` as FindStages takes it. The graph outlives this.
-  NeededPixels(const Graph& graph, const std::vector<bool>& is_kept);
-  ~NeededPixels();
-  NeededPixels(const NeededPixels&) = delete;
-  NeededPixels& operator=(const NeededPixels&) = delete;
+  // `is_kept` as FindStages takes it. The graph and the sets outlive this.
+  NeededPixels(const Graph& graph, const std::vector<bool>& is_kept, PixelSets& sets);
 
   // A new frame: nothing that is not kept has been computed.
   void Begin();
 
   // What the stage needs for these pixels of its root's output is found, and taken for computed.
   // REQUIRES: a root that is local, or a stage without inner operators.
-  void Find(const Stage& stage, ConstMaskView root_pixels);
+  void Find(const Stage& stage, PixelSet root_pixels);
 
-  // What an inner operator of the last Find computes, as a list, valid until the next call, and as
-  // a mask.
-  ActivePixels Of(OpId inner);
-  ConstMaskView mask(OpId inner) const;
+  // What an inner operator of the last Find computes.
+  PixelSet Of(OpId inner) const { return values_[OutputOf(inner)].needed; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  // A value that is not kept, as an operator reads it.
+  struct Source {
+    ValueId map;
+    PixelWay way;
+  };
+  // Of a value that is not kept.
+  struct ValuePixels {
+    PixelSet needed;
+    PixelSet computed;
+  };
+
+  ValueId OutputOf(OpId op) const { return graph_.operators[op].outputs[0]; }
+  void AddNeeded(OpId reader, PixelSet pixels);
+
+  const Graph& graph_;
+  PixelSets& sets_;
+  std::vector<std::vector<Source>> sources_;  // one list an operator
+  std::vector<ValuePixels> values_;
 };
 
 }  // namespace cacheinf

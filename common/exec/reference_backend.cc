@@ -66,13 +66,12 @@ struct ReferenceKernels {
 
 }  // namespace
 
-int ReferenceBackend::Prepare(const Graph& graph, const Operator& op) {
+void ReferenceBackend::PrepareKernel(const Graph& graph, const Operator& op) {
   if (op.As<op::Foreign>()) {
     calls_.emplace_back(std::in_place_type<TorchCall>, graph, op);
   } else {
     calls_.emplace_back(std::in_place_type<OperatorCall>, graph, op);
   }
-  return static_cast<int>(calls_.size()) - 1;
 }
 
 size_t ReferenceBackend::ScratchFloats(int handle) const {
@@ -81,9 +80,9 @@ size_t ReferenceBackend::ScratchFloats(int handle) const {
   return call->is_local ? ShadowFloats(*call->graph, *call->op) : call->scratch_floats;
 }
 
-void ReferenceBackend::Run(int handle, std::span<const ConstTensorView> inputs,
-                           std::span<const TensorView> outputs, const ActivePixels& pixels,
-                           const ChangeTest* test, float* scratch) {
+void ReferenceBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
+                                 std::span<const TensorView> outputs, const ActivePixels& pixels,
+                                 const ChangeTest* test, float* scratch) {
   if (const auto* torch_call = std::get_if<TorchCall>(&calls_[handle])) {
     torch_call->Run(inputs, outputs, pixels.rows);
     return;
@@ -99,19 +98,17 @@ void ReferenceBackend::Run(int handle, std::span<const ConstTensorView> inputs,
   });
 }
 
-void ReferenceBackend::HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                                 MaskView out_of_view) {
+void ReferenceBackend::FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                                   MaskView out_of_view) {
   reference::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view);
 }
 
-void ReferenceBackend::WarpAndMerge(const WarpArgs& args, ConstMaskView held,
-                                    MaskView out_of_view) {
+void ReferenceBackend::FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
   reference::WarpAndMerge(args, held, {0, args.to.height}, out_of_view);
 }
 
-void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device,
-                              const ActivePixels& pixels) {
-  reference::OnPixels(reference::Copy, CopyArgs{/*in_logical_order=*/false, host, device}, pixels);
+void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
+  reference::Copy({/*in_logical_order=*/false, host, device});
 }
 
 void ReferenceBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {

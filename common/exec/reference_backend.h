@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/exec/host_backend.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/torch_call.h"
 
@@ -13,23 +13,22 @@ namespace cacheinf {
 
 // Runs every operator by its definition in sparse_ops/reference: slow, one thread, and what all
 // other backends are checked against.
-class ReferenceBackend : public Backend {
+class ReferenceBackend : public HostBackend {
  public:
   std::string_view Name() const override { return "reference"; }
-  Memory Allocate(size_t floats) override { return AllocateOnHost(floats); }
-  int Prepare(const Graph& graph, const Operator& op) override;
-  size_t ScratchFloats(int handle) const override;
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override;
-  void Move(const TensorView& map, int rows, int columns) override {
-    MoveOnHost(map, rows, columns);
-  }
-  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                 MaskView out_of_view) override;
-  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
-  void CopyIn(const ConstTensorView& host, const TensorView& device,
-              const ActivePixels& pixels) override;
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+
+  size_t ScratchFloats(int handle) const override;
+  void RunKernel(int handle, std::span<const ConstTensorView> inputs,
+                 std::span<const TensorView> outputs, const ActivePixels& pixels,
+                 const ChangeTest* test, float* scratch) override;
+
+ protected:
+  void PrepareKernel(const Graph& graph, const Operator& op) override;
+  void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                   MaskView out_of_view) override;
+  void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
 
  private:
   std::vector<std::variant<OperatorCall, TorchCall>> calls_;

@@ -41,7 +41,8 @@ void CopyPixel(const TensorView& map, const StoredPixel& pixel, Backend& backend
 
 }  // namespace
 
-StoredCheck::StoredCheck(const Graph& graph, const Layout& layout) : graph_(graph) {
+StoredCheck::StoredCheck(const Graph& graph, const Layout& layout, PixelSets& sets)
+    : graph_(graph), sets_(sets) {
   size_t most_words = 0;
   for (const Stage& stage : layout.stages) {
     const Operator& root = graph.operators[stage.root];
@@ -55,10 +56,11 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout) : graph_(grap
         return !graph.value(value).is_constant();
       });
     };
-    candidates_.push_back(
-        {output, reads_input(stage.root) ||
-                     std::any_of(stage.inner.begin(), stage.inner.end(), reads_input)});
     const Value& value = graph.value(output);
+    candidates_.push_back({output,
+                           reads_input(stage.root) ||
+                               std::any_of(stage.inner.begin(), stage.inner.end(), reads_input),
+                           sets.Make(HeightOf(value), WidthOf(value))});
     largest_map_ = std::max(largest_map_, static_cast<size_t>(ElementCount(value.shape)));
     largest_pixel_ = std::max(largest_pixel_, static_cast<size_t>(value.shape[0] * value.shape[1]));
     most_words = std::max(most_words, MaskWords(HeightOf(value), WidthOf(value)));
@@ -91,24 +93,31 @@ void StoredCheck::Suspend() { is_committed_ = false; }
 
 void StoredCheck::Commit() { is_committed_ = true; }
 
-std::optional<StoredPixel> StoredCheck::Choose(std::mt19937& random,
-                                               const ActiveMasks& active) const {
+std::optional<StoredPixel> StoredCheck::Choose(std::mt19937& random, const FrameMasks& masks) {
   if (!is_committed_ || candidates_.empty()) return std::nullopt;
   const Candidate& candidate = candidates_[random() % candidates_.size()];
   const Value& value = graph_.value(candidate.map);
   const StoredPixel pixel = {candidate.map, static_cast<int>(random() % HeightOf(value)),
                              static_cast<int>(random() % WidthOf(value))};
+  const MaskView mask(words_.data(), HeightOf(value), WidthOf(value));
+  sets_.Read(masks.changed(pixel.map), mask);
+  chosen_ = &candidate;
+  is_chosen_active_ = mask.Test(pixel.row, pixel.column);
   const bool is_promised = covers_inactive_ && !candidate.reads_input;
-  if (!is_promised && !active.mask(pixel.map).Test(pixel.row, pixel.column)) return std::nullopt;
+  if (!is_promised && !is_chosen_active_) return std::nullopt;
+  if (masks.has_stale()) {
+    sets_.Read(masks.stale(pixel.map), mask);
+    if (mask.Test(pixel.row, pixel.column)) return std::nullopt;
+  }
   return pixel;
 }
 
-ConstMaskView StoredCheck::MaskOf(const StoredPixel& pixel) {
-  const Value& value = graph_.value(pixel.map);
-  const MaskView mask(words_.data(), HeightOf(value), WidthOf(value));
+PixelSet StoredCheck::Alone(const StoredPixel& pixel) {
+  const MaskView mask(words_.data(), chosen_->alone.height, chosen_->alone.width);
   ClearAll(mask);
   mask.Set(pixel.row, pixel.column);
-  return mask;
+  sets_.Write(mask, chosen_->alone);
+  return chosen_->alone;
 }
 
 TensorView StoredCheck::Shadow(const TensorView& stored, Backend& backend) {
@@ -121,11 +130,12 @@ TensorView StoredCheck::Shadow(const TensorView& stored, Backend& backend) {
 }
 
 bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
-                           const TensorView& again, Backend& backend, bool is_active) {
+                           const TensorView& again, Backend& backend) {
   CopyPixel(stored, pixel, backend, stored_numbers_);
   CopyPixel(again, pixel, backend, numbers_);
   if (std::equal(numbers_.begin(), numbers_.end(), stored_numbers_.begin(), IsSame)) return true;
-  const bool may_differ = has_policy_ && policy_.kind == ChangePolicy::Kind::kChange && !is_active;
+  const bool may_differ =
+      has_policy_ && policy_.kind == ChangePolicy::Kind::kChange && !is_chosen_active_;
   return may_differ && policy_.spreads != nullptr && IsWithinThreshold(pixel.map);
 }
 

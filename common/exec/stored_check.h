@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "common/exec/active_masks.h"
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
+#include "common/exec/frame_masks.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
@@ -24,12 +24,12 @@ struct StoredPixel {
   int column = 0;
 };
 
-// What the stored pixels of an executor must hold, as its frames promise it
-// (Executor::CheckStored): which pixels can be checked, and whether a pixel that was computed again
-// is as it must be.
+// What the stored pixels of a state must hold, as its frames promise it
+// (ModelState::CheckStored): which pixels can be checked, and whether a pixel that was computed
+// again is as it must be.
 class StoredCheck {
  public:
-  StoredCheck(const Graph& graph, const Layout& layout);  // the graph outlives this
+  StoredCheck(const Graph& graph, const Layout& layout, PixelSets& sets);  // these outlive it
 
   // A run of everything: all pixels hold what was computed.
   void AllComputed();
@@ -47,28 +47,30 @@ class StoredCheck {
   void Commit();
 
   // A random pixel that is worth computing again, if the one that chance hits is.
-  std::optional<StoredPixel> Choose(std::mt19937& random, const ActiveMasks& active) const;
+  std::optional<StoredPixel> Choose(std::mt19937& random, const FrameMasks& masks);
 
   // This pixel alone, valid until the next call.
-  ConstMaskView MaskOf(const StoredPixel& pixel);
+  PixelSet Alone(const StoredPixel& pixel);
 
   // Room for the pixels of a map, beside what is stored. The first call allocates.
   TensorView Shadow(const TensorView& stored, Backend& backend);
 
-  // `is_active`: the last frame changed the pixel.
+  // Of the pixel that was chosen last.
   bool AreAlike(const StoredPixel& pixel, const TensorView& stored, const TensorView& again,
-                Backend& backend, bool is_active);
+                Backend& backend);
 
  private:
   // A kept map that a local operator computes.
   struct Candidate {
     ValueId map;
     bool reads_input;  // a graph input, it or what is computed for it
+    PixelSet alone;
   };
 
   bool IsWithinThreshold(ValueId map) const;
 
   const Graph& graph_;
+  PixelSets& sets_;
   std::vector<Candidate> candidates_;
   size_t largest_map_ = 0;    // floats
   size_t largest_pixel_ = 0;  // of all images
@@ -77,6 +79,8 @@ class StoredCheck {
   bool has_policy_ = false;      // some frame since the last run of everything had one
   bool covers_inactive_ = true;  // all had the same
   bool is_committed_ = false;
+  const Candidate* chosen_ = nullptr;
+  bool is_chosen_active_ = false;  // the last frame changed it
 
   Backend::Memory shadow_;
   std::vector<uint64_t> words_;

@@ -1,5 +1,7 @@
 #include "common/exec/value_masks.h"
 
+#include "common/model/graph/cost.h"
+
 namespace cacheinf {
 namespace {
 
@@ -10,6 +12,11 @@ bool IsSamePixel(const AxisWindow& axis) {
 }
 
 }  // namespace
+
+int64_t WeightOf(const Graph& graph, const Operator& op) {
+  const Value& output = graph.value(op.outputs[0]);
+  return CostOf(graph, op).multiply_adds / (int64_t{HeightOf(output)} * WidthOf(output));
+}
 
 std::optional<MaskPropagation> PropagationOf(const Window& window) {
   if (IsSamePixel(window.rows) && IsSamePixel(window.columns)) return std::nullopt;

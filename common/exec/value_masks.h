@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_EXEC_VALUE_MASKS_H_
 #define CACHEINF_COMMON_EXEC_VALUE_MASKS_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "common/model/graph/geometry.h"
@@ -18,6 +19,9 @@ inline int HeightOf(const Value& value) {
 inline int WidthOf(const Value& value) {
   return value.is_map() ? static_cast<int>(value.shape[3]) : 1;
 }
+
+// Multiply-adds of one pixel of the operator's output.
+int64_t WeightOf(const Graph& graph, const Operator& op);
 
 // None: output pixel (y, x) reads input pixel (y, x) and no other.
 std::optional<MaskPropagation> PropagationOf(const Window& window);

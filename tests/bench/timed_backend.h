@@ -4,12 +4,11 @@
 #include <chrono>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/exec/backend.h"
+#include "tests/testing/forwarding_backend.h"
 
 namespace cacheinf {
 
@@ -31,14 +30,12 @@ struct OperatorTimes {
   }
 };
 
-// Passes everything on and notes what the operators take.
-class TimedBackend final : public Backend {
+// Notes what the operators take.
+class TimedBackend final : public ForwardingBackend {
  public:
   TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<OperatorTimes> times)
-      : backend_(std::move(backend)), times_(std::move(times)) {}
+      : ForwardingBackend(std::move(backend)), times_(std::move(times)) {}
 
-  std::string_view Name() const override { return backend_->Name(); }
-  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
   int Prepare(const Graph& graph, const Operator& op) override {
     const int handle = backend_->Prepare(graph, op);
     if (operators_.size() <= static_cast<size_t>(handle)) operators_.resize(handle + 1);
@@ -47,29 +44,17 @@ class TimedBackend final : public Backend {
     times_->lap_ms.resize(graph.operators.size());
     return handle;
   }
-  size_t ScratchFloats(int handle) const override { return backend_->ScratchFloats(handle); }
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           const ActivePixels& pixels, const ChangeTest* test, float* scratch) override {
+           Range rows) override {
     const auto begin = clock_.Now();
-    backend_->Run(handle, inputs, outputs, pixels, test, scratch);
+    backend_->Run(handle, inputs, outputs, rows);
     Note(operators_[handle], begin);
   }
-  void Move(const TensorView& map, int rows, int columns) override {
-    backend_->Move(map, rows, columns);
-  }
-  void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                 MaskView out_of_view) override {
-    backend_->HaloFetch(args, needed, held, out_of_view);
-  }
-  void WarpAndMerge(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override {
-    backend_->WarpAndMerge(args, held, out_of_view);
-  }
-  void CopyIn(const ConstTensorView& host, const TensorView& device,
-              const ActivePixels& pixels) override {
-    backend_->CopyIn(host, device, pixels);
-  }
-  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
-    backend_->CopyOut(device, host);
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           PixelSets& sets, const PixelRunArgs& args) override {
+    const auto begin = clock_.Now();
+    backend_->Run(handle, inputs, outputs, sets, args);
+    Note(operators_[handle], begin);
   }
 
  private:
@@ -86,7 +71,6 @@ class TimedBackend final : public Backend {
   }
 
   SteadyClock clock_;
-  std::unique_ptr<Backend> backend_;
   std::shared_ptr<OperatorTimes> times_;
   std::vector<size_t> operators_;  // by handle
 };

@@ -26,7 +26,8 @@ constexpr uint32_t kSeed = 20260501;
 // A local operator's output in memory of its own, and the backend that fills it.
 class OperatorOnBackend {
  public:
-  OperatorOnBackend(std::unique_ptr<Backend> backend, const Executor& operands, const Operator& op)
+  OperatorOnBackend(std::unique_ptr<HostBackend> backend, const Executor& operands,
+                    const Operator& op)
       : backend_(std::move(backend)),
         handle_(backend_->Prepare(operands.graph(), op)),
         scratch_(backend_->ScratchFloats(handle_)),
@@ -40,7 +41,7 @@ class OperatorOnBackend {
   }
 
   void Run(const ActivePixels& pixels, const ChangeTest* test) {
-    backend_->Run(handle_, inputs_, {&output_, 1}, pixels, test, scratch_.data());
+    backend_->RunKernel(handle_, inputs_, {&output_, 1}, pixels, test, scratch_.data());
   }
 
   std::vector<float>& memory() { return memory_; }
@@ -49,7 +50,7 @@ class OperatorOnBackend {
   int width() const { return static_cast<int>(output_.dims[3]); }
 
  private:
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<HostBackend> backend_;
   int handle_;
   std::vector<float> scratch_;
   std::vector<float> memory_;
@@ -57,7 +58,7 @@ class OperatorOnBackend {
   std::vector<ConstTensorView> inputs_;
 };
 
-using MakeBackend = std::unique_ptr<Backend> (*)();
+using MakeBackend = std::unique_ptr<HostBackend> (*)();
 
 struct BackendChoice {
   const char* name;
@@ -144,15 +145,15 @@ TEST_P(ActivePixelsTest, AreWrittenIfChangedWithAChangeTest) {
 }
 
 template <int threads>
-std::unique_ptr<Backend> MakeCpuBackend() {
+std::unique_ptr<HostBackend> MakeCpuBackend() {
   return std::make_unique<CpuBackend>(CpuBackendOptions{threads, /*libtorch_scheme=*/false});
 }
 
-std::unique_ptr<Backend> MakeLibTorchBackend() {
+std::unique_ptr<HostBackend> MakeLibTorchBackend() {
   return std::make_unique<CpuBackend>(CpuBackendOptions{1, /*libtorch_scheme=*/true});
 }
 
-std::unique_ptr<Backend> MakeReferenceBackend() { return std::make_unique<ReferenceBackend>(); }
+std::unique_ptr<HostBackend> MakeReferenceBackend() { return std::make_unique<ReferenceBackend>(); }
 
 INSTANTIATE_TEST_SUITE_P(
     Backends, ActivePixelsTest,

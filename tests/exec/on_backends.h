@@ -14,6 +14,7 @@
 #include "common/exec/reference_backend.h"
 #include "common/exec/schemes.h"
 #include "sparse_ops/cpu/targets.h"
+#include "tests/exec/deferred_backend.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 // After the choice of targets.
@@ -30,6 +31,7 @@ struct BackendChoice {
   Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
   // With the kernels that use no vectors: address sanitizers do not see vectors' masked accesses.
   bool is_scalar = false;
+  bool is_deferred = false;  // behind a queue: nothing can be read while a frame runs
 };
 inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
@@ -42,6 +44,13 @@ inline auto EveryBackend() {
                          BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
                          BackendChoice{"bf16_reference", 0, Scheme::kBf16},
                          BackendChoice{"bf16_3_threads", 3, Scheme::kBf16});
+}
+
+// For what the executor does, whatever kernels compute: a device whose masks the host cannot read,
+// and our own kernels, of which some compute whole tiles.
+inline auto TwoBackends() {
+  return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
 }
 
 inline std::string NameOf(const testing::TestParamInfo<BackendChoice>& info) {
@@ -84,6 +93,9 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
 
   std::unique_ptr<Backend> MakeBackend() const {
     const int threads = GetParam().cpu_threads;
+    if (GetParam().is_deferred) {
+      return std::make_unique<DeferredBackend>(std::make_unique<ReferenceBackend>());
+    }
     if (threads == 0) return std::make_unique<ReferenceBackend>();
     return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
   }

@@ -139,9 +139,7 @@ std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
     std::vector<TensorView> op_outputs;
     for (ValueId output : op.outputs) op_outputs.push_back(views[output]);
     const int handle = backend.Prepare(graph, op);
-    const Backend::Memory scratch = backend.Allocate(backend.ScratchFloats(handle));
-    backend.Run(handle, op_inputs, op_outputs, Range{0, RowCount(graph, op)}, nullptr,
-                scratch.get());
+    backend.Run(handle, op_inputs, op_outputs, Range{0, RowCount(graph, op)});
   }
 
   std::vector<std::vector<float>> values(graph.values.size());

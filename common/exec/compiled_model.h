@@ -1,0 +1,41 @@
+#ifndef CACHEINF_COMMON_EXEC_COMPILED_MODEL_H_
+#define CACHEINF_COMMON_EXEC_COMPILED_MODEL_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "common/model/graph/graph.h"
+
+namespace cacheinf {
+
+// A model that is ready to run: its graph with the operators prepared and their weights packed for
+// a backend, once for all states (model_state.h) of it. One state runs at a time.
+class CompiledModel {
+ public:
+  // `graph` has been validated. Throws InputError when the backend cannot run one of its operators.
+  CompiledModel(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend);
+
+  const Graph& graph() const { return *graph_; }
+  Backend& backend() const { return *backend_; }
+
+  struct OperatorFacts {
+    int handle = kNone;  // of the backend
+    Range all_rows;
+    bool is_local = false;
+    int64_t multiply_adds = 0;
+    int64_t weight = 0;  // multiply-adds of an output pixel
+  };
+  const OperatorFacts& facts(OpId op) const { return facts_[static_cast<size_t>(op)]; }
+
+ private:
+  // The backend is freed last: it gave the memory.
+  std::shared_ptr<const Graph> graph_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<OperatorFacts> facts_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_COMPILED_MODEL_H_

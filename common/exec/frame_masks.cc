@@ -1,0 +1,613 @@
+#include "common/exec/frame_masks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "common/exec/stem.h"
+#include "common/exec/value_masks.h"
+#include "common/model/graph/geometry.h"
+
+namespace cacheinf {
+namespace {
+
+// Operators that only move numbers: what is kept has been tested before they are given it.
+bool OnlyMoves(const Operator& op) {
+  return op.As<op::Concat>() != nullptr || op.As<op::Slice>() != nullptr ||
+         op.As<op::Gather>() != nullptr || op.As<op::Pad>() != nullptr ||
+         op.As<op::Reshape>() != nullptr || op.As<op::Permute>() != nullptr ||
+         op.As<op::Expand>() != nullptr || op.As<op::DepthToSpace>() != nullptr ||
+         op.As<op::SpaceToDepth>() != nullptr;
+}
+
+// A map that a local operator reads.
+struct Source {
+  ValueId map;
+  PixelWay way;
+};
+
+struct OperatorMasks {
+  std::vector<ValueId> reads;   // every value that is not constant
+  std::vector<Source> sources;  // of a local operator
+  bool is_local = false;
+  bool is_kept = false;  // what it computes
+  bool prepares_input = false;
+  bool can_be_tested = false;  // whether some outputs may come out as they were
+  bool shows_picture = false;  // its pixels lie over those of the input picture
+  int resolution = kNone;      // then: its entry
+  int64_t weight = 0;          // multiply-adds of an output pixel
+};
+
+// What all maps of a size that show the picture have in common.
+struct Resolution {
+  PixelSet fixed;  // under kFixed, what is active
+  PixelSet forced;
+};
+
+// Of one value.
+struct ValueMasks {
+  PixelSet own;
+  PixelSet current;  // in this frame: its own, or one that it shares
+  PixelSet stale;
+  bool may_be_stale = false;
+  // With a peer.
+  PixelSet unsent;
+  PixelSet sent;                 // since the last frame that both sides committed
+  std::vector<ValueId> writers;  // the values whose pixels are written where it lies
+};
+
+}  // namespace
+
+struct FrameMasks::State {
+  State(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades)
+      : graph(graph), sets(sets), trades(trades), values(graph.values.size()) {
+    for (size_t id = 0; id < graph.values.size(); ++id) MakeValue(static_cast<ValueId>(id), layout);
+    std::vector<bool> shows_picture(graph.values.size(), false);
+    for (const ValueId input : graph.inputs) {
+      shows_picture[input] = graph.value(input).is_map();
+      if (!shows_picture[input] || picture.exists()) continue;
+      picture = MakeLike(values[input].own);
+      picture_mask = Mask(picture.height, picture.width);
+    }
+    for (const Operator& op : graph.operators) {
+      operators.push_back(MakeOperator(op, layout, shows_picture));
+    }
+    ends_stem.resize(graph.operators.size());
+    MarkAll(/*are_stale=*/true);
+  }
+
+  PixelSet MakeLike(PixelSet set) { return sets.Make(set.height, set.width); }
+
+  void MakeValue(ValueId id, const Layout& layout) {
+    const Value& value = graph.value(id);
+    if (value.is_constant()) return;
+    ValueMasks& made = values[id];
+    made.own = made.current = sets.Make(HeightOf(value), WidthOf(value));
+    (void)ScratchOf(made.own);
+    const bool is_input = value.producer == kNone;
+    if (!layout.is_kept[id] || (is_input && !trades)) return;
+    made.stale = MakeLike(made.own);
+    if (!trades) return;
+    made.unsent = MakeLike(made.own);
+    made.sent = MakeLike(made.own);
+    AddWriters(id, layout, made.writers);
+  }
+
+  // What lies in its place is written by the operators before.
+  void AddWriters(ValueId id, const Layout& layout, std::vector<ValueId>& writers) const {
+    const OpId producer = graph.value(id).producer;
+    if (producer == kNone || !layout.is_done_by_placement[producer]) writers.push_back(id);
+    if (producer == kNone) return;
+    const Operator& op = graph.operators[producer];
+    const bool is_view = layout.is_done_by_placement[producer] && op.As<op::Concat>() == nullptr;
+    for (const ValueId input : op.inputs) {
+      if (graph.value(input).is_constant()) continue;
+      const bool lies_here = op.As<op::Concat>() != nullptr && layout.places[input].viewed == id;
+      if (is_view || lies_here) AddWriters(input, layout, writers);
+    }
+  }
+
+  OperatorMasks MakeOperator(const Operator& op, const Layout& layout,
+                             std::vector<bool>& shows_picture) {
+    OperatorMasks made;
+    made.is_local = IsLocal(graph, op);
+    made.is_kept = layout.is_kept[op.outputs[0]];
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId input = op.inputs[i];
+      if (graph.value(input).is_constant()) continue;
+      made.reads.push_back(input);
+      if (!made.is_local) continue;
+      made.shows_picture = made.shows_picture || shows_picture[input];
+      made.sources.push_back({input, sets.MakeWay(InputWindow(graph, op, static_cast<int>(i)))});
+    }
+    made.prepares_input = PreparesInput(graph, op);
+    made.weight = WeightOf(graph, op);
+    made.can_be_tested = made.is_local && made.is_kept && BringsChanges(op, layout) &&
+                         graph.value(op.outputs[0]).shape[0] == 1;
+    for (ValueId output : op.outputs) shows_picture[output] = made.shows_picture;
+    if (made.shows_picture) made.resolution = ResolutionOf(graph.value(op.outputs[0]));
+    return made;
+  }
+
+  // Whether its output may change where no test has seen a change.
+  static bool BringsChanges(const Operator& op, const Layout& layout) {
+    if (!OnlyMoves(op)) return true;
+    // What lies in its place in a concatenation is no change to a test.
+    const auto lies_in_place = [&](ValueId input) {
+      return layout.places[input].viewed == op.outputs[0];
+    };
+    return !std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId input) {
+      return layout.is_kept[input];
+    }) && std::none_of(op.inputs.begin(), op.inputs.end(), lies_in_place);
+  }
+
+  int ResolutionOf(const Value& map) {
+    const int height = HeightOf(map);
+    const int width = WidthOf(map);
+    for (size_t i = 0; i < resolutions.size(); ++i) {
+      const PixelSet& set = resolutions[i].fixed;
+      if (set.height == height && set.width == width) return static_cast<int>(i);
+    }
+    resolutions.push_back({sets.Make(height, width, /*is_listed=*/true), sets.Make(height, width)});
+    return static_cast<int>(resolutions.size()) - 1;
+  }
+
+  // One for each size.
+  PixelSet ScratchOf(PixelSet like) {
+    for (const PixelSet& set : scratch) {
+      if (set.height == like.height && set.width == like.width) return set;
+    }
+    scratch.push_back(MakeLike(like));
+    return scratch.back();
+  }
+
+  ValueMasks& OutputOf(OpId op) { return values[graph.operators[op].outputs[0]]; }
+
+  // Which operators are the stem's, and which of them decide what a change is.
+  void FindStem(int depth) {
+    if (depth == stem_depth) return;
+    stem_depth = depth;
+    stem_size = StemSize(graph, depth);
+    std::fill(ends_stem.begin(), ends_stem.end(), uint8_t{0});
+    for (size_t op = stem_size; op < operators.size(); ++op) {
+      for (ValueId value : operators[op].reads) EndStemAt(value);
+    }
+  }
+
+  // Operators that only move numbers cannot decide; those before them do.
+  void EndStemAt(ValueId value) {
+    const OpId producer = graph.value(value).producer;
+    if (producer == kNone || static_cast<size_t>(producer) >= stem_size) return;
+    ends_stem[producer] = 1;
+    if (operators[producer].can_be_tested) return;
+    for (ValueId input : operators[producer].reads) EndStemAt(input);
+  }
+
+  bool IsInStem(OpId op) const { return static_cast<size_t>(op) < stem_size; }
+
+  void SetForced(ConstMaskView forced) {
+    has_forced = forced.words != nullptr && picture.exists() && !IsEmpty(forced);
+    forces_rest = has_forced && forced.Test(0, 0);
+    if (!has_forced) return;
+    if (forced.height == picture.height && forced.width == picture.width) {
+      sets.Write(forced, picture);
+    } else {
+      Rescale(forced, picture_mask);
+      sets.Write(std::as_const(picture_mask), picture);
+    }
+    for (const Resolution& resolution : resolutions) {
+      sets.Clear(resolution.forced);
+      sets.AddRescaled(picture, resolution.forced);
+    }
+  }
+
+  // Under kFixed, the masks of all resolutions: where the stem's outputs changed, or the inputs.
+  void FixMasks() {
+    masks_are_fixed = true;
+    for (const Resolution& resolution : resolutions) {
+      const PixelSet fixed = resolution.fixed;
+      sets.Clear(fixed);
+      if (stem_size == 0) {
+        for (ValueId input : graph.inputs) {
+          if (graph.value(input).is_map()) sets.AddRescaled(values[input].current, fixed);
+        }
+      }
+      for (size_t op = 0; op < stem_size; ++op) {
+        if (ends_stem[op] != 0 && operators[op].shows_picture) {
+          sets.AddRescaled(OutputOf(static_cast<OpId>(op)).current, fixed);
+        }
+      }
+      sets.Grow(fixed, policy.growth);
+      if (has_forced) sets.Add(resolution.forced, fixed);
+    }
+  }
+
+  // Whether the operator's mask is the one of its resolution.
+  bool IsFixed(OpId op) const {
+    return policy.kind == ChangePolicy::Kind::kFixed && operators[op].shows_picture &&
+           !IsInStem(op);
+  }
+
+  void AddGrown(OpId op, PixelSet output) {
+    for (const Source& source : operators[op].sources) {
+      sets.AddReaders(source.way, values[source.map].current, output);
+    }
+  }
+
+  PixelSet ForcedOf(OpId op) const { return resolutions[operators[op].resolution].forced; }
+
+  // What is active wherever this side's rows lie. Leaves it in the output's own mask.
+  void FindActive(OpId op) {
+    ValueMasks& output = OutputOf(op);
+    output.current = output.own;
+    const OperatorMasks& masks = operators[op];
+    if (IsFixed(op)) {
+      if (!masks_are_fixed) FixMasks();
+      sets.Copy(resolutions[masks.resolution].fixed, output.own);
+    } else {
+      sets.Clear(output.own);
+      if (masks.is_local) {
+        AddGrown(op, output.own);
+      } else {
+        for (const ValueId read : masks.reads) sets.FillIfAny(values[read].current, output.own);
+      }
+      if (masks.shows_picture && has_forced) {
+        sets.Add(ForcedOf(op), output.own);
+      } else if (!masks.shows_picture && forces_rest) {
+        sets.Fill(output.own);
+      }
+    }
+    if (!output.may_be_stale) return;
+    masks.is_local ? sets.Add(output.stale, output.own) : sets.FillIfAny(output.stale, output.own);
+  }
+
+  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsAllRows(op); }
+
+  Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
+  bool IsAllRows(OpId op) { return rows == nullptr || rows->computed[op] == AllRowsOf(op); }
+  // What is not local runs whole.
+  Range RowsOf(OpId op) {
+    if (IsAllRows(op)) return AllRowsOf(op);
+    const Range computed = rows->computed[op];
+    return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
+  }
+
+  // What lies outside my rows joins stale.
+  void LeaveRest(OpId op) {
+    const Range mine = RowsOf(op);
+    for (const ValueId id : graph.operators[op].outputs) {
+      ValueMasks& output = values[id];
+      for (const Range rest : {Range{0, mine.begin}, Range{mine.end, output.own.height}}) {
+        if (rest.empty()) continue;
+        sets.AddRows(output.own, rest, output.stale);
+        sets.ClearRows(output.own, rest);
+        MayBeStale(output);
+      }
+    }
+  }
+
+  static void MayBeStale(ValueMasks& value) { value.may_be_stale = true; }
+
+  PixelRunArgs Activate(OpId op) {
+    const OperatorMasks& masks = operators[op];
+    ValueMasks& output = OutputOf(op);
+    PixelRunArgs args;
+    args.weight = masks.weight;
+    if (SharesMask(op)) {
+      if (!masks_are_fixed) FixMasks();
+      output.current = resolutions[masks.resolution].fixed;
+    } else {
+      FindActive(op);
+      for (const ValueId id : graph.operators[op].outputs) {
+        if (values[id].own.id == output.own.id) continue;
+        values[id].current = values[id].own;
+        sets.Clear(values[id].own);
+        sets.FillIfAny(output.own, values[id].own);
+      }
+      if (!IsAllRows(op)) LeaveRest(op);
+    }
+    args.active = output.current;
+    FindTest(op, args);
+    if (args.has_test) {
+      if (output.may_be_stale) args.untested = output.stale;
+      if (IsForced(op)) args.forced = masks.shows_picture ? ForcedOf(op) : output.own;
+    } else if (masks.prepares_input) {
+      // What is computed from an input later reads it as it is now, beside what changed as well.
+      args.active = ScratchOf(output.own);
+      sets.Clear(args.active);
+      sets.FillIfAny(output.current, args.active);
+      const Range mine = RowsOf(op);
+      sets.ClearRows(args.active, {0, mine.begin});
+      sets.ClearRows(args.active, {mine.end, output.own.height});
+    }
+    return args;
+  }
+
+  bool IsForced(OpId op) const { return operators[op].shows_picture ? has_forced : forces_rest; }
+
+  void FindTest(OpId op, PixelRunArgs& args) const {
+    const bool is_fixed = policy.kind == ChangePolicy::Kind::kFixed;
+    if (!operators[op].can_be_tested || (is_fixed && !IsInStem(op))) return;
+    // The caller has decided what a change of the input is.
+    const bool is_change = policy.kind == ChangePolicy::Kind::kChange;
+    if (is_change && stem_size == 0 && operators[op].prepares_input) return;
+    args.has_test = true;
+    const bool decides = !IsInStem(op) || ends_stem[op] != 0;
+    if (decides && policy.kind != ChangePolicy::Kind::kExact && policy.threshold > 0.0f) {
+      args.threshold = policy.threshold;
+      args.inverse_spread = (*policy.spreads)[graph.operators[op].outputs[0]].data();
+    }
+  }
+
+  void Finish(OpId op) {
+    const Range mine = RowsOf(op);
+    for (const ValueId id : graph.operators[op].outputs) {
+      ValueMasks& output = values[id];
+      if (trades) AddWritten(op, output, mine);
+      if (!output.may_be_stale) continue;
+      sets.ClearRows(output.stale, mine);
+      output.may_be_stale = !IsAllRows(op);
+    }
+  }
+
+  void AddWritten(OpId op, ValueMasks& output, Range mine) {
+    const auto add = [&](PixelSet written) {
+      sets.AddRows(written, mine, output.unsent);
+      // Rows beyond are not written.
+      sets.Remove(written, output.sent);
+    };
+    add(output.current);
+    if (policy.threshold > 0.0f && IsForced(op) && operators[op].shows_picture) add(ForcedOf(op));
+  }
+
+  // What an operator that does not run would have had to compute becomes stale, or, where nothing
+  // is kept of it, what is kept after it.
+  void AddMissed(OpId op) {
+    ValueMasks& output = OutputOf(op);
+    if (!operators[op].is_kept) return AddGrown(op, output.own);
+    const bool is_unknown = IsFixed(op) && !masks_are_fixed && stem_size != 0;
+    if (is_unknown) {
+      AddGrown(op, output.own);
+    } else {
+      FindActive(op);
+    }
+    for (const ValueId id : graph.operators[op].outputs) {
+      ValueMasks& missed = values[id];
+      if (missed.own.id == output.own.id) {
+        sets.Add(output.own, missed.stale);
+      } else {
+        sets.FillIfAny(output.own, missed.stale);
+      }
+      MayBeStale(missed);
+    }
+    sets.Clear(output.own);
+  }
+
+  // The pixels that read what a map which is not kept has lost when it was shifted.
+  void AddLostThroughSources(OpId op, PixelSet lost) {
+    for (const Source& source : operators[op].sources) {
+      const OpId producer = graph.value(source.map).producer;
+      if (producer == kNone || operators[producer].is_kept) continue;
+      sets.AddReaders(source.way, values[source.map].current, lost);
+    }
+  }
+
+  // What is in a set of a shifted map moves along; what came in is in it if `with_entered`.
+  void ShiftSet(const ShiftedMap& map, bool with_entered, PixelSet set) {
+    if (!map.is_known) return sets.Fill(set);
+    sets.Shift(set, map.shift.rows, map.shift.columns);
+    if (!with_entered) return;
+    const PixelSet entered = ScratchOf(set);
+    sets.Fill(entered);
+    sets.ClearRectangle(entered, map.kept_rows, map.kept_columns);
+    sets.Add(entered, set);
+  }
+
+  void ShiftUnsent(const ShiftedMap& map, ValueMasks& value) {
+    ShiftSet(map, /*with_entered=*/true, value.unsent);
+    sets.Clear(value.sent);
+  }
+
+  void Shift(std::span<const ShiftedMap> maps) {
+    std::vector<bool> has_moved(maps.size(), false);
+    for (ValueId input : graph.inputs) {
+      has_moved[input] = maps[input].is_known;
+      if (!trades || !has_moved[input]) continue;
+      // What came in is told as changed.
+      ShiftSet(maps[input], /*with_entered=*/false, values[input].stale);
+      ShiftUnsent(maps[input], values[input]);
+    }
+    for (size_t op = 0; op < operators.size(); ++op) {
+      const std::vector<ValueId>& reads = operators[op].reads;
+      const bool moves =
+          std::any_of(reads.begin(), reads.end(), [&](ValueId input) { return has_moved[input]; });
+      for (ValueId id : graph.operators[op].outputs) {
+        ValueMasks& output = values[id];
+        has_moved[id] = moves;
+        if (operators[op].is_kept) {
+          if (!moves) continue;
+          ShiftSet(maps[id], /*with_entered=*/true, output.stale);
+          AddLostThroughSources(static_cast<OpId>(op), output.stale);
+          MayBeStale(output);
+          if (trades) ShiftUnsent(maps[id], output);
+        } else {
+          output.current = output.own;
+          sets.Clear(output.own);
+          if (!moves) continue;
+          sets.Fill(output.own);
+          if (maps[id].is_known) {
+            sets.ClearRectangle(output.own, maps[id].kept_rows, maps[id].kept_columns);
+          }
+          AddLostThroughSources(static_cast<OpId>(op), output.own);
+        }
+      }
+    }
+  }
+
+  void MarkAll(bool are_stale) {
+    for (ValueMasks& value : values) {
+      if (!value.stale.exists()) continue;
+      value.may_be_stale = are_stale;
+      are_stale ? sets.Fill(value.stale) : sets.Clear(value.stale);
+      if (!trades) continue;
+      sets.Fill(value.unsent);
+      sets.Clear(value.sent);
+    }
+  }
+
+  const Graph& graph;
+  PixelSets& sets;
+  const bool trades;
+  ChangePolicy policy;
+  const FrameRows* rows = nullptr;
+  std::vector<ValueMasks> values;
+  std::vector<OperatorMasks> operators;
+  std::vector<Resolution> resolutions;
+  std::vector<PixelSet> scratch;
+  PixelSet picture;  // of the size of the first map among the inputs
+  Mask picture_mask;
+  bool masks_are_fixed = false;  // in this frame
+  bool has_forced = false;
+  bool forces_rest = false;  // what shows no picture, gates say
+  int stem_depth = 0;
+  size_t stem_size = 0;            // operators
+  std::vector<uint8_t> ends_stem;  // one an operator
+};
+
+FrameMasks::FrameMasks(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades)
+    : state_(std::make_unique<State>(graph, layout, sets, trades)) {}
+FrameMasks::~FrameMasks() = default;
+
+void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
+                       ConstMaskView forced, const FrameRows* rows) {
+  State& state = *state_;
+  state.policy = policy;
+  state.rows = rows;
+  state.masks_are_fixed = false;
+  state.FindStem(policy.stem_depth);
+  for (size_t i = 0; i < changed.size(); ++i) {
+    ValueMasks& input = state.values[state.graph.inputs[i]];
+    state.sets.Write(changed[i], input.own);
+    if (!state.trades) continue;
+    const bool holds = rows == nullptr || rows->holds_inputs;
+    state.sets.Add(input.own, holds ? input.unsent : input.stale);
+    if (holds) {
+      state.sets.Remove(input.own, input.sent);
+      state.sets.Clear(input.stale);
+    }
+  }
+  state.SetForced(forced);
+}
+
+PixelRunArgs FrameMasks::Activate(OpId op) { return state_->Activate(op); }
+
+void FrameMasks::Follow(OpId op) {
+  State& state = *state_;
+  const ValueMasks& output = state.OutputOf(op);
+  state.sets.Clear(output.own);
+  if (!state.IsFixed(op)) state.AddGrown(op, output.own);
+}
+
+void FrameMasks::Finish(OpId op) { state_->Finish(op); }
+
+void FrameMasks::Abandon(OpId op) {
+  State& state = *state_;
+  const auto count = static_cast<OpId>(state.operators.size());
+  for (OpId id = op; id < count; ++id) {
+    for (ValueId output : state.graph.operators[id].outputs) {
+      state.values[output].current = state.values[output].own;
+      state.sets.Clear(state.values[output].own);
+    }
+  }
+  for (OpId id = op; id < count; ++id) state.AddMissed(id);
+}
+
+void FrameMasks::Shift(std::span<const ShiftedMap> maps) { state_->Shift(maps); }
+
+void FrameMasks::MarkAll(bool stale) { state_->MarkAll(stale); }
+
+void FrameMasks::AddStale(ValueId value, PixelSet pixels) {
+  state_->sets.Add(pixels, state_->values[value].stale);
+  state_->MayBeStale(state_->values[value]);
+}
+
+void FrameMasks::AddAllStale(ValueId value) {
+  state_->sets.Fill(state_->values[value].stale);
+  state_->MayBeStale(state_->values[value]);
+}
+
+bool FrameMasks::has_stale() const {
+  return std::any_of(state_->values.begin(), state_->values.end(),
+                     [](const ValueMasks& value) { return value.may_be_stale; });
+}
+
+PixelSet FrameMasks::changed(ValueId value) const { return state_->values[value].current; }
+
+PixelSet FrameMasks::stale(ValueId value) const { return state_->values[value].stale; }
+
+PixelSet FrameMasks::Unsent(ValueId value) {
+  State& state = *state_;
+  const PixelSet all = state.ScratchOf(state.values[value].own);
+  state.sets.Clear(all);
+  for (const ValueId writer : state.values[value].writers) {
+    state.sets.Add(state.values[writer].unsent, all);
+  }
+  return all;
+}
+
+void FrameMasks::Send(ValueId value, Range rows) {
+  for (const ValueId writer : state_->values[value].writers) {
+    ValueMasks& written = state_->values[writer];
+    state_->sets.AddRows(written.unsent, rows, written.sent);
+  }
+}
+
+void FrameMasks::ConfirmSent() {
+  for (const ValueMasks& value : state_->values) {
+    if (!value.unsent.exists()) continue;
+    state_->sets.Remove(value.sent, value.unsent);
+    state_->sets.Clear(value.sent);
+  }
+}
+
+void FrameMasks::ForgetSent() {
+  for (const ValueMasks& value : state_->values) {
+    if (value.sent.exists()) state_->sets.Clear(value.sent);
+  }
+}
+
+void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
+  State& state = *state_;
+  ValueMasks& received = state.values[value];
+  if (received.current.id != received.own.id) {
+    state.sets.Copy(received.current, received.own);
+    received.current = received.own;
+  }
+  // What was stale is news to its readers, whether it was sent now or before.
+  state.sets.AddRows(received.stale, rows, received.own);
+  state.sets.ClearRows(received.stale, rows);
+  state.sets.AddWritten(pixels, rows, received.own);
+  const PixelSet arrived = state.ScratchOf(received.own);
+  state.sets.Clear(arrived);
+  state.sets.AddWritten(pixels, rows, arrived);
+  for (const ValueId writer : received.writers) {
+    ValueMasks& written = state.values[writer];
+    state.sets.Remove(arrived, written.unsent);
+    state.sets.Remove(arrived, written.sent);
+    if (writer == value) continue;
+    // Its readers may have run.
+    state.sets.Add(arrived, written.stale);
+    state.MayBeStale(written);
+  }
+}
+
+void FrameMasks::LosePeer() {
+  for (const ValueMasks& value : state_->values) {
+    if (!value.unsent.exists()) continue;
+    state_->sets.Fill(value.unsent);
+    state_->sets.Clear(value.sent);
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,124 @@
+#include "common/exec/host_backend.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "common/exec/arena.h"
+#include "common/exec/host_pixel_sets.h"
+#include "common/model/graph/geometry.h"
+#include "sparse_ops/ops.h"
+
+namespace cacheinf {
+namespace {
+
+// Calls visit(first number of a pixel) for some pixels of every image.
+template <typename T, typename Visit>
+void VisitPixels(const BasicTensorView<T>& map, ConstMaskView pixels, Visit visit) {
+  const BasicImageView<T> image = AsImage(map);
+  for (int n = 0; n < image.batch; ++n) {
+    for (int y = 0; y < image.height; ++y) {
+      for (int x = 0; x < image.width; ++x) {
+        if (pixels.Test(y, x)) visit(image.Pixel(n, y, x));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Backend::Memory HostBackend::Allocate(size_t floats) {
+  const size_t taken = AlignedFloats(std::max<size_t>(floats, 1));
+  void* memory = std::aligned_alloc(kArenaAlignmentFloats * sizeof(float), taken * sizeof(float));
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* const first = static_cast<float*>(memory);
+  std::fill_n(first, taken, 0.0f);
+  return Memory(first, [](float* pointer) { std::free(pointer); });
+}
+
+int HostBackend::Prepare(const Graph& graph, const Operator& op) {
+  PrepareKernel(graph, op);
+  const auto handle = static_cast<int>(is_local_.size());
+  is_local_.push_back(IsLocal(graph, op));
+  const size_t floats = ScratchFloats(handle);
+  if (floats > scratch_floats_) {
+    scratch_ = Allocate(floats);
+    scratch_floats_ = floats;
+  }
+  return handle;
+}
+
+std::unique_ptr<PixelSets> HostBackend::MakeSets() { return std::make_unique<HostPixelSets>(); }
+
+void HostBackend::Run(int handle, std::span<const ConstTensorView> inputs,
+                      std::span<const TensorView> outputs, Range rows) {
+  if (rows.empty()) return;
+  RunKernel(handle, inputs, outputs, rows, /*test=*/nullptr, scratch_.get());
+}
+
+void HostBackend::Run(int handle, std::span<const ConstTensorView> inputs,
+                      std::span<const TensorView> outputs, PixelSets& sets,
+                      const PixelRunArgs& args) {
+  auto& own = static_cast<HostPixelSets&>(sets);
+  if (!is_local_[static_cast<size_t>(handle)]) {
+    if (own.IsKnownEmpty(args.active) || IsEmpty(own.mask(args.active))) return;
+    own.Count(args.active, args.weight);
+    Run(handle, inputs, outputs, AllPixels(outputs[0]));
+    return;
+  }
+  for (const ActivePart& part : own.Parts(args)) {
+    RunKernel(handle, inputs, outputs, part.pixels, part.test, scratch_.get());
+  }
+  own.FinishParts(args);
+}
+
+void HostBackend::Move(const TensorView& map, int rows, int columns) {
+  const int64_t height = map.dims[2];
+  const int64_t width = map.dims[3];
+  // All pixels that move within one image are as far apart: one block of memory.
+  const int64_t distance = rows * width + columns;
+  const int64_t pixels = height * width - std::abs(distance);
+  if (pixels <= 0) return;
+  for (int64_t image = 0; image < map.dims[0]; ++image) {
+    float* const first = map.data + image * map.strides[0];
+    const int64_t channels = map.strides[3];
+    std::memmove(first + std::max<int64_t>(-distance, 0) * channels,
+                 first + std::max<int64_t>(distance, 0) * channels,
+                 static_cast<size_t>(pixels * channels) * sizeof(float));
+  }
+}
+
+void HostBackend::HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
+                            PixelSet out_of_view) {
+  auto& own = static_cast<HostPixelSets&>(sets);
+  if (own.IsKnownEmpty(needed)) return;
+  FetchPixels(args, own.mask(needed), own.mask(held), own.MaskToChange(out_of_view));
+}
+
+void HostBackend::WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
+                               PixelSet out_of_view) {
+  auto& own = static_cast<HostPixelSets&>(sets);
+  FetchRest(args, own.mask(held), own.MaskToChange(out_of_view));
+}
+
+void HostBackend::Gather(const ConstTensorView& map, ConstMaskView pixels,
+                         std::span<float> numbers) {
+  const auto channels = static_cast<size_t>(map.dims[1]);
+  float* to = numbers.data();
+  VisitPixels(map, pixels, [&](const float* pixel) { to = std::copy_n(pixel, channels, to); });
+}
+
+void HostBackend::Scatter(std::span<const float> numbers, ConstMaskView pixels,
+                          const TensorView& map) {
+  const auto channels = static_cast<size_t>(map.dims[1]);
+  const float* from = numbers.data();
+  VisitPixels(map, pixels, [&](float* pixel) {
+    std::copy_n(from, channels, pixel);
+    from += channels;
+  });
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,57 @@
+#ifndef CACHEINF_COMMON_EXEC_HOST_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_HOST_BACKEND_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "sparse_ops/active_pixels.h"
+
+namespace cacheinf {
+
+// What backends on the host's processor share: memory, sets as bit masks, and a run as calls of
+// kernels that work through lists of pixels.
+class HostBackend : public Backend {
+ public:
+  Memory Allocate(size_t floats) final;
+  int Prepare(const Graph& graph, const Operator& op) final;
+  size_t scratch_bytes() const final { return scratch_floats_ * sizeof(float); }
+  std::unique_ptr<PixelSets> MakeSets() final;
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           Range rows) final;
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           PixelSets& sets, const PixelRunArgs& args) final;
+  void Move(const TensorView& map, int rows, int columns) final;
+  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
+                 PixelSet out_of_view) final;
+  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
+                    PixelSet out_of_view) final;
+  void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) final;
+  void Scatter(std::span<const float> numbers, ConstMaskView pixels, const TensorView& map) final;
+
+  // Floats that a run works in.
+  virtual size_t ScratchFloats(int handle) const = 0;
+
+  // Computes the active pixels, those that change if there is a test (it may be null).
+  virtual void RunKernel(int handle, std::span<const ConstTensorView> inputs,
+                         std::span<const TensorView> outputs, const ActivePixels& pixels,
+                         const ChangeTest* test, float* scratch) = 0;
+
+ protected:
+  // As Backend::Prepare. Handles count from 0.
+  virtual void PrepareKernel(const Graph& graph, const Operator& op) = 0;
+  virtual void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
+                           MaskView out_of_view) = 0;
+  virtual void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) = 0;
+
+ private:
+  std::vector<bool> is_local_;  // one a handle
+  Memory scratch_;
+  size_t scratch_floats_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_HOST_BACKEND_H_

@@ -1,0 +1,93 @@
+#ifndef CACHEINF_COMMON_EXEC_HOST_PIXEL_SETS_H_
+#define CACHEINF_COMMON_EXEC_HOST_PIXEL_SETS_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/mask/lists.h"
+#include "sparse_ops/mask/propagation.h"
+
+namespace cacheinf {
+
+// Some of the pixels of a run.
+struct ActivePart {
+  ActivePixels pixels = Range{0, 0};
+  const ChangeTest* test = nullptr;  // null: they are stored whatever they come out as
+};
+
+// Pixel sets as bit masks of this machine.
+class HostPixelSets final : public PixelSets {
+ public:
+  PixelSet Make(int height, int width, bool is_listed) override;
+  PixelWay MakeWay(const Window& window) override;
+
+  void Clear(PixelSet set) override;
+  void Fill(PixelSet set) override;
+  void Copy(PixelSet from, PixelSet to) override;
+  void Add(PixelSet some, PixelSet to) override;
+  void Remove(PixelSet some, PixelSet from) override;
+  void Keep(PixelSet some, PixelSet of) override;
+  void ClearRows(PixelSet set, Range rows) override;
+  void AddRows(PixelSet some, Range rows, PixelSet to) override;
+  void ClearRectangle(PixelSet set, Range rows, Range columns) override;
+  void FillIfAny(PixelSet some, PixelSet to) override;
+  void AddReaders(PixelWay way, PixelSet input, PixelSet output) override;
+  void AddRead(PixelWay way, PixelSet output, PixelSet input) override;
+  void AddRescaled(PixelSet from, PixelSet to) override;
+  void Grow(PixelSet set, int pixels) override;
+  void Shift(PixelSet set, int rows, int columns) override;
+  void Write(ConstMaskView mask, PixelSet set) override;
+  void AddWritten(ConstMaskView mask, Range rows, PixelSet set) override;
+  void Read(PixelSet set, MaskView mask) const override;
+  void Count(PixelSet set, int64_t weight) override;
+  int64_t TakeCount() override;
+
+  // What is in the set; for changing it, anything may be in it afterwards.
+  ConstMaskView mask(PixelSet set) const { return At(set).mask.view(); }
+  MaskView MaskToChange(PixelSet set);
+  bool IsKnownEmpty(PixelSet set) const { return At(set).is_empty; }
+
+  // The pixels of a run in parts that have none in common, valid until the next call; counts them.
+  std::span<const ActivePart> Parts(const PixelRunArgs& args);
+  // All parts have run: takes what tests found unchanged from args.active.
+  void FinishParts(const PixelRunArgs& args);
+
+ private:
+  struct Entry {
+    Mask mask;
+    bool is_empty = true;         // false: it may be
+    std::optional<RunList> list;  // of one that is listed
+    bool is_list_current = false;
+  };
+
+  Entry& At(PixelSet set) { return entries_[static_cast<size_t>(set.id)]; }
+  const Entry& At(PixelSet set) const { return entries_[static_cast<size_t>(set.id)]; }
+  Entry& Change(PixelSet set);
+  MaskView Scratch(PixelSet like) { return {scratch_.data(), like.height, like.width}; }
+  void AddPart(ConstMaskView pixels, const ChangeTest* test);
+
+  std::deque<Entry> entries_;
+  std::vector<MaskPropagation> ways_;
+  std::vector<uint64_t> scratch_;
+  std::vector<uint64_t> rest_;
+
+  static constexpr size_t kMostParts = 3;
+  std::array<ActivePart, kMostParts> parts_;
+  std::array<ChangeTest, kMostParts> tests_;
+  std::vector<RunList> lists_;  // kMostParts
+  int most_runs_ = 0;
+  size_t part_count_ = 0;
+  size_t tested_count_ = 0;
+  std::vector<uint8_t> changed_;
+  int64_t count_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_HOST_PIXEL_SETS_H_

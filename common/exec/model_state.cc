@@ -1,0 +1,551 @@
+#include "common/exec/model_state.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "common/exec/cache_choice.h"
+#include "common/exec/moving_maps.h"
+#include "common/exec/needed_pixels.h"
+#include "common/exec/operator_call.h"
+#include "common/exec/slice.h"
+#include "common/exec/stages.h"
+#include "common/exec/stored_check.h"
+#include "common/exec/value_masks.h"
+
+namespace cacheinf {
+namespace {
+
+struct Operands {
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+};
+
+// An operator as this state runs it.
+struct OperatorState {
+  bool runs = true;                  // false: done by placement
+  const Stage* stage = nullptr;      // of which it is the root
+  std::array<Operands, 2> operands;  // by the place in front, if maps move
+};
+
+// Whether a frame looks at what it has stored.
+#ifdef NDEBUG
+constexpr bool kChecksEveryFrame = false;
+#else
+constexpr bool kChecksEveryFrame = true;
+#endif
+constexpr int kSamplesOfAFrame = 4;
+
+void CheckDims(const ConstTensorView& host, const ConstTensorView& own, const Value& value) {
+  if (host.rank != own.rank || host.dims != own.dims) {
+    throw std::invalid_argument("'" + value.name + "' has shape " + ToString(value.shape) +
+                                ", not that of the given tensor");
+  }
+}
+
+}  // namespace
+
+struct ModelState::State {
+  State(std::shared_ptr<const CompiledModel> compiled, const StateOptions& options)
+      : model(std::move(compiled)),
+        graph(model->graph()),
+        backend(model->backend()),
+        trades(options.trades),
+        layout(PlanLayout(graph, options.persistent, options.keep)),
+        order(RunningOrder(graph, layout.stages)),
+        arena(backend.Allocate(layout.arena_floats)),
+        sets(backend.MakeSets()) {
+    const bool keeps = options.keep != Keep::kListed;
+    if (options.moves && !keeps) throw std::invalid_argument("what moves must be kept");
+    if (options.trades && (!keeps || options.moves)) {
+      throw std::invalid_argument("what is traded must be kept, and does not move");
+    }
+    if (options.moves) moving.emplace(graph, layout, arena.get(), backend, *sets);
+    CopyConstantsIn();
+    PrepareOperators();
+    FillReport();
+    if (!keeps) return;
+    masks.emplace(graph, layout, *sets, trades);
+    needed.emplace(graph, layout.is_kept, *sets);
+    check.emplace(graph, layout, *sets);
+    size_t most_words = 0;
+    for (const Value& value : graph.values) {
+      most_words = std::max(most_words, MaskWords(HeightOf(value), WidthOf(value)));
+    }
+    host_words.resize(most_words);
+  }
+
+  TensorView ViewOf(ValueId value) const { return ViewOf(value, front()); }
+
+  TensorView ViewOf(ValueId value, int place) const {
+    if (moving && moving->has_two_places(value)) return moving->View(value, place);
+    return cacheinf::ViewOf(graph, layout, value, arena.get());
+  }
+
+  int front() const { return moving ? moving->front() : 0; }
+
+  const Operands& OperandsOf(OpId op) const {
+    return operators[op].operands[static_cast<size_t>(front())];
+  }
+
+  void CopyConstantsIn() {
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.values.size()); ++id) {
+      const Value& value = graph.value(id);
+      if (!value.is_constant() || !layout.places[id].exists) continue;
+      backend.CopyIn(value.constant.view(), ViewOf(id));
+    }
+  }
+
+  void PrepareOperators() {
+    for (size_t id = 0; id < graph.operators.size(); ++id) {
+      OperatorState state;
+      for (const int place : {0, 1}) {
+        if (place == 1 && !moving) continue;
+        state.operands[static_cast<size_t>(place)] = FindOperands(graph.operators[id], place);
+      }
+      state.runs = !layout.is_done_by_placement[id];
+      operators.push_back(std::move(state));
+    }
+    for (const Stage& stage : layout.stages) operators[stage.root].stage = &stage;
+  }
+
+  Operands FindOperands(const Operator& op, int place) const {
+    Operands operands;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId id = op.inputs[i];
+      operands.inputs.push_back(IsParameter(op, i) ? graph.value(id).constant.view()
+                                                   : ViewOf(id, place));
+    }
+    for (const ValueId output : op.outputs) operands.outputs.push_back(ViewOf(output, place));
+    return operands;
+  }
+
+  void FillReport() {
+    const size_t constant_floats = layout.constant_floats;
+    const CacheMemory extremes = MemoryOfExtremes(graph);
+    memory.no_cache_bytes = extremes.no_cache_bytes;
+    memory.cache_all_bytes = extremes.cache_all_bytes;
+    const size_t second_floats = moving ? moving->second_floats() : 0;
+    const auto bytes_of = [&](size_t arena_floats) {
+      return (arena_floats - constant_floats + second_floats) * sizeof(float);
+    };
+    memory.arena_bytes = bytes_of(layout.arena_floats);
+    memory.persistent_bytes = bytes_of(layout.persistent_floats);
+    memory.lower_bound_bytes = bytes_of(layout.lower_bound_floats);
+    memory.constant_bytes = constant_floats * sizeof(float);
+    memory.scratch_bytes = backend.scratch_bytes();
+    for (const Value& value : graph.values) {
+      if (value.is_constant()) continue;
+      memory.activation_bytes += static_cast<size_t>(ElementCount(value.shape)) * sizeof(float);
+    }
+  }
+
+  void Run(OpId op, Range rows) {
+    if (!operators[op].runs || rows.empty()) return;
+    const CompiledModel::OperatorFacts& facts = model->facts(op);
+    const Operands& operands = OperandsOf(op);
+    backend.Run(facts.handle, operands.inputs, operands.outputs,
+                facts.is_local ? rows : facts.all_rows);
+  }
+
+  // What a caller may read before the maps are settled.
+  void FetchOutputs() {
+    if (!moving) return;
+    for (const ValueId output : graph.outputs) moving->FetchAll(output);
+  }
+
+  // The frame ends while this operator runs, or before. Of moved maps nothing can be said then.
+  void AbandonAt(OpId op) {
+    in_frame = false;
+    masks->Abandon(op);
+    if (moving && !moving->is_settled()) Forget();
+  }
+
+  void Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+             ConstMaskView forced, const FrameRows* rows) {
+    if (!std::exchange(has_moved, false)) Settle();
+    const bool stores_small_changes =
+        policy.threshold > 0.0f && forced.words != nullptr && !IsEmpty(forced);
+    check->Begin(policy, stores_small_changes);
+    masks->Begin(policy, changed, forced, rows);
+    needed->Begin();
+    sets->TakeCount();
+    in_frame = true;
+    next_op = 0;
+    next_stage = 0;
+    SkipUnkept();
+  }
+
+  // Goes to the next root of a stage.
+  void SkipUnkept() {
+    const auto count = static_cast<OpId>(operators.size());
+    while (next_op < count && operators[next_op].stage == nullptr) masks->Follow(next_op++);
+  }
+
+  void Step() {
+    const OpId op = next_op;
+    try {
+      RunActive(op);
+    } catch (...) {
+      AbandonAt(op);
+      throw;
+    }
+    masks->Finish(op);
+    ++next_op;
+    ++next_stage;
+    SkipUnkept();
+  }
+
+  void RunActive(OpId op) {
+    const PixelRunArgs args = masks->Activate(op);
+    if (operators[op].stage->inner.empty() && !operators[op].runs && !moving) return;
+    RunInner(*operators[op].stage, args.active);
+    if (moving) {
+      if (operators[op].runs) moving->FetchReads(op, args.active);
+      for (const ValueId output : graph.operators[op].outputs) {
+        if (args.has_test) moving->Fetch(output, args.active);
+        moving->AddComputed(output, output == graph.operators[op].outputs[0]
+                                        ? args.active
+                                        : masks->changed(output));
+      }
+    }
+    RunPixels(op, OperandsOf(op).outputs, args);
+  }
+
+  // What the root of a stage reads for these pixels of its output.
+  void RunInner(const Stage& stage, PixelSet root_pixels) {
+    if (stage.inner.empty()) return;
+    needed->Find(stage, root_pixels);
+    for (const OpId op : stage.inner) {
+      PixelRunArgs args;
+      args.active = needed->Of(op);
+      args.weight = model->facts(op).weight;
+      if (moving && operators[op].runs) moving->FetchReads(op, args.active);
+      RunPixels(op, OperandsOf(op).outputs, args);
+    }
+  }
+
+  void RunPixels(OpId op, std::span<const TensorView> outputs, const PixelRunArgs& args) {
+    if (!operators[op].runs) return;
+    backend.Run(model->facts(op).handle, OperandsOf(op).inputs, outputs, *sets, args);
+  }
+
+  ChangedWork WorkOfFrame() {
+    ChangedWork work;
+    work.done = sets->TakeCount();
+    for (OpId op = 0; op < static_cast<OpId>(operators.size()); ++op) {
+      work.of_all += model->facts(op).multiply_adds;
+    }
+    return work;
+  }
+
+  ChangedWork Commit() {
+    try {
+      FetchOutputs();
+    } catch (...) {
+      AbandonAt(next_op);
+      throw;
+    }
+    in_frame = false;
+    check->Commit();
+    const ChangedWork work = WorkOfFrame();
+    if constexpr (kChecksEveryFrame) CheckOrForget();
+    return work;
+  }
+
+  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < samples; ++i) {
+      const std::optional<StoredPixel> pixel = check->Choose(random, *masks);
+      if (pixel && !IsAsPromised(*pixel)) return pixel;
+    }
+    return std::nullopt;
+  }
+
+  void ThrowIfFaulty() {
+    const std::optional<StoredPixel> fault = CheckStored(kSamplesOfAFrame, checked_frames++);
+    if (!fault) return;
+    throw std::logic_error("pixel " + std::to_string(fault->row) + ", " +
+                           std::to_string(fault->column) + " of '" + graph.value(fault->map).name +
+                           "' is not what the stored maps give");
+  }
+
+  // What is stored once a check has failed is not to be relied upon.
+  void CheckOrForget() {
+    try {
+      ThrowIfFaulty();
+    } catch (...) {
+      Forget();
+      throw;
+    }
+  }
+
+  bool IsAsPromised(const StoredPixel& pixel) {
+    const OpId producer = graph.value(pixel.map).producer;
+    PixelRunArgs args;
+    args.active = check->Alone(pixel);
+    needed->Begin();
+    RunInner(*operators[producer].stage, args.active);
+    const TensorView stored = ViewOf(pixel.map);
+    const TensorView again = check->Shadow(stored, backend);
+    RunPixels(producer, {&again, 1}, args);
+    return check->AreAlike(pixel, stored, again, backend);
+  }
+
+  // Where something is stale already nothing need be moved: all is computed.
+  void Move(const Homography& stored_from_frame) {
+    Settle();
+    if (masks->has_stale()) return masks->MarkAll(/*stale=*/true);
+    moving->Move(stored_from_frame);
+    has_moved = true;
+    for (OpId op = 0; op < static_cast<OpId>(operators.size()); ++op) {
+      model->facts(op).is_local ? LoseWhatIsOutOfView(op) : LoseIfReadsMoved(op);
+    }
+  }
+
+  void LoseWhatIsOutOfView(OpId op) {
+    for (const ValueId output : graph.operators[op].outputs) {
+      if (!moving->has_two_places(output)) continue;
+      const PixelSet out_of_view = moving->out_of_view(output);
+      if (out_of_view.exists()) masks->AddStale(output, out_of_view);
+    }
+  }
+
+  void LoseIfReadsMoved(OpId op) {
+    const std::vector<ValueId>& reads = graph.operators[op].inputs;
+    const bool reads_moved = std::any_of(reads.begin(), reads.end(), [this](ValueId value) {
+      return moving->has_two_places(value);
+    });
+    if (!reads_moved) return;
+    for (const ValueId output : graph.operators[op].outputs) masks->AddAllStale(output);
+  }
+
+  bool Settle() {
+    try {
+      return moving && moving->Settle();
+    } catch (...) {
+      Forget();
+      throw;
+    }
+  }
+
+  // Nothing that is stored is worth anything.
+  void Forget() {
+    if (moving) moving->Drop();
+    masks->MarkAll(/*stale=*/true);
+  }
+
+  void Scroll(const Shift& picture) {
+    std::vector<ShiftedMap> maps = ShiftMaps(graph, picture);
+    for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
+      if (!layout.is_kept[id]) continue;
+      maps[id].is_known = maps[id].is_known && MovesWithItsBuffer(id, maps);
+    }
+    for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
+      const bool owns_buffer = layout.places[id].exists && layout.places[id].viewed == kNone;
+      const bool is_stored = owns_buffer && layout.is_kept[id];
+      // A graph input is set as a whole, but where it arrives in slices.
+      const bool is_set = graph.value(id).producer == kNone && !trades;
+      if (!maps[id].is_known || !is_stored || is_set) continue;
+      backend.Move(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
+    }
+    masks->Shift(maps);
+  }
+
+  // Whether shifting the buffer that the value lies in shifts it as it must be.
+  bool MovesWithItsBuffer(ValueId id, const std::vector<ShiftedMap>& maps) const {
+    ValueId owner = id;
+    while (layout.places[owner].viewed != kNone) owner = layout.places[owner].viewed;
+    if (owner == id) return true;
+    const auto moves_alike = [&](int axis, int shift, int owners_shift) {
+      return shift * layout.places[id].strides[axis] ==
+             owners_shift * layout.places[owner].strides[axis];
+    };
+    const Shift& shift = maps[id].shift;
+    const Shift& owners = maps[owner].shift;
+    return maps[owner].is_known && moves_alike(2, shift.rows, owners.rows) &&
+           moves_alike(3, shift.columns, owners.columns);
+  }
+
+  MaskView OnHost(PixelSet set) {
+    const MaskView mask(host_words.data(), set.height, set.width);
+    sets->Read(set, mask);
+    return mask;
+  }
+
+  void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes) {
+    if (rows.empty()) return;
+    const MaskView unsent = OnHost(masks->Unsent(value));
+    AppendSlice(backend, ViewOf(value), value, rows, CutRows(unsent, rows), bytes);
+    masks->Send(value, rows);
+  }
+
+  const char* Unpack(ValueId value, Range rows, std::span<const uint8_t> bytes) {
+    const TensorView view = ViewOf(value);
+    const PixelSet set = masks->changed(value);
+    const MaskView pixels(host_words.data(), rows.size(), set.width);
+    const char* error = ReadSlice(backend, bytes, value, rows, pixels, view);
+    if (error != nullptr) return error;
+    masks->Receive(value, rows, pixels);
+    return nullptr;
+  }
+
+  std::shared_ptr<const CompiledModel> model;
+  const Graph& graph;
+  Backend& backend;
+  const bool trades;
+  Layout layout;
+  std::vector<OpId> order;  // of dense runs
+  Backend::Memory arena;
+  std::unique_ptr<PixelSets> sets;
+  std::vector<OperatorState> operators;
+  std::optional<MovingMaps> moving;
+  bool has_moved = false;  // since the last frame
+  // If values are kept.
+  std::optional<FrameMasks> masks;
+  std::optional<NeededPixels> needed;
+  std::optional<StoredCheck> check;
+  bool in_frame = false;
+  OpId next_op = 0;
+  size_t next_stage = 0;
+  uint32_t checked_frames = 0;
+  std::vector<uint64_t> host_words;
+  MemoryReport memory;
+};
+
+ModelState::ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options)
+    : state_(std::make_unique<State>(std::move(model), options)) {}
+
+ModelState::ModelState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+                       const StateOptions& options)
+    : ModelState(std::make_shared<const CompiledModel>(std::move(graph), std::move(backend)),
+                 options) {}
+
+ModelState::~ModelState() = default;
+ModelState::ModelState(ModelState&&) noexcept = default;
+ModelState& ModelState::operator=(ModelState&&) noexcept = default;
+
+void ModelState::SetInput(size_t index, const ConstTensorView& host) {
+  const ValueId id = state_->graph.inputs.at(index);
+  const TensorView own = state_->ViewOf(id);
+  CheckDims(host, own, state_->graph.value(id));
+  state_->backend.CopyIn(host, own);
+}
+
+void ModelState::Run() {
+  if (state_->masks) state_->Forget();
+  state_->has_moved = false;
+  for (const OpId op : state_->order) state_->Run(op, state_->model->facts(op).all_rows);
+  if (!state_->masks) return;
+  state_->masks->MarkAll(/*stale=*/false);
+  state_->check->AllComputed();
+}
+
+void ModelState::Run(const RowPlan& rows) {
+  if (rows.size() != state_->operators.size()) {
+    throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
+                                std::to_string(state_->operators.size()) + " operators");
+  }
+  for (const OpId op : state_->order) state_->Run(op, rows[op]);
+}
+
+void ModelState::RunOperator(OpId op, Range rows) { state_->Run(op, rows); }
+
+void ModelState::Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+                       ConstMaskView forced, const FrameRows* rows) {
+  if (!state_->masks) throw std::logic_error("a frame of changes needs a state that keeps values");
+  if (changed.size() != state_->graph.inputs.size()) {
+    throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
+                                std::to_string(state_->graph.inputs.size()) + " graph inputs");
+  }
+  if (rows != nullptr && !state_->trades) {
+    throw std::logic_error("some rows alone need a state that trades");
+  }
+  state_->Begin(changed, policy, forced, rows);
+}
+
+size_t ModelState::stage_count() const { return state_->layout.stages.size(); }
+size_t ModelState::next_stage() const { return state_->next_stage; }
+
+void ModelState::Step() {
+  if (!state_->in_frame || next_stage() == stage_count())
+    throw std::logic_error("no stage is left");
+  state_->Step();
+}
+
+ChangedWork ModelState::Commit() {
+  if (!state_->in_frame || next_stage() != stage_count()) throw std::logic_error("stages are left");
+  return state_->Commit();
+}
+
+ChangedWork ModelState::Abandon() {
+  if (state_->in_frame) state_->AbandonAt(state_->next_op);
+  return state_->WorkOfFrame();
+}
+
+ChangedWork ModelState::RunChanged(std::span<const ConstMaskView> changed,
+                                   const ChangePolicy& policy, ConstMaskView forced) {
+  Begin(changed, policy, forced);
+  while (next_stage() < stage_count()) state_->Step();
+  return state_->Commit();
+}
+
+void ModelState::Forget() { state_->Forget(); }
+
+void ModelState::Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes) {
+  state_->Pack(value, rows, bytes);
+}
+
+const char* ModelState::Unpack(ValueId value, Range rows, std::span<const uint8_t> bytes) {
+  return state_->Unpack(value, rows, bytes);
+}
+
+void ModelState::ConfirmSent() { state_->masks->ConfirmSent(); }
+void ModelState::ForgetSent() { state_->masks->ForgetSent(); }
+void ModelState::LosePeer() { state_->masks->LosePeer(); }
+
+void ModelState::Move(const Homography& stored_from_frame) {
+  if (!state_->moving) throw std::logic_error("Move needs a state whose maps can move");
+  if (stored_from_frame.IsIdentity()) return;
+  state_->check->Move();
+  state_->Move(stored_from_frame);
+}
+
+bool ModelState::Settle() { return state_->Settle(); }
+
+void ModelState::Scroll(const Shift& picture) {
+  if (!state_->masks) throw std::logic_error("Scroll needs a state that keeps values");
+  if (picture.is_zero()) return;
+  state_->Settle();
+  state_->check->Suspend();
+  state_->Scroll(picture);
+}
+
+std::optional<StoredPixel> ModelState::CheckStored(int samples, uint32_t seed) {
+  if (!state_->masks) throw std::logic_error("CheckStored needs a state that keeps values");
+  return state_->CheckStored(samples, seed);
+}
+
+ConstMaskView ModelState::changed(ValueId map) const {
+  return state_->OnHost(state_->masks->changed(map));
+}
+
+void ModelState::GetOutput(size_t index, const TensorView& host) const {
+  const ValueId id = state_->graph.outputs.at(index);
+  const TensorView own = state_->ViewOf(id);
+  CheckDims(host, own, state_->graph.value(id));
+  state_->backend.CopyOut(own, host);
+}
+
+bool ModelState::is_kept(ValueId value) const { return state_->layout.is_kept[value]; }
+TensorView ModelState::view(ValueId value) const { return state_->ViewOf(value); }
+const Graph& ModelState::graph() const { return state_->graph; }
+const std::shared_ptr<const CompiledModel>& ModelState::model() const { return state_->model; }
+Backend& ModelState::backend() { return state_->backend; }
+const MemoryReport& ModelState::memory() const { return state_->memory; }
+
+}  // namespace cacheinf

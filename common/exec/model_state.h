@@ -1,0 +1,203 @@
+#ifndef CACHEINF_COMMON_EXEC_MODEL_STATE_H_
+#define CACHEINF_COMMON_EXEC_MODEL_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/compiled_model.h"
+#include "common/exec/frame_masks.h"
+#include "common/exec/layout.h"
+#include "common/exec/scroll.h"
+#include "common/exec/stored_check.h"
+#include "common/model/graph/geometry.h"
+#include "common/model/graph/graph.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+struct StateOptions {
+  // Values whose memory is given to no other value, so that they keep their numbers from frame to
+  // frame. Graph inputs and outputs always are. (What is concatenated in such a value may still be
+  // computed where it stands there.) With kChosen these are the values that are cached, with some
+  // that must be (layout.h).
+  std::vector<ValueId> persistent;
+  Keep keep = Keep::kListed;
+  // Whether Move may be called. The kept maps over the picture are then held twice.
+  // REQUIRES: values that are kept.
+  bool moves = false;
+  // Whether there is a peer that computes some rows. REQUIRES: values that are kept, and not moves.
+  bool trades = false;
+};
+
+struct MemoryReport {
+  size_t arena_bytes = 0;        // what the state allocated for activations, held twice or once
+  size_t no_cache_bytes = 0;     // what it would have allocated if it kept nothing between frames
+  size_t cache_all_bytes = 0;    // and if it kept everything
+  size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
+  size_t persistent_bytes = 0;   // the part of the arena that is never shared
+  size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
+  size_t constant_bytes = 0;     // copies of the constants that operators work on, beside the arena
+  size_t scratch_bytes = 0;
+};
+
+// Multiply-adds of convolutions and products.
+struct ChangedWork {
+  int64_t done = 0;
+  int64_t of_all = 0;  // of a dense run
+
+  double share() const {
+    return of_all == 0 ? 0.0 : static_cast<double>(done) / static_cast<double>(of_all);
+  }
+};
+
+// One frame's way through a model: the arena with the values that are kept, and what is known of
+// them. Everything is laid out in the constructor; after it, only LibTorch's operators allocate.
+//
+// Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend on the
+// graph inputs alone: not on the threads, the rows of a call, the layout in memory, the frames
+// before, or the side that computed it. So Run(rows) gives the bits of Run() in these rows.
+// (Foreign operators, run by LibTorch, are outside the promise.)
+class ModelState {
+ public:
+  explicit ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options = {});
+
+  // Of a model that nobody shares.
+  ModelState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+             const StateOptions& options = {});
+  ~ModelState();
+  ModelState(ModelState&&) noexcept;
+  ModelState& operator=(ModelState&&) noexcept;
+
+  // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
+  void SetInput(size_t index, const ConstTensorView& host);
+
+  void Run();
+
+  // Only these rows of each operator; what they need must be there (see RowsNeeded). Of an operator
+  // that is not local, all rows if any.
+  // REQUIRES: as many ranges as operators, each within the operator's rows.
+  void Run(const RowPlan& rows);
+
+  // Some rows of one operator. REQUIRES: as above, and with kChosen that nothing has run since what
+  // it reads but what Run runs between them.
+  void RunOperator(OpId op, Range rows);
+
+  // Brings every value to what the graph inputs are now, computing only what a change can have
+  // reached. `changed` has one mask a graph input, with every pixel that is not what it was at the
+  // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
+  // values then have the bits of Run. `forced` shows pixels of the picture, at any resolution, that
+  // every map over them computes and stores, however little they change, though so little is
+  // no change to the maps behind; it may have no words. With its first pixel, maps that show no
+  // picture (gates, say) do so too. Under kChange and kFixed without a stem, inputs may differ
+  // elsewhere by what is no change to the caller: what is computed reads them as they are. Returns
+  // what was computed. After an exception the next RunChanged makes up for what this one missed,
+  // given what changed since.
+  //
+  // Where values are chosen, those that are not kept are computed wherever a kept one that changes
+  // or may change needs them, halo included, from what is kept before them. All that is said of
+  // stored values holds for the kept ones; the others have no numbers between frames.
+  // REQUIRES: a state that keeps values (not kListed). Allocates nothing.
+  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+                         ConstMaskView forced = {});
+
+  // The same in steps, between which rows can be packed and unpacked. A step is a stage
+  // (Layout::stages), the first one being 0. With `rows`, which outlive the frame, a stage computes
+  // these rows of its root, and what they read of kept values, or received ones, must be fresh.
+  // What was not computed is stale, as it is where an exception or Abandon ends the frame.
+  void Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+             ConstMaskView forced = {}, const FrameRows* rows = nullptr);
+  size_t stage_count() const;
+  size_t next_stage() const;
+  void Step();            // REQUIRES: a frame that began, and a stage left
+  ChangedWork Commit();   // REQUIRES: none left
+  ChangedWork Abandon();  // what is left is stale; also to end early with an answer
+
+  // Everything is stale: the next frame computes it all, whatever changed.
+  void Forget();
+
+  // ------------------------------------------------------------------------------------------
+  // Trading, with a peer: the other side's state of the same model, with the same options. Between
+  // the steps of a frame, after the stage that computes the value; graph inputs before the first.
+
+  // Appends the rows' unsent pixels to `bytes` (slice.h). REQUIRES: a kept value, whose rows are
+  // fresh here.
+  void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes);
+
+  // Takes what the peer packed. Nothing received is trusted: returns null, or one sentence on what
+  // is wrong with it, in which case nothing has changed. The value and rows must be those expected.
+  const char* Unpack(ValueId value, Range rows, std::span<const uint8_t> bytes);
+
+  // The peer has committed the frame too, so that it need not be sent again what was packed.
+  void ConfirmSent();
+  // It has not.
+  void ForgetSent();
+  // It holds nothing any more.
+  void LosePeer();
+
+  // The camera has moved by whole strides: all stored maps move along, and what they do not hold
+  // then is computed by the next RunChanged. That needs to be told only which pixels of the inputs
+  // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
+  // computed. REQUIRES: a state that keeps values.
+  void Scroll(const Shift& picture);
+
+  // The camera has moved, and pixel p of the frame to come lies at stored_from_frame(p) in the last
+  // one: all stored maps move along, by interpolation (Eq. 6 of the paper). The next RunChanged
+  // computes what they did not show, fetches what its operators read and what the graph outputs
+  // lack, and leaves the rest to Settle. Of the inputs, which are to be set as a whole, it needs to
+  // be told only which pixels are not what the moved ones would be; those that were out of view
+  // are. The identity means nothing. What is not computed is from here on what the policies promise
+  // of moved maps: nothing, until all is computed. REQUIRES: a state made for it, and that
+  // RunChanged or Run comes next.
+  void Move(const Homography& stored_from_frame);
+
+  // Idle time: fetches what the last frame left, so that the next one need not wait for it. Until
+  // then, after a frame with a Move, values other than graph outputs hold only what was computed
+  // and what that needed. Returns whether there was anything to do.
+  bool Settle();
+
+  // Computes so many stored pixels, chosen by the seed, anew from what is stored before them.
+  // Returns the first that does not hold what the last RunChanged promised: the same bits, or under
+  // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
+  // looked at are pixels that no frame promises anything about: of kFixed, and of kChange once
+  // something was refreshed, those that the last frame did not compute, and such ones that are
+  // computed from a graph input, of which a caller may have left out small changes.) Nothing is
+  // found after a frame that ended in an exception. Debug builds do this for some pixels at the end
+  // of each RunChanged, and throw std::logic_error. REQUIRES: a state that keeps values, and
+  // inputs as the last RunChanged saw them.
+  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
+
+  // The pixels of a kept map that the last RunChanged changed, valid until the next call.
+  ConstMaskView changed(ValueId map) const;
+
+  // Whether a value's numbers stay from frame to frame.
+  bool is_kept(ValueId value) const;
+
+  // Copies a graph output out. Throws std::invalid_argument if the dims are not those of that
+  // output.
+  void GetOutput(size_t index, const TensorView& host) const;
+
+  // Where a value lies, in the backend's memory. Its numbers are there from the time that its
+  // producer has run until its last reader has; if it is persistent, until its producer runs again.
+  // REQUIRES: the value is not a constant.
+  TensorView view(ValueId value) const;
+
+  const Graph& graph() const;
+  const std::shared_ptr<const CompiledModel>& model() const;
+  Backend& backend();
+  const MemoryReport& memory() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_MODEL_STATE_H_

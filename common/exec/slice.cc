@@ -1,0 +1,111 @@
+#include "common/exec/slice.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "sparse_ops/mask/wire.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kHeaderBytes = 20;
+constexpr uint8_t kMagic = 'S';
+constexpr uint8_t kVersion = 1;
+
+void PutNumber(uint32_t number, uint8_t* bytes) {
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (8 * i));
+}
+
+uint32_t NumberAt(const uint8_t* bytes) {
+  uint32_t number = 0;
+  for (int i = 0; i < 4; ++i) number |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return number;
+}
+
+// Of a value that is not a map, the one pixel is all of it.
+bool IsMap(const ConstTensorView& value) { return value.rank == 4; }
+
+TensorView RowsOf(TensorView map, Range rows) {
+  map.data += rows.begin * map.strides[2];
+  map.dims[2] = rows.size();
+  return map;
+}
+
+size_t FloatsOf(const ConstTensorView& value, ConstMaskView pixels) {
+  if (!IsMap(value)) return IsEmpty(pixels) ? 0 : static_cast<size_t>(value.Count());
+  return static_cast<size_t>(CountActive(pixels) * value.dims[0] * value.dims[1]);
+}
+
+// The same shape in logical order.
+TensorView Plain(const ConstTensorView& like, float* numbers) {
+  TensorView plain = {numbers, like.rank, like.dims, {}};
+  int64_t stride = 1;
+  for (int i = like.rank - 1; i >= 0; --i) {
+    plain.strides[static_cast<size_t>(i)] = stride;
+    stride *= like.dims[static_cast<size_t>(i)];
+  }
+  return plain;
+}
+
+}  // namespace
+
+void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Range rows,
+                 ConstMaskView pixels, std::vector<uint8_t>* bytes) {
+  const size_t begin = bytes->size();
+  bytes->resize(begin + kHeaderBytes + MaxEncodedMaskBytes(pixels.height, pixels.width));
+  const size_t mask_bytes = EncodeMask(pixels, bytes->data() + begin + kHeaderBytes);
+  std::vector<float> numbers(FloatsOf(value, pixels));
+  if (IsMap(value)) {
+    TensorView map = {const_cast<float*>(value.data), value.rank, value.dims, value.strides};
+    backend.Gather(RowsOf(map, rows), pixels, numbers);
+  } else if (!numbers.empty()) {
+    backend.CopyOut(value, Plain(value, numbers.data()));
+  }
+  uint8_t* const header = bytes->data() + begin;
+  header[0] = kMagic;
+  header[1] = kVersion;
+  header[2] = header[3] = 0;
+  PutNumber(static_cast<uint32_t>(id), header + 4);
+  PutNumber(static_cast<uint32_t>(rows.begin), header + 8);
+  PutNumber(static_cast<uint32_t>(rows.end), header + 12);
+  PutNumber(static_cast<uint32_t>(mask_bytes), header + 16);
+  const size_t numbers_begin = begin + kHeaderBytes + mask_bytes;
+  bytes->resize(numbers_begin + numbers.size() * sizeof(float));
+  if (!numbers.empty()) {
+    std::memcpy(bytes->data() + numbers_begin, numbers.data(), numbers.size() * sizeof(float));
+  }
+}
+
+const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId id, Range rows,
+                      MaskView pixels, const TensorView& value) {
+  if (bytes.size() < kHeaderBytes) return "a slice is shorter than its header";
+  const uint8_t* const header = bytes.data();
+  if (header[0] != kMagic) return "these bytes are no slice";
+  if (header[1] != kVersion) return "a slice has another version";
+  if (header[2] != 0 || header[3] != 0) return "a slice's header has bits that mean nothing";
+  if (NumberAt(header + 4) != static_cast<uint32_t>(id)) return "a slice is of another value";
+  if (NumberAt(header + 8) != static_cast<uint32_t>(rows.begin) ||
+      NumberAt(header + 12) != static_cast<uint32_t>(rows.end)) {
+    return "a slice is of other rows";
+  }
+  const size_t mask_bytes = NumberAt(header + 16);
+  if (mask_bytes > bytes.size() - kHeaderBytes) return "a slice ends within its mask";
+  const char* error = DecodeMask(header + kHeaderBytes, mask_bytes, pixels);
+  if (error != nullptr) return error;
+  const size_t numbers_bytes = bytes.size() - kHeaderBytes - mask_bytes;
+  std::vector<float> numbers(FloatsOf(value, pixels));
+  if (numbers_bytes != numbers.size() * sizeof(float)) {
+    return "a slice has not as many numbers as pixels";
+  }
+  if (numbers.empty()) return nullptr;
+  std::memcpy(numbers.data(), header + kHeaderBytes + mask_bytes, numbers_bytes);
+  if (IsMap(value)) {
+    backend.Scatter(numbers, pixels, RowsOf(value, rows));
+  } else {
+    backend.CopyIn(Plain(value, numbers.data()), value);
+  }
+  return nullptr;
+}
+
+}  // namespace cacheinf

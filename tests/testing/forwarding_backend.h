@@ -1,0 +1,64 @@
+#ifndef CACHEINF_TESTS_TESTING_FORWARDING_BACKEND_H_
+#define CACHEINF_TESTS_TESTING_FORWARDING_BACKEND_H_
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "common/exec/backend.h"
+
+namespace cacheinf {
+
+// Passes everything on: for backends that change one thing.
+class ForwardingBackend : public Backend {
+ public:
+  explicit ForwardingBackend(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  std::string_view Name() const override { return backend_->Name(); }
+  Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
+  int Prepare(const Graph& graph, const Operator& op) override {
+    return backend_->Prepare(graph, op);
+  }
+  size_t scratch_bytes() const override { return backend_->scratch_bytes(); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           Range rows) override {
+    backend_->Run(handle, inputs, outputs, rows);
+  }
+  std::unique_ptr<PixelSets> MakeSets() override { return backend_->MakeSets(); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           PixelSets& sets, const PixelRunArgs& args) override {
+    backend_->Run(handle, inputs, outputs, sets, args);
+  }
+  void Move(const TensorView& map, int rows, int columns) override {
+    backend_->Move(map, rows, columns);
+  }
+  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
+                 PixelSet out_of_view) override {
+    backend_->HaloFetch(args, sets, needed, held, out_of_view);
+  }
+  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
+                    PixelSet out_of_view) override {
+    backend_->WarpAndMerge(args, sets, held, out_of_view);
+  }
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override {
+    backend_->CopyIn(host, device);
+  }
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override {
+    backend_->CopyOut(device, host);
+  }
+  void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override {
+    backend_->Gather(map, pixels, numbers);
+  }
+  void Scatter(std::span<const float> numbers, ConstMaskView pixels,
+               const TensorView& map) override {
+    backend_->Scatter(numbers, pixels, map);
+  }
+
+ protected:
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_TESTING_FORWARDING_BACKEND_H_
