@@ -117,6 +117,7 @@ class MoveTest : public OnBackends {
   }
 
   void ExpectSameKept(const Executor& a, const Executor& b) {
+    ExpectSameOutputs(a, b);  // which waits for the devices
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!a.is_kept(output)) continue;
