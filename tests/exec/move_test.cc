@@ -56,7 +56,6 @@ Homography RandomMotion(std::mt19937& random) {
 
 // After a move the place in front may hold anything.
 void PoisonWhatHasMoved(Executor& executor, const Homography& motion) {
-  Outputs(executor);  // waits for the device
   std::map<ValueId, const float*> places;
   const auto for_each_kept = [&](const auto& visit) {
     for (const Operator& op : executor.graph().operators) {
@@ -67,6 +66,7 @@ void PoisonWhatHasMoved(Executor& executor, const Homography& motion) {
   };
   for_each_kept([&](ValueId value) { places[value] = executor.view(value).data; });
   executor.Move(motion);
+  Outputs(executor);  // waits for the device
   for_each_kept([&](ValueId value) {
     if (executor.view(value).data != places[value]) Fill(executor.view(value), kNan);
   });
