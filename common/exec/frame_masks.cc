@@ -53,7 +53,11 @@ struct ValueMasks {
   bool may_be_stale = false;
   // With a peer.
   PixelSet unsent;
-  PixelSet sent;                 // since the last frame that both sides committed
+  PixelSet sent;  // since the last frame that both sides committed
+  // One a row: what this side did with it in the last frame, and in this one.
+  enum Row : uint8_t { kUnknown, kReceived, kComputed };
+  std::vector<uint8_t> last_rows;
+  std::vector<uint8_t> rows;
   std::vector<ValueId> writers;  // the values whose pixels are written where it lies
 };
 
@@ -89,6 +93,8 @@ struct FrameMasks::State {
     if (!layout.is_kept[id] || (is_input && !trades)) return;
     made.stale = MakeLike(made.own);
     if (!trades) return;
+    made.rows.resize(static_cast<size_t>(made.own.height));
+    made.last_rows = made.rows;
     made.unsent = MakeLike(made.own);
     made.sent = MakeLike(made.own);
     AddWriters(id, layout, made.writers);
@@ -273,17 +279,37 @@ struct FrameMasks::State {
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
 
-  // What lies outside my rows joins stale.
-  void LeaveRest(OpId op) {
-    const Range mine = RowsOf(op);
+  // Calls visit(rows) for the runs of rows that this side knows nothing about since the last frame.
+  template <typename Visit>
+  static void VisitUnknown(const ValueMasks& value, Range rows, const Visit& visit) {
+    for (int y = rows.begin; y < rows.end; ++y) {
+      const int begin = y;
+      while (y < rows.end && value.last_rows[static_cast<size_t>(y)] == ValueMasks::kUnknown) ++y;
+      if (y > begin) visit(Range{begin, y});
+    }
+  }
+
+  static void SetRows(ValueMasks& value, Range rows, ValueMasks::Row what) {
+    std::fill(value.rows.begin() + rows.begin, value.rows.begin() + rows.end, what);
+  }
+
+  // Rows that this side did not compute or receive in the last frame are computed as a whole.
+  void EnterRows(OpId op) {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
-      for (const Range rest : {Range{0, mine.begin}, Range{mine.end, output.own.height}}) {
-        if (rest.empty()) continue;
-        sets.AddRows(output.own, rest, output.stale);
-        sets.ClearRows(output.own, rest);
+      VisitUnknown(output, RowsOf(op), [&](Range rows) {
+        sets.FillRows(output.stale, rows);
         MayBeStale(output);
-      }
+      });
+    }
+  }
+
+  void KeepMyRows(OpId op) {
+    const Range mine = RowsOf(op);
+    for (const ValueId id : graph.operators[op].outputs) {
+      const PixelSet active = values[id].own;
+      sets.ClearRows(active, {0, mine.begin});
+      sets.ClearRows(active, {mine.end, active.height});
     }
   }
 
@@ -294,6 +320,7 @@ struct FrameMasks::State {
     ValueMasks& output = OutputOf(op);
     PixelRunArgs args;
     args.weight = masks.weight;
+    if (trades) EnterRows(op);
     if (SharesMask(op)) {
       if (!masks_are_fixed) FixMasks();
       output.current = resolutions[masks.resolution].fixed;
@@ -305,7 +332,7 @@ struct FrameMasks::State {
         sets.Clear(values[id].own);
         sets.FillIfAny(output.own, values[id].own);
       }
-      if (!IsAllRows(op)) LeaveRest(op);
+      if (!IsAllRows(op)) KeepMyRows(op);
     }
     args.active = output.current;
     FindTest(op, args);
@@ -344,7 +371,10 @@ struct FrameMasks::State {
     const Range mine = RowsOf(op);
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
-      if (trades) AddWritten(op, output, mine);
+      if (trades) {
+        AddWritten(op, output, mine);
+        SetRows(output, mine, ValueMasks::kComputed);
+      }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
       output.may_be_stale = !IsAllRows(op);
@@ -378,10 +408,24 @@ struct FrameMasks::State {
         sets.Add(output.own, missed.stale);
       } else {
         sets.FillIfAny(output.own, missed.stale);
+        sets.FillIfAny(output.own, missed.own);
       }
       MayBeStale(missed);
     }
-    sets.Clear(output.own);
+  }
+
+  // Nothing is known of rows that this side would not have computed.
+  void LoseOtherRows(OpId op) {
+    if (!operators[op].is_kept) return;
+    const Range mine = RowsOf(op);
+    for (const ValueId id : graph.operators[op].outputs) {
+      ValueMasks& output = values[id];
+      for (const Range rest : {Range{0, mine.begin}, Range{mine.end, output.own.height}}) {
+        std::fill(output.last_rows.begin() + rest.begin, output.last_rows.begin() + rest.end,
+                  ValueMasks::kUnknown);
+        sets.FillRows(output.own, rest);
+      }
+    }
   }
 
   // The pixels that read what a map which is not kept has lost when it was shifted.
@@ -404,9 +448,18 @@ struct FrameMasks::State {
     sets.Add(entered, set);
   }
 
-  void ShiftUnsent(const ShiftedMap& map, ValueMasks& value) {
+  void ShiftTraded(const ShiftedMap& map, ValueMasks& value) {
     ShiftSet(map, /*with_entered=*/true, value.unsent);
     sets.Clear(value.sent);
+    const std::vector<uint8_t> before = std::exchange(
+        value.last_rows, std::vector<uint8_t>(value.last_rows.size(), ValueMasks::kUnknown));
+    const auto height = static_cast<int>(before.size());
+    for (int y = 0; y < height && map.is_known; ++y) {
+      const int from = y + map.shift.rows;
+      if (from >= 0 && from < height) {
+        value.last_rows[static_cast<size_t>(y)] = before[static_cast<size_t>(from)];
+      }
+    }
   }
 
   void Shift(std::span<const ShiftedMap> maps) {
@@ -416,7 +469,7 @@ struct FrameMasks::State {
       if (!trades || !has_moved[input]) continue;
       // What came in is told as changed.
       ShiftSet(maps[input], /*with_entered=*/false, values[input].stale);
-      ShiftUnsent(maps[input], values[input]);
+      ShiftTraded(maps[input], values[input]);
     }
     for (size_t op = 0; op < operators.size(); ++op) {
       const std::vector<ValueId>& reads = operators[op].reads;
@@ -430,7 +483,7 @@ struct FrameMasks::State {
           ShiftSet(maps[id], /*with_entered=*/true, output.stale);
           AddLostThroughSources(static_cast<OpId>(op), output.stale);
           MayBeStale(output);
-          if (trades) ShiftUnsent(maps[id], output);
+          if (trades) ShiftTraded(maps[id], output);
         } else {
           output.current = output.own;
           sets.Clear(output.own);
@@ -453,6 +506,8 @@ struct FrameMasks::State {
       if (!trades) continue;
       sets.Fill(value.unsent);
       sets.Clear(value.sent);
+      std::fill(value.last_rows.begin(), value.last_rows.end(),
+                are_stale ? ValueMasks::kUnknown : ValueMasks::kComputed);
     }
   }
 
@@ -486,16 +541,17 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
   state.rows = rows;
   state.masks_are_fixed = false;
   state.FindStem(policy.stem_depth);
+  for (ValueMasks& value : state.values) std::fill(value.rows.begin(), value.rows.end(), 0);
   for (size_t i = 0; i < changed.size(); ++i) {
     ValueMasks& input = state.values[state.graph.inputs[i]];
     state.sets.Write(changed[i], input.own);
     if (!state.trades) continue;
     const bool holds = rows == nullptr || rows->holds_inputs;
-    state.sets.Add(input.own, holds ? input.unsent : input.stale);
-    if (holds) {
-      state.sets.Remove(input.own, input.sent);
-      state.sets.Clear(input.stale);
-    }
+    if (!holds) continue;
+    state.sets.Add(input.own, input.unsent);
+    state.sets.Remove(input.own, input.sent);
+    state.sets.Clear(input.stale);
+    state.SetRows(input, {0, input.own.height}, ValueMasks::kComputed);
   }
   state.SetForced(forced);
 }
@@ -511,6 +567,10 @@ void FrameMasks::Follow(OpId op) {
 
 void FrameMasks::Finish(OpId op) { state_->Finish(op); }
 
+void FrameMasks::Commit() {
+  for (ValueMasks& value : state_->values) value.last_rows = value.rows;
+}
+
 void FrameMasks::Abandon(OpId op) {
   State& state = *state_;
   const auto count = static_cast<OpId>(state.operators.size());
@@ -520,7 +580,25 @@ void FrameMasks::Abandon(OpId op) {
       state.sets.Clear(state.values[output].own);
     }
   }
-  for (OpId id = op; id < count; ++id) state.AddMissed(id);
+  for (OpId id = op; id < count; ++id) {
+    state.AddMissed(id);
+    if (!state.trades) {
+      // It is news to those behind once it is computed.
+      if (state.operators[id].is_kept) state.sets.Clear(state.OutputOf(id).own);
+    } else {
+      // By then the peer may have written what comes out as it was here.
+      state.LoseOtherRows(id);
+    }
+  }
+  if (!state.trades) return;
+  for (OpId id = op; id < count; ++id) {
+    for (ValueId output : state.graph.operators[id].outputs) {
+      state.sets.Clear(state.values[output].own);
+    }
+  }
+  for (size_t id = 0; id < state.values.size(); ++id) {
+    if (state.graph.values[id].producer < op) state.values[id].last_rows = state.values[id].rows;
+  }
 }
 
 void FrameMasks::Shift(std::span<const ShiftedMap> maps) { state_->Shift(maps); }
@@ -545,6 +623,32 @@ bool FrameMasks::has_stale() const {
 PixelSet FrameMasks::changed(ValueId value) const { return state_->values[value].current; }
 
 PixelSet FrameMasks::stale(ValueId value) const { return state_->values[value].stale; }
+
+bool FrameMasks::holds(ValueId value, int row) const {
+  const std::vector<uint8_t>& rows = state_->values[value].last_rows;
+  return rows.empty() || rows[static_cast<size_t>(row)] != ValueMasks::kUnknown;
+}
+
+bool FrameMasks::ReadsStale(OpId op, PixelSet pixels) {
+  State& state = *state_;
+  return std::any_of(state.operators[op].sources.begin(), state.operators[op].sources.end(),
+                     [&](const Source& source) {
+                       const ValueMasks& value = state.values[source.map];
+                       if (!value.stale.exists()) return false;
+                       const PixelSet read = state.ScratchOf(value.own);
+                       state.sets.Clear(read);
+                       state.sets.AddRead(source.way, pixels, read);
+                       state.sets.Keep(value.stale, read);
+                       Mask mask(read.height, read.width);
+                       state.sets.Read(read, mask);
+                       return !IsEmpty(std::as_const(mask));
+                     });
+}
+
+bool FrameMasks::was_computed(ValueId value, int row) const {
+  const std::vector<uint8_t>& rows = state_->values[value].last_rows;
+  return rows.empty() || rows[static_cast<size_t>(row)] == ValueMasks::kComputed;
+}
 
 PixelSet FrameMasks::Unsent(ValueId value) {
   State& state = *state_;
@@ -584,9 +688,11 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
     state.sets.Copy(received.current, received.own);
     received.current = received.own;
   }
-  // What was stale is news to its readers, whether it was sent now or before.
+  state.VisitUnknown(received, rows,
+                     [&](Range unknown) { state.sets.FillRows(received.own, unknown); });
   state.sets.AddRows(received.stale, rows, received.own);
   state.sets.ClearRows(received.stale, rows);
+  state.SetRows(received, rows, ValueMasks::kReceived);
   state.sets.AddWritten(pixels, rows, received.own);
   const PixelSet arrived = state.ScratchOf(received.own);
   state.sets.Clear(arrived);
@@ -596,6 +702,8 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
     state.sets.Remove(arrived, written.unsent);
     state.sets.Remove(arrived, written.sent);
     if (writer == value) continue;
+    // What this side wrote there in this frame is no news to the peer, but to readers here.
+    state.sets.AddRows(written.current, rows, received.own);
     // Its readers may have run.
     state.sets.Add(arrived, written.stale);
     state.MayBeStale(written);

@@ -31,11 +31,13 @@ struct FrameRows {
 // mask has what may have changed, untested: whether it did shows in what is kept after it.
 //
 // Stale pixels of kept values are those that do not hold what the inputs of the last frame give:
-// all of them before the first frame. They are active in the next frame that computes their rows,
-// and stored whatever they come out as. What is active outside a side's rows joins them; what was
-// computed from it need not, since a stale pixel counts as changed once it is fresh again.
+// all of them before the first frame. They are active in the next one and stored whatever they come
+// out as.
 //
-// Unsent pixels are those that were written since the peer took them.
+// With a peer a side knows only what becomes of the rows that it computes or receives. A row that
+// it did neither with in the frame before is stale as a whole once it computes it, and news as a
+// whole to its readers once it receives it. Unsent pixels are those that were written since the
+// peer took them.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. What is given outlives this.
@@ -62,6 +64,9 @@ class FrameMasks {
 
   // The operator that was activated has run.
   void Finish(OpId op);
+
+  // All operators have run.
+  void Commit();
 
   // The frame ends before this operator has run, or while it runs: what it and those after it would
   // have had to compute is stale.
@@ -92,6 +97,13 @@ class FrameMasks {
   // ------------------------------------------------------------------------------------------
   // Trading; only with a peer.
 
+  // Whether any of these output pixels reads a stale one. Waits for the device.
+  bool ReadsStale(OpId op, PixelSet pixels);
+
+  // Whether this side computed the row in the last frame; computed or received it.
+  bool was_computed(ValueId value, int row) const;
+  bool holds(ValueId value, int row) const;
+
   // The pixels of a value, parts of a concatenation included, that the peer lacks, in memory that
   // the next call overwrites.
   PixelSet Unsent(ValueId value);
@@ -100,8 +112,8 @@ class FrameMasks {
   // The peer has committed the frame: what was sent in it is not unsent any more. Or it has not.
   void ConfirmSent();
   void ForgetSent();
-  // These pixels, of a mask of `rows` alone, have arrived, and in all others of the rows the peer
-  // holds what is stored here.
+  // These pixels, of a mask of `rows` alone, have arrived; in all others of the rows the peer holds
+  // what is stored here.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
   // The peer holds nothing.
   void LosePeer();

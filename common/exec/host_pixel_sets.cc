@@ -88,6 +88,10 @@ void HostPixelSets::Keep(PixelSet some, PixelSet of) {
   entry.is_empty = IsEmpty(std::as_const(entry.mask));
 }
 
+void HostPixelSets::FillRows(PixelSet set, Range rows) {
+  if (!rows.empty()) SetRectangle(rows, {0, set.width}, MaskToChange(set));
+}
+
 void HostPixelSets::ClearRows(PixelSet set, Range rows) {
   ClearRectangle(set, rows, {0, set.width});
 }
@@ -162,9 +166,9 @@ void HostPixelSets::Shift(PixelSet set, int rows, int columns) {
   for (int y = kept.begin; y < kept.end; ++y) {
     // Column x gets what column x + columns held.
     bits::Shift(from.Row(y + rows), from.words_per_row, columns, to.Row(y), to.words_per_row);
+    // Bits past the width stay zero.
+    bits::ClearRange(to.Row(y), set.width, 64 * to.words_per_row);
   }
-  // Bits past the width stay zero.
-  KeepRectangle({0, set.height}, {0, set.width}, to);
   cacheinf::Copy(to, entry.mask);
 }
 

@@ -33,6 +33,7 @@ class HostPixelSets final : public PixelSets {
   void Add(PixelSet some, PixelSet to) override;
   void Remove(PixelSet some, PixelSet from) override;
   void Keep(PixelSet some, PixelSet of) override;
+  void FillRows(PixelSet set, Range rows) override;
   void ClearRows(PixelSet set, Range rows) override;
   void AddRows(PixelSet some, Range rows, PixelSet to) override;
   void ClearRectangle(PixelSet set, Range rows, Range columns) override;

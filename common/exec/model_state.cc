@@ -177,7 +177,6 @@ struct ModelState::State {
     in_frame = true;
     next_op = 0;
     next_stage = 0;
-    SkipUnkept();
   }
 
   // Goes to the next root of a stage.
@@ -187,6 +186,7 @@ struct ModelState::State {
   }
 
   void Step() {
+    SkipUnkept();
     const OpId op = next_op;
     try {
       RunActive(op);
@@ -197,7 +197,6 @@ struct ModelState::State {
     masks->Finish(op);
     ++next_op;
     ++next_stage;
-    SkipUnkept();
   }
 
   void RunActive(OpId op) {
@@ -251,6 +250,8 @@ struct ModelState::State {
       throw;
     }
     in_frame = false;
+    SkipUnkept();
+    masks->Commit();
     check->Commit();
     const ChangedWork work = WorkOfFrame();
     if constexpr (kChecksEveryFrame) CheckOrForget();
@@ -289,11 +290,20 @@ struct ModelState::State {
     PixelRunArgs args;
     args.active = check->Alone(pixel);
     needed->Begin();
+    if (trades && ReadsStale(*operators[producer].stage, args.active)) return true;
+    needed->Begin();
     RunInner(*operators[producer].stage, args.active);
     const TensorView stored = ViewOf(pixel.map);
     const TensorView again = check->Shadow(stored, backend);
     RunPixels(producer, {&again, 1}, args);
     return check->AreAlike(pixel, stored, again, backend);
+  }
+
+  bool ReadsStale(const Stage& stage, PixelSet root_pixels) {
+    needed->Find(stage, root_pixels);
+    return masks->ReadsStale(stage.root, root_pixels) ||
+           std::any_of(stage.inner.begin(), stage.inner.end(),
+                       [this](OpId op) { return masks->ReadsStale(op, needed->Of(op)); });
   }
 
   // Where something is stale already nothing need be moved: all is computed.
@@ -534,6 +544,12 @@ ConstMaskView ModelState::changed(ValueId map) const {
   return state_->OnHost(state_->masks->changed(map));
 }
 
+bool ModelState::holds(ValueId value, int row) const { return state_->masks->holds(value, row); }
+
+ConstMaskView ModelState::stale(ValueId value) const {
+  return state_->OnHost(state_->masks->stale(value));
+}
+
 void ModelState::GetOutput(size_t index, const TensorView& host) const {
   const ValueId id = state_->graph.outputs.at(index);
   const TensorView own = state_->ViewOf(id);
@@ -544,6 +560,7 @@ void ModelState::GetOutput(size_t index, const TensorView& host) const {
 bool ModelState::is_kept(ValueId value) const { return state_->layout.is_kept[value]; }
 TensorView ModelState::view(ValueId value) const { return state_->ViewOf(value); }
 const Graph& ModelState::graph() const { return state_->graph; }
+const Layout& ModelState::layout() const { return state_->layout; }
 const std::shared_ptr<const CompiledModel>& ModelState::model() const { return state_->model; }
 Backend& ModelState::backend() { return state_->backend; }
 const MemoryReport& ModelState::memory() const { return state_->memory; }

@@ -176,6 +176,13 @@ class ModelState {
   // The pixels of a kept map that the last RunChanged changed, valid until the next call.
   ConstMaskView changed(ValueId map) const;
 
+  // Whether the row was computed here or received in the last frame. REQUIRES: a kept value.
+  bool holds(ValueId value, int row) const;
+
+  // Its pixels that do not hold what the last frame gives, valid until the next call.
+  // REQUIRES: a kept value that an operator computes, or with a peer a graph input.
+  ConstMaskView stale(ValueId value) const;
+
   // Whether a value's numbers stay from frame to frame.
   bool is_kept(ValueId value) const;
 
@@ -189,6 +196,7 @@ class ModelState {
   TensorView view(ValueId value) const;
 
   const Graph& graph() const;
+  const Layout& layout() const;
   const std::shared_ptr<const CompiledModel>& model() const;
   Backend& backend();
   const MemoryReport& memory() const;

@@ -44,6 +44,7 @@ class PixelSets {
   virtual void Keep(PixelSet some, PixelSet of) = 0;  // the intersection
 
   // The same for some rows only; all others stay. Rows may reach outside.
+  virtual void FillRows(PixelSet set, Range rows) = 0;
   virtual void ClearRows(PixelSet set, Range rows) = 0;
   virtual void AddRows(PixelSet some, Range rows, PixelSet to) = 0;
   virtual void ClearRectangle(PixelSet set, Range rows, Range columns) = 0;

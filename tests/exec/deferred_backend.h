@@ -53,6 +53,9 @@ class DeferredSets final : public PixelSets {
   void Keep(PixelSet some, PixelSet of) override {
     calls_->Add([=, this] { sets_->Keep(some, of); });
   }
+  void FillRows(PixelSet set, Range rows) override {
+    calls_->Add([=, this] { sets_->FillRows(set, rows); });
+  }
   void ClearRows(PixelSet set, Range rows) override {
     calls_->Add([=, this] { sets_->ClearRows(set, rows); });
   }

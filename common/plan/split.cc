@@ -1,0 +1,210 @@
+#include "common/plan/split.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "common/base/error.h"
+#include "common/exec/value_masks.h"
+#include "common/model/graph/geometry.h"
+
+namespace cacheinf {
+namespace {
+
+enum Side : size_t { kRobot, kServer };
+
+Range Hull(Range a, Range b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range Common(Range a, Range b) {
+  const Range both = {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.empty() ? Range{} : both;
+}
+
+class RowsCompiler {
+ public:
+  RowsCompiler(const Graph& graph, const Layout& layout, const Ownership& ownership)
+      : graph_(graph), layout_(layout), ownership_(ownership) {
+    for (const Side side : {kRobot, kServer}) {
+      needed_[side].resize(graph.values.size());
+      inner_[side].resize(graph.values.size());
+      rows_[side].computed.resize(graph.operators.size());
+    }
+    rows_[kServer].holds_inputs = false;
+    is_exchanged_ = ownership.is_exchanged;
+    // The last view first, so that views of views end where the numbers are written.
+    for (size_t id = graph.operators.size(); id-- > 0;) {
+      const Operator& op = graph.operators[id];
+      const bool is_view = layout.is_done_by_placement[id] && op.As<op::Concat>() == nullptr;
+      if (!is_view || !is_exchanged_[op.outputs[0]]) continue;
+      is_exchanged_[op.outputs[0]] = false;
+      is_exchanged_[op.inputs[0]] = true;
+    }
+  }
+
+  SplitRows Compile() {
+    for (const ValueId output : graph_.outputs) {
+      if (graph_.value(output).is_constant()) continue;
+      needed_[kRobot][output] = AllRowsOf(output);
+    }
+    for (size_t stage = layout_.stages.size(); stage-- > 0;) CompileStage(stage);
+    for (const ValueId input : graph_.inputs) AddTransfer(0, input, needed_[kServer][input], true);
+    // They were found from the last stage to the first.
+    std::stable_sort(
+        transfers_.begin(), transfers_.end(),
+        [](const Transfer& a, const Transfer& b) { return a.after_stages < b.after_stages; });
+    return {rows_[kRobot], rows_[kServer], transfers_};
+  }
+
+ private:
+  Range AllRowsOf(ValueId value) const { return {0, HeightOf(graph_.value(value))}; }
+
+  void AddTransfer(size_t after_stages, ValueId value, Range rows, bool robot_to_server) {
+    if (!rows.empty()) transfers_.push_back({after_stages, value, rows, robot_to_server});
+  }
+
+  void CompileStage(size_t index) {
+    const Stage& stage = layout_.stages[index];
+    const Operator& root = graph_.operators[stage.root];
+    std::array<Range, 2> needed;
+    for (const Side side : {kRobot, kServer}) {
+      for (const ValueId output : root.outputs) {
+        needed[side] = Hull(needed[side], needed_[side][output]);
+      }
+    }
+    const bool is_local = IsLocal(graph_, root);
+    const Range all = AllRowsOf(root.outputs[0]);
+    if (is_local && !is_exchanged_[root.outputs[0]]) {
+      for (const Side side : {kRobot, kServer}) Compute(side, stage, needed[side]);
+      return;
+    }
+    int boundary = std::clamp(ownership_.robot_rows[stage.root], 0, all.end);
+    if (!is_local) boundary = 2 * boundary >= all.end ? all.end : 0;
+    const Range wanted = Hull(needed[kRobot], needed[kServer]);
+    const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, all.end}};
+    for (const Side side : {kRobot, kServer}) {
+      const Range mine = Common(owned[side], wanted);
+      Compute(side, stage, is_local || mine.empty() ? mine : all);
+      for (const ValueId output : root.outputs) {
+        const Range missing = is_local              ? Common(needed_[side][output], owned[1 - side])
+                              : owned[side].empty() ? needed_[side][output]
+                                                    : Range{};
+        AddTransfer(index + 1, output, missing, side == kServer);
+      }
+    }
+  }
+
+  // This side computes these rows of the stage's root, from what it needs before.
+  void Compute(Side side, const Stage& stage, Range rows) {
+    rows_[side].computed[stage.root] = rows;
+    if (rows.empty()) return;
+    for (const OpId op : stage.inner) inner_[side][graph_.operators[op].outputs[0]] = {};
+    AddNeeds(side, stage.root, rows);
+    for (size_t i = stage.inner.size(); i-- > 0;) {
+      const OpId op = stage.inner[i];
+      AddNeeds(side, op, inner_[side][graph_.operators[op].outputs[0]]);
+    }
+  }
+
+  void AddNeeds(Side side, OpId id, Range rows) {
+    if (rows.empty()) return;
+    const Operator& op = graph_.operators[id];
+    const bool is_local = IsLocal(graph_, op);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId input = op.inputs[i];
+      if (graph_.value(input).is_constant()) continue;
+      const Range read = is_local ? InputWindow(graph_, op, static_cast<int>(i)).rows.Needed(rows)
+                                  : AllRowsOf(input);
+      Range& needed = layout_.is_kept[input] ? needed_[side][input] : inner_[side][input];
+      needed = Hull(needed, read);
+    }
+  }
+
+  const Graph& graph_;
+  const Layout& layout_;
+  const Ownership& ownership_;
+  std::vector<bool> is_exchanged_;
+  std::array<std::vector<Range>, 2> needed_;  // of kept values, by all stages behind
+  std::array<std::vector<Range>, 2> inner_;   // of others, by the stage in hand
+  std::array<FrameRows, 2> rows_;
+  std::vector<Transfer> transfers_;
+};
+
+// The first row below which the share of the active pixels lies above.
+int BoundaryOf(const std::vector<int>& active_by_row, int thousandths, int height) {
+  const auto rows = static_cast<int64_t>(active_by_row.size());
+  const int64_t all = std::accumulate(active_by_row.begin(), active_by_row.end(), int64_t{0});
+  if (thousandths == 0) return 0;
+  if (thousandths == 1000) return height;
+  int64_t above = 0;
+  int64_t row = 0;
+  while (row < rows && above * 1000 < all * thousandths) {
+    above += active_by_row[static_cast<size_t>(row)];
+    ++row;
+  }
+  return static_cast<int>((row * height + rows / 2) / rows);
+}
+
+}  // namespace
+
+Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
+                      ConstMaskView base) {
+  constexpr int kAll = 1000;
+  std::vector<int> cut_of(graph.values.size(), kNone);  // the cut's entry
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const ValueId value = cuts[i].value;
+    if (value < 0 || value >= static_cast<ValueId>(graph.values.size()) ||
+        graph.value(value).is_constant() || !layout.is_kept[value]) {
+      throw InputError("a cut must be at a value that is kept");
+    }
+    if (cuts[i].robot_thousandths < 0 || cuts[i].robot_thousandths > kAll) {
+      throw InputError("a cut's share must be between 0 and 1");
+    }
+    cut_of[value] = static_cast<int>(i);
+  }
+  std::vector<int> active_by_row(static_cast<size_t>(base.height));
+  CountActiveByRow(base, active_by_row.data());
+  if (std::all_of(active_by_row.begin(), active_by_row.end(), [](int n) { return n == 0; })) {
+    std::fill(active_by_row.begin(), active_by_row.end(), 1);
+  }
+
+  // The value of the last cut that an operator depends on; values are in topological order.
+  std::vector<ValueId> last_cut(graph.operators.size(), kNone);
+  Ownership ownership;
+  ownership.is_exchanged.assign(graph.values.size(), false);
+  for (size_t id = 0; id < graph.operators.size(); ++id) {
+    const Operator& op = graph.operators[id];
+    for (const ValueId input : op.inputs) {
+      const Value& value = graph.value(input);
+      if (value.is_constant()) continue;
+      if (cut_of[input] != kNone) last_cut[id] = std::max(last_cut[id], input);
+      if (value.producer != kNone) last_cut[id] = std::max(last_cut[id], last_cut[value.producer]);
+    }
+    const int share = last_cut[id] == kNone
+                          ? kAll
+                          : cuts[static_cast<size_t>(cut_of[last_cut[id]])].robot_thousandths;
+    ownership.robot_rows.push_back(BoundaryOf(active_by_row, share, RowCount(graph, op)));
+    for (const ValueId input : op.inputs) {
+      const OpId producer = graph.value(input).producer;
+      if (producer == kNone || !layout.is_kept[input]) continue;
+      if (cut_of[input] != kNone || last_cut[producer] != last_cut[id]) {
+        ownership.is_exchanged[input] = true;
+      }
+    }
+  }
+  // The answer ends on the robot.
+  for (const ValueId output : graph.outputs) {
+    if (graph.value(output).producer != kNone) ownership.is_exchanged[output] = true;
+  }
+  return ownership;
+}
+
+SplitRows CompileRows(const Graph& graph, const Layout& layout, const Ownership& ownership) {
+  return RowsCompiler(graph, layout, ownership).Compile();
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,63 @@
+#ifndef CACHEINF_COMMON_PLAN_SPLIT_H_
+#define CACHEINF_COMMON_PLAN_SPLIT_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "common/exec/frame_masks.h"
+#include "common/exec/layout.h"
+#include "common/model/graph/graph.h"
+#include "sparse_ops/mask/mask.h"
+
+// Which side computes which rows of a frame, and what crosses the link between them. Robot and
+// server compile the same from the same graph, layout and cuts, and the frame's base mask.
+
+namespace cacheinf {
+
+// From the readers of a value on, until the next cut, the robot owns this share of the active rows.
+// Before the first cut it owns all.
+struct Cut {
+  ValueId value = kNone;
+  int robot_thousandths = 0;  // in [0, 1000]
+};
+
+// Who owns the rows of every operator's output, and which values may cross.
+struct Ownership {
+  // One an operator: the robot owns the rows above this one, the server the others. What is not
+  // local is owned as a whole, by whoever would own the larger part.
+  std::vector<int> robot_rows;
+  // One a value. Rows of these are computed by their owner and sent to who needs them; of all
+  // others each side computes what it needs, halo included.
+  std::vector<bool> is_exchanged;
+};
+
+// Rows on their way, after a stage of both sides has run.
+struct Transfer {
+  size_t after_stages = 0;  // how many have run; 0: graph inputs
+  ValueId value = kNone;
+  Range rows;
+  bool robot_to_server = false;
+
+  bool operator==(const Transfer&) const = default;
+};
+
+struct SplitRows {
+  FrameRows robot;
+  FrameRows server;
+  std::vector<Transfer> transfers;  // in the order in which both sides make them
+};
+
+// Where the boundaries of these cuts lie in this frame. A value that is read on both sides of a cut
+// crosses as well. `base` is the picture's active mask: the robot owns so many rows that its share
+// of the active pixels lies in them, or of all pixels if none is active. Throws InputError if a
+// cut's value is none that is kept, or a share is none.
+Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
+                      ConstMaskView base);
+
+// The frame starts on the robot, which holds the graph inputs, and its answer ends there.
+// What a view shows crosses as what it is a view of. REQUIRES: exchanged values that are kept.
+SplitRows CompileRows(const Graph& graph, const Layout& layout, const Ownership& ownership);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PLAN_SPLIT_H_
