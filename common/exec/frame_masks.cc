@@ -59,6 +59,7 @@ struct ValueMasks {
   std::vector<uint8_t> last_rows;
   std::vector<uint8_t> rows;
   std::vector<ValueId> writers;  // the values whose pixels are written where it lies
+  std::vector<ValueId> parts;    // all that lie in it
 };
 
 }  // namespace
@@ -97,20 +98,22 @@ struct FrameMasks::State {
     made.last_rows = made.rows;
     made.unsent = MakeLike(made.own);
     made.sent = MakeLike(made.own);
-    AddWriters(id, layout, made.writers);
+    AddWriters(id, layout, made);
   }
 
   // What lies in its place is written by the operators before.
-  void AddWriters(ValueId id, const Layout& layout, std::vector<ValueId>& writers) const {
+  void AddWriters(ValueId id, const Layout& layout, ValueMasks& made) const {
     const OpId producer = graph.value(id).producer;
-    if (producer == kNone || !layout.is_done_by_placement[producer]) writers.push_back(id);
+    if (producer == kNone || !layout.is_done_by_placement[producer]) made.writers.push_back(id);
     if (producer == kNone) return;
     const Operator& op = graph.operators[producer];
     const bool is_view = layout.is_done_by_placement[producer] && op.As<op::Concat>() == nullptr;
     for (const ValueId input : op.inputs) {
       if (graph.value(input).is_constant()) continue;
       const bool lies_here = op.As<op::Concat>() != nullptr && layout.places[input].viewed == id;
-      if (is_view || lies_here) AddWriters(input, layout, writers);
+      if (!is_view && !lies_here) continue;
+      made.parts.push_back(input);
+      AddWriters(input, layout, made);
     }
   }
 
@@ -704,9 +707,14 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
     if (writer == value) continue;
     // What this side wrote there in this frame is no news to the peer, but to readers here.
     state.sets.AddRows(written.current, rows, received.own);
-    // Its readers may have run.
-    state.sets.Add(arrived, written.stale);
-    state.MayBeStale(written);
+  }
+  // Readers of what lies in it may have run. Exactly, both sides compute the same; under kFixed
+  // nothing is promised of inputs.
+  if (state.policy.kind != ChangePolicy::Kind::kChange) return;
+  for (const ValueId part : received.parts) {
+    if (!state.values[part].stale.exists()) continue;
+    state.sets.Add(arrived, state.values[part].stale);
+    state.MayBeStale(state.values[part]);
   }
 }
 

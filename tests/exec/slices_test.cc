@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 #include "common/plan/split.h"
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/mask/wire.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -194,7 +197,16 @@ class Pair {
     }
   }
 
+  // REQUIRES: a frame that ended. The pixels that it changed on a side.
+  static Mask ChangedOf(const ModelState& side, ValueId id) {
+    const ConstMaskView changed = side.changed(id);
+    Mask copy(changed.height, changed.width);
+    Copy(changed, copy);
+    return copy;
+  }
+
   int crossed() const { return crossed_; }
+  int64_t sent_pixels() const { return sent_pixels_; }
   int64_t robot_done() const { return robot_done_; }
   int64_t server_done() const { return server_done_; }
 
@@ -221,6 +233,31 @@ class Pair {
     }
   }
 
+  // Where a pixel lies in a map, and nowhere in what is none.
+  static int PixelOf(const Value& value, size_t number) {
+    if (!value.is_map()) return 0;
+    return static_cast<int>(
+        number % (static_cast<size_t>(WidthOf(value)) * static_cast<size_t>(HeightOf(value))));
+  }
+
+  // Every pixel that arrived has the sender's bits.
+  void ExpectSendersBits(const Transfer& transfer, const ModelState& from, const ModelState& to,
+                         const std::vector<uint8_t>& bytes) {
+    const Value& value = graph().value(transfer.value);
+    Mask arrived(transfer.rows.size(), WidthOf(value));
+    const size_t mask_bytes = bytes[16] + 256 * bytes[17] + 65536 * bytes[18];
+    ASSERT_EQ(DecodeMask(bytes.data() + 20, mask_bytes, arrived), nullptr);
+    sent_pixels_ += CountActive(std::as_const(arrived));
+    const auto sent = Numbers(from.view(transfer.value));
+    const auto received = Numbers(to.view(transfer.value));
+    for (size_t i = 0; i < sent.size(); ++i) {
+      const int row = PixelOf(value, i) / WidthOf(value) - transfer.rows.begin;
+      if (row < 0 || row >= transfer.rows.size()) continue;
+      if (!std::as_const(arrived).view().Test(row, PixelOf(value, i) % WidthOf(value))) continue;
+      ASSERT_TRUE(SameBits(sent[i], received[i])) << "'" << value.name << "', number " << i;
+    }
+  }
+
   static int RowOf(const Value& value, size_t number) {
     if (!value.is_map()) return 0;
     return static_cast<int>(number / static_cast<size_t>(WidthOf(value)) %
@@ -236,6 +273,7 @@ class Pair {
     const char* error = to.Unpack(transfer.value, transfer.rows, bytes);
     EXPECT_EQ(error, nullptr) << error;
     ExpectSameRows(to, transfer.value, transfer.rows, "received");
+    ExpectSendersBits(transfer, from, to, bytes);
     ++crossed_;
     return bytes.size();
   }
@@ -247,6 +285,7 @@ class Pair {
   std::unique_ptr<ModelState> robot_;
   std::unique_ptr<ModelState> server_;
   int crossed_ = 0;
+  int64_t sent_pixels_ = 0;
   int64_t robot_done_ = 0;
   int64_t server_done_ = 0;
 };
@@ -381,6 +420,134 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
     EXPECT_GT(pair.crossed(), 250);
     pair.ExpectSameWhenFinished(picture_);
   }
+}
+
+TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
+  Pair pair = MakePair({.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
+  for (int i = 0; i < 60; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    const bool gives_up = random_() % 8 == 0;
+    const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
+    pair.Frame(NextFrame(), pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+    for (ModelState* side : {&pair.robot(), &pair.server()}) {
+      if (gives_up && side == &pair.server()) continue;
+      const std::optional<StoredPixel> fault = side->CheckStored(100, static_cast<uint32_t>(i));
+      ASSERT_FALSE(fault) << (side == &pair.robot() ? "robot" : "server") << ", '"
+                          << pair.graph().value(fault->map).name << "', pixel " << fault->row
+                          << ", " << fault->column;
+    }
+  }
+  EXPECT_GT(pair.crossed(), 60);
+}
+
+// Rows that stay where they are: the robot owns the upper half of everything.
+Ownership Halves(const Pair& pair) {
+  Ownership ownership;
+  ownership.is_exchanged.assign(pair.graph().values.size(), false);
+  for (const Operator& op : pair.graph().operators) {
+    ownership.robot_rows.push_back(RowCount(pair.graph(), op) / 2);
+    for (const ValueId id : op.outputs) ownership.is_exchanged[id] = id % 3 == 0;
+  }
+  return ownership;
+}
+
+TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
+  Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
+  const SplitRows rows = pair.RowsOf(Halves(pair));
+  for (int i = 0; i < 20; ++i) {
+    const FrameInputs frame = NextFrame();
+    pair.Frame(frame, rows);
+    if (i == 0) continue;  // rows that the server has not computed before are computed as a whole
+    for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
+      const Operator& op = pair.graph().operators[id];
+      if (!IsLocal(pair.graph(), op)) continue;
+      const ValueId output = op.outputs[0];
+      const Mask expected = Pair::ChangedOf(pair.one(), output);
+      for (const auto& [side, computed] : {std::pair(&pair.robot(), rows.robot.computed[id]),
+                                           std::pair(&pair.server(), rows.server.computed[id])}) {
+        if (computed.empty()) continue;
+        const Mask actual = Pair::ChangedOf(*side, output);
+        EXPECT_TRUE(AreEqual(CutRows(expected.view(), computed), CutRows(actual.view(), computed)))
+            << "frame " << i << ", '" << op.name << "'";
+      }
+    }
+  }
+}
+
+TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
+  Pair pair = MakePair({});
+  const SplitRows rows = pair.RowsOf(Halves(pair));
+  constexpr size_t kSliceBytes = 64;  // without a pixel
+  for (int i = 0; i < 20; ++i) {
+    FrameInputs frame;
+    frame.picture = picture_;
+    if (i % 4 == 1) frame.picture = picture_ = Changed(picture_, random_, frame.changed);
+    const int64_t sent_before = pair.sent_pixels();
+    const size_t bytes = pair.Frame(frame, rows);
+    if (i == 0) continue;
+    if (i % 4 != 1) {
+      EXPECT_EQ(pair.robot_done() + pair.server_done(), 0);
+      EXPECT_EQ(pair.sent_pixels(), sent_before);
+      EXPECT_LE(bytes, rows.transfers.size() * kSliceBytes);
+      continue;
+    }
+    // Nothing but changes crosses, and nothing is computed beyond the rows and their halo.
+    size_t least = 0;
+    for (const Transfer& transfer : rows.transfers) {
+      const ModelState& from = transfer.robot_to_server ? pair.robot() : pair.server();
+      const Value& value = pair.graph().value(transfer.value);
+      const Mask changed = Pair::ChangedOf(from, transfer.value);
+      const int64_t pixels = CountActive(CutRows(changed.view(), transfer.rows));
+      const int64_t numbers = value.is_map() ? value.shape[1] : ElementCount(value.shape);
+      least += static_cast<size_t>(pixels * numbers) * sizeof(float);
+    }
+    EXPECT_LE(static_cast<double>(bytes), 1.02 * static_cast<double>(least) +
+                                              512.0 * static_cast<double>(rows.transfers.size()));
+    for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
+      const ValueId output = pair.graph().operators[id].outputs[0];
+      Mask mine = Pair::ChangedOf(pair.server(), output);
+      Mask received(mine.view().height, mine.view().width);
+      for (const Transfer& transfer : rows.transfers) {
+        if (transfer.value != output || !transfer.robot_to_server) continue;
+        SetRectangle(transfer.rows, {0, received.view().width}, received);
+      }
+      Subtract(std::as_const(mine), std::as_const(received), mine);
+      ClearRectangle(rows.server.computed[id], {0, received.view().width}, mine);
+      EXPECT_TRUE(IsEmpty(std::as_const(mine))) << "'" << pair.graph().operators[id].name << "'";
+    }
+  }
+}
+
+// Whatever arrives, a slice is taken as a whole or refused in a sentence.
+TEST(SliceBytesTest, DamagedSlicesAreRefusedAndChangeNothing) {
+  std::mt19937 random(11);
+  Pair pair(TenNetworks()[1], {});
+  pair.Begin(RandomPicture(random));
+  const ValueId value = pair.graph().operators[2].outputs[0];
+  const Range rows = {2, 9};
+  std::vector<uint8_t> bytes;
+  pair.robot().Pack(value, rows, &bytes);
+  const auto before = Numbers(pair.server().view(value));
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    if (random() % 3 == 0) damaged.resize(random() % (bytes.size() + 1));
+    const size_t header = std::min<size_t>(damaged.size(), 48);
+    for (uint32_t n = random() % 3; n-- > 0 && header > 0;)
+      damaged[random() % header] ^= 1 << random() % 8;
+    if (damaged == bytes) continue;
+    const char* error = pair.server().Unpack(value, rows, damaged);
+    if (error == nullptr) {
+      Fill(pair.server().view(value), 0.0f);
+      continue;
+    }
+    ++refused;
+    if (refused == 1) {
+      EXPECT_EQ(FirstDifference(before, Numbers(pair.server().view(value))), "");
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_EQ(pair.server().Unpack(value, rows, bytes), nullptr);
 }
 
 }  // namespace
