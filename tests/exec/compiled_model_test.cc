@@ -1,0 +1,88 @@
+#include "common/exec/compiled_model.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/model_state.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+// One set of weights for all states of a model.
+
+namespace cacheinf {
+namespace {
+
+// Three convolutions whose weights are far larger than their maps.
+std::shared_ptr<const Graph> HeavyGraph() {
+  constexpr int64_t kChannels = 256;
+  std::mt19937 random(5);
+  auto graph = std::make_shared<Graph>();
+  ValueId map = graph->AddInput("in", {1, kChannels, 8, 8});
+  for (int i = 0; i < 3; ++i) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+    const std::string name = "conv" + std::to_string(i);
+    const ValueId weights = graph->AddConstant(
+        name + ".weights", RandomTensor({kChannels, kChannels, 3, 3}, random, -0.02f, 0.02f));
+    map = graph->AddOne(name, conv, {map, weights});
+  }
+  graph->outputs = {map};
+  graph->Validate();
+  return graph;
+}
+
+size_t HeapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
+  const size_t before = HeapBytes();
+  void* const probe = std::malloc(1 << 20);
+  const bool is_counted = HeapBytes() >= before + (1 << 20);
+  std::free(probe);
+  if (!is_counted) GTEST_SKIP() << "this heap cannot be counted (a sanitizer's)";
+
+  const std::shared_ptr<const Graph> graph = HeavyGraph();
+  const size_t with_graph = HeapBytes();
+  const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
+  const size_t weights = HeapBytes() - with_graph;
+  EXPECT_GT(weights, size_t{3} * 256 * 256 * 9 * sizeof(float));
+
+  const size_t with_model = HeapBytes();
+  std::vector<ModelState> states;
+  for (int i = 0; i < 8; ++i) states.emplace_back(model, StateOptions{{}, Keep::kAll});
+  const size_t arenas = 8 * states[0].memory().arena_bytes;
+  const size_t taken = HeapBytes() - with_model;
+  EXPECT_GE(taken, arenas);
+  EXPECT_LT(taken, arenas + weights / 2) << "states hold weights of their own";
+}
+
+TEST(CompiledModelTest, StatesDoNotDisturbEachOther) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    const auto graph = std::make_shared<const Graph>(RandomGraph(seed));
+    const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
+    ModelState first(model, {{}, Keep::kAll});
+    ModelState second(model, {{}, Keep::kAll});
+    const std::vector<Tensor> inputs = RandomInputs(*graph, seed);
+    SetInputs(first, inputs);
+    SetInputs(second, RandomInputs(*graph, seed + 1));
+    first.Run();
+    const auto expected = Outputs(first);
+    second.Run();
+    const auto actual = Outputs(first);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "") << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
