@@ -27,17 +27,17 @@ namespace cacheinf {
 // at least one row, classes that are not negative.
 AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
 
-// What a guard came to.
+// A guard's result.
 struct GuardReport : SampleCounts {
   GuardState state;        // at the end
   LatencyHistogram time;   // that samples took
   size_t arena_bytes = 0;  // of the executor for samples
 };
 
-// Judges the answers of a robot in mode cache, now and then (sampling.h), once an answer is out: a
-// sample of it is computed exactly, from the frame alone, by an executor that keeps nothing: of a
-// segmentation mostly a band of random rows, with all that they need of the layers before; else the
-// whole answer.
+// Judges some answers of a robot in mode cache (sampling.h), once they are out: computes a sample
+// exactly, from the frame alone, with a state that keeps nothing: of a segmentation mostly a band
+// of random rows, with all that they need of the layers before; else the whole
+// answer.
 //
 // Agreement is top-1, F1, or PCK (agreement.h); of raw outputs 1 less the relative error, against
 // a dense run of what the network saw; of segmentations CompareRows. Two boxes that agree are
@@ -48,8 +48,8 @@ class Guard {
   Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
         const RobotConfig& config, const Clock& clock);
 
-  // To be called for every answer once it is out, before the robot's Refresh. Returns the time that
-  // a sample took, if there was one.
+  // Call it for every answer once it is out, before the robot's Refresh. Returns the time of the
+  // sample, if there was one.
   std::optional<std::chrono::nanoseconds> Judge(const Answer& answer, const Robot& robot);
 
   // As Sampling says.

@@ -30,8 +30,8 @@ class UnfitFrame : public InputError {
 // Answers frames, one after the other, as the mode says:
 //   dense    computes every frame.
 //   cache    computes of every frame what changed (frame_cache.h).
-//   stale    answers with what the frame before came to, at once, and computes the frame after
-//   that. every-k  computes every k-th frame and repeats its answer for those between.
+//   stale    answers at once with the last frame's result, then computes the frame.
+//   every-k  computes every k-th frame and repeats its answer for those between.
 // A frame of another size than the one before is computed in every mode.
 class Robot {
  public:
@@ -43,11 +43,11 @@ class Robot {
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
 
-  // Throws UnfitFrame if the frame's size does not fit the graph, and is then as if it had not been
-  // called; InputError if the graph takes no such frames at all.
+  // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; InputError
+  // if the graph takes no such frames at all.
   Answer Process(const Frame& frame, const Verdict& verdict = {});
 
-  // What is left to do for the next frame once the answer to this one is out. Returns what it took;
+  // Does what is left for the next frame once the answer to this one is out. Returns what it took;
   // nothing if there was nothing to do. `verdict` is that of the next frame, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
@@ -55,23 +55,23 @@ class Robot {
   // What was executed last; null if the last answer repeats an earlier one.
   const FrameDecision* decision() const;
 
-  // Its outputs are those that the last answer was read from, until Refresh.
+  // Until Refresh its outputs are those of the last answer.
   const Executor& executor() const { return executor_; }
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first and for tensors.
   const PictureFit* fit() const { return fit_.get(); }
 
-  // The last frame as it was fitted to the model, and what the network saw instead of it. Of
+  // The last frame as fitted to the model, and what the network saw instead of it. For
   // pictures only.
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
-  // Whether its pixels, and with them those of the outputs, lie elsewhere than the frame's.
+  // Whether its pixels, and those of the outputs, lie elsewhere than the frame's.
   bool sees_moved() const;
 
-  // How much of the last answer's work was done anew over each pixel of the model's picture
-  // (recomputed.h); nothing but in mode cache. Takes a while: for pictures only.
+  // How much of the last answer's work was done over each pixel of the model's picture
+  // (recomputed.h); only in mode cache. Takes a while: for pictures only.
   std::optional<ClassMap> recomputed() const;
 
  private:
@@ -96,7 +96,7 @@ class Robot {
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept
 
-  std::optional<Answer> kept_;  // the last one computed, where the mode repeats it
+  std::optional<Answer> kept_;  // the last one computed, if the mode repeats it
   int repeats_ = 0;             // of it
   FrameDecision decision_;      // without a cache
 };

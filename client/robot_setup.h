@@ -7,7 +7,7 @@
 #include "common/exec/backend.h"
 #include "common/model/graph/graph.h"
 
-// From a configuration to what a robot is made of.
+// From a configuration to a robot's parts.
 
 namespace cacheinf {
 

@@ -12,9 +12,9 @@
 
 namespace cacheinf {
 
-// Sets the scheme of every convolution as the configuration says, for so many threads. `auto` takes
-// what was measured at an earlier start (SchemeFolder), or measures now, says so on stderr, and
-// keeps it for the next; `stop` ends the measuring.
+// Sets the scheme of every convolution as the configuration says, for that many threads. `auto`
+// takes what an earlier start measured (SchemeFolder), or measures now, says so on stderr, and
+// keeps the result; `stop` ends the measuring.
 void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph);
 
@@ -29,8 +29,8 @@ using NamedSchemes = std::vector<NamedScheme>;
 
 NamedSchemes SchemesOf(const Graph& graph);
 
-// Sets them, whatever a configuration says. Throws InputError if the graph's convolutions have
-// other names, are more or fewer, or one cannot be computed so.
+// Sets them regardless of any configuration. Throws InputError if the graph's convolutions differ
+// in name or number, or one cannot use its scheme.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
 
 constexpr Words<3> WordsOf(Scheme) { return {"direct", "winograd", "bf16"}; }

@@ -20,9 +20,9 @@ namespace cacheinf {
 using OutputNumbers = std::vector<std::vector<float>>;
 
 // Of a frame: |answer - dense| ÷ |dense|, Euclidean lengths over all numbers of all outputs given.
-// Numbers that are not finite agree where both are the same infinity or both are no number, and are
-// then left out; else the frame has no finite error, nor has it where the dense numbers are all
-// zero and the answer's are not. Zeros against zeros is 0.
+// Skips pairs that are the same infinity or both NaN. With any other number that is not finite the
+// frame has no finite error, nor has it if the dense numbers are all zero and the answer's are not.
+// Zeros against zeros is 0.
 class RelativeError {
  public:
   // REQUIRES: outputs of the same sizes.
@@ -43,11 +43,11 @@ class RelativeError {
 };
 
 // Whether the dense answer's best class is the best (top 1), or among the three best (top 3), of
-// the answer. Of equal scores the class with the lower index is better; what is not a number is
-// less than any number.
+// the answer. Of equal scores the class with the lower index is better; NaN is less than any
+// number.
 class ClassAgreement {
  public:
-  // The scores of all classes. REQUIRES: as many in both, at least one.
+  // The scores of all classes. REQUIRES: the same number in both, at least one.
   void Add(const std::vector<float>& answer, const std::vector<float>& dense);
 
   // Shares of the frames. REQUIRES: a frame added.
@@ -82,7 +82,7 @@ class MapAgreement {
   int64_t same_ = 0;
 };
 
-// Boxes of a score of at least .25, in the answer and in the dense one; others do not count.
+// Boxes that score at least .25, in the answer and in the dense one; others do not count.
 //
 // Frame by frame the answer's boxes, best first, each take the dense box of their class that
 // overlaps most (intersection over union; of equal ones the dense answer's better box) among those
@@ -104,8 +104,8 @@ class DetectionAgreement {
 
   // Average precision of each class that the dense answers have, averaged over these classes; where
   // there is none, 1 if the answers have no box either, else 0. Of a class: the answers' boxes of
-  // all frames in the order of their scores (equal ones in the order in which they came), a matched
-  // one a hit; after the n-th box precision is hits ÷ n and recall hits ÷ dense boxes; the area
+  // all frames in the order of their scores (equal ones in the order of arrival), a matched one a
+  // hit; after the n-th box precision is hits ÷ n and recall hits ÷ dense boxes; the area
   // under the precision over the recall, the precision at a recall being the largest at that recall
   // or a higher one (all points, none interpolated between).
   double Ap50() const;
@@ -121,7 +121,7 @@ class DetectionAgreement {
   };
   struct OfClass {
     int64_t dense = 0;
-    std::vector<Found> found;  // in the order in which they came
+    std::vector<Found> found;  // in the order of arrival
   };
   static double AveragePrecision(const OfClass& of_class);
 
@@ -145,11 +145,11 @@ class KeypointAgreement {
   int64_t near_ = 0;
 };
 
-// All that the kind of the answers has a measure for.
+// Every measure that the answers' kind has.
 class Agreement {
  public:
-  // An answer with the numbers that it was read from, and the dense ones.
-  // `lie_alike`: number by number they are of the same place; else there is no relative error.
+  // An answer with the numbers that it was read from, and the dense ones. `lie_alike`: they are of
+  // the same place, number by number; else there is no relative error.
   // REQUIRES: both of the same model, and of one kind in all frames.
   void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
            const OutputNumbers& dense_numbers, bool lie_alike = true);

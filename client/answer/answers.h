@@ -14,7 +14,7 @@
 #include "common/reuse/frame_work.h"
 #include "common/reuse/safety_levels.h"
 
-// What the model's outputs mean to somebody who asked about a frame.
+// What the model's outputs say about a frame.
 
 namespace cacheinf {
 
@@ -61,14 +61,14 @@ struct Keypoint {
   float score = 0;
 };
 
-// The place of each heat map's largest value. A map without a single number has no place: its
-// position and score are not numbers.
+// The place of each heat map's largest value. A map of NaNs has no place: its position and score
+// are NaN.
 struct Keypoints {
   std::vector<Keypoint> points;  // in the order of the channels
   double extent = 0;             // the larger side of what the maps show, in the positions' pixels
 };
 
-// Outputs that nobody said how to read.
+// Outputs without a decoder.
 struct RawOutputs {
   struct Output {
     std::string name;
@@ -84,25 +84,25 @@ using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detecti
 
 struct Answer {
   int64_t frame = 0;
-  int64_t computed_from = 0;          // the frame that the content is of: this one, or one before
+  int64_t computed_from = 0;          // the frame of the content: this one, or an earlier one
   std::chrono::nanoseconds stamp{0};  // the frame's
-  // What the answer waited for since the frame was there: first for the robot to take the frame up,
-  // while it was busy with the frame before, its refresh, or the guard. The frames of a record wait
+  // What the answer waited for since the frame was there: first for the robot, while it was busy
+  // with the last frame, its refresh, or the guard. The frames of a record wait
   // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
   // after the answer counts in the frame rate only.
   std::chrono::nanoseconds waited{0};
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
-  std::optional<FrameWork> work;    // what was computed anew, where results are kept
+  std::optional<FrameWork> work;    // what was computed, where results are kept
   std::optional<GuardState> guard;  // where one watches
   AnswerContent content;
 
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
 };
 
-// Reads answers from a graph's outputs. What they are follows from the configuration or, with
-// decoder.kind "auto", from the graph's last operator.
+// Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
+// graph's last operator.
 class AnswerReader {
  public:
   enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
@@ -116,7 +116,7 @@ class AnswerReader {
 
   Kind kind() const { return kind_; }
 
-  // How many classes the first output tells apart, where the graph says so; else 0.
+  // How many classes the first output tells apart, if the graph says so; else 0.
   int class_count() const { return class_count_; }
 
   // The name of a class or keypoint, or its number where it has none.
@@ -141,7 +141,7 @@ class AnswerReader {
   std::vector<float> values_;
 };
 
-// One line of JSON, without the end of the line.
+// One line of JSON, without its line break.
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
 
 }  // namespace cacheinf

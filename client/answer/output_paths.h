@@ -15,17 +15,17 @@ struct NamedPath {
   std::filesystem::path path;
 };
 
-// Throws InputError, naming both options, if one of the outputs would be written over a file that
-// is read or over another output. Looks at files, not at spellings: links to one file are that
-// file. Empty paths are none.
+// Throws InputError, naming both options, if one of the outputs would overwrite an input or another
+// output. Compares files, not spellings: links to one file are that file. Ignores empty
+// paths.
 void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
-// Throws InputError, naming the option, if one of the files cannot be written, as far as can be
-// told without opening it: what is there stays as it is. Empty paths are none.
+// Throws InputError, naming the option, if one of the files cannot be written, as far as that shows
+// without opening it. Ignores empty paths.
 void CheckWritable(const std::vector<NamedPath>& files);
 
-// Throws InputError, naming the option, if the file is called something else than its format. An
-// empty path is none.
+// Throws InputError, naming the option, if the file's extension is not that of its format. Ignores
+// an empty path.
 void CheckExtension(const NamedPath& file, std::string_view extension);
 
 // All three for what a run reads (source, model, names of classes) and its results.

@@ -17,11 +17,11 @@ size_t OutputCount(const Graph& graph, size_t output);
 // Copies an output out in the order of its dimensions (a map: batch, channels, height, width).
 void ReadOutput(const Executor& executor, size_t output, float* values);
 
-// Copies all outputs out likewise.
+// Copies all outputs out.
 void ReadOutputs(const Executor& executor, std::vector<std::vector<float>>& values);
 
-// Writes every output of every frame as FOLDER/000000.NAME.npy. What a file's name cannot hold
-// stands as "_" in NAME.
+// Writes every output of every frame as FOLDER/000000.NAME.npy. "_" in NAME replaces what a file's
+// name cannot hold.
 class OutputDump {
  public:
   // Makes the folder. Throws InputError if that fails.

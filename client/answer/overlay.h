@@ -19,15 +19,15 @@ std::array<uint8_t, 3> ClassColour(int index);
 Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
                    const AnswerReader& reader);
 
-// Outlines in white where at least half of the work was done anew (recomputed.h), on a picture of
-// the frame's size that something may be drawn on already.
+// Outlines in white where at least half of the work was done (recomputed.h), on a picture of the
+// frame's size that may hold other drawings.
 Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const ClassMap& recomputed);
 
-// The frame, dark where results were kept and bright where they were computed anew.
+// The frame, dark where results were kept and bright where they were recomputed.
 Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed);
 
 // Writes drawn answers as a video (MPEG-4). The first frame decides its size; later ones are
-// brought to it.
+// resized.
 class OverlayVideo {
  public:
   OverlayVideo(std::string path, double frame_rate);
@@ -36,8 +36,8 @@ class OverlayVideo {
   // Throws InputError if the file cannot be written.
   void Write(const Picture& drawn);
 
-  // After the last frame. The codec's library does not tell of a full disk: throws InputError if
-  // the file that it leaves cannot be read as a video.
+  // Call it after the last frame. The codec's library does not report a full disk: throws
+  // InputError if the file cannot be read as a video.
   void Close();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// As PNG. False if the file cannot be written whole.
+// Writes a PNG file. False if it cannot be written completely.
 bool WritePictureFile(const std::filesystem::path& path, const cv::Mat& picture);
 
 }  // namespace cacheinf

@@ -10,9 +10,9 @@ namespace cacheinf {
 
 inline constexpr int kMostRecomputed = 255;
 
-// Of every pixel of the picture that the network saw, instead of a class: the share, of
-// kMostRecomputed, of the multiply-adds over it that the last RunChanged did and that came to
-// something else. What became of maps that are not kept is not known and does not count.
+// For every pixel of the picture that the network saw, instead of a class: the share, of
+// kMostRecomputed, of the multiply-adds over it that the last frame did and that changed something.
+// Maps that are not kept do not count.
 // REQUIRES: an executor that keeps values, whose first input is a map.
 ClassMap Recomputed(const Executor& executor);
 

@@ -14,14 +14,14 @@ struct SeenPicture {
   // Of the model's picture, counted from the centre of its first pixel.
   Homography model_from_seen;
 
-  // The smallest box in the frame that holds what the network put a box around; corners are counted
-  // from the edge of the first pixel.
+  // The smallest box in the frame that holds the network's box; corners count from the edge of the
+  // first pixel.
   Detection InFrame(const Detection& seen) const;
 
   Keypoint InFrame(const Keypoint& seen) const;
 
-  // A map over the model's picture, which is so large: every pixel has the class of what lies in
-  // its middle. What was out of view has the class at the edge; bars beside the frame stay.
+  // A map over the model's picture, of its size: every pixel has the class of what lies in its
+  // middle. What was out of view has the class at the edge; bars beside the frame stay.
   ClassMap InModel(const ClassMap& seen, int model_width, int model_height) const;
 };
 

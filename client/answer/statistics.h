@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Times of any number of frames in bounded memory; percentiles to within 0.4 %.
+// The times of any number of frames in bounded memory; percentiles within 0.4 %.
 class LatencyHistogram {
  public:
   LatencyHistogram();

@@ -17,11 +17,11 @@ SearchSpace CacheSettingSpace();
 // `base` in mode cache with the settings of a point of that space.
 RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point);
 
-// The safest settings, outside of that space: whatever is short of full agreement would step there.
+// The safest settings, outside of that space: all that agrees less than fully would step there.
 RobotConfig WithExactPolicy(RobotConfig base);
 
-// Factors of cache.change_scales for so many resolutions, each half as fine as the one before. The
-// only start is 1 everywhere.
+// Factors of cache.change_scales, one per resolution, each half as fine as the one before. The only
+// start is 1 everywhere.
 SearchSpace ScaleSpace(int resolutions);
 
 RobotConfig WithScales(RobotConfig base, const SettingPoint& point);

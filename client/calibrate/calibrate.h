@@ -16,11 +16,11 @@ struct CalibrationOptions {
   enum class By : uint8_t { kWork, kTime };
 
   double agreement = 0.99;  // to reach, with dense answers (AgreementMeasure)
-  By by = By::kWork;        // what shall be least
+  By by = By::kWork;        // what to minimise
   int64_t skip = 0;         // frames of the clip
   int64_t frames = 64;      // after these
   double budget_s = 120;
-  int64_t trials = 0;  // above 0: ends after so many, however long they take
+  int64_t trials = 0;  // above 0: ends after that many, however long they take
 
   std::filesystem::path config_file;  // where the configuration is from, if from a file
 
@@ -39,13 +39,13 @@ struct CalibrationResult {
 };
 
 // Looks for the settings of mode `cache` that reach the agreement on the clip at the least work (or
-// time), and writes the configuration with them. Settings are chosen by the first two thirds of the
-// frames; what the last third says stands beside it. Settings that a robot refuses, because their
-// maps do not fit cache.budget_mb, are passed over. Where the target is not reached, the settings
-// that agree furthest are written. Shows its progress on stderr; `stop` ends the search with what
+// time), and writes the configuration with them. The first two thirds of the frames choose; the
+// report has the last third beside them. Skips settings that a robot refuses because their
+// maps do not fit cache.budget_mb. If nothing reaches the target, writes the settings that agree
+// furthest. Shows its progress on stderr; `stop` ends the search with what
 // was found.
 //
-// Throws InputError if something given cannot be used, no settings can, or a result cannot be
+// Throws InputError if an input cannot be used, no settings can, or a result cannot be
 // written.
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip,
                             const CalibrationOptions& options, const Clock& clock,

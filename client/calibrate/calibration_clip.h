@@ -20,7 +20,7 @@
 
 namespace cacheinf {
 
-// How far answers agree with dense ones in one number, 1 being the same, by what says most about
+// How far answers agree with dense ones in one number, 1 being the same, by the best measure of
 // their kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
 // relative error, not below 0.
 struct AgreementMeasure {
@@ -29,7 +29,7 @@ struct AgreementMeasure {
 };
 AgreementMeasure MeasureOf(const Agreement& agreement);
 
-// What a way to answer came to over some frames.
+// The score of a way to answer over some frames.
 struct ClipScore {
   int frames = 0;
   double work = 0;       // mean share of a dense run's multiply-adds, refreshing included
@@ -39,9 +39,9 @@ struct ClipScore {
   double time = 0;     // of a frame, its answer and refresh: the mean, as not every frame has one
 };
 
-// Successive frames with what the network answers to them densely, on which settings are tried.
-// They are chosen by the first two thirds of the frames, and the last third says whether that
-// holds. The first frame, which is dense in any case, is not scored.
+// Successive frames with their dense answers, for trying settings. The first two thirds of the
+// frames choose; the last third says whether the choice holds. The first frame, which is always
+// dense, is not scored.
 //
 // Keeps all frames and dense outputs in memory.
 class CalibrationClip {
@@ -49,9 +49,9 @@ class CalibrationClip {
   static constexpr size_t kLeastFrames = 6;
 
   // Answers the frames densely. Those that do not fit the graph are left out with a warning. The
-  // configuration says how the graph is run; the clock outlives this. Throws InputError if the
-  // network takes no such frames, or fewer than kLeastFrames of them are left. If `stop` ended it,
-  // there is nothing to ask of it.
+  // configuration says how to run the graph; the clock outlives this. Throws InputError if the
+  // network takes no such frames, or fewer than kLeastFrames are left. If `stop` ended it, call
+  // nothing else.
   CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
 
@@ -61,13 +61,13 @@ class CalibrationClip {
   // AgreementMeasure's.
   const std::string& measure() const { return measure_; }
 
-  // What times are compared with: those of the first dense run, as long ago as it may be, or of
-  // dense runs that take turns with this one, which costs time but cancels what the machine does
-  // otherwise.
+  // What to compare times with: those of the first dense run, however long ago, or those of dense
+  // runs that take turns with this one, which costs time but cancels other load on the
+  // machine.
   enum class Beside : uint8_t { kNothing, kSomeFrames, kEveryFrame };
 
-  // The frames to choose by, or nothing if that was given up. `go_on` is asked before each frame,
-  // `is_hopeless` now and then with what the score would be at best: no work from here on, and full
+  // Scores the frames that choose; nothing if given up. Asks `go_on` before each frame, and
+  // `is_hopeless` now and then with the best possible score: no work from here on, and full
   // agreement.
   std::optional<ClipScore> Try(const RobotConfig& config, Beside beside,
                                const std::function<bool()>& go_on,
@@ -81,7 +81,7 @@ class CalibrationClip {
   // All frames, one after the other.
   Parts Score(const RobotConfig& config, Beside beside);
 
-  // Had every k-th frame been computed densely, and its answer repeated for those between.
+  // The score of computing every k-th frame densely and repeating its answer.
   Parts ScoreEveryKth(int k) const;
 
  private:

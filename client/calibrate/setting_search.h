@@ -12,19 +12,19 @@
 
 namespace cacheinf {
 
-// Of every dimension the number of a value, from 0.
+// For every dimension the number of a value, from 0.
 using SettingPoint = std::vector<int>;
 
 struct SettingDimension {
   int values = 1;
-  // Whether neighbouring values do nearly the same: from the safest to the cheapest, mostly.
+  // Whether neighbouring values do nearly the same, mostly from the safest to the cheapest.
   bool is_ordered = true;
 };
 
 struct SearchSpace {
   std::vector<SettingDimension> dimensions;
   std::vector<SettingPoint> starts;
-  // Of the points that mean the same, one. Where settings exclude each other, one that is allowed.
+  // One of the points that mean the same. If settings exclude each other, an allowed one.
   std::function<SettingPoint(SettingPoint)> canonical;
 };
 
@@ -38,15 +38,15 @@ struct FinishedTrial {
   TrialOutcome outcome;
 };
 
-// Asked by a trial that has got part of the way: whether it is of no use to go on, given that it
-// will cost at least so much and agree at most so far.
+// Called by a running trial: whether it is hopeless, given its least possible cost and its best
+// possible agreement.
 using IsHopeless = std::function<bool(double least_cost, double most_agreement)>;
 
 // Nothing if it was given up.
 using Trial = std::function<std::optional<TrialOutcome>(const SettingPoint&, const IsHopeless&)>;
 
 struct SearchResult {
-  std::vector<FinishedTrial> finished;  // in the order in which they were tried
+  std::vector<FinishedTrial> finished;  // in the order of the trials
   int abandoned = 0;
   std::optional<size_t> best;  // the cheapest of the finished ones that reaches the target
   bool is_complete = false;    // ended because no step from the best one was better
@@ -54,13 +54,13 @@ struct SearchResult {
 
 // Tries the starts; from the best of them steps along one dimension at a time while that is better;
 // then changes two dimensions of the best point at once, one to a safer value and one to a cheaper;
-// at last steps from the other starts. Better is what reaches the target for less or, while nothing
-// does, what agrees further. Every point is tried once at most; `may_go_on` is asked before each
-// trial. Nothing is left to chance: the same outcomes and number of trials give the same result.
+// finally steps from the other starts. Better is what reaches the target for less or, while nothing
+// does, what agrees further. Tries every point once at most, and asks `may_go_on` before each
+// trial. Deterministic: the same outcomes and number of trials give the same result.
 SearchResult SearchSettings(const SearchSpace& space, double target, const Trial& trial,
                             const std::function<bool()>& may_go_on);
 
-// The trials that no other one beats in both cost and agreement, cheapest first; of equal ones the
+// The trials that no other beats in both cost and agreement, cheapest first; of equal ones the
 // earlier.
 std::vector<size_t> Frontier(std::span<const FinishedTrial> trials);
 

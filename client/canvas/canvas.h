@@ -13,11 +13,11 @@
 
 namespace cacheinf {
 
-// What a camera would see that stands as still as it can: every frame is drawn where its content
-// lies in the anchor, the frame that the canvas began with. So what is computed of the canvas stays
-// where it is. The canvas is as large as a frame; when the view leaves its middle, it moves along
-// by whole strides, as stored maps can (scroll.h). What a frame does not show stays as it was drawn
-// last, and what was never drawn repeats the frame's edge. Bars beside the frames (inset.h) stay
+// What a camera would see if it stood as still as it can: every frame is drawn where its content
+// lies in the anchor, the frame that began the canvas. So what is computed of the canvas stays in
+// place. The canvas is as large as a frame; when the view leaves its middle, it moves by whole
+// strides, as stored maps can (scroll.h). What a frame does not show stays as last drawn;
+// what was never drawn repeats the frame's edge. Bars beside the frames (inset.h) stay
 // where they are, as the anchor has them.
 class Canvas {
  public:
@@ -28,17 +28,17 @@ class Canvas {
   // before anything else. REQUIRES: an inset of pictures of the canvas's size.
   void SetInset(const Inset& inset);
 
-  // Begins anew: the canvas is the frame, byte for byte.
+  // Starts over: the canvas is the frame, byte for byte.
   void Anchor(const PictureView& frame);
 
-  // Draws the frame, of which pixel p lies at anchor_from_frame(p) in the anchor. Returns by how
-  // much the canvas moved; nothing, and the canvas is as before, where the frame would be turned,
-  // scaled or shifted too much to be drawn well: it is time for a new anchor.
+  // Draws the frame; its pixel p lies at anchor_from_frame(p) in the anchor. Returns how far the
+  // canvas moved; nothing, and leaves the canvas unchanged, if the frame would be turned, scaled or
+  // shifted too much to be drawn well: it is time for a new anchor.
   std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
 
-  // If the frames to come strain the canvas as the last one did, it is time to make a new anchor
-  // before one comes that cannot be drawn well. Never right after an anchor: where a canvas lasts
-  // for a few frames only, making one after every few answers would cost more than it spares.
+  // Whether a frame like the last one would strain the canvas too far, so that it is time for a new
+  // anchor before that frame comes. Never right after an anchor: if a canvas lasts for a few frames
+  // only, an anchor after every few answers would cost more than it saves.
   bool IsNearItsEnd() const { return is_near_its_end_; }
 
   PictureView picture() const {
@@ -72,7 +72,7 @@ class Canvas {
   bool is_near_its_end_ = false;
   std::vector<uint8_t> pixels_;
   std::vector<uint8_t> drawn_;
-  Mask drawn_before_;  // what the canvas shows of any frame
+  Mask drawn_before_;  // what the canvas shows of some frame
   Mask out_of_view_;
   std::vector<uint8_t> picture_;  // with the bars, if there are any
 };

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// The one that the configuration names, for pictures of the graph's size.
-// REQUIRES: a tracker where the configuration follows the camera.
+// The geometry that the configuration names, for pictures of the graph's size.
+// REQUIRES: a tracker if the configuration follows the camera.
 std::unique_ptr<Geometry> MakeGeometry(const CacheConfig& config, const Graph& graph,
                                        std::unique_ptr<Tracker> tracker);
 

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// The network sees the frames, and what is stored moves along with the camera by interpolation
-// (Eq. 6 of the paper): stored maps (Executor::Move) and the reference, which follows the light
+// The network sees the frames, and what is stored moves with the camera by interpolation (Eq. 6 of
+// the paper): stored maps (Executor::Move) and the reference, which follows the light
 // too.
 class WarpGeometry final : public Geometry {
  public:

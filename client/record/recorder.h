@@ -21,13 +21,13 @@
 
 namespace cacheinf {
 
-// Keeps the last seconds of a run in memory, and writes them to a folder of their own when
-// something looks wrong. The robot forgets what it has once every so many seconds, so that what is
-// kept always begins with a frame that depends on none before; between one and two such spans are
-// kept.
+// Keeps the last seconds of a run in memory, and writes them to a new folder when something
+// looks wrong. The robot forgets what it has once per span, so that a recording always begins with
+// a frame that depends on none before. Keeps between one and two
+// spans.
 //
-// Writing happens on a thread of its own; one recording at a time, and one a span and reason. If it
-// fails, that is logged as an error, once; the run goes on without recordings.
+// Writes on its own thread; one recording at a time, and one per span and reason. Logs a failure
+// as an error, once; the run goes on without recordings.
 class Recorder {
  public:
   // Makes the folder; that may fail like writing. `graph` is the robot's, with the schemes of its
@@ -37,22 +37,22 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // To be called before the robot sees the frame. Returns what it is to be told: the verdict, and
-  // that it forgets where a span begins.
+  // Call it before the robot sees the frame. Returns what to tell the robot: the verdict, and to
+  // forget where a span begins.
   Verdict Before(const Frame& frame, const Verdict& verdict);
 
-  // To be called for every answer while the robot's outputs are those of the answer. Records if it
-  // came too late, but not because of what the recorder itself made the robot forget.
+  // Call it for every answer while the robot's outputs are those of the answer. Records a late
+  // answer, unless it is late because the recorder made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
 
   // What the robot did once the last answer was out.
   void KeepRefresh(const FrameDecision& refresh);
 
-  // In that step something threw: records before it returns. REQUIRES: Keep was called for the
-  // frame if it was answered.
+  // That step threw: records before it returns. REQUIRES: Keep was called for the frame if it was
+  // answered.
   void KeepFailure(const Frame& frame, FrameStep step, const std::string& error);
 
-  // Writes down what is kept. `reason` is part of the folder's name, `detail` is for people.
+  // Writes what is kept. `reason` is part of the folder's name, `detail` is for people.
   void Record(const std::string& reason, const std::string& detail);
 
  private:

@@ -17,15 +17,15 @@
 #include "common/source/frame_source.h"
 
 // What a recorder writes down and a replay reads: a folder with
-//   recording.json     why it was written, and what with: build, model, schemes of its layers
+//   recording.json     why it was written; build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
-//   frames.jsonl       a line a frame: what the robot was told, what it decided of the frame and of
-//                      the refresh after it (common/exec/decision_text.h), and what came out
+//   frames.jsonl       per frame a line: what the robot was told, what it decided for the frame and
+//                      the refresh after it (common/exec/decision_text.h), and the result
 //   frames/000012.png  the frame (a tensor: .npy)
 
 namespace cacheinf {
 
-// What is done with a frame, in this order.
+// The steps of a frame, in this order.
 enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
 inline constexpr int kFrameStepCount = 5;
 const char* NameOf(FrameStep step);  // "answer", "publish", …
@@ -36,7 +36,7 @@ struct FrameRecord {
   std::chrono::nanoseconds stamp{0};
   std::string name;
   Verdict verdict;  // that the decision took in
-  // None where an answer repeats an earlier one, or nothing was left to do.
+  // None if the answer repeats an earlier one, or nothing was left to do.
   std::optional<FrameDecision> decision;
   std::optional<FrameDecision> refresh;
   double latency_ms = 0;
@@ -63,11 +63,11 @@ struct Recording {
   std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one has no base
 };
 
-// FNV-1a of 64 bits, over the words of what it is of.
+// 64-bit FNV-1a, word by word.
 uint64_t HashOfOutputs(const Executor& executor);  // all outputs' 32-bit floats, in logical order
 uint64_t HashOfFile(const std::filesystem::path& path);  // bytes; throws InputError
 
-// Writes a folder that is not there yet; nothing is left of it if that fails. Throws InputError.
+// Writes a new folder; leaves nothing of it if that fails. Throws InputError.
 void WriteRecording(const Recording& recording, const std::filesystem::path& folder);
 
 // Reads all but the pictures. Throws InputError, naming the file, and the line where there is one.

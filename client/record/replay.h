@@ -15,14 +15,14 @@ struct ReplayReport {
   std::string first_difference;  // for people
   std::string reason;            // why it was recorded
   std::string detail;
-  std::string not_replayed;  // for people: what failed, where that is not of the robot's; or empty
-  bool is_other_build = false;  // than that which recorded
+  std::string not_replayed;     // for people: what failed outside the robot; or empty
+  bool is_other_build = false;  // than the one that recorded
 
   bool agrees() const { return differing == 0; }
 };
 
-// Runs the frames of a recording again, as the robot was told to when it recorded them. Throws
-// InputError, in one sentence, if the folder is no recording, the model is not the one recorded, or
+// Runs the frames of a recording again, as the robot was told when it recorded them. Throws
+// InputError, in one sentence, if the folder is no recording, the model is not the recorded one, or
 // the schemes of its layers do not fit it.
 ReplayReport Replay(const std::filesystem::path& folder, const Clock& clock);
 

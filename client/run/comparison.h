@@ -10,8 +10,8 @@
 namespace cacheinf {
 
 // Writes a PNG file for people to judge an answer by: from left to right the frame, the answer
-// drawn over it and, where the source knows it, the true class of every pixel drawn likewise; then,
-// if not null, what was computed anew (DrawRecomputed).
+// drawn over it and, if the source knows it, the true class of every pixel; then, if not null, what
+// was recomputed (DrawRecomputed).
 // Throws InputError if the file cannot be written. REQUIRES: a frame that is a picture.
 void WriteComparison(const std::string& path, const Frame& frame, const PictureFit& fit,
                      const AnswerContent& content, const AnswerReader& reader,

@@ -22,7 +22,7 @@ class ConfigOptions {
   // true. Outlives the command's parsing.
   void AddTo(CLI::App& command, const std::set<std::string>& only = {});
 
-  // What the file says, changed by what the command line says. Throws InputError.
+  // The file's configuration, overridden by the command line. Throws InputError.
   RobotConfig Effective() const;
 
   // The file; empty if none was given.

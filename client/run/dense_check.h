@@ -10,20 +10,20 @@
 
 namespace cacheinf {
 
-// Computes every K-th answered frame densely as well (K is the configuration's `check`), by an
-// executor of its own, and scores the answer with what that comes to.
+// Also computes every K-th answered frame densely (K is the configuration's `check`), with another
+// robot, and scores the answer by the result.
 class DenseCheck {
  public:
   // As for the robot that is checked. REQUIRES: config.check is not 0.
   DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
              const RobotConfig& config, const Clock& clock);
 
-  // To be called for every answer, before the robot's Refresh.
+  // Call it for every answer, before the robot's Refresh.
   void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);
 
   const Agreement& agreement() const { return agreement_; }
 
-  // What all checks took, which is no time of the run's.
+  // What all checks took; not part of the run's time.
   std::chrono::nanoseconds time_spent() const { return time_spent_; }
 
   // The part of the last check after that moment. A frame that came during a check waited for it.

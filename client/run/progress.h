@@ -33,9 +33,9 @@ class Progress {
   bool has_line_ = false;
 };
 
-// "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %": the
-// means of the pixels that counted as unchanged and of a dense run's multiply-adds, where a cache
-// is used.
+// "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %": with a
+// cache, the mean share of the pixels that counted as unchanged and of a dense run's
+// multiply-adds.
 std::string ProgressLine(int64_t frames, int64_t total_frames, std::chrono::nanoseconds elapsed,
                          const LatencyHistogram& latency, const WorkShares& work = {});
 

@@ -11,13 +11,13 @@
 
 namespace cacheinf {
 
-// Runs a model on a source as the configuration says, until the source ends, the frames asked for
-// are answered, or `stop` becomes true, and writes what the configuration asks for.
-// Throws InputError in one sentence for what the user can put right. REQUIRES: a checked
+// Runs a model on a source as the configuration says, until the source ends, enough frames are
+// answered, or `stop` becomes true, and writes what the configuration asks for.
+// Throws InputError in one sentence for what the user can fix. REQUIRES: a checked
 // configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 
-// The same with a model that is loaded, on frames that somebody else opened. Stamps of live frames
+// The same with a loaded model and an open source. Stamps of live frames
 // are by this clock. REQUIRES: a graph as LoadGraph gives it for such frames.
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop);

@@ -20,7 +20,7 @@ namespace cacheinf {
 struct WorkShares {
   int64_t frames = 0;
   int64_t dense = 0;    // of these, computed whole
-  int64_t rested = 0;   // of these, because reuse did not pay before
+  int64_t rested = 0;   // of these, because reuse did not pay
   int64_t anchors = 0;  // of a canvas, made in idle time
   double active_sum = 0;
   double share_sum = 0;
@@ -36,11 +36,11 @@ struct WorkShares {
   double share() const { return share_sum / static_cast<double>(frames); }
 };
 
-// What a run came to.
+// The result of a run.
 struct Summary {
   std::string mode;
   int64_t frames = 0;      // answered
-  int64_t fresh = 0;       // of these, with what their own frame came to
+  int64_t fresh = 0;       // of these, from their own frame
   double deadline_ms = 0;  // 0: none
   int64_t late = 0;        // answers after more than that
   int64_t skipped = 0;     // that could not be read
@@ -54,9 +54,9 @@ struct Summary {
   LatencyHistogram decode;
   WorkShares work;  // in mode cache
   std::optional<GuardReport> guard;
-  LatencyHistogram refresh;  // what was done for the next frame after an answer was out
+  LatencyHistogram refresh;  // work for the next frame after an answer was out
   MemoryReport memory;
-  SegmentationScore score;  // where source and model tell the same classes apart
+  SegmentationScore score;  // if source and model have the same classes
   std::string
       why_not_scored;  // where the source knows the truth and the model segments, but not so
 

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// One translation for the frame, from blocks that are looked for in the reference (DeepCache,
-// section 4), on the brightness of pixels:
+// One translation for the frame, by searching for its blocks in the reference (DeepCache, section
+// 4), on the brightness of pixels:
 //  1. The frame is cut into blocks; those at the right and the bottom may be smaller.
 //  2. For every skip-th row and column of blocks the best match is looked for, by the sum of
 //     squared differences, within `range` pixels and the reference: by diamond search (its large
@@ -23,12 +23,12 @@ namespace cacheinf {
 //     blocks best (`best`: the mean of the square roots of their errors, none of which counts for
 //     more than that of a block that just does not match): a mean alone goes astray where a still
 //     camera sees something move.
-//  4. A block matches whose ratio exceeds `psnr` under the translation. What step 2 computed is
-//     taken over where `reuse` says so.
+//  4. A block matches if its ratio exceeds `psnr` under the translation. With `reuse` this takes
+//     over what step 2 computed.
 //
-// `histogram` is the matcher that DeepMon has instead: the translation is none, and a block matches
-// whose histogram of 16 levels of brightness is near enough to that of the block in its place: a
-// chi-square distance of 0.1 of the pixels at most.
+// `histogram` is DeepMon's matcher: there is no translation, and a block matches if its histogram
+// of 16 levels of brightness is close to that of the block in its place: a chi-square distance of
+// at most 0.1 of the pixels.
 //
 // A frame of which no block matches is lost (kTooDifferent).
 class BlockTracker final : public Tracker {

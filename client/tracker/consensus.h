@@ -15,9 +15,9 @@ struct Consensus {
 };
 
 // Draws four pairs at a time (RANSAC), always the same ones, takes the homography that most pairs
-// agree with, to within so many pixels of the reference, and fits it to all of these by least
+// agree with, within that many pixels of the reference, and fits it to all of these by least
 // squares, as long as more come to agree. In this thread and with the same bits everywhere, which
-// OpenCV does not promise: it multiplies matrices by whatever BLAS a program is linked with.
+// OpenCV does not promise: it multiplies matrices with the BLAS that a program is linked with.
 Consensus FindConsensus(const PointPairs& pairs, double inlier_pixels);
 
 }  // namespace cacheinf

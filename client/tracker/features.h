@@ -76,7 +76,7 @@ class KeypointMatching {
   Keypoints frame_;
   std::vector<cv::KeyPoint> found_;
   cv::Mat all_descriptors_;
-  std::vector<int> order_;  // of what was found, the strongest first
+  std::vector<int> order_;  // of the points found, strongest first
   std::vector<cv::DMatch> matches_;
 };
 

@@ -13,10 +13,10 @@ namespace cacheinf {
 // Pictures are made grey and shrunk by a whole factor. Features of the reference are found in the
 // frame, first around where the last motion has them, then in place: corners by pyramidal
 // Lucas-Kanade, or ORB's or AKAZE's keypoints by their descriptors. If nearly all that agree with
-// the best homography have not moved by snap_pixels, the camera is still: slow pans are seen as
-// long as the reference stays what it is, and vanish where it follows every frame. Light is fitted
-// on what the pictures show of each other, blurred alike, without the pixels that fit worst; where
-// it changed by less than a level it did not change. Optical flow takes brightness for motion, so
+// the best homography have not moved by snap_pixels, the camera is still: slow pans show as long as
+// the reference stays, and vanish if it follows every frame. Light is fitted on what both pictures
+// show, equally blurred, without the pixels that fit worst; less than a level is no
+// change. Optical flow takes brightness for motion, so
 // it sees the frame in the reference's light as far as that is known: from the last motion, from
 // how brightness is distributed where that fails, and once more where the light turns out
 // otherwise.

@@ -4,11 +4,11 @@
 #include "client/tracker/features.h"
 #include "client/tracker/tracker.h"
 
-// What points say about a motion. Part of the homography tracker.
+// From points to a motion. Part of the homography tracker.
 
 namespace cacheinf {
 
-// What a homography must be like. Lengths in pixels of the pictures that the points are from.
+// What a valid homography looks like. Lengths in pixels of the points' pictures.
 struct FitLimits {
   int width = 0;
   int height = 0;
@@ -24,7 +24,7 @@ struct Fit {
   double inlier_share = 0;
 };
 
-// The homography that most pairs agree with; the identity where nearly as many agree that nothing
+// The homography that most pairs agree with; the identity if nearly as many agree that nothing
 // moved.
 Fit FitHomography(const PointPairs& pairs, const FitLimits& limits);
 

@@ -9,9 +9,9 @@
 
 namespace cacheinf {
 
-// Gives the motions that it was given, one a frame; after the last one the last one again, and the
-// identity if there are none. It looks at no picture: a script of none stands for a camera that is
-// known not to move.
+// Returns the given motions, one per frame; then repeats the last, or the identity if there are
+// none. It looks at no picture: an empty script stands for a camera that is known not to
+// move.
 class ScriptedTracker final : public Tracker {
  public:
   explicit ScriptedTracker(std::vector<Motion> script = {}) : script_(std::move(script)) {}

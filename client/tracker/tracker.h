@@ -27,9 +27,9 @@ struct Motion {
   bool is_lost() const { return loss != Loss::kNone; }
 };
 
-// Finds motions. What it gives depends on the pictures that it was given since the last
-// SetReference and on nothing else: not on threads, time or chance. After the first frame of a
-// size our own code allocates nothing. One thread at a time.
+// Finds motions. The result depends only on the pictures since the last SetReference: not on
+// threads, time or chance. After the first frame of a size our own code allocates nothing. One
+// thread at a time.
 class Tracker {
  public:
   virtual ~Tracker() = default;
@@ -37,16 +37,16 @@ class Tracker {
   // Makes the picture the reference; its pixels are read during the call only.
   virtual void SetReference(const PictureView& reference) = 0;
 
-  // Makes the frame of the last Track the reference, without its pixels and mostly faster. Does
+  // Makes the frame of the last Track the reference, mostly faster than SetReference. Does
   // nothing if there was none.
   virtual void SetReferenceToLastFrame() = 0;
 
-  // Never throws; whatever cannot be tracked is lost, for a reason. A lost frame leaves the
-  // reference as it is. REQUIRES: a picture of 1 or 3 channels.
+  // Never throws; what cannot be tracked is lost, for a reason. A lost frame leaves the
+  // reference unchanged. REQUIRES: a picture of 1 or 3 channels.
   virtual Motion Track(const PictureView& frame) = 0;
 };
 
-// The one that the configuration names. REQUIRES: a checked configuration.
+// The tracker that the configuration names. REQUIRES: a checked configuration.
 std::unique_ptr<Tracker> MakeTracker(const TrackerConfig& config);
 
 }  // namespace cacheinf

@@ -14,8 +14,8 @@
 
 namespace cacheinf {
 
-// Reads what an object of a file or a message says. Where it says something else than it is asked
-// for, InputError names it and the key, in one sentence.
+// Reads an object of a file or a message. If it holds something else than it is asked for,
+// InputError names it and the key, in one sentence.
 class CheckedJson {
  public:
   using Json = nlohmann::ordered_json;

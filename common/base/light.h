@@ -17,14 +17,14 @@ struct Light {
   bool operator==(const Light&) const = default;
 };
 
-// That of a picture against a third one, from its light against another and that one's against the
+// A picture's light against a third one, from its light against another and that one's against the
 // third.
 Light Compose(const Light& light, const Light& of_other);
 
-// That of the other picture against this one. REQUIRES: a gain other than 0.
+// The other picture's light against this one. REQUIRES: a gain other than 0.
 Light Inverse(const Light& light);
 
-// That of a picture against another, from the lights of both against a third: exactly the identity
+// A picture's light against another, from the lights of both against a third: exactly the identity
 // where these are equal and have no offset. REQUIRES: a gain of the other's that is not 0.
 Light Relative(const Light& light, const Light& of_other);
 
@@ -36,7 +36,7 @@ using LevelTable = std::array<uint8_t, 256>;
 LevelTable LevelsIn(const Light& light);
 LevelTable LevelsWithout(const Light& light);
 
-// Looks up so many levels; `to` may be `from`.
+// Looks up `count` levels; `to` may be `from`.
 void Apply(const LevelTable& levels, const uint8_t* from, size_t count, uint8_t* to);
 
 }  // namespace cacheinf

@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// A model's 8-bit picture (PictureFit), in memory that somebody else owns: 1 or 3 channels
+// A model's 8-bit picture (PictureFit) in somebody else's memory: 1 or 3 channels
 // interleaved, rows without gaps. The order of the channels does not matter.
 struct PictureView {
   const uint8_t* pixels = nullptr;

@@ -11,7 +11,7 @@ namespace cacheinf {
 // Watching over mode cache by samples that are computed exactly (client/guard.h).
 struct GuardConfig {
   bool is_on = true;
-  double share = 0.02;  // of a dense run's work, what samples may take for each frame
+  double share = 0.02;  // of a dense run's work that samples may take per frame
   double least = 0.8;   // agreement with dense answers, by the measure of the answer's kind
 
   // The table lies over this object, which must outlive it.

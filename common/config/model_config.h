@@ -10,7 +10,7 @@
 #include "common/model/graph/graph.h"
 
 // What a model file in a foreign format does not say: how a camera's picture becomes its input, and
-// what its output means. A native model file carries both, so these are for foreign ones.
+// what its output means. A native model file carries both.
 
 namespace cacheinf {
 
@@ -29,11 +29,11 @@ struct PreprocessConfig {
 
 struct DecoderConfig {
   // kAuto: what the graph's tail shows, else raw. kBoxes with strides: the outputs are raw heads.
-  // kKeypoints: the first output has a heat map a channel, one for each keypoint.
+  // kKeypoints: the first output has one heat map per keypoint, a channel each.
   enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   Kind kind = Kind::kAuto;
   std::vector<std::string> class_names;  // or the keypoints'
-  std::string class_names_file;          // one name a line; wins over class_names
+  std::string class_names_file;          // one name per line; wins over class_names
   int top = 5;                           // classification: how many classes an answer names
   bool softmax = true;                   // classification: the outputs are not shares yet
   bool enlarge = false;                  // segmentation: to the size of the model's picture

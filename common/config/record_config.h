@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Keeping the last seconds of a run, and writing them down when something looks wrong
+// Keeping the last seconds of a run, and writing them when something looks wrong
 // (client/recorder.h).
 struct RecordConfig {
   std::string folder;  // empty: nothing is kept

@@ -29,7 +29,7 @@ struct OutputConfig {
   FieldTable Fields();
 };
 
-// Everything that `cacheinf-robot run` can be told.
+// The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
   enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK };
   enum class Backend : uint8_t { kCpu, kReference };
@@ -77,7 +77,7 @@ constexpr Words<4> WordsOf(RobotConfig::Mode) { return {"dense", "cache", "stale
 constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
 constexpr Words<4> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch", "bf16"}; }
 
-// The defaults, changed by what the file says. Throws InputError that names file and key.
+// The defaults, overridden by the file. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
 // The same from a file's text.

@@ -11,15 +11,15 @@
 
 namespace cacheinf {
 
-// Brings the stored values to what is decided. Returns what was computed; of a whole frame nothing
-// is counted. `seen` is what the network sees; a refresh does not look at it. If this throws, the
-// next decision, made as if this one had been executed, makes up for it.
+// Brings the stored values to what is decided. Returns what was computed; counts nothing of a whole
+// frame. `seen` is what the network sees; a refresh ignores it. If this throws, the next decision
+// makes up for it.
 // REQUIRES: masks of the picture's size; an executor of a graph that takes one picture, which moves
 // maps where the decision does.
 ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
                   const ChangePolicy& policy, PictureInput& input, Executor& executor);
 
-// Of all stored values as they stand after the last decision.
+// Of all stored values after the last decision.
 InverseSpreads MeasureStoredSpreads(Executor& executor);
 
 }  // namespace cacheinf

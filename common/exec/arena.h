@@ -10,7 +10,7 @@ namespace cacheinf {
 // Every buffer starts at a multiple of this many floats (64 bytes).
 inline constexpr size_t kArenaAlignmentFloats = 16;
 
-// The floats that a buffer takes up.
+// The floats that a buffer occupies.
 constexpr size_t AlignedFloats(size_t floats) {
   return (floats + kArenaAlignmentFloats - 1) / kArenaAlignmentFloats * kArenaAlignmentFloats;
 }
@@ -18,7 +18,7 @@ constexpr size_t AlignedFloats(size_t floats) {
 // A buffer that an arena must hold.
 struct BufferRequest {
   size_t floats = 0;
-  // The steps at which its numbers matter: written at the first, read for the last time at the
+  // The steps at which its numbers matter: written at the first, last read at the
   // last.
   int first_step = 0;
   int last_step = 0;
@@ -27,7 +27,7 @@ struct BufferRequest {
 };
 
 struct ArenaPlan {
-  std::vector<size_t> offsets;  // in floats, one a request
+  std::vector<size_t> offsets;  // in floats, one per request
   size_t floats = 0;            // of the whole arena
   size_t persistent_floats = 0;
   // No plan can be smaller: the persistent buffers and the largest sum of the others at one step.

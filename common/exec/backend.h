@@ -17,11 +17,11 @@ namespace cacheinf {
 
 // What a run does with the pixels of an operator's output.
 struct PixelRunArgs {
-  // What is computed. Afterwards, what changed: all of it, less what the test left as it was.
+  // The pixels to compute. Afterwards those that changed: all, less what the test left unchanged.
   PixelSet active;
-  // Of these the new value is stored, and counts as a change, whatever it is. May not exist.
+  // Of these every new value is stored and counts as a change. May not exist.
   PixelSet untested;
-  // Of these the new value is stored, but counts as a change only if the test says so.
+  // Of these every new value is stored, but is a change only if the test says so.
   PixelSet forced;
 
   // Write-if-changed (ChangeTest of sparse_ops/active_pixels.h). Without: all is a change.
@@ -54,7 +54,7 @@ class Backend {
   // backend.
   virtual int Prepare(const Graph& graph, const Operator& op) = 0;
 
-  // Bytes that runs work in, for all operators prepared so far.
+  // Bytes of scratch memory for all operators prepared so far.
   virtual size_t scratch_bytes() const = 0;
 
   // Computes these rows of the outputs; all of them, if the operator is not local. `inputs` holds
@@ -90,7 +90,7 @@ class Backend {
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
 
   // The numbers of some pixels of a map, pixel by pixel in row order, all channels, image after
-  // image. The mask has one bit a pixel and lies on the host.
+  // image. The mask lies on the host.
   virtual void Gather(const ConstTensorView& map, ConstMaskView pixels,
                       std::span<float> numbers) = 0;
   virtual void Scatter(std::span<const float> numbers, ConstMaskView pixels,

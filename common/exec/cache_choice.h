@@ -7,7 +7,7 @@
 
 #include "common/model/graph/graph.h"
 
-// Which values to keep from frame to frame where there is no memory for all of them.
+// Which values to keep from frame to frame when memory cannot hold all.
 
 namespace cacheinf {
 
@@ -17,23 +17,23 @@ struct CacheChoice {
   double extra_work = 0.0;  // expected, by ExpectedWork: 0.1 is a tenth more than keeping all takes
 };
 
-// Greedy: from keeping all values, gives up the one that costs the least expected work per byte it
-// saves, until activations take no more than the budget; this several times, with different bounds
-// on the memory that what is given up may share, of which the least work counts. Values that must
-// be kept (AlwaysKept of stages.h), the input of the first operator among them, and `required` ones
-// are never given up. If no set is found that fits, the smallest one that was seen. Equal graphs
+// Greedy: starts from keeping all values and gives up the one that costs the least expected work
+// per byte saved, until activations fit the budget; repeats this with different bounds on the
+// memory that given-up values may share, and takes the least work. Never gives up values that must
+// be kept (AlwaysKept of stages.h), the input of the first operator among them, or `required` ones.
+// If no set fits, returns the smallest one seen. Equal graphs
 // give equal choices. `held_twice`: for an executor whose maps can move, what is kept counts twice,
 // though not quite all of it is held so.
 CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
                          std::span<const ValueId> required = {}, bool held_twice = false);
 
 // The work of a frame in which a rectangle in the middle of the picture has changed, a tenth of it:
-// operations and numbers stored. Every kept map is taken to have changed in that rectangle alone,
-// as if the test for change stopped all growth there; between kept maps changes grow, and what is
-// not kept is computed with its halo. `is_kept` as FindStages takes it.
+// operations and numbers stored. Assumes that every kept map changed in that rectangle alone, as if
+// the test for change stopped all growth there; between kept maps changes grow, and what is not
+// kept is computed with its halo. `is_kept` as FindStages takes it.
 double ExpectedWork(const Graph& graph, const std::vector<bool>& is_kept);
 
-// What activations take, constants aside, in one arena: sharing all memory that can be shared, and
+// The memory of activations, constants aside, in one arena: sharing all that can be shared, and
 // with all of them kept.
 struct CacheMemory {
   size_t no_cache_bytes = 0;

@@ -7,15 +7,15 @@
 
 namespace cacheinf {
 
-// For every value of a graph one number a channel: 1 / σ, σ being the spread of that channel's
+// For every value of a graph one number per channel: 1 / σ, where σ is the spread of that channel's
 // numbers over a picture. Empty for values that are not maps.
 using InverseSpreads = std::vector<std::vector<float>>;
 
 // How far a change of the input travels through a network.
 struct ChangePolicy {
   enum class Kind : uint8_t {
-    // A pixel can change only if a pixel of its window did; one that came out with the bits it had
-    // before did not. The answer has the bits of a dense run.
+    // A pixel can change only if a pixel of its window did, and did not if its bits are those of
+    // before. The answer has the bits of a dense run.
     kExact,
     // As above, but a change that is not greater than `threshold` is none, and the old value stays
     // (ChangeTest of sparse_ops/active_pixels.h): what is stored is within the threshold of what
@@ -34,8 +34,8 @@ struct ChangePolicy {
   int growth = 1;  // kFixed
 
   // The stem: all operators that come before the convolution of this number, counted from 0. It
-  // follows every change exactly; what a change is is decided on its outputs, by the threshold,
-  // under kFixed as well. So no later operator sees a picture with edges between old and new.
+  // follows every change exactly; its outputs decide, by the threshold, what a change is, under
+  // kFixed as well. So no later operator sees edges between old and new pixels.
   int stem_depth = 0;
 };
 

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// A model that is ready to run: its graph with the operators prepared and their weights packed for
-// a backend, once for all states (model_state.h) of it. One state runs at a time.
+// A model that is ready to run: a graph whose operators are prepared and whose weights are packed
+// for a backend, once for all its states (model_state.h). One state runs at a time.
 class CompiledModel {
  public:
   // `graph` has been validated. Throws InputError when the backend cannot run one of its operators.

@@ -18,8 +18,8 @@
 namespace cacheinf {
 
 struct CpuBackendOptions {
-  int threads = 1;  // of our pool, and of LibTorch's where something is left to it
-  // Convolutions and products are run by LibTorch instead, whose bits are its own.
+  int threads = 1;  // of our pool, and of LibTorch's if it runs anything
+  // Runs convolutions and products by LibTorch instead, with LibTorch's bits.
   bool libtorch_scheme = false;
   // Runs kernels for this backend and others, one at a time; null: one of so many threads is made.
   std::shared_ptr<ThreadPool> pool = nullptr;
@@ -30,7 +30,7 @@ struct CpuBackendOptions {
 class CpuBackend : public HostBackend {
  public:
   // Throws InputError if the number of threads is not in [1, kMaxThreads]. The first in a process
-  // warns in the log where the kernels have to do without vectors.
+  // warns in the log if the kernels have no vectors.
   explicit CpuBackend(const CpuBackendOptions& options = {});
 
   static constexpr int kMaxThreads = 1024;
@@ -61,7 +61,7 @@ class CpuBackend : public HostBackend {
     size_t scratch_floats;
   };
 
-  // One of our own operators, with its weights packed where it has any.
+  // One of our operators, with its weights packed if it has any.
   struct OwnCall {
     OperatorCall call;
     std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear> packed;

@@ -13,8 +13,8 @@ const char* NameOf(FrameDecision::Kind kind);  // "changed"
 // of their bytes (sparse_ops/mask/wire.h), or "" without pixels.
 std::string ToText(const FrameDecision& decision);
 
-// Trusts nothing: throws InputError, in one sentence that begins with `name`, for whatever ToText
-// would not have written.
+// Trusts nothing: throws InputError, in one sentence that begins with `name`, for anything that
+// ToText would not have written.
 FrameDecision ReadFrameDecision(const std::string& text, const std::string& name);
 
 }  // namespace cacheinf

@@ -32,7 +32,7 @@ struct FrameDecision {
   // Computed and stored, however little they change.
   Mask forced;
 
-  // How the stored maps move before: by whole strides, or pixel p of the frame lies at
+  // How the stored maps move first: by whole strides, or pixel p of the frame lies at
   // stored_from_frame(p) in what is stored. One of them at most is not the identity.
   Shift scroll;
   Homography stored_from_frame;

@@ -14,9 +14,9 @@
 
 namespace cacheinf {
 
-// What one side does of a frame.
+// One side's part of a frame.
 struct FrameRows {
-  // One an operator: the rows of a stage's root that this side computes. Of what is not local,
+  // One per operator: the rows of a stage's root that this side computes. Of what is not local,
   // all rows or none.
   std::vector<Range> computed;
   // Whether this side holds the frame; else the rows of graph inputs that it needs arrive as
@@ -68,8 +68,8 @@ class FrameMasks {
   // All operators have run.
   void Commit();
 
-  // The frame ends before this operator has run, or while it runs: what it and those after it would
-  // have had to compute is stale.
+  // The frame ends before this operator has run, or while it runs: what it and later ones should
+  // have computed is stale.
   void Abandon(OpId op);
 
   // The stored maps were shifted (scroll.h): stale and unsent pixels move along, and what the maps
@@ -115,7 +115,7 @@ class FrameMasks {
   // These pixels, of a mask of `rows` alone, have arrived; in all others of the rows the peer holds
   // what is stored here.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
-  // The peer holds nothing.
+  // The peer holds nothing now.
   void LosePeer();
 
  private:

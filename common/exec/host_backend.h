@@ -11,8 +11,8 @@
 
 namespace cacheinf {
 
-// What backends on the host's processor share: memory, sets as bit masks, and a run as calls of
-// kernels that work through lists of pixels.
+// What backends on the host's processor share: memory, sets as bit masks, and runs as calls of
+// kernels on lists of pixels.
 class HostBackend : public Backend {
  public:
   Memory Allocate(size_t floats) final;
@@ -47,7 +47,7 @@ class HostBackend : public Backend {
   virtual void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) = 0;
 
  private:
-  std::vector<bool> is_local_;  // one a handle
+  std::vector<bool> is_local_;  // one per handle
   Memory scratch_;
   size_t scratch_floats_ = 0;
 };

@@ -18,7 +18,7 @@ namespace cacheinf {
 // Some of the pixels of a run.
 struct ActivePart {
   ActivePixels pixels = Range{0, 0};
-  const ChangeTest* test = nullptr;  // null: they are stored whatever they come out as
+  const ChangeTest* test = nullptr;  // null: all are stored
 };
 
 // Pixel sets as bit masks of this machine.
@@ -49,7 +49,7 @@ class HostPixelSets final : public PixelSets {
   void Count(PixelSet set, int64_t weight) override;
   int64_t TakeCount() override;
 
-  // What is in the set; for changing it, anything may be in it afterwards.
+  // The set's pixels; MaskToChange may leave anything in it.
   ConstMaskView mask(PixelSet set) const { return At(set).mask.view(); }
   MaskView MaskToChange(PixelSet set);
   bool IsKnownEmpty(PixelSet set) const { return At(set).is_empty; }

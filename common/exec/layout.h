@@ -16,23 +16,23 @@ namespace cacheinf {
 struct ValuePlace {
   bool exists = false;     // false: a constant that only parametrises operators
   size_t offset = 0;       // in floats
-  ValueId viewed = kNone;  // the value in whose buffer it lies, if it has none of its own
+  ValueId viewed = kNone;  // the value in whose buffer it lies, if it has no own buffer
   std::array<int64_t, TensorView::kMaxRank> strides = {};
 };
 
 // Every value of a graph laid into one arena: maps channels-last, others in the order of their
-// dimensions. Values whose numbers need not be kept share memory, and numbers are not copied where
-// a view will do:
+// dimensions. Values that are not kept share memory, and a view replaces a copy where
+// it can:
 //   - a map that is concatenated over channels is computed where it stands in the concatenation;
 //   - a reshape that keeps the order in memory, and a slice of a map, is a view of its input.
 // So maps may be strided; all other values are contiguous.
 struct Layout {
-  std::vector<ValuePlace> places;  // one a value
-  // One an operator: its outputs are where they belong without its being run.
+  std::vector<ValuePlace> places;  // one per value
+  // One per operator: its outputs are in place without running it.
   std::vector<bool> is_done_by_placement;
-  // One a value: it lies in memory that is never given to another, or is a parameter.
+  // One per value: its memory is never given to another, or it is a parameter.
   std::vector<bool> is_kept;
-  // The order in which numbers must be computed to find what they need in the arena.
+  // The order of computation in which everything finds what it needs in the arena.
   std::vector<Stage> stages;
 
   size_t arena_floats = 0;  // everything
@@ -41,10 +41,10 @@ struct Layout {
   size_t lower_bound_floats = 0;  // ArenaPlan::lower_bound_floats
 };
 
-// Constants that operators work on, graph inputs, graph outputs and `persistent` values keep their
-// memory to themselves, but for the values that are concatenated in them and views of them. With
-// kAll this holds for all values. With kAllApart every value has a buffer of its own and each
-// operator is run.
+// Constants that operators work on, graph inputs, graph outputs and `persistent` values share their
+// memory only with values concatenated in them and views of them. With
+// kAll this holds for all values. With kAllApart every value has its own buffer and every
+// operator runs.
 //
 // With kChosen it holds for `persistent` values and those of AlwaysKept, and what would be copied
 // into or out of one of them otherwise is kept along with it where it lies. All others are computed

@@ -37,7 +37,7 @@ struct StateOptions {
 };
 
 struct MemoryReport {
-  size_t arena_bytes = 0;        // what the state allocated for activations, held twice or once
+  size_t arena_bytes = 0;        // what the state allocated for activations
   size_t no_cache_bytes = 0;     // what it would have allocated if it kept nothing between frames
   size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
@@ -57,8 +57,8 @@ struct ChangedWork {
   }
 };
 
-// One frame's way through a model: the arena with the values that are kept, and what is known of
-// them. Everything is laid out in the constructor; after it, only LibTorch's operators allocate.
+// One frame's way through a model: the arena with the kept values, and what is known of them. The
+// constructor lays everything out; after it, only LibTorch's operators allocate.
 //
 // Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend on the
 // graph inputs alone: not on the threads, the rows of a call, the layout in memory, the frames
@@ -68,7 +68,7 @@ class ModelState {
  public:
   explicit ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options = {});
 
-  // Of a model that nobody shares.
+  // Of a model that is not shared.
   ModelState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
              const StateOptions& options = {});
   ~ModelState();
@@ -89,9 +89,9 @@ class ModelState {
   // it reads but what Run runs between them.
   void RunOperator(OpId op, Range rows);
 
-  // Brings every value to what the graph inputs are now, computing only what a change can have
-  // reached. `changed` has one mask a graph input, with every pixel that is not what it was at the
-  // last Run or RunChanged; the mask of an input that is not a map is of one pixel. With kExact the
+  // Brings every value to what the graph inputs give now, computing only what a change can have
+  // reached. `changed` has one mask per graph input, with every pixel that differs from the last
+  // Run or RunChanged; the mask of an input that is not a map has one pixel. With kExact the
   // values then have the bits of Run. `forced` shows pixels of the picture, at any resolution, that
   // every map over them computes and stores, however little they change, though so little is
   // no change to the maps behind; it may have no words. With its first pixel, maps that show no
@@ -136,9 +136,9 @@ class ModelState {
 
   // The peer has committed the frame too, so that it need not be sent again what was packed.
   void ConfirmSent();
-  // It has not.
+  // The peer has not.
   void ForgetSent();
-  // It holds nothing any more.
+  // The peer holds nothing now.
   void LosePeer();
 
   // The camera has moved by whole strides: all stored maps move along, and what they do not hold
@@ -162,8 +162,8 @@ class ModelState {
   // and what that needed. Returns whether there was anything to do.
   bool Settle();
 
-  // Computes so many stored pixels, chosen by the seed, anew from what is stored before them.
-  // Returns the first that does not hold what the last RunChanged promised: the same bits, or under
+  // Recomputes `samples` stored pixels, chosen by the seed, from what is stored before them.
+  // Returns the first that breaks the last RunChanged's promise: the same bits, or under
   // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
   // looked at are pixels that no frame promises anything about: of kFixed, and of kChange once
   // something was refreshed, those that the last frame did not compute, and such ones that are

@@ -14,18 +14,18 @@
 namespace cacheinf {
 
 // The kept maps over the picture when the camera moves (Eq. 6 of the paper). Each has two places.
-// The one in front is where operators read and write. When the camera has moved the two change
-// roles, and nothing in front holds any more: before an operator runs, the pixels that it reads and
-// that no operator of the frame has computed are fetched from behind, through the homography. In
-// idle time Settle fetches all that is left. While the camera is still nothing is fetched, copied
-// or looked at.
+// Operators read and write the one in front. When the camera has moved the two change roles, and
+// nothing in front holds: before an operator runs, the pixels that it reads and that no operator of
+// the frame has computed are fetched from behind, through the homography. In idle time Settle
+// fetches the rest. While the camera is still nothing is fetched, copied or
+// looked at.
 //
-// Not in two places are graph inputs, which are set anew as a whole, and what shows no picture. But
-// what lies in one buffer with a map that moves (parts of a concatenation, views) moves along; a
-// part that shows no picture keeps its place in it.
+// Graph inputs, which are set as a whole, and values that show no picture have one place. But what
+// shares a buffer with a map that moves (parts of a concatenation, views) moves along; a part that
+// shows no picture keeps its place in it.
 //
-// The numbers of classes and the like (values of an integer type) are those of the nearest pixel,
-// all others are interpolated. Everything is made in the constructor; a frame allocates nothing.
+// Values of an integer type (class numbers, say) take the nearest pixel; all others are
+// interpolated. Everything is made in the constructor; a frame allocates nothing.
 class MovingMaps {
  public:
   // `arena` is the first of the places, as the layout has it; the second one is allocated. What is
@@ -40,8 +40,8 @@ class MovingMaps {
 
   bool has_two_places(ValueId value) const;
 
-  // Where a value lies in the first or the second place, if it has two. Which one is in front
-  // changes with every Move.
+  // Where a value lies in the first or the second place, if it has two. Every Move changes which
+  // one is in front.
   TensorView View(ValueId value, int place) const;
   int front() const;
 
@@ -49,7 +49,7 @@ class MovingMaps {
   // REQUIRES: settled maps.
   void Move(const Homography& stored_from_frame);
 
-  // Whether all that is in front holds.
+  // Whether everything in front holds.
   bool is_settled() const;
 
   // The pixels of a value that no old value can be fetched for, since the last Move: they must be
@@ -70,7 +70,7 @@ class MovingMaps {
   // Returns whether there was anything to do.
   bool Settle();
 
-  // As if everything in front held: it will all be computed.
+  // As if everything in front held: all of it will be computed.
   void Drop();
 
  private:

@@ -10,17 +10,17 @@
 namespace cacheinf {
 
 // Which pixels the inner operators of a stage must compute so that its root can compute some: what
-// those read, halo included, less what earlier stages of the frame have computed already.
+// those read, halo included, less what earlier stages of the frame have computed.
 // Everything is made in the constructor; a frame allocates nothing.
 class NeededPixels {
  public:
   // `is_kept` as FindStages takes it. The graph and the sets outlive this.
   NeededPixels(const Graph& graph, const std::vector<bool>& is_kept, PixelSets& sets);
 
-  // A new frame: nothing that is not kept has been computed.
+  // A new frame: nothing but kept values has been computed.
   void Begin();
 
-  // What the stage needs for these pixels of its root's output is found, and taken for computed.
+  // Finds what the stage needs for these pixels of its root's output, and counts it as computed.
   // REQUIRES: a root that is local, or a stage without inner operators.
   void Find(const Stage& stage, PixelSet root_pixels);
 
@@ -44,7 +44,7 @@ class NeededPixels {
 
   const Graph& graph_;
   PixelSets& sets_;
-  std::vector<std::vector<Source>> sources_;  // one list an operator
+  std::vector<std::vector<Source>> sources_;  // one list per operator
   std::vector<ValuePixels> values_;
 };
 

@@ -22,7 +22,7 @@ namespace cacheinf {
 // shift) and not one of the tensors that it works on. Such inputs are read from the graph.
 bool IsParameter(const Operator& op, size_t input);
 
-// What can be found out about an operator before the first frame.
+// What is known about an operator before the first frame.
 struct OperatorCall {
   OperatorCall(const Graph& graph, const Operator& op);  // both outlive it
 

@@ -9,7 +9,7 @@
 
 namespace cacheinf {
 
-// A set of pixels of one map. Only the backend whose memory it lies in can look inside.
+// A set of pixels of one map. Only the backend that holds it can look inside.
 struct PixelSet {
   int id = -1;
   int height = 0;
@@ -23,9 +23,9 @@ struct PixelWay {
   int id = -1;
 };
 
-// The sets of one state, in a backend's memory. What is asked for happens in the order of the
-// calls, together with the backend's runs, and may happen later: no call waits, but Read and
-// TakeCount. All sets and ways are made before the first frame; after that nothing allocates.
+// The sets of one state, in a backend's memory. Calls take effect in order, together with the
+// backend's runs, maybe later: only Read and TakeCount wait. All sets and ways are made before the
+// first frame; after that nothing allocates.
 //
 // Operands of one call have the same size unless it says otherwise; an output may be an operand.
 class PixelSets {
@@ -59,7 +59,7 @@ class PixelSets {
 
   // Adds what lies at least in part over a pixel of `from`, at another resolution.
   virtual void AddRescaled(PixelSet from, PixelSet to) = 0;
-  // Grows by so many pixels in each direction.
+  // Grows by that many pixels in each direction.
   virtual void Grow(PixelSet set, int pixels) = 0;
   // Pixel (y, x) is in the set if (y + rows, x + columns) was; what comes in from outside is not.
   virtual void Shift(PixelSet set, int rows, int columns) = 0;

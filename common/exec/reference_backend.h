@@ -11,8 +11,8 @@
 
 namespace cacheinf {
 
-// Runs every operator by its definition in sparse_ops/reference: slow, one thread, and what all
-// other backends are checked against.
+// Runs every operator by its definition in sparse_ops/reference: slow, on one thread. All other
+// backends are checked against it.
 class ReferenceBackend : public HostBackend {
  public:
   std::string_view Name() const override { return "reference"; }

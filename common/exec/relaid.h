@@ -7,16 +7,16 @@
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
-// Tensors of four dimensions lie channels-last, as maps do. What works along another of their axes
-// (attention's products and softmax, say) is many times faster where the numbers of that axis lie
-// end to end. So it runs on copies that lie so.
+// Tensors of four dimensions lie channels-last, as maps do. Operators along another axis
+// (attention's products and softmax, say) are many times faster if that axis is contiguous. So they
+// run on copies.
 
 namespace cacheinf {
 
-// How an operator wants its tensors of four dimensions.
+// How an operator wants its tensors of four dimensions laid out.
 struct Relaid {
-  int axis = kNone;              // whose numbers lie end to end; kNone: as they are
-  bool includes_output = false;  // else what it computes may lie as it likes
+  int axis = kNone;              // to make contiguous; kNone: none
+  bool includes_output = false;  // else the output keeps its layout
   size_t floats = 0;             // memory for all copies
 };
 
@@ -29,7 +29,7 @@ bool IsToBeRelaid(const ConstTensorView& tensor, int axis);
 // The tensor's dims in this memory. REQUIRES: RelaidFloats(tensor) floats.
 TensorView LaidAlong(const ConstTensorView& tensor, int axis, float* memory);
 
-// Keeps what follows aligned as the memory is.
+// Keeps what follows as aligned as the memory.
 size_t RelaidFloats(const ConstTensorView& tensor);
 
 }  // namespace cacheinf

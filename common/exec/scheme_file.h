@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// What times were measured of; they are good for nothing else.
+// What times were measured on; they are valid for nothing else.
 struct SchemeKey {
   std::string machine;  // its fingerprint
   std::string build;

@@ -9,8 +9,8 @@
 #include "common/base/clock.h"
 #include "common/model/graph/graph.h"
 
-// Which scheme computes each convolution. Schemes round differently, so the choice is made for a
-// layer once, before its first frame, and never changes from frame to frame.
+// Which scheme computes each convolution. Schemes round differently, so a layer's scheme is chosen
+// once, before its first frame, and never changes from frame to frame.
 //
 // The choice is of algorithms on one backend, MNN's C_algorithm (its equations 2 and 3). Its
 // equations 4 and 5, which sum operators up over a CPU and a GPU by their FLOPS, would have nothing
@@ -18,7 +18,7 @@
 
 namespace cacheinf {
 
-// One an operator; kDirect for what is no convolution.
+// One per operator; kDirect if it is no convolution.
 using SchemePlan = std::vector<Scheme>;
 
 // 3x3, stride 1, not dilated, transposed or depthwise.
@@ -30,7 +30,7 @@ SchemePlan WinogradWhereItApplies(const Graph& graph);
 // than its few products take time, and grouped and depthwise ones have no pairs to fill.
 bool Bf16Applies(const Graph& graph, const Operator& op);
 
-// Where it does not apply, kDirect.
+// kDirect where it does not apply.
 SchemePlan Bf16WhereItApplies(const Graph& graph);
 
 // What tiles of n x n output pixels cost a whole convolution of kernel k x k, in multiplications;
@@ -56,8 +56,8 @@ void SetSchemes(Graph& graph, const SchemePlan& plan);
 // What a convolution's time depends on, and nothing else: "3x3 64->64 1x56x56 pad 1,1 relu".
 std::string LayerText(const Graph& graph, const Operator& op);
 
-// 16 hexadecimal digits that differ where operators, their shapes or their order do: what times
-// depend on, which weights are not.
+// 16 hexadecimal digits that differ if operators, their shapes or their order do. Times do not
+// depend on weights, nor does this.
 std::string ModelDigest(const Graph& graph);
 
 struct LayerTimes {
@@ -68,7 +68,7 @@ struct LayerTimes {
 using SchemeTimes = std::vector<LayerTimes>;
 
 struct Measuring {
-  // Leaves room for the layer in hand, so that all ends within 20 seconds.
+  // Leaves time for the current layer, so that all ends within 20 seconds.
   static constexpr std::chrono::milliseconds kBudget{18000};
 
   int threads = 1;
@@ -78,8 +78,8 @@ struct Measuring {
 };
 
 // Times every distinct layer where Winograd applies by both schemes, turn by turn on synthetic
-// numbers, all pixels active: medians. Layers that are `known` are taken from there; those that the
-// budget leaves no time for are missing.
+// numbers, all pixels active: medians. Takes layers from `known` if they are there; leaves out
+// those that the budget has no time for.
 SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
                            SchemeTimes known = {});
 

@@ -6,8 +6,8 @@
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
-// What becomes of stored maps when the picture moves by whole strides: a network whose windows are
-// the same everywhere gives the same features, elsewhere.
+// What stored maps become when the picture moves by whole strides: a network whose windows are the
+// same everywhere gives the same features, elsewhere.
 
 namespace cacheinf {
 
@@ -20,9 +20,9 @@ struct Shift {
   bool is_zero() const { return rows == 0 && columns == 0; }
 };
 
-// What a value's stored numbers are still worth.
+// What still holds of a value's stored numbers.
 struct ShiftedMap {
-  // Whether there is a shift at all; if not, nothing of the value can be kept.
+  // Whether there is a shift; if not, nothing of the value can be kept.
   bool is_known = false;
   Shift shift;
   // The pixels that hold, once the map is shifted, what a run would give them, as long as no pixel
@@ -31,7 +31,7 @@ struct ShiftedMap {
   Range kept_columns;
 };
 
-// One a value; those of graph inputs are the picture itself. What is not a map over the picture has
+// One per value; graph inputs are the picture itself. A value that is no map over the picture has
 // no known shift.
 std::vector<ShiftedMap> ShiftMaps(const Graph& graph, const Shift& picture);
 

@@ -8,8 +8,8 @@
 #include "sparse_ops/reference/change.h"
 #include "sparse_ops/views.h"
 
-// For what computes whole rows and knows no change test: it runs on a shadow of the output, from
-// where the active pixels are stored.
+// For kernels that compute whole rows and know no change test: they run on a shadow of the output,
+// from which the active pixels are stored.
 
 namespace cacheinf {
 

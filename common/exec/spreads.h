@@ -6,11 +6,11 @@
 
 namespace cacheinf {
 
-// Of every kept map as it stands, σ being the standard deviation of a channel over its pixels, or
-// over a grid of some thousands of them. A channel that moves less than a tenth as much as the
-// map's channels do (root mean square) counts as moving that much, so that one that is silent in
-// this picture does not make every later whisper a change. A map of one pixel takes the spread of
-// its channels among themselves for all of them. REQUIRES: an executor that keeps values, a Run
+// Of every kept map as stored; σ is the standard deviation of a channel over its pixels, or over a
+// grid of some thousands of them. A channel with less than a tenth of the spread of the map's
+// channels (root mean square) counts as having that tenth, so that a channel that is silent in this
+// picture does not make every later whisper a change. A map of one pixel takes the spread of its
+// channels among themselves for all of them. REQUIRES: an executor that keeps values, a Run
 // before, and memory that the host can read.
 InverseSpreads MeasureSpreads(const Executor& executor);
 

@@ -17,8 +17,8 @@ bool PreparesInput(const Graph& graph, const Operator& op);
 // How many operators it has.
 size_t StemSize(const Graph& graph, int depth);
 
-// The values by which what comes after the stem sees what is in it. Where they are kept, what a
-// change is can be decided on them; where they are not, it is decided before them.
+// The values through which later operators see the stem. If they are kept, changes are judged on
+// them, else before them.
 std::vector<ValueId> StemOutputs(const Graph& graph, int depth);
 
 }  // namespace cacheinf

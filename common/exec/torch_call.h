@@ -14,7 +14,7 @@ namespace cacheinf {
 // on the number of threads and on the rows asked for.
 class TorchCall {
  public:
-  // Throws InputError, naming the operator, when LibTorch is no choice for it.
+  // Throws InputError, naming the operator, when LibTorch cannot run it.
   TorchCall(const Graph& graph, const Operator& op);
   ~TorchCall();
   TorchCall(TorchCall&&) noexcept;
@@ -24,7 +24,7 @@ class TorchCall {
   static bool Offers(const Operator& op);
 
   // Computes `rows` of a convolution's output, or all of any other operator's outputs. After a
-  // foreign operator none of LibTorch's threads is left that would keep a core busy.
+  // foreign operator ends LibTorch's threads, which would keep cores busy.
   void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            Range rows) const;
 

@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// A whole TorchScript file run by LibTorch: what our own executor is compared with, for parity and
-// for speed.
+// A whole TorchScript file run by LibTorch, to compare our executor with, for parity and for
+// speed.
 class TorchModule {
  public:
   // How feature maps enter: channels-last is faster, but a network that takes views of its input's
@@ -31,7 +31,7 @@ class TorchModule {
   // Outputs in the order in which the importer lists a graph's outputs.
   std::vector<Tensor> Run(const std::vector<Tensor>& inputs) const;
 
-  // Runs and drops the result, for timing: no copies but LibTorch's own.
+  // Runs and drops the result, for timing: no copies except LibTorch's.
   void Time(const std::vector<Tensor>& inputs) const;
 
  private:

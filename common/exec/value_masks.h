@@ -23,7 +23,7 @@ inline int WidthOf(const Value& value) {
 // Multiply-adds of one pixel of the operator's output.
 int64_t WeightOf(const Graph& graph, const Operator& op);
 
-// None: output pixel (y, x) reads input pixel (y, x) and no other.
+// None: output pixel (y, x) reads only input pixel (y, x).
 std::optional<MaskPropagation> PropagationOf(const Window& window);
 
 }  // namespace cacheinf

@@ -14,7 +14,7 @@
 
 namespace cacheinf {
 
-// From the readers of a value on, until the next cut, the robot owns this share of the active rows.
+// From the readers of a value until the next cut the robot owns this share of the active rows.
 // Before the first cut it owns all.
 struct Cut {
   ValueId value = kNone;
@@ -23,10 +23,10 @@ struct Cut {
 
 // Who owns the rows of every operator's output, and which values may cross.
 struct Ownership {
-  // One an operator: the robot owns the rows above this one, the server the others. What is not
+  // One per operator: the robot owns the rows above this one, the server the others. What is not
   // local is owned as a whole, by whoever would own the larger part.
   std::vector<int> robot_rows;
-  // One a value. Rows of these are computed by their owner and sent to who needs them; of all
+  // One per value. Rows of these are computed by their owner and sent to who needs them; of all
   // others each side computes what it needs, halo included.
   std::vector<bool> is_exchanged;
 };

@@ -8,7 +8,7 @@
 #include "common/config/tracker_config.h"
 #include "sparse_ops/mask/mask.h"
 
-// Which pixels of a picture are not what the reference has in their place (Eq. 2 of the paper).
+// Which pixels of a picture differ from the reference in their place (Eq. 2 of the paper).
 
 namespace cacheinf {
 

@@ -13,8 +13,8 @@
 
 namespace cacheinf {
 
-// Computes of each frame what changed since the one before: decides (reuse.h), and has that
-// executed (common/exec/apply.h).
+// Computes of each frame what changed since the last one: decides (reuse.h) and applies the
+// decision (common/exec/apply.h).
 class FrameCache {
  public:
   // The executor keeps values, moves maps if the geometry does, and outlives this; so does the
@@ -24,11 +24,11 @@ class FrameCache {
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
 
-  // Brings the executor's values to what the frame gives, as far as the policy goes. After an
-  // exception the next call makes up for what this one missed.
+  // Brings the stored values to what the frame gives, as far as the policy goes. After an exception
+  // the next call makes up for what this one missed.
   FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0);
 
-  // To be called once the answer is read. Returns what it took but the time; nothing if there is
+  // Call it once the answer is read. Returns what it took except the time; nothing if there was
   // nothing to do. REQUIRES: the frame of the last Run, which has returned.
   std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {});
 

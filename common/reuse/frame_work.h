@@ -8,13 +8,13 @@
 
 namespace cacheinf {
 
-// What a frame took.
+// What a frame cost.
 struct FrameWork {
   ChangedWork operators;
   double active = 1.0;                   // share of the picture's pixels that count as changed
   bool is_dense = true;                  // everything was computed
-  Loss loss = Loss::kNone;               // why, if the camera could not be followed
-  bool rests = false;                    // why, if reuse did not pay before
+  Loss loss = Loss::kNone;               // why, if the camera was lost
+  bool rests = false;                    // why, if reuse did not pay
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
 
   // Share of a dense run's multiply-adds.

@@ -17,7 +17,7 @@ inline constexpr int kLargestStep = 64;
 
 // Where a frame lies against what is stored.
 struct Placement {
-  Loss loss = Loss::kNone;  // if any, the rest says nothing, and nothing has changed
+  Loss loss = Loss::kNone;  // if any, the rest means nothing, and nothing has changed
   PictureView seen;         // by the network; as long as the frame, and until the next call
   // As in FrameDecision.
   Shift scroll;
@@ -29,16 +29,16 @@ struct Placement {
   ConstMaskView out_of_view;
 };
 
-// What a moving camera and changing light mean: in place (in_place.h), or what a client follows a
-// camera with.
+// What a moving camera and changing light mean: in place (in_place.h), or a client's way to follow
+// a camera.
 class Geometry {
  public:
   virtual ~Geometry() = default;
 
-  // Frames show something in this part of them only; Begin follows before anything else.
+  // Frames show something in this part only; Begin follows before anything else.
   virtual void SetInset(const Inset& inset) = 0;
 
-  // Of this frame everything is computed, as it is. `is_followed`: a frame is placed against it.
+  // This frame is computed whole, as it is. `is_followed`: later frames are placed against it.
   virtual void Begin(const PictureView& frame, bool is_followed) = 0;
 
   // Finds the frame's place, and brings the reference there. `compares_bytes`: any byte that
@@ -46,7 +46,7 @@ class Geometry {
   virtual Placement Place(const PictureView& frame, bool compares_bytes, bool relights,
                           Reference& reference) = 0;
 
-  // Frames to come may not find a place: it is time to begin with one.
+  // Coming frames may not find a place: it is time to begin again with one.
   virtual bool IsNearItsEnd() const { return false; }
 };
 

@@ -9,12 +9,12 @@
 
 namespace cacheinf {
 
-// What trackers look at: a picture's brightness, at its own size or smaller.
+// What trackers see: a picture's brightness, at full size or smaller.
 class GreyPicture {
  public:
-  // Averages squares of factor × factor pixels, all channels weighted by 1 : 2 : 1 whatever their
-  // order; what is left over at the right and the bottom is left out. Allocates only where the
-  // size is not that of the last call. REQUIRES: a factor from 1 to 64.
+  // Averages squares of factor × factor pixels, channels weighted 1 : 2 : 1 in any order; drops the
+  // remainder at the right and the bottom. Allocates only if the size is not that of the last call.
+  // REQUIRES: a factor from 1 to 64.
   void Assign(const PictureView& picture, int factor);
 
   int width() const { return width_; }
@@ -53,7 +53,7 @@ class SquareMeans {
 
   int width_ = 0;
   int height_ = 0;
-  std::vector<uint32_t> sums_;  // of all pixels above and to the left, one more a row and column
+  std::vector<uint32_t> sums_;  // of all pixels above and to the left, one more per row and column
 };
 
 }  // namespace cacheinf

@@ -9,9 +9,9 @@
 
 namespace cacheinf {
 
-// No camera is followed: every pixel is compared in its place. Where that is wanted, frames are
-// shown in the light of what is stored, so that this stays of use; the light of the reference stays
-// what it is.
+// Follows no camera: compares every pixel in its place. If asked to relight, shows frames in the
+// light of what is stored, so that this stays useful; the reference keeps its
+// light.
 class InPlace final : public Geometry {
  public:
   InPlace(int width, int height) : inset_({{0, height}, {0, width}}, width, height) {}

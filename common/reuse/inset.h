@@ -8,17 +8,17 @@
 #include "common/model/picture.h"
 #include "sparse_ops/homography.h"
 
-// A letterbox leaves bars beside the frame. They say nothing of how the camera moved or of the
-// light, and stay what they are whatever the frame does.
+// A letterbox leaves bars beside the frame. They show neither the camera's motion nor the light,
+// and never change.
 
 namespace cacheinf {
 
 // The part of the model's picture that shows the frame.
 Rectangle PlaceOfFrame(const PictureFit& fit);
 
-// A part of pictures of one shape. Homographies of the part and of the whole say the same of the
-// same pixels, counted from the part's first one and from the picture's; the identity of one is
-// exactly that of the other.
+// A part of pictures of one shape. Homographies of the part and of the whole map the same pixels,
+// counted from the part's first pixel and from the picture's; the identity of one is exactly that
+// of the other.
 class Inset {
  public:
   // REQUIRES: a place within a picture of that size, of at least one pixel.

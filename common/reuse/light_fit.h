@@ -23,7 +23,7 @@ struct LightLimits {
   double largest_shift = 96;  // levels, of the middle of the reference's brightness
 };
 
-// How the frame's brightness follows from the reference's.
+// Fits the frame's brightness to the reference's.
 class LightFit {
  public:
   explicit LightFit(const LightLimits& limits = {}) : limits_(limits) {}

@@ -10,7 +10,7 @@
 #include "common/reuse/inset.h"
 #include "common/reuse/light_fit.h"
 
-// Light that changes before a camera that nobody follows: pixels are compared in their places.
+// Light that changes before a camera that is not followed: compares pixels in place.
 
 namespace cacheinf {
 

@@ -13,7 +13,7 @@ enum class Loss : uint8_t {
   kNoReference,    // none yet, or one of another shape
   kFewFeatures,    // black, uniform, blurred, or too small
   kFewInliers,     // features move everywhere: another scene, or noise
-  kDegenerate,     // what fits is no view of a camera: it folds, flips, or shrinks too much
+  kDegenerate,     // no camera's view fits: it folds, flips, or shrinks too much
   kLittleOverlap,  // the reference shows too little of the frame
   kTooDifferent,   // aligned, but most pixels differ
 };

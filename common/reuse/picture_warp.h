@@ -7,7 +7,7 @@
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 
-// 8-bit pictures seen through a homography. Integers after the places are known, so that the bytes
+// 8-bit pictures seen through a homography. Integers once the places are known, so that the bytes
 // do not depend on vectors, rows or threads; a shift by whole pixels copies bytes, and so does the
 // identity.
 
@@ -25,8 +25,8 @@ class PictureWarp {
   // REQUIRES: 1 or 3 channels; at most 2^14 rows and columns. The pixels outlive the object.
   PictureWarp(const PictureView& from, const Homography& from_of_to);
 
-  // Row y of `to`, which is as wide as `from`. Sets those of its pixels in `out_of_view` that are,
-  // and leaves the others.
+  // Row y of `to`, which is as wide as `from`. Sets those of its pixels that are out of view in
+  // `out_of_view`, and leaves the others.
   void WarpRow(int y, uint8_t* to, MaskView out_of_view) const;
 
  private:

@@ -11,18 +11,18 @@
 
 namespace cacheinf {
 
-// The picture whose results are stored: where a pixel is not computed, it stays what it was when it
-// was. So a change that is too slow to be seen from frame to frame adds up until it is seen.
+// The picture whose results are stored: it takes over a pixel only when that pixel is computed. So
+// a change too slow to be seen from frame to frame adds up until it is seen.
 class Reference {
  public:
   Reference(int width, int height, int channels);
 
   PictureView view() const { return {pixels_.data(), width_, height_, channels_}; }
 
-  // For who brings it to where the next frame lies, or into its light; of the picture's size.
+  // For geometries, which move it to the next frame's place or into its light.
   std::vector<uint8_t>& pixels() { return pixels_; }
 
-  // What is stored moves by whole strides. Pixels that come in hold anything.
+  // What is stored moves by whole strides. Pixels that come in are undefined.
   void Scroll(const Shift& shift);
 
   void Assign(const PictureView& seen);

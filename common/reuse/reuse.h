@@ -19,12 +19,12 @@
 
 namespace cacheinf {
 
-// Decides of each frame what is computed, from pictures and from what a state tells of the frame
-// before; it executes nothing. Between two decisions the caller executes the first one and calls
-// Commit; if executing fails, it does not, and the next decision makes up for it.
+// Decides for each frame what to compute, from pictures and from what a state tells of the last
+// frame; it executes nothing. Between two decisions the caller executes the first one and calls
+// Commit; if that fails, it does not, and the next decision makes up for it.
 //
-// What is stored is of the reference (reference.h). What the network sees is all of a frame, so
-// that what is computed is computed from that alone; only the test for changes looks at the
+// Stored values are of the reference (reference.h). The network sees all of the new frame, so that
+// everything is computed from that alone; only the test for changes looks at the
 // reference.
 class Reuse {
  public:
@@ -32,24 +32,24 @@ class Reuse {
   // REQUIRES: checked configurations; a geometry of theirs, for pictures of that size.
   Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry);
 
-  // Where frames show something; at first everywhere. Forgets all that was before. REQUIRES: a
-  // place in a picture of the graph's size, not empty.
+  // The part that shows the frame; at first all. Forgets everything earlier. REQUIRES: a place in a
+  // picture of the graph's size, not empty.
   void SetPlaceOfFrames(const Rectangle& place);
 
   // A decision is valid until the next call.
   const FrameDecision& Decide(int64_t index, const PictureView& frame, const Verdict& verdict);
 
-  // What is left to do once the answer is out, for the last frame: to move what the answer did not
-  // need, and to store the strip of the picture whose turn it is, so that none gets too old; where
-  // the geometry nears its end, all of the frame as it is, so that no answer waits for that. Null
-  // if there is nothing to do, as before a whole frame.
+  // The work left once the answer to the last frame is out: to move what the answer did not need,
+  // and to store the next strip of the picture, so that none gets too old; if the geometry nears
+  // its end, the whole frame as it is, so that no answer waits for that. Null if there is nothing
+  // to do, as before a whole frame.
   const FrameDecision* DecideRefresh(const PictureView& frame, const Verdict& verdict);
 
   // The last decision was executed, for this share of a dense run's multiply-adds.
   void Commit(double share);
 
-  // Whether spreads must be measured of what is stored now: at first, and when there is much more
-  // or less to be seen than when they were. To be asked after a Commit of a frame.
+  // Whether spreads must be measured on what is stored now: at first, and when the picture has much
+  // more or less contrast than then. Call it after a frame's Commit.
   bool AreSpreadsDue() const;
   void SetSpreads(InverseSpreads spreads);
 
@@ -57,7 +57,7 @@ class Reuse {
   const FrameDecision& decision() const { return decision_; }
   const Placement& placement() const { return placement_; }
   const PictureView& seen() const { return placement_.seen; }
-  bool rests() const { return rests_; }  // whole since reuse did not pay before
+  bool rests() const { return rests_; }  // whole because reuse did not pay
   const ChangePolicy& policy() const { return policy_; }
 
   // The next decision is of a first frame.

@@ -15,20 +15,20 @@ namespace cacheinf {
 
 enum class SafetyLevel : uint8_t {
   kNormal,         // as configured
-  kShorterExpiry,  // what is stored is computed anew in half the time
+  kShorterExpiry,  // everything stored is refreshed in half the time
   kSafer,          // that, and less counts as unchanged
   kDense,          // nothing is reused
 };
 inline constexpr int kSafetyLevelCount = 4;
 const char* NameOf(SafetyLevel level);  // "shorter expiry"
 
-// What a guard or a recorder wants of the next decision.
+// What a guard or a recorder asks of the next decision.
 struct Verdict {
-  bool forget = false;  // to be as if the frame were the first
+  bool forget = false;  // treat the frame as the first
   SafetyLevel level = SafetyLevel::kNormal;
 };
 
-// What somebody who reads an answer should know of how it came about.
+// What a reader of an answer should know about how it was made.
 struct GuardState {
   SafetyLevel level = SafetyLevel::kNormal;
   std::optional<double> agreement;  // with dense answers, estimated; nothing without a sample yet
@@ -54,10 +54,10 @@ struct AgreementSample {
 
 // Goes from level to level as samples come in.
 //
-// The estimate is the mean, by weight, of the last so many samples at the level. Where it is below
-// the least allowed, by two samples or by a single one that has less than half of it, the next
-// safer level is taken. After `patience` good samples in a row the level before is tried; if that
-// fails before it has proved itself likewise, patience is doubled, up to 64 times its beginning.
+// The estimate is the weighted mean of the last samples at the level. If it is below the least
+// allowed, by two samples or by a single one of less than half of it, the next safer level follows.
+// After `patience` good samples in a row the level before is tried; if that fails before it has
+// passed as many, patience doubles, up to 64 times its beginning.
 class SafetyLevels {
  public:
   // REQUIRES: at least one level, samples and patience of at least 1.
@@ -70,8 +70,8 @@ class SafetyLevels {
   std::optional<double> estimate() const;  // nothing without a sample at this level
   bool IsGood(const AgreementSample& sample) const { return sample.agreement >= least_; }
 
-  // Whether the next sample is awaited: the last one was bad, or the level has none yet because it
-  // changed.
+  // Whether the next sample is urgent: the last one was bad, or the level changed and has none
+  // yet.
   bool is_in_doubt() const { return is_in_doubt_; }
 
  private:

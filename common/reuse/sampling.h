@@ -22,7 +22,7 @@ struct Sample {
   double cost = 1;    // of a dense run
 };
 
-// What came of samples.
+// The results of samples.
 struct SampleCounts {
   int64_t samples = 0;                              // computed
   int64_t whole_samples = 0;                        // of these, of whole answers
@@ -31,9 +31,9 @@ struct SampleCounts {
   std::array<int64_t, kSafetyLevelCount> frames{};  // answered at each level
 };
 
-// When samples of answers are taken, where, and what follows for the decisions to come: a sample
-// that agrees too little makes the next frame a whole one, is followed by another one soon, and
-// moves to safer settings as SafetyLevels says.
+// When and where to sample answers, and what follows for coming decisions: a sample that agrees too
+// little makes the next frame a whole one, is soon followed by another, and moves to safer settings
+// as SafetyLevels says.
 //
 // That depends on the graph, the configuration and the samples before, not on time: each frame adds
 // the configured share of a dense run's multiply-adds to what may be spent, four times that while
@@ -45,17 +45,17 @@ class Sampling {
   // need little enough of a dense run. The graph outlives this.
   Sampling(const Graph& graph, const GuardConfig& config, const CacheConfig& cache, bool has_bands);
 
-  // To be called for every answer; `is_whole`: nothing of it was reused. Returns the sample to be
-  // computed and judged now, valid until then; mostly null.
+  // Call it for every answer; `is_whole`: nothing of it was reused. Returns the sample to compute
+  // and judge now, valid until then; mostly null.
   const Sample* Next(bool is_whole, int64_t frame);
 
-  // Of the sample that Next gave last.
+  // Of the last sample that Next gave.
   void Judge(const AgreementSample& agreement, int64_t frame);
 
-  // At which level the next frame is answered.
+  // The level of the next frame.
   GuardState state() const { return {levels_.level(), levels_.estimate()}; }
 
-  // What the next decision is to take in.
+  // For the next decision.
   Verdict verdict() const { return {!alarm_.empty(), levels_.level()}; }
 
   // What was found wrong since the last Next, for people; empty if nothing.

@@ -10,8 +10,8 @@
 namespace cacheinf {
 namespace cpu {
 
-// Active pixels in one order, in which they are numbered from 0: image by image, run by run. Rows
-// that are active as a whole are runs as wide as the map. So threads share active pixels and not
+// Active pixels in one order, numbered from 0: image by image, run by run. A row that is
+// all active is a run as wide as the map. So threads share active pixels, not
 // rows.
 class ActiveRuns {
  public:
@@ -43,11 +43,11 @@ class ActiveRuns {
     }
   }
 
-  // Calls fn(numbers) for parts of all pixels, each by one of the pool's threads; `work` says how
-  // much a pixel costs, in numbers read.
+  // Calls fn(numbers) for parts of all pixels, each on one of the pool's threads; `work` is a
+  // pixel's cost, in numbers read.
   template <typename Fn>
   void ForEachPart(ThreadPool& pool, int64_t work, const Fn& fn) const {
-    // Below so much work waking a second thread costs more than it brings.
+    // Below this much work a second thread costs more to wake than it saves.
     constexpr int64_t kParallelWork = 16 * 1024;
     const bool is_one = pool.threads() == 1 || count_ * work < kParallelWork;
     const int parts = std::min(count_, is_one ? 1 : 4 * pool.threads());

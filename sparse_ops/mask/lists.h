@@ -13,13 +13,13 @@
 
 namespace cacheinf {
 
-// Runs of neighbouring pixels, in memory of its own.
+// Runs of neighbouring pixels; owns its memory.
 class RunList {
  public:
   // The most runs that a mask can have.
   static constexpr int MaxRuns(int height, int width) { return height * ((width + 1) / 2); }
 
-  // Room for so many runs.
+  // Room for `capacity` runs.
   explicit RunList(int capacity)
       : runs_(static_cast<size_t>(capacity)), before_(static_cast<size_t>(capacity) + 1) {}
 
@@ -30,7 +30,7 @@ class RunList {
   int run_count() const { return run_count_; }
   int pixel_count() const { return before_[static_cast<size_t>(run_count_)]; }
 
-  // Those of the last Assign; valid until the next.
+  // The runs of the last Assign; valid until the next.
   ActivePixels pixels() const { return {rows_, runs_.data(), before_.data(), run_count_}; }
 
  private:
@@ -40,8 +40,8 @@ class RunList {
   int run_count_ = 0;
 };
 
-// Clears the pixels that a ChangeTest left as they were; all others stay.
-// REQUIRES: sparse pixels within the mask; changed[i], 0 or 1, is that of pixel i.
+// Clears the pixels that a ChangeTest left unchanged; all others stay.
+// REQUIRES: sparse pixels within the mask; changed[i], 0 or 1, belongs to pixel i.
 void ClearUnchanged(const ActivePixels& pixels, const uint8_t* changed, MaskView mask);
 
 }  // namespace cacheinf

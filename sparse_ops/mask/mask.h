@@ -7,10 +7,10 @@
 
 #include "sparse_ops/views.h"
 
-// Which pixels of a map are active, one bit a pixel.
+// Which pixels of a map are active, one bit per pixel.
 //
-// Nothing here allocates but the constructor of Mask. An output may be an operand of the same size;
-// otherwise nothing may overlap. Masks that go into one call pixel by pixel have the same size.
+// Only the constructor of Mask allocates. An output may be an operand of the same size; otherwise
+// nothing may overlap. Masks that one call combines pixel by pixel have the same size.
 // Rectangles and row ranges may reach outside the picture.
 
 namespace cacheinf {
@@ -22,8 +22,8 @@ constexpr size_t MaskWords(int height, int width) {
   return static_cast<size_t>(height) * static_cast<size_t>(MaskWordsPerRow(width));
 }
 
-// A mask in memory that somebody else owns. Rows lie end to end, each from a new word on; column x
-// is bit x % 64 of word x / 64; bits past the width are always zero.
+// A mask in somebody else's memory. Rows lie end to end, each starting with a new word; column x is
+// bit x % 64 of word x / 64; bits past the width are always zero.
 template <typename Word>
 struct BasicMaskView {
   Word* words = nullptr;
@@ -32,7 +32,7 @@ struct BasicMaskView {
   int words_per_row = 0;
 
   BasicMaskView() = default;
-  // `memory` has room for MaskWords; before its first use as an operand it needs to be written.
+  // `memory` has room for MaskWords; write it before its first use as an operand.
   BasicMaskView(Word* memory, int mask_height, int mask_width)
       : words(memory),
         height(mask_height),
@@ -52,7 +52,7 @@ struct BasicMaskView {
 using MaskView = BasicMaskView<uint64_t>;
 using ConstMaskView = BasicMaskView<const uint64_t>;
 
-// A mask with memory of its own, at first all clear.
+// A mask that owns its memory; at first all clear.
 class Mask {
  public:
   Mask() = default;
@@ -77,7 +77,7 @@ BasicMaskView<Word> CutRows(const BasicMaskView<Word>& mask, Range rows) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Filling. All but the rectangles write every pixel.
+// Filling. All except the rectangles write every pixel.
 
 void SetAll(MaskView mask);
 void ClearAll(MaskView mask);
@@ -101,7 +101,7 @@ bool AreEqual(ConstMaskView a, ConstMaskView b);  // sizes too
 bool IsEmpty(ConstMaskView mask);
 
 int64_t CountActive(ConstMaskView mask);
-// counts[y]: those of row y.
+// counts[y]: the active pixels of row y.
 void CountActiveByRow(ConstMaskView mask, int* counts);
 
 // ---------------------------------------------------------------------------------------------
