@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "client/answer/outputs.h"
-#include "client/answer/statistics.h"
+#include "common/answer/outputs.h"
+#include "common/answer/statistics.h"
 
 namespace cacheinf {
 namespace {
@@ -59,11 +59,10 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
 
 Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
              const RobotConfig& config, const Clock& clock)
-    : executor_(std::move(graph), std::move(backend)),
-      reader_(executor_.graph(), config.model_config.decoder),
+    : state_(std::move(graph), std::move(backend)),
+      reader_(state_.graph(), config.model_config.decoder),
       clock_(clock),
-      sampling_(executor_.graph(), config.guard, config.cache,
-                HasBands(reader_, executor_.graph())) {}
+      sampling_(state_.graph(), config.guard, config.cache, HasBands(reader_, state_.graph())) {}
 
 std::optional<std::chrono::nanoseconds> Guard::Judge(const Answer& answer, const Robot& robot) {
   const bool is_whole = answer.work && answer.work->is_dense;
@@ -77,24 +76,24 @@ std::optional<std::chrono::nanoseconds> Guard::Judge(const Answer& answer, const
 }
 
 GuardReport Guard::report() const {
-  return {sampling_.counts(), state(), time_, executor_.memory().arena_bytes};
+  return {sampling_.counts(), state(), time_, state_.memory().arena_bytes};
 }
 
 AgreementSample Guard::Compare(const Answer& answer, const Robot& robot, const Sample& sample) {
   const bool is_raw = std::holds_alternative<RawOutputs>(answer.content);
-  input_.Set(is_raw ? robot.seen_picture() : robot.model_picture(), executor_);
+  input_.Set(is_raw ? robot.seen_picture() : robot.model_picture(), state_);
   if (sample.is_whole) {
-    executor_.Run();
+    state_.Run();
   } else {
-    executor_.Run(sample.operators);
+    state_.Run(sample.operators);
   }
-  const AnswerContent exact = reader_.Read(executor_, {robot.fit(), {}});
+  const AnswerContent exact = reader_.Read(state_, {robot.fit(), {}});
   if (const auto* map = std::get_if<ClassMap>(&exact)) {
     const Range rows = sample.is_whole ? Range{0, map->height} : sample.rows;
     return CompareRows(std::get<ClassMap>(answer.content), *map, rows);
   }
-  ReadOutputs(robot.executor(), numbers_);
-  ReadOutputs(executor_, exact_numbers_);
+  ReadOutputs(robot.state(), numbers_);
+  ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
   agreement.Add(answer.content, numbers_, exact, exact_numbers_);
   return SampleOf(agreement);

@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "client/answer/agreement.h"
-#include "client/answer/answers.h"
-#include "client/answer/statistics.h"
 #include "client/robot.h"
+#include "common/answer/agreement.h"
+#include "common/answer/answers.h"
+#include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/picture_input.h"
 #include "common/reuse/sampling.h"
 
@@ -62,7 +62,7 @@ class Guard {
  private:
   AgreementSample Compare(const Answer& answer, const Robot& robot, const Sample& sample);
 
-  Executor executor_;
+  ModelState state_;
   AnswerReader reader_;
   const Clock& clock_;
   Sampling sampling_;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "client/answer/recomputed.h"
-#include "client/canvas/make_geometry.h"
 #include "common/base/log.h"
+#include "common/canvas/make_geometry.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/stem.h"
 
@@ -23,7 +23,7 @@ std::shared_ptr<const Graph> WithOneInput(std::shared_ptr<const Graph> graph) {
 }
 
 // The maps on which a stem's changes are judged are always kept.
-ExecutorOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
+StateOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
   if (config.mode != RobotConfig::Mode::kCache) return {};
   const bool moves = config.cache.UsesWarp();
   if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
@@ -38,15 +38,15 @@ ExecutorOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
   return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
-Executor MakeExecutor(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                      const RobotConfig& config) {
+ModelState MakeState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+                     const RobotConfig& config) {
   graph = WithOneInput(std::move(graph));
-  const ExecutorOptions options = OptionsFor(config, *graph);
-  return Executor(std::move(graph), std::move(backend), options);
+  const StateOptions options = OptionsFor(config, *graph);
+  return ModelState(std::move(graph), std::move(backend), options);
 }
 
-const Shape& InputShape(const Executor& executor) {
-  const Graph& graph = executor.graph();
+const Shape& InputShape(const ModelState& state) {
+  const Graph& graph = state.graph();
   return graph.value(graph.inputs.front()).shape;
 }
 
@@ -56,21 +56,21 @@ Robot::Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backen
              const RobotConfig& config, const Clock& clock)
     : mode_(config.mode),
       every_(config.every),
-      executor_(MakeExecutor(std::move(graph), std::move(backend), config)),
-      reader_(executor_.graph(), config.model_config.decoder),
+      state_(MakeState(std::move(graph), std::move(backend), config)),
+      reader_(state_.graph(), config.model_config.decoder),
       clock_(clock) {
   if (config.mode == RobotConfig::Mode::kCache) MakeCache(config);
 }
 
 void Robot::MakeCache(const RobotConfig& config) {
-  if (executor_.graph().picture.width == 0) {
+  if (state_.graph().picture.width == 0) {
     throw InputError("mode cache needs pictures, but the model takes tensors");
   }
   cache_ = std::make_unique<FrameCache>(
       CacheSettings{config.cache, config.tracker.change},
-      MakeGeometry(config.cache, executor_.graph(),
+      MakeGeometry(config.cache, state_.graph(),
                    config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr),
-      clock_, executor_);
+      clock_, state_);
 }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict) {
@@ -124,7 +124,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, std::chrono::n
   if (cache_) {
     answer.work = cache_->Run(model_picture(), verdict, frame.index);
   } else {
-    executor_.Run();
+    state_.Run();
     ++decision_.number;
     decision_.frame = frame.index;
     decision_.base = -1;
@@ -133,7 +133,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, std::chrono::n
   answer.frame = frame.index;
   answer.stamp = frame.stamp;
   answer.computed_from = frame.index;
-  answer.content = reader_.Read(executor_, Seen());
+  answer.content = reader_.Read(state_, Seen());
   Keep(answer);
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
@@ -154,15 +154,15 @@ void Robot::Fit(const Frame& frame) {
     return;
   }
   if (cache_) throw InputError("mode cache needs pictures, but the source gives tensors");
-  if (frame.tensor.shape() != InputShape(executor_)) {
+  if (frame.tensor.shape() != InputShape(state_)) {
     throw UnfitFrame(fmt::format("{}: shape {} does not fit the model's input, {}", frame.name,
-                                 ToString(frame.tensor.shape()), ToString(InputShape(executor_))));
+                                 ToString(frame.tensor.shape()), ToString(InputShape(state_))));
   }
   fit_.reset();
 }
 
 void Robot::FitPicture(const Frame& frame) {
-  const PictureSpec& spec = executor_.graph().picture;
+  const PictureSpec& spec = state_.graph().picture;
   const Picture& picture = frame.picture;
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
   const bool has_new_size = !fit_ || fit_->columns().frame_size != picture.width ||
@@ -180,9 +180,9 @@ void Robot::FitPicture(const Frame& frame) {
 
 std::optional<ClassMap> Robot::recomputed() const {
   if (!cache_) return std::nullopt;
-  if (decision()->kind == FrameDecision::Kind::kWhole) return AllRecomputed(executor_);
-  const PictureSpec& spec = executor_.graph().picture;
-  return Seen().InModel(Recomputed(executor_), spec.width, spec.height);
+  if (decision()->kind == FrameDecision::Kind::kWhole) return AllRecomputed(state_);
+  const PictureSpec& spec = state_.graph().picture;
+  return Seen().InModel(Recomputed(state_), spec.width, spec.height);
 }
 
 SeenPicture Robot::Seen() const {
@@ -193,17 +193,17 @@ SeenPicture Robot::Seen() const {
 
 void Robot::SetInput(const Frame& frame) {
   if (frame.picture.empty()) {
-    executor_.SetInput(0, frame.tensor.view());
+    state_.SetInput(0, frame.tensor.view());
     return;
   }
   pixels_.resize(model_picture().byte_count());
-  fit_->Resize(frame.picture, {0, executor_.graph().picture.height}, pixels_.data());
+  fit_->Resize(frame.picture, {0, state_.graph().picture.height}, pixels_.data());
   // A cache decides itself what the network sees.
-  if (!cache_) input_.Set(model_picture(), executor_);
+  if (!cache_) input_.Set(model_picture(), state_);
 }
 
 PictureView Robot::model_picture() const {
-  const PictureSpec& spec = executor_.graph().picture;
+  const PictureSpec& spec = state_.graph().picture;
   return {pixels_.data(), spec.width, spec.height, fit_->channels()};
 }
 

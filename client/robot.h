@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "client/answer/answers.h"
-#include "client/answer/seen_picture.h"
+#include "common/answer/answers.h"
+#include "common/answer/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"
-#include "common/exec/executor.h"
 #include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
 #include "common/exec/picture_input.h"
 #include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
@@ -56,7 +56,7 @@ class Robot {
   const FrameDecision* decision() const;
 
   // Until Refresh its outputs are those of the last answer.
-  const Executor& executor() const { return executor_; }
+  const ModelState& state() const { return state_; }
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first and for tensors.
@@ -87,7 +87,7 @@ class Robot {
 
   RobotConfig::Mode mode_;
   int every_;
-  Executor executor_;
+  ModelState state_;
   AnswerReader reader_;
   const Clock& clock_;
   std::shared_ptr<const PictureFit> fit_;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "client/answer/answers.h"
+#include "common/answer/answers.h"
 #include "common/model/picture.h"
 
 namespace cacheinf {

@@ -11,8 +11,8 @@
 namespace cacheinf {
 namespace {
 
-ClassMap MapOf(const Executor& executor, int level) {
-  const Shape& picture = executor.graph().value(executor.graph().inputs.front()).shape;
+ClassMap MapOf(const ModelState& state, int level) {
+  const Shape& picture = state.graph().value(state.graph().inputs.front()).shape;
   ClassMap map = {static_cast<int>(picture[3]), static_cast<int>(picture[2]), {}};
   map.classes.assign(static_cast<size_t>(map.width) * static_cast<size_t>(map.height), level);
   return map;
@@ -20,18 +20,18 @@ ClassMap MapOf(const Executor& executor, int level) {
 
 }  // namespace
 
-ClassMap Recomputed(const Executor& executor) {
-  ClassMap map = MapOf(executor, 0);
+ClassMap Recomputed(const ModelState& state) {
+  ClassMap map = MapOf(state, 0);
   Mask over_picture(map.height, map.width);
   std::vector<double> done(map.classes.size());
   double all = 0.0;
-  for (const Operator& op : executor.graph().operators) {
+  for (const Operator& op : state.graph().operators) {
     const ValueId output = op.outputs[0];
-    const auto multiply_adds = static_cast<double>(CostOf(executor.graph(), op).multiply_adds);
-    const bool is_known = executor.graph().value(output).is_map() && executor.is_kept(output);
+    const auto multiply_adds = static_cast<double>(CostOf(state.graph(), op).multiply_adds);
+    const bool is_known = state.graph().value(output).is_map() && state.is_kept(output);
     if (multiply_adds == 0.0 || !is_known) continue;
     all += multiply_adds;
-    Rescale(executor.changed(output), over_picture);
+    Rescale(state.changed(output), over_picture);
     const ConstMaskView mask = std::as_const(over_picture);
     for (int y = 0; y < map.height; ++y) {
       for (int x = 0; x < map.width; ++x) {
@@ -46,6 +46,6 @@ ClassMap Recomputed(const Executor& executor) {
   return map;
 }
 
-ClassMap AllRecomputed(const Executor& executor) { return MapOf(executor, kMostRecomputed); }
+ClassMap AllRecomputed(const ModelState& state) { return MapOf(state, kMostRecomputed); }
 
 }  // namespace cacheinf

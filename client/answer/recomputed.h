@@ -1,8 +1,8 @@
 #ifndef CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
 #define CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
 
-#include "client/answer/answers.h"
-#include "common/exec/executor.h"
+#include "common/answer/answers.h"
+#include "common/exec/model_state.h"
 
 // Where a frame's work was done, for people to look at.
 
@@ -14,10 +14,10 @@ inline constexpr int kMostRecomputed = 255;
 // kMostRecomputed, of the multiply-adds over it that the last frame did and that changed something.
 // Maps that are not kept do not count.
 // REQUIRES: an executor that keeps values, whose first input is a map.
-ClassMap Recomputed(const Executor& executor);
+ClassMap Recomputed(const ModelState& state);
 
 // The same after a dense run.
-ClassMap AllRecomputed(const Executor& executor);
+ClassMap AllRecomputed(const ModelState& state);
 
 }  // namespace cacheinf
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "client/answer/outputs.h"
 #include "client/robot_setup.h"
+#include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 
@@ -69,7 +69,7 @@ class CalibrationClip::Scorer {
   // Lets the robot answer a frame, and do what is left for the next one.
   void Run(Robot& robot, const Answered& dense, bool counts) {
     const Answer answer = robot.Process(dense.frame);
-    ReadOutputs(robot.executor(), numbers_);
+    ReadOutputs(robot.state(), numbers_);
     const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
     if (!counts) return;
     Cost cost = {answer.work->share(), Milliseconds(answer.latency()), 0};
@@ -119,7 +119,7 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const Robot
       const Answer answer = dense_robot_.Process(frame);
       times_ms.push_back(Milliseconds(answer.latency()));
       frames_.push_back({std::move(frame), answer.content, {}});
-      ReadOutputs(dense_robot_.executor(), frames_.back().numbers);
+      ReadOutputs(dense_robot_.state(), frames_.back().numbers);
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "client/answer/agreement.h"
-#include "client/answer/answers.h"
 #include "client/robot.h"
+#include "common/answer/agreement.h"
+#include "common/answer/answers.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/model/graph/graph.h"

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "client/answer/answers.h"
 #include "client/record/recording.h"
 #include "client/robot.h"
+#include "common/answer/answers.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "client/answer/outputs.h"
+#include "common/answer/outputs.h"
 #include "common/base/checked_json.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -208,9 +208,9 @@ const char* NameOf(FrameStep step) {
   return "";
 }
 
-uint64_t HashOfOutputs(const Executor& executor) {
+uint64_t HashOfOutputs(const ModelState& state) {
   std::vector<std::vector<float>> outputs;
-  ReadOutputs(executor, outputs);
+  ReadOutputs(state, outputs);
   uint64_t hash = kHashBasis;
   for (const std::vector<float>& numbers : outputs) {
     std::vector<uint32_t> words(numbers.size());

@@ -11,8 +11,8 @@
 
 #include "client/scheme_choice.h"
 #include "common/config/robot_config.h"
-#include "common/exec/executor.h"
 #include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
 #include "common/reuse/safety_levels.h"
 #include "common/source/frame_source.h"
 
@@ -64,7 +64,7 @@ struct Recording {
 };
 
 // 64-bit FNV-1a, word by word.
-uint64_t HashOfOutputs(const Executor& executor);  // all outputs' 32-bit floats, in logical order
+uint64_t HashOfOutputs(const ModelState& state);  // all outputs' 32-bit floats, in logical order
 uint64_t HashOfFile(const std::filesystem::path& path);  // bytes; throws InputError
 
 // Writes a new folder; leaves nothing of it if that fails. Throws InputError.

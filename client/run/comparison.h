@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "client/answer/answers.h"
+#include "common/answer/answers.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/answer/outputs.h"
+#include "common/answer/outputs.h"
 
 namespace cacheinf {
 namespace {
@@ -35,8 +35,8 @@ std::chrono::nanoseconds DenseCheck::TimeSpentSince(std::chrono::nanoseconds mom
 
 void DenseCheck::Check(const Frame& frame, const Answer& answer, const Robot& robot) {
   const Answer dense = dense_.Process(frame);
-  ReadOutputs(robot.executor(), numbers_);
-  ReadOutputs(dense_.executor(), dense_numbers_);
+  ReadOutputs(robot.state(), numbers_);
+  ReadOutputs(dense_.state(), dense_numbers_);
   agreement_.Add(answer.content, numbers_, dense.content, dense_numbers_, !robot.sees_moved());
 }
 

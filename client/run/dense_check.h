@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "client/answer/agreement.h"
 #include "client/robot.h"
+#include "common/answer/agreement.h"
 
 namespace cacheinf {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "client/answer/statistics.h"
 #include "client/run/summary.h"
+#include "common/answer/statistics.h"
 #include "common/base/clock.h"
 
 namespace cacheinf {

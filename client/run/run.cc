@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "client/answer/output_paths.h"
-#include "client/answer/outputs.h"
 #include "client/answer/overlay.h"
 #include "client/guard.h"
 #include "client/record/recorder.h"
@@ -22,6 +21,7 @@
 #include "client/run/dense_check.h"
 #include "client/run/progress.h"
 #include "client/scheme_choice.h"
+#include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/reuse/settings.h"
@@ -61,14 +61,14 @@ class Publisher {
       throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
     if (!output.answers.empty()) answers_.emplace(output.answers);
-    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.executor().graph());
+    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.state().graph());
     if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
     picture_ = output.picture;
   }
 
   void Publish(const Frame& frame, const Answer& answer) {
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
-    if (dump_) dump_->Write(answer.frame, robot_.executor());
+    if (dump_) dump_->Write(answer.frame, robot_.state());
     if (!overlay_ && picture_.empty()) return;
     const std::optional<ClassMap> recomputed = robot_.recomputed();
     if (overlay_) {
@@ -128,7 +128,7 @@ class Intake {
     if (picture.width == width_ && picture.height == height_) return;
     width_ = picture.width;
     height_ = picture.height;
-    const PictureSpec& spec = robot_.executor().graph().picture;
+    const PictureSpec& spec = robot_.state().graph().picture;
     LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", width_, height_,
                         spec.width, spec.height));
   }
@@ -201,7 +201,7 @@ class Run {
     if (!config.record.folder.empty()) recorder_.emplace(config, *graph);
     summary_.mode = config.ModeName();
     summary_.deadline_ms = config.deadline_ms;
-    summary_.memory = robot_.executor().memory();
+    summary_.memory = robot_.state().memory();
     start_ = clock.Now();
   }
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "client/answer/agreement.h"
-#include "client/answer/answers.h"
-#include "client/answer/statistics.h"
 #include "client/guard.h"
+#include "common/answer/agreement.h"
+#include "common/answer/answers.h"
+#include "common/answer/statistics.h"
 #include "common/config/robot_config.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 
 namespace cacheinf {
 

@@ -14,7 +14,7 @@ namespace cacheinf {
 // what fits a network and a camera is found by trying on a clip (`cacheinf-robot calibrate`).
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
-  // client/canvas.h; Executor::Move.
+  // common/canvas/canvas.h; ModelState::Move.
   enum class Geometry : uint8_t { kCanvas, kNone, kWarp };
 
   Policy policy = Policy::kChange;

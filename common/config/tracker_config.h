@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// A homography from features (client/tracker/homography_tracker.h).
+// A homography from features (common/tracker/homography_tracker.h).
 struct HomographyConfig {
   enum class Features : uint8_t { kLucasKanade, kOrb, kAkaze };
 
@@ -25,7 +25,7 @@ struct HomographyConfig {
   bool photometric = true;      // look for a gain and an offset of the light
 };
 
-// Block matching as in DeepCache (client/tracker/block_tracker.h).
+// Block matching as in DeepCache (common/tracker/block_tracker.h).
 struct BlockMatchingConfig {
   enum class Search : uint8_t { kDiamond, kThreeStep, kExhaustive, kHistogram };
   enum class Translation : uint8_t { kBest, kMean };

@@ -3,8 +3,8 @@
 
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
-#include "common/exec/executor.h"
 #include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
 #include "common/exec/picture_input.h"
 
 // The one place where decisions become calls of an executor that keeps values.
@@ -17,10 +17,10 @@ namespace cacheinf {
 // REQUIRES: masks of the picture's size; an executor of a graph that takes one picture, which moves
 // maps where the decision does.
 ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
-                  const ChangePolicy& policy, PictureInput& input, Executor& executor);
+                  const ChangePolicy& policy, PictureInput& input, ModelState& state);
 
 // Of all stored values after the last decision.
-InverseSpreads MeasureStoredSpreads(Executor& executor);
+InverseSpreads MeasureStoredSpreads(ModelState& state);
 
 }  // namespace cacheinf
 

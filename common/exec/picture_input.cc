@@ -4,7 +4,7 @@
 
 namespace cacheinf {
 
-void PictureInput::Set(const PictureView& picture, Executor& executor) {
+void PictureInput::Set(const PictureView& picture, ModelState& state) {
   numbers_.resize(picture.byte_count());
   const TensorView numbers = {
       numbers_.data(),
@@ -12,7 +12,7 @@ void PictureInput::Set(const PictureView& picture, Executor& executor) {
       {1, picture.channels, picture.height, picture.width},
       {picture.row_bytes() * picture.height, 1, picture.row_bytes(), picture.channels}};
   ToFloats(picture.pixels, numbers);
-  executor.SetInput(0, numbers);
+  state.SetInput(0, numbers);
 }
 
 }  // namespace cacheinf

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/base/picture_view.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 
 namespace cacheinf {
 
@@ -12,7 +12,7 @@ namespace cacheinf {
 class PictureInput {
  public:
   // REQUIRES: a picture of the graph's size.
-  void Set(const PictureView& picture, Executor& executor);
+  void Set(const PictureView& picture, ModelState& state);
 
  private:
   std::vector<float> numbers_;

@@ -12,7 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/winograd.h"
 
@@ -100,11 +100,11 @@ class LayerUnderTest {
  public:
   LayerUnderTest(const Graph& graph, const Operator& op, int threads, const Clock& clock)
       : clock_(clock),
-        executor_(std::make_shared<const Graph>(BothSchemes(graph, op)),
-                  std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})) {
-    const Graph& both = executor_.graph();
+        state_(std::make_shared<const Graph>(BothSchemes(graph, op)),
+               std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})) {
+    const Graph& both = state_.graph();
     for (size_t i = 0; i < both.inputs.size(); ++i) {
-      executor_.SetInput(i, SyntheticTensor(both.value(both.inputs[i]).shape).view());
+      state_.SetInput(i, SyntheticTensor(both.value(both.inputs[i]).shape).view());
     }
     rows_ = {0, static_cast<int>(both.value(both.outputs[0]).shape[2])};
   }
@@ -132,12 +132,12 @@ class LayerUnderTest {
 
   double Time(OpId op) {
     const auto start = clock_.Now();
-    executor_.RunOperator(op, rows_);
+    state_.RunOperator(op, rows_);
     return Milliseconds(clock_.Now() - start);
   }
 
   const Clock& clock_;
-  Executor executor_;
+  ModelState state_;
   Range rows_;
 };
 

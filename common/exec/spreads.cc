@@ -76,12 +76,12 @@ std::vector<float> InverseSpreadsOf(const ConstImageView& map) {
 
 }  // namespace
 
-InverseSpreads MeasureSpreads(const Executor& executor) {
-  InverseSpreads spreads(executor.graph().values.size());
-  for (const Operator& op : executor.graph().operators) {
+InverseSpreads MeasureSpreads(const ModelState& state) {
+  InverseSpreads spreads(state.graph().values.size());
+  for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
-      if (!executor.graph().value(output).is_map() || !executor.is_kept(output)) continue;
-      spreads[output] = InverseSpreadsOf(AsImage(executor.view(output)));
+      if (!state.graph().value(output).is_map() || !state.is_kept(output)) continue;
+      spreads[output] = InverseSpreadsOf(AsImage(state.view(output)));
     }
   }
   return spreads;

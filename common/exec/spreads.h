@@ -2,7 +2,7 @@
 #define CACHEINF_COMMON_EXEC_SPREADS_H_
 
 #include "common/exec/change_policy.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 
 namespace cacheinf {
 
@@ -12,7 +12,7 @@ namespace cacheinf {
 // picture does not make every later whisper a change. A map of one pixel takes the spread of its
 // channels among themselves for all of them. REQUIRES: an executor that keeps values, a Run
 // before, and memory that the host can read.
-InverseSpreads MeasureSpreads(const Executor& executor);
+InverseSpreads MeasureSpreads(const ModelState& state);
 
 }  // namespace cacheinf
 

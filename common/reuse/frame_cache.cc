@@ -7,8 +7,8 @@
 namespace cacheinf {
 
 FrameCache::FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry,
-                       const Clock& clock, Executor& executor)
-    : clock_(clock), executor_(executor), reuse_(settings, executor.graph(), std::move(geometry)) {}
+                       const Clock& clock, ModelState& state)
+    : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {}
 
 FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index) {
   const auto begin = clock_.Now();
@@ -36,10 +36,10 @@ std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const V
 }
 
 ChangedWork FrameCache::Execute(const FrameDecision& decision) {
-  const ChangedWork work = Apply(decision, reuse_.seen(), reuse_.policy(), input_, executor_);
+  const ChangedWork work = Apply(decision, reuse_.seen(), reuse_.policy(), input_, state_);
   reuse_.Commit(work.share());
   const bool is_refresh = decision.kind == FrameDecision::Kind::kRefresh;
-  if (!is_refresh && reuse_.AreSpreadsDue()) reuse_.SetSpreads(MeasureStoredSpreads(executor_));
+  if (!is_refresh && reuse_.AreSpreadsDue()) reuse_.SetSpreads(MeasureStoredSpreads(state_));
   return work;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "common/base/clock.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/picture_input.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/reuse.h"
@@ -20,7 +20,7 @@ class FrameCache {
   // The executor keeps values, moves maps if the geometry does, and outlives this; so does the
   // clock. Otherwise as for Reuse.
   FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
-             Executor& executor);
+             ModelState& state);
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
 
@@ -39,7 +39,7 @@ class FrameCache {
   ChangedWork Execute(const FrameDecision& decision);
 
   const Clock& clock_;
-  Executor& executor_;
+  ModelState& state_;
   Reuse reuse_;
   PictureInput input_;
 };

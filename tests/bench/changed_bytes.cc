@@ -97,17 +97,17 @@ struct ChangedBytes::Codecs {
   std::vector<char> again;
 };
 
-ChangedBytes::ChangedBytes(const Executor& executor, std::vector<ValueId> values)
-    : executor_(executor),
+ChangedBytes::ChangedBytes(const ModelState& state, std::vector<ValueId> values)
+    : state_(state),
       values_(std::move(values)),
-      remembered_(executor.graph().values.size()),
+      remembered_(state.graph().values.size()),
       codecs_(std::make_unique<Codecs>()) {}
 
 ChangedBytes::~ChangedBytes() = default;
 
 void ChangedBytes::Remember() {
   for (const ValueId value : values_) {
-    const Pixels pixels(executor_.view(value));
+    const Pixels pixels(state_.view(value));
     std::vector<float>& numbers = remembered_[value];
     numbers.resize(pixels.count());
     float* next = numbers.data();
@@ -125,7 +125,7 @@ std::vector<CodedForms> ChangedBytes::Encode() {
 }
 
 CodedForms ChangedBytes::EncodeValue(ValueId value) {
-  const Pixels pixels(executor_.view(value));
+  const Pixels pixels(state_.view(value));
   Mask mask(pixels.image.height, pixels.image.width);
   const MaskView bits = mask;
   const float* old = remembered_[value].data();
@@ -149,7 +149,7 @@ CodedForms ChangedBytes::EncodeValue(ValueId value) {
   const cv::Mat numbers(1, count, CV_32F, changed_.data());
   const Codecs::Packed fp32 = {numbers};
   const Codecs::Packed fp16 = Codecs::Convert(numbers, CV_16F, 1.0);
-  const bool is_picture = executor_.graph().value(value).producer == kNone;
+  const bool is_picture = state_.graph().value(value).producer == kNone;
   const Codecs::Packed int8 = Codecs::ToInt8(numbers, is_picture);
   CodedForms forms = {Codecs::Raw(fp32),       Codecs::Raw(fp16),       Codecs::Raw(int8),
                       codecs_->Compress(fp32), codecs_->Compress(fp16), codecs_->Compress(int8)};

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 
 // What a link would have to carry of the values that an executor keeps.
 
@@ -28,7 +28,7 @@ using CodedForms = std::array<CodedValue, kValueCodecs.size()>;
 class ChangedBytes {
  public:
   // Of these values, which the executor keeps. It outlives this.
-  ChangedBytes(const Executor& executor, std::vector<ValueId> values);
+  ChangedBytes(const ModelState& state, std::vector<ValueId> values);
   ~ChangedBytes();
   ChangedBytes(const ChangedBytes&) = delete;
   ChangedBytes& operator=(const ChangedBytes&) = delete;
@@ -44,7 +44,7 @@ class ChangedBytes {
 
   CodedForms EncodeValue(ValueId value);
 
-  const Executor& executor_;
+  const ModelState& state_;
   std::vector<ValueId> values_;
   std::vector<std::vector<float>> remembered_;  // one a value of the graph
   std::vector<float> changed_;

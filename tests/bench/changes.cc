@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "common/model/load.h"
 #include "tests/bench/bench.h"
@@ -70,29 +70,29 @@ class TurningNetwork {
   // `budget`: a share of the memory that keeping all values takes.
   TurningNetwork(const std::shared_ptr<const Graph>& graph, int threads, double budget)
       : budget_(budget),
-        executor_(graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
-                  {ChooseCaches(*graph, BudgetBytes(*graph, budget)).kept, Keep::kChosen}) {}
+        state_(graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+               {ChooseCaches(*graph, BudgetBytes(*graph, budget)).kept, Keep::kChosen}) {}
 
   void Show(const Tensor& picture, const Tensor& changed, const Mask& mask) {
     pictures_ = {picture, changed};
     mask_ = mask;
-    executor_.SetInput(0, pictures_[0].view());
-    executor_.Run();
+    state_.SetInput(0, pictures_[0].view());
+    state_.Run();
     shown_ = 0;
   }
 
-  Executor& executor() { return executor_; }
+  ModelState& state() { return state_; }
   double budget() const { return budget_; }
 
   double DenseMs() {
     Turn();
-    return TimeOnce([this] { executor_.Run(); });
+    return TimeOnce([this] { state_.Run(); });
   }
 
   double ChangedMs(const ChangePolicy& policy) {
     Turn();
     const std::array<ConstMaskView, 1> changed = {std::as_const(mask_).view()};
-    return TimeOnce([&] { work_ = executor_.RunChanged(changed, policy); });
+    return TimeOnce([&] { work_ = state_.RunChanged(changed, policy); });
   }
 
   // Of the last ChangedMs.
@@ -106,11 +106,11 @@ class TurningNetwork {
 
   void Turn() {
     shown_ = 1 - shown_;
-    executor_.SetInput(0, pictures_[shown_].view());
+    state_.SetInput(0, pictures_[shown_].view());
   }
 
   double budget_;
-  Executor executor_;
+  ModelState state_;
   std::array<Tensor, 2> pictures_;
   Mask mask_;
   size_t shown_ = 0;
@@ -164,18 +164,18 @@ void MeasureShare(std::vector<TurningNetwork>& networks, const std::vector<Named
     const Contender& contender = contenders[i];
     const double ideal_ms = contender.active * dense_ms;
     nlohmann::ordered_json row = head;
-    row.update({{"policy", contender.policy->name},
-                {"budget", contender.network->budget()},
-                {"memory_mb",
-                 static_cast<double>(contender.network->executor().memory().arena_bytes) / 1e6},
-                {"active", contender.active},
-                {"median_ms", samples.Median()},
-                {"p10_ms", samples.Quantile(0.1)},
-                {"p90_ms", samples.Quantile(0.9)},
-                {"dense_ms", dense_ms},
-                {"ideal_ms", ideal_ms},
-                {"over_ideal_ms", samples.Median() - ideal_ms},
-                {"allowed_ms", 1.1 * ideal_ms + 0.5}});
+    row.update(
+        {{"policy", contender.policy->name},
+         {"budget", contender.network->budget()},
+         {"memory_mb", static_cast<double>(contender.network->state().memory().arena_bytes) / 1e6},
+         {"active", contender.active},
+         {"median_ms", samples.Median()},
+         {"p10_ms", samples.Quantile(0.1)},
+         {"p90_ms", samples.Quantile(0.9)},
+         {"dense_ms", dense_ms},
+         {"ideal_ms", ideal_ms},
+         {"over_ideal_ms", samples.Median() - ideal_ms},
+         {"allowed_ms", 1.1 * ideal_ms + 0.5}});
     report->AddRow(row);
   }
 }
@@ -196,9 +196,9 @@ void MeasureNetwork(const fs::path& model, const BenchOptions& options, int thre
   }
   // Those of all values: the smaller budgets keep some of them.
   TurningNetwork keeps_all(graph, threads, 1.0);
-  keeps_all.executor().SetInput(0, picture.view());
-  keeps_all.executor().Run();
-  const auto spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(keeps_all.executor()));
+  keeps_all.state().SetInput(0, picture.view());
+  keeps_all.state().Run();
+  const auto spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(keeps_all.state()));
   const std::vector<NamedPolicy> policies = {
       {"exact", {}},
       {"change", {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f, .spreads = spreads}},

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/agreement.h"
+#include "common/answer/agreement.h"
 #include "common/config/robot_config.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"

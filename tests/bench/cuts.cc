@@ -177,7 +177,7 @@ std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Gr
                                                   BenchReport* report) {
   const SteadyClock clock;
   Robot robot(graph, MakeBackend(config), config, clock);
-  ChangedBytes changed(robot.executor(), ValuesThatMayCross(*graph));
+  ChangedBytes changed(robot.state(), ValuesThatMayCross(*graph));
   const std::unique_ptr<VideoStream> video = MakeVideo(graph->picture, report);
   AnswerContent before;
   std::vector<std::optional<FrameBytes>> counted;

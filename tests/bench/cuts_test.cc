@@ -77,20 +77,20 @@ TEST(CutCostsTest, APredictionIsTheSumOfItsParts) {
 // Of one changed pixel: a pixel of the input, and 3 × 3 of what a convolution makes of it.
 TEST(ChangedBytesTest, CountsAllChannelsOfThePixelsThatChanged) {
   const SkipGraph net(op::Binary{});
-  ExecutorOptions options;
+  StateOptions options;
   options.keep = Keep::kAll;
-  Executor executor(std::make_shared<const Graph>(net.graph), std::make_unique<ReferenceBackend>(),
-                    options);
-  const TensorView input = executor.view(net.input);
+  ModelState state(std::make_shared<const Graph>(net.graph), std::make_unique<ReferenceBackend>(),
+                   options);
+  const TensorView input = state.view(net.input);
   std::fill_n(input.data, input.Count(), 1.0f);
-  executor.Run();
-  ChangedBytes changed(executor, {net.input, net.first});
+  state.Run();
+  ChangedBytes changed(state, {net.input, net.first});
   changed.Remember();
   for (const CodedForms& value : changed.Encode()) {
     for (const CodedValue& form : value) EXPECT_EQ(form.bytes, 0);
   }
   input.data[input.strides[2] * 5 + input.strides[3] * 6] = 2.0f;
-  executor.Run();
+  state.Run();
   const std::vector<CodedForms> forms = changed.Encode();
   constexpr size_t kFp32 = 0;
   constexpr size_t kFp16 = 1;

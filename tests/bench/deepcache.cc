@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/agreement.h"
-#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
@@ -182,11 +182,11 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
   for (const Frame& frame : frames) {
     const bool is_first = &frame == &frames.front();
     const Answer expected = dense.robot.Process(frame);
-    ReadOutputs(dense.robot.executor(), dense_numbers);
+    ReadOutputs(dense.robot.state(), dense_numbers);
     if (is_first) dense.ForgetTimes();
     for (size_t i = 0; i < robots.size(); ++i) {
       const Answer answer = robots[i]->robot.Process(frame);
-      ReadOutputs(robots[i]->robot.executor(), numbers);
+      ReadOutputs(robots[i]->robot.state(), numbers);
       const auto refresh = robots[i]->robot.Refresh(frame);
       if (is_first) {
         robots[i]->ForgetTimes();

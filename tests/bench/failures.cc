@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "client/answer/agreement.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
 #include "common/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/testing/failure_shots.h"

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/agreement.h"
-#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "common/base/words.h"
 #include "common/source/frame_source.h"
@@ -119,8 +119,8 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
   for (const Frame& frame : frames) {
     const Answer expected = dense.Process(frame);
     const Answer answer = robot.Process(frame);
-    ReadOutputs(dense.executor(), dense_numbers);
-    ReadOutputs(robot.executor(), numbers);
+    ReadOutputs(dense.state(), dense_numbers);
+    ReadOutputs(robot.state(), numbers);
     const bool is_computed = answer.computed_from == frame.index;
     const auto refresh = robot.Refresh(frame);
     // The first frame is dense whatever the way.
@@ -135,7 +135,7 @@ void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
   }
   const auto [metric, value] = MeasureOf(agreement);
   const auto count = static_cast<double>(ms.ms.size());
-  const MemoryReport& memory = robot.executor().memory();
+  const MemoryReport& memory = robot.state().memory();
   nlohmann::ordered_json row = head;
   row.update({{"mode", way.mode},
               {"policy", way.policy},

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/agreement.h"
-#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
@@ -99,10 +99,10 @@ void MeasureCourse(const std::shared_ptr<const Graph>& graph, const RobotConfig&
   for (size_t i = 0; i < frames.size(); ++i) {
     const Frame frame = Lit(frames[i], course.gain(static_cast<int>(i)));
     const Answer expected = dense.Process(frame);
-    ReadOutputs(dense.executor(), dense_numbers);
+    ReadOutputs(dense.state(), dense_numbers);
     for (Contender& contender : contenders) {
       const Answer answer = contender.robot->Process(frame);
-      ReadOutputs(contender.robot->executor(), numbers);
+      ReadOutputs(contender.robot->state(), numbers);
       const auto refresh = contender.robot->Refresh(frame);
       // The first frame is dense whatever the way.
       if (i == 0) continue;

@@ -11,15 +11,15 @@
 #include <variant>
 #include <vector>
 
-#include "client/answer/answers.h"
-#include "client/answer/seen_picture.h"
-#include "client/answer/statistics.h"
+#include "common/answer/answers.h"
+#include "common/answer/seen_picture.h"
+#include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/schemes.h"
 #include "common/model/load.h"
 #include "common/source/frame_source.h"
@@ -80,24 +80,24 @@ class Network {
   Network(std::shared_ptr<const Graph> graph, std::vector<ValueId> raw, const RobotConfig& config,
           int threads)
       : raw_(std::move(raw)),
-        executor_(std::move(graph),
-                  std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
-                  {.persistent = raw_, .keep = Keep::kListed}),
-        reader_(executor_.graph(), config.model_config.decoder) {}
+        state_(std::move(graph),
+               std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+               {.persistent = raw_, .keep = Keep::kListed}),
+        reader_(state_.graph(), config.model_config.decoder) {}
 
   // Returns the milliseconds.
   double Run(const ConstTensorView& picture) {
-    executor_.SetInput(0, picture);
-    return TimeOnce([this] { executor_.Run(); });
+    state_.SetInput(0, picture);
+    return TimeOnce([this] { state_.Run(); });
   }
 
-  AnswerContent Answer(const PictureFit& fit) { return reader_.Read(executor_, {&fit, {}}); }
+  AnswerContent Answer(const PictureFit& fit) { return reader_.Read(state_, {&fit, {}}); }
 
   // What the answer is decoded from.
   std::vector<float> RawNumbers() const {
     std::vector<float> numbers;
     for (const ValueId value : raw_) {
-      const std::vector<float> part = Numbers(executor_.view(value));
+      const std::vector<float> part = Numbers(state_.view(value));
       numbers.insert(numbers.end(), part.begin(), part.end());
     }
     return numbers;
@@ -105,7 +105,7 @@ class Network {
 
  private:
   std::vector<ValueId> raw_;
-  Executor executor_;
+  ModelState state_;
   AnswerReader reader_;
 };
 

@@ -1,4 +1,4 @@
-#include "client/tracker/tracker.h"
+#include "common/tracker/tracker.h"
 
 #include <algorithm>
 #include <array>

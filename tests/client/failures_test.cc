@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "client/answer/agreement.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
 #include "common/base/clock.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/failure_shots.h"

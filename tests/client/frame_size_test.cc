@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/outputs.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"
 #include "common/source/opencv_picture.h"
@@ -58,8 +58,8 @@ TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
     ASSERT_TRUE(answer.work);
     EXPECT_EQ(answer.work->is_dense, i % 2 == 0);
     if (i % 2 != 0) continue;
-    ReadOutputs(robot.executor(), outputs);
-    ReadOutputs(dense.executor(), dense_outputs);
+    ReadOutputs(robot.state(), outputs);
+    ReadOutputs(dense.state(), dense_outputs);
     EXPECT_EQ(outputs, dense_outputs);
   }
 }

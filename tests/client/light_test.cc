@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "client/answer/agreement.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/source/scenes.h"

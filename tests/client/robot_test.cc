@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "client/answer/agreement.h"
 #include "client/record/recording.h"
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
 #include "common/base/clock.h"
 #include "common/source/frame_source.h"
 #include "common/source/scenes.h"
@@ -61,13 +61,13 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
       const Answer expected = newcomer->Process(frame);
       EXPECT_EQ(answer.work->operators.done, expected.work->operators.done);
       EXPECT_TRUE(AreEqual(robot.decision()->changed, newcomer->decision()->changed));
-      EXPECT_EQ(HashOfOutputs(robot.executor()), HashOfOutputs(newcomer->executor()));
+      EXPECT_EQ(HashOfOutputs(robot.state()), HashOfOutputs(newcomer->state()));
       EXPECT_GT(answer.work->share(), 0.05) << "hardly anything changes";
       EXPECT_LT(answer.work->share(), 0.8);
     }
     if (!robot.Refresh(frame)) continue;
     ++anchors;
-    newcomer.emplace(std::make_shared<const Graph>(robot.executor().graph()), MakeBackend(config),
+    newcomer.emplace(std::make_shared<const Graph>(robot.state().graph()), MakeBackend(config),
                      config, clock_);
     newcomer->Process(frame);
   }
@@ -163,12 +163,12 @@ class PanTest : public MovingRobotTest {
   // How many of these columns of the picture the first convolution, which pads it, has other
   // numbers for than a dense run.
   int WrongColumns(int begin, int end) const {
-    const Graph& graph = robot_.executor().graph();
+    const Graph& graph = robot_.state().graph();
     const auto first =
         std::find_if(graph.operators.begin(), graph.operators.end(),
                      [](const Operator& op) { return op.As<op::Conv>() != nullptr; });
-    const ConstTensorView own = robot_.executor().view(first->outputs[0]);
-    const ConstTensorView dense = dense_.executor().view(first->outputs[0]);
+    const ConstTensorView own = robot_.state().view(first->outputs[0]);
+    const ConstTensorView dense = dense_.state().view(first->outputs[0]);
     const auto at = [](const ConstTensorView& map, int64_t c, int64_t y, int64_t x) {
       return map.data[c * map.strides[1] + y * map.strides[2] + x * map.strides[3]];
     };

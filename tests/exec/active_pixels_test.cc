@@ -26,7 +26,7 @@ constexpr uint32_t kSeed = 20260501;
 // A local operator's output in memory of its own, and the backend that fills it.
 class OperatorOnBackend {
  public:
-  OperatorOnBackend(std::unique_ptr<HostBackend> backend, const Executor& operands,
+  OperatorOnBackend(std::unique_ptr<HostBackend> backend, const ModelState& operands,
                     const Operator& op)
       : backend_(std::move(backend)),
         handle_(backend_->Prepare(operands.graph(), op)),
@@ -82,9 +82,9 @@ class ActivePixelsTest : public testing::TestWithParam<BackendChoice> {
       const Operator& op = graph.operators[0];
       if (!IsLocal(graph, op)) continue;
       SCOPED_TRACE(KindName(op));
-      ExecutorOptions options;
+      StateOptions options;
       options.keep = Keep::kAllApart;
-      const auto operands = MakeReferenceExecutor(graph, options);
+      const auto operands = MakeReferenceState(graph, options);
       SetInputs(*operands, RandomInputs(graph, kSeed));
       OperatorOnBackend fresh(GetParam().make(), *operands, op);
       OperatorOnBackend tested(GetParam().make(), *operands, op);

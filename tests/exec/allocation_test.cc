@@ -60,11 +60,11 @@ namespace cacheinf {
 namespace {
 
 // On the reference, or on one to three threads.
-std::unique_ptr<Executor> MakeOnBackendOf(uint32_t seed, const Graph& graph,
-                                          const ExecutorOptions& options = {}) {
-  if (seed % 2 == 0) return MakeReferenceExecutor(graph, options);
+std::unique_ptr<ModelState> MakeOnBackendOf(uint32_t seed, const Graph& graph,
+                                            const StateOptions& options = {}) {
+  if (seed % 2 == 0) return MakeReferenceState(graph, options);
   const CpuBackendOptions cpu = {static_cast<int>(1 + seed % 3), false};
-  return MakeExecutor(graph, std::make_unique<CpuBackend>(cpu), options);
+  return MakeState(graph, std::make_unique<CpuBackend>(cpu), options);
 }
 
 TEST(AllocationTest, TheCounterCounts) {
@@ -85,7 +85,7 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
     const std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    const auto executor = MakeOnBackendOf(seed, graph);
+    const auto state = MakeOnBackendOf(seed, graph);
     const RowPlan rows = AllRows(graph);
     std::vector<Tensor> outputs;
     std::vector<TensorView> views;
@@ -97,10 +97,10 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
     }
     const long before = allocations;
     for (int frame = 0; frame < 3; ++frame) {
-      for (size_t i = 0; i < inputs.size(); ++i) executor->SetInput(i, inputs[i].view());
-      executor->Run();
-      executor->Run(rows);
-      for (size_t i = 0; i < views.size(); ++i) executor->GetOutput(i, views[i]);
+      for (size_t i = 0; i < inputs.size(); ++i) state->SetInput(i, inputs[i].view());
+      state->Run();
+      state->Run(rows);
+      for (size_t i = 0; i < views.size(); ++i) state->GetOutput(i, views[i]);
     }
     EXPECT_EQ(allocations - before, 0);
   }
@@ -113,15 +113,14 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
     const Graph graph = RandomGraph(seed);
     std::mt19937 random(seed);
     const bool keeps_all = seed % 3 == 0;
-    const ExecutorOptions options = {
-        keeps_all ? std::vector<ValueId>() : RandomValues(graph, random),
-        keeps_all ? Keep::kAll : Keep::kChosen};
-    const auto executor = MakeOnBackendOf(seed, graph, options);
+    const StateOptions options = {keeps_all ? std::vector<ValueId>() : RandomValues(graph, random),
+                                  keeps_all ? Keep::kAll : Keep::kChosen};
+    const auto state = MakeOnBackendOf(seed, graph, options);
     std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    SetInputs(*executor, inputs);
-    executor->Run();
+    SetInputs(*state, inputs);
+    state->Run();
     ChangePolicy policy = {.threshold = 0.1f};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     Mask refresh(4, 4);
     SetRectangle({0, 2}, {0, 4}, refresh);
     for (int frame = 0; frame < 7; ++frame) {
@@ -131,8 +130,8 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
       const ChangedMasks changed(inputs, next);
       inputs = next;
       const long before = allocations;
-      SetInputs(*executor, inputs);
-      executor->RunChanged(changed.views(), policy, std::as_const(refresh));
+      SetInputs(*state, inputs);
+      state->RunChanged(changed.views(), policy, std::as_const(refresh));
       // Debug builds make room for what they check in the first frame.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);
@@ -147,12 +146,12 @@ TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
     std::mt19937 random(seed);
-    const ExecutorOptions options = {RandomValues(graph, random),
-                                     seed % 3 == 0 ? Keep::kAll : Keep::kChosen, true};
-    const auto executor = MakeOnBackendOf(seed, graph, options);
+    const StateOptions options = {RandomValues(graph, random),
+                                  seed % 3 == 0 ? Keep::kAll : Keep::kChosen, true};
+    const auto state = MakeOnBackendOf(seed, graph, options);
     std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    SetInputs(*executor, inputs);
-    executor->Run();
+    SetInputs(*state, inputs);
+    state->Run();
     Homography motion;
     motion.m[0][2] = 1.25;
     motion.m[1][0] = 0.05;
@@ -161,10 +160,10 @@ TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
       const ChangedMasks changed(inputs, next);
       inputs = next;
       const long before = allocations;
-      executor->Move(motion);
-      SetInputs(*executor, inputs);
-      executor->RunChanged(changed.views(), {});
-      executor->Settle();
+      state->Move(motion);
+      SetInputs(*state, inputs);
+      state->RunChanged(changed.views(), {});
+      state->Settle();
       // Debug builds make room for what they check in the first frame.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);

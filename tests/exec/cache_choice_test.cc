@@ -87,8 +87,8 @@ TEST(CacheChoiceTest, WhatIsHeldTwiceCountsTwice) {
     const Graph graph = RandomGraph(seed, {.operator_count = 20, .only_local = seed % 2 == 0});
     const size_t budget = MemoryOfExtremes(graph).cache_all_bytes;
     const CacheChoice choice = ChooseCaches(graph, budget, {}, /*held_twice=*/true);
-    const auto executor = MakeReferenceExecutor(graph, {choice.kept, Keep::kChosen, true});
-    EXPECT_LE(executor->memory().arena_bytes, choice.bytes);
+    const auto state = MakeReferenceState(graph, {choice.kept, Keep::kChosen, true});
+    EXPECT_LE(state->memory().arena_bytes, choice.bytes);
     EXPECT_GE(choice.bytes, ChooseCaches(graph, budget).bytes);
   }
 }

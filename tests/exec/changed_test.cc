@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/schemes.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
@@ -47,12 +47,12 @@ class ChangedTest : public OnBackends {
   }
 
   // Gives the executor the next frame and runs what changed.
-  ChangedWork Step(Executor& executor, const ChangePolicy& policy) {
+  ChangedWork Step(ModelState& state, const ChangePolicy& policy) {
     const std::vector<Tensor> next = NextFrame(inputs_, random_);
     const ChangedMasks changed(inputs_, next);
     inputs_ = next;
-    SetInputs(executor, inputs_);
-    return executor.RunChanged(changed.views(), policy);
+    SetInputs(state, inputs_);
+    return state.RunChanged(changed.views(), policy);
   }
 
   std::mt19937 random_;
@@ -63,15 +63,15 @@ INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), NameOf);
 TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
-      const auto executor = MakeExecutor({{}, keep});
-      SetInputs(*executor, inputs_);
-      executor->Run();
+      const auto state = MakeState({{}, keep});
+      SetInputs(*state, inputs_);
+      state->Run();
       for (int frame = 0; frame < 4; ++frame) {
-        Step(*executor, {});
+        Step(*state, {});
         const auto expected = Expected();
         for (const Operator& op : graph_.operators) {
           for (const ValueId output : op.outputs) {
-            ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
                 << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
           }
         }
@@ -82,25 +82,25 @@ TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
 
 TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor({{}, Keep::kAll});
-    SetInputs(*executor, inputs_);
-    executor->Run();
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
-      EXPECT_EQ(executor->RunChanged(none.views(), {.kind = kind}).done, 0);
+      EXPECT_EQ(state->RunChanged(none.views(), {.kind = kind}).done, 0);
     }
   });
 }
 
 TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor({{}, Keep::kAll});
-    SetInputs(*executor, inputs_);
-    executor->Run();
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
     for (const auto kind :
          {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
       inputs_ = RandomInputs(graph_, static_cast<uint32_t>(random_()));
-      SetInputs(*executor, inputs_);
+      SetInputs(*state, inputs_);
       std::vector<Mask> masks;
       std::vector<ConstMaskView> views;
       for (const Tensor& input : inputs_) {
@@ -110,9 +110,9 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
         SetAll(masks.back());
       }
       for (const Mask& mask : masks) views.emplace_back(mask.view());
-      executor->RunChanged(views, {.kind = kind});
+      state->RunChanged(views, {.kind = kind});
       const auto expected = Expected();
-      const auto outputs = Outputs(*executor);
+      const auto outputs = Outputs(*state);
       for (size_t i = 0; i < outputs.size(); ++i) {
         if (graph_.value(graph_.outputs[i]).is_constant()) continue;
         EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "")
@@ -127,21 +127,20 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
-    const auto executor = cacheinf::MakeExecutor(graph_, std::move(backend), {{}, Keep::kAll});
-    SetInputs(*executor, inputs_);
-    executor->Run();
+    const auto state = cacheinf::MakeState(graph_, std::move(backend), {{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
     for (int frame = 0; frame < 6; ++frame) {
       failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
       try {
-        Step(*executor, {});
+        Step(*state, {});
       } catch (const std::runtime_error&) {
         ++abandoned;
         continue;
       }
       const auto expected = Expected();
       for (const Operator& op : graph_.operators) {
-        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(executor->view(op.outputs[0]))),
-                  "")
+        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(state->view(op.outputs[0]))), "")
             << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
       }
     }
@@ -151,12 +150,12 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
 
 TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor({{}, Keep::kAll});
-    SetInputs(*executor, inputs_);
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
     const ChangedMasks none(inputs_, inputs_);
-    executor->RunChanged(none.views(), {.kind = ChangePolicy::Kind::kFixed});
+    state->RunChanged(none.views(), {.kind = ChangePolicy::Kind::kFixed});
     const auto expected = Expected();
-    const auto outputs = Outputs(*executor);
+    const auto outputs = Outputs(*state);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (graph_.value(graph_.outputs[i]).is_constant()) continue;
       EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "");
@@ -206,11 +205,11 @@ class ConvChainTest : public testing::Test {
   static constexpr int kLength = 4;
 
   ConvChainTest() : graph_(ConvChain(kLength)), mask_(40, 40) {
-    executor_ = MakeExecutor(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
-                             {{}, Keep::kAll});
+    state_ = MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
+                       {{}, Keep::kAll});
     input_ = RandomInputs(graph_, 1)[0];
-    executor_->SetInput(0, input_.view());
-    executor_->Run();
+    state_->SetInput(0, input_.view());
+    state_->Run();
   }
 
   // Adds `change` to one pixel of the input and runs.
@@ -223,9 +222,9 @@ class ConvChainTest : public testing::Test {
     input_ = Tensor(input_.shape(), std::move(numbers));
     ClearAll(mask_);
     mask_.view().Set(row, column);
-    executor_->SetInput(0, input_.view());
+    state_->SetInput(0, input_.view());
     const std::vector<ConstMaskView> changed = {std::as_const(mask_).view()};
-    return executor_->RunChanged(changed, policy, refresh);
+    return state_->RunChanged(changed, policy, refresh);
   }
 
   // All values that the input gives.
@@ -234,14 +233,14 @@ class ConvChainTest : public testing::Test {
   // With a threshold that only a large change passes.
   ChangePolicy Coarse(ChangePolicy::Kind kind, int stem_depth = 0) const {
     ChangePolicy policy = {.kind = kind, .threshold = 0.5f, .growth = 0, .stem_depth = stem_depth};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
     return policy;
   }
 
   ValueId OutputOf(int conv) const { return graph_.operators[conv].outputs[0]; }
 
   Graph graph_;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> state_;
   Tensor input_;
   Mask mask_;
 };
@@ -252,7 +251,7 @@ TEST_F(ConvChainTest, ExactlyAChangeGrowsByTheWindowOfEachOperator) {
   for (int i = 0; i < kLength; ++i) {
     const int width = 3 + 2 * i;
     pixels += int64_t{width} * width;
-    EXPECT_EQ(CountActive(executor_->changed(OutputOf(i))), int64_t{width} * width);
+    EXPECT_EQ(CountActive(state_->changed(OutputOf(i))), int64_t{width} * width);
   }
   EXPECT_EQ(work.done, pixels * 8 * 8 * 9);
   EXPECT_EQ(work.of_all, int64_t{kLength} * 40 * 40 * 8 * 8 * 9);
@@ -263,19 +262,19 @@ TEST_F(ConvChainTest, UnderFixedEveryMapHasTheGrownMaskOfTheInput) {
   Mask expected(40, 40);
   SetRectangle({18, 23}, {18, 23}, expected);
   for (int i = 0; i < kLength; ++i) {
-    EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(i)), std::as_const(expected))) << i;
+    EXPECT_TRUE(AreEqual(state_->changed(OutputOf(i)), std::as_const(expected))) << i;
   }
 }
 
 TEST_F(ConvChainTest, AChangeBelowTheThresholdIsNone) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.5f};
-  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
-  const auto before = Numbers(executor_->view(OutputOf(0)));
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
+  const auto before = Numbers(state_->view(OutputOf(0)));
   ChangePixel(20, 20, 0.001f, policy);
-  EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(0))));
-  EXPECT_EQ(FirstDifference(before, Numbers(executor_->view(OutputOf(0)))), "");
+  EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(0))));
+  EXPECT_EQ(FirstDifference(before, Numbers(state_->view(OutputOf(0)))), "");
   ChangePixel(20, 20, 10.0f, policy);
-  EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(0))));
+  EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(0))));
 }
 
 TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
@@ -285,7 +284,7 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
     ChangePixel(20, 20, 0.001f, Coarse(kind), std::as_const(all));
     const auto expected = Expected();
     for (int i = 0; i < kLength; ++i) {
-      EXPECT_EQ(FirstDifference(expected[OutputOf(i)], Numbers(executor_->view(OutputOf(i)))), "");
+      EXPECT_EQ(FirstDifference(expected[OutputOf(i)], Numbers(state_->view(OutputOf(i)))), "");
     }
   }
 }
@@ -298,11 +297,11 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
   const ChangePolicy coarse = Coarse(ChangePolicy::Kind::kChange);
   const ChangedWork small = ChangePixel(12, 20, 0.001f, coarse, std::as_const(part));
   EXPECT_EQ(small.done, int64_t{kLength} * 4 * 40 * 8 * 8 * 9);
-  for (int i = 0; i < kLength; ++i) EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(i)))) << i;
-  EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(executor_->view(OutputOf(0)))), "");
+  for (int i = 0; i < kLength; ++i) EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(i)))) << i;
+  EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(state_->view(OutputOf(0)))), "");
   const ChangedWork large = ChangePixel(12, 20, 50.0f, coarse, std::as_const(part));
   EXPECT_GT(large.done, small.done);
-  EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(0))));
+  EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(0))));
 }
 
 TEST_F(ConvChainTest, ARefreshIsScaledToEveryMapAndReachesNoOtherPixel) {
@@ -314,47 +313,47 @@ TEST_F(ConvChainTest, ARefreshIsScaledToEveryMapAndReachesNoOtherPixel) {
   SetRectangle({0, 10}, {0, 40}, expected);
   expected.view().Set(30, 30);
   for (int i = 0; i < kLength; ++i) {
-    EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(i)), std::as_const(expected))) << i;
+    EXPECT_TRUE(AreEqual(state_->changed(OutputOf(i)), std::as_const(expected))) << i;
   }
   EXPECT_EQ(work.done, int64_t{kLength} * 401 * 8 * 8 * 9);
 }
 
 TEST_F(ConvChainTest, TheStemFollowsEveryChangeAndItsEndDecides) {
   for (const auto kind : {ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
-    const auto before = Numbers(executor_->view(OutputOf(1)));
+    const auto before = Numbers(state_->view(OutputOf(1)));
     ChangePixel(20, 20, 0.001f, Coarse(kind, 2));
-    EXPECT_EQ(CountActive(executor_->changed(OutputOf(0))), 9);
-    EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(1))));
-    EXPECT_TRUE(IsEmpty(executor_->changed(OutputOf(2))));
-    EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(executor_->view(OutputOf(0)))), "");
-    EXPECT_EQ(FirstDifference(before, Numbers(executor_->view(OutputOf(1)))), "");
+    EXPECT_EQ(CountActive(state_->changed(OutputOf(0))), 9);
+    EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(1))));
+    EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(2))));
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(state_->view(OutputOf(0)))), "");
+    EXPECT_EQ(FirstDifference(before, Numbers(state_->view(OutputOf(1)))), "");
     ChangePixel(20, 20, 20.0f, Coarse(kind, 2));
-    EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(1))));
-    EXPECT_FALSE(IsEmpty(executor_->changed(OutputOf(2))));
+    EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(1))));
+    EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(2))));
     ChangePixel(20, 20, -20.0f, {});
   }
 }
 
 TEST_F(ConvChainTest, UnderFixedAllMapsAfterTheStemHaveTheMaskThatItsEndDecided) {
   ChangePixel(20, 20, 20.0f, Coarse(ChangePolicy::Kind::kFixed, 2));
-  const ConstMaskView decided = executor_->changed(OutputOf(1));
+  const ConstMaskView decided = state_->changed(OutputOf(1));
   EXPECT_GE(CountActive(decided), 9);
   EXPECT_LE(CountActive(decided), 25);
-  EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(2)), decided));
-  EXPECT_TRUE(AreEqual(executor_->changed(OutputOf(3)), decided));
+  EXPECT_TRUE(AreEqual(state_->changed(OutputOf(2)), decided));
+  EXPECT_TRUE(AreEqual(state_->changed(OutputOf(3)), decided));
 }
 
 TEST_F(ConvChainTest, AStemOfTheWholeNetworkIsExactUpToItsEnd) {
   ChangePixel(20, 20, 0.001f, Coarse(ChangePolicy::Kind::kChange, kLength));
   for (int i = 0; i + 1 < kLength; ++i) {
-    EXPECT_EQ(FirstDifference(Expected()[OutputOf(i)], Numbers(executor_->view(OutputOf(i)))), "");
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(i)], Numbers(state_->view(OutputOf(i)))), "");
   }
 }
 
 // However many frames pass, what is stored is what the stored inputs give, within the threshold.
 TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
-  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
   std::mt19937 random(3);
   for (int frame = 0; frame < 200; ++frame) {
     ChangePixel(static_cast<int>(random() % 40), static_cast<int>(random() % 40),
@@ -362,9 +361,9 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
   }
   int kept = 0;
   for (int i = 0; i < kLength; ++i) {
-    const auto stored = Numbers(executor_->view(OutputOf(i)));
-    executor_->RunOperator(i, {0, 40});
-    const auto fresh = Numbers(executor_->view(OutputOf(i)));
+    const auto stored = Numbers(state_->view(OutputOf(i)));
+    state_->RunOperator(i, {0, 40});
+    const auto fresh = Numbers(state_->view(OutputOf(i)));
     const std::vector<float>& inverse_spread = (*policy.spreads)[OutputOf(i)];
     for (size_t pixel = 0; pixel < 1600; ++pixel) {
       double squares = 0.0;
@@ -379,7 +378,7 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
     }
     // What comes after saw the stored numbers.
     for (int row = 0; row < 40; ++row) {
-      const TensorView view = executor_->view(OutputOf(i));
+      const TensorView view = state_->view(OutputOf(i));
       for (int column = 0; column < 40; ++column) {
         for (int channel = 0; channel < 8; ++channel) {
           view.data[row * view.strides[2] + column * view.strides[3] + channel] =

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/testing/run_graph.h"
@@ -83,10 +83,10 @@ inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& rando
 }
 
 // What no frame may rely on.
-inline void PoisonWhatIsNotKept(const Executor& executor, float poison) {
-  for (const Operator& op : executor.graph().operators) {
+inline void PoisonWhatIsNotKept(const ModelState& state, float poison) {
+  for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
-      if (!executor.is_kept(output)) Fill(executor.view(output), poison);
+      if (!state.is_kept(output)) Fill(state.view(output), poison);
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
@@ -24,9 +24,9 @@ namespace {
 
 constexpr uint32_t kGraphs = 60;
 
-int64_t NotKept(const Executor& executor) {
+int64_t NotKept(const ModelState& state) {
   int64_t count = 0;
-  for (const Operator& op : executor.graph().operators) count += !executor.is_kept(op.outputs[0]);
+  for (const Operator& op : state.graph().operators) count += !state.is_kept(op.outputs[0]);
   return count;
 }
 
@@ -40,42 +40,42 @@ class ChosenTest : public OnBackends {
     });
   }
 
-  std::unique_ptr<Executor> MakeChosen(std::unique_ptr<Backend> backend) {
-    auto executor = cacheinf::MakeExecutor(graph_, std::move(backend),
-                                           {RandomValues(graph_, random_), Keep::kChosen});
-    not_kept_ += NotKept(*executor);
-    return executor;
+  std::unique_ptr<ModelState> MakeChosen(std::unique_ptr<Backend> backend) {
+    auto state = cacheinf::MakeState(graph_, std::move(backend),
+                                     {RandomValues(graph_, random_), Keep::kChosen});
+    not_kept_ += NotKept(*state);
+    return state;
   }
 
-  std::unique_ptr<Executor> RunFirstFrame(std::unique_ptr<Backend> backend) {
-    auto executor = MakeChosen(std::move(backend));
-    PoisonWhatIsNotKept(*executor, kNan);
-    SetInputs(*executor, inputs_);
-    executor->Run();
-    return executor;
+  std::unique_ptr<ModelState> RunFirstFrame(std::unique_ptr<Backend> backend) {
+    auto state = MakeChosen(std::move(backend));
+    PoisonWhatIsNotKept(*state, kNan);
+    SetInputs(*state, inputs_);
+    state->Run();
+    return state;
   }
 
-  ChangedWork Step(Executor& executor, const ChangePolicy& policy) {
-    PoisonWhatIsNotKept(executor, kNan);
+  ChangedWork Step(ModelState& state, const ChangePolicy& policy) {
+    PoisonWhatIsNotKept(state, kNan);
     const std::vector<Tensor> next = NextFrame(inputs_, random_);
     const ChangedMasks changed(inputs_, next);
     inputs_ = next;
-    SetInputs(executor, inputs_);
-    return executor.RunChanged(changed.views(), policy);
+    SetInputs(state, inputs_);
+    return state.RunChanged(changed.views(), policy);
   }
 
-  void ExpectDenseBits(const Executor& executor) {
+  void ExpectDenseBits(const ModelState& state) {
     const auto expected = Expected();
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
-        if (!executor.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(executor.view(output))), "")
+        if (!state.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(state.view(output))), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }
   }
 
-  void ExpectSameKept(const Executor& a, const Executor& b) {
+  void ExpectSameKept(const ModelState& a, const ModelState& b) {
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!a.is_kept(output)) continue;
@@ -93,13 +93,13 @@ INSTANTIATE_TEST_SUITE_P(On, ChosenTest, TwoBackends(), NameOf);
 
 TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
-    const auto executor = RunFirstFrame(MakeBackend());
-    ExpectDenseBits(*executor);
+    const auto state = RunFirstFrame(MakeBackend());
+    ExpectDenseBits(*state);
     for (int frame = 0; frame < 4; ++frame) {
       SCOPED_TRACE(testing::Message() << "frame " << frame);
-      const ChangedWork work = Step(*executor, {});
+      const ChangedWork work = Step(*state, {});
       EXPECT_LE(work.done, work.of_all);
-      ExpectDenseBits(*executor);
+      ExpectDenseBits(*state);
     }
   });
   EXPECT_GT(not_kept_, int64_t{kGraphs}) << "nearly everything was kept: this tests nothing";
@@ -107,24 +107,24 @@ TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
 
 TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
   ForEachGraph([&] {
-    const auto executor = MakeChosen(MakeBackend());
-    SetInputs(*executor, inputs_);
+    const auto state = MakeChosen(MakeBackend());
+    SetInputs(*state, inputs_);
     for (int frame = 0; frame < 2; ++frame) {
-      Step(*executor, {});
-      ExpectDenseBits(*executor);
+      Step(*state, {});
+      ExpectDenseBits(*state);
     }
   });
 }
 
 TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
   ForEachGraph([&] {
-    const auto executor = RunFirstFrame(MakeBackend());
+    const auto state = RunFirstFrame(MakeBackend());
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
-      PoisonWhatIsNotKept(*executor, kNan);
-      EXPECT_EQ(executor->RunChanged(none.views(), {.kind = kind}).done, 0);
+      PoisonWhatIsNotKept(*state, kNan);
+      EXPECT_EQ(state->RunChanged(none.views(), {.kind = kind}).done, 0);
     }
-    ExpectDenseBits(*executor);
+    ExpectDenseBits(*state);
   });
 }
 
@@ -132,50 +132,50 @@ TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
 TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
   ForEachGraph([&] {
     const std::vector<ValueId> chosen = RandomValues(graph_, random_);
-    const auto executor = MakeExecutor({chosen, Keep::kChosen});
-    const auto other = MakeExecutor({chosen, Keep::kChosen});
-    for (Executor* each : {executor.get(), other.get()}) {
+    const auto state = MakeState({chosen, Keep::kChosen});
+    const auto other = MakeState({chosen, Keep::kChosen});
+    for (ModelState* each : {state.get(), other.get()}) {
       SetInputs(*each, inputs_);
       each->Run();
     }
     ChangePolicy policy = {.threshold = 0.3f};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     Mask refresh(8, 8);
     SetRectangle({0, 3}, {2, 8}, refresh);
     for (int frame = 0; frame < 8; ++frame) {
       policy.kind = frame / 4 == 0 ? ChangePolicy::Kind::kChange : ChangePolicy::Kind::kFixed;
       policy.stem_depth = frame % 3;
-      PoisonWhatIsNotKept(*executor, kNan);
+      PoisonWhatIsNotKept(*state, kNan);
       PoisonWhatIsNotKept(*other, 12345.0f);
       const std::vector<Tensor> next = NextFrame(inputs_, random_);
       const ChangedMasks changed(inputs_, next);
       inputs_ = next;
-      for (Executor* each : {executor.get(), other.get()}) {
+      for (ModelState* each : {state.get(), other.get()}) {
         SetInputs(*each, inputs_);
         const auto refreshed = frame % 2 == 0 ? ConstMaskView() : std::as_const(refresh).view();
         each->RunChanged(changed.views(), policy, refreshed);
       }
-      ExpectSameKept(*executor, *other);
+      ExpectSameKept(*state, *other);
     }
   });
 }
 
 TEST_P(ChosenTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
   ForEachGraph([&] {
-    const auto executor = RunFirstFrame(MakeBackend());
+    const auto state = RunFirstFrame(MakeBackend());
     ChangePolicy policy;
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     for (const auto kind :
          {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
       policy.kind = kind;
       const std::vector<Tensor> before =
           std::exchange(inputs_, RandomInputs(graph_, static_cast<uint32_t>(random_())));
       const ChangedMasks changed(before, inputs_);
-      PoisonWhatIsNotKept(*executor, kNan);
-      SetInputs(*executor, inputs_);
-      executor->RunChanged(changed.views(), policy);
+      PoisonWhatIsNotKept(*state, kNan);
+      SetInputs(*state, inputs_);
+      state->RunChanged(changed.views(), policy);
       SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind));
-      ExpectDenseBits(*executor);
+      ExpectDenseBits(*state);
     }
   });
 }
@@ -185,17 +185,17 @@ TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
-    const auto executor = RunFirstFrame(std::move(backend));
+    const auto state = RunFirstFrame(std::move(backend));
     for (int frame = 0; frame < 6; ++frame) {
       failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
       try {
-        Step(*executor, {});
+        Step(*state, {});
       } catch (const std::runtime_error&) {
         ++abandoned;
         continue;
       }
       SCOPED_TRACE(testing::Message() << "frame " << frame);
-      ExpectDenseBits(*executor);
+      ExpectDenseBits(*state);
     }
   });
   EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
@@ -213,22 +213,22 @@ TEST(ChosenConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
   const ValueId kept = graph.AddOne("kept", op::Concat{1}, {a, b});
   const ValueId other = graph.AddOne("other", op::Concat{1}, {b, a});
   graph.outputs = {graph.AddOne("end", sigmoid, {kept}), graph.AddOne("end 2", sigmoid, {other})};
-  const auto executor = MakeReferenceExecutor(graph, {{a, kept}, Keep::kChosen});
-  ASSERT_TRUE(executor->is_kept(a) && executor->is_kept(kept));
-  ASSERT_FALSE(executor->is_kept(b) || executor->is_kept(other));
+  const auto state = MakeReferenceState(graph, {{a, kept}, Keep::kChosen});
+  ASSERT_TRUE(state->is_kept(a) && state->is_kept(kept));
+  ASSERT_FALSE(state->is_kept(b) || state->is_kept(other));
   std::vector<Tensor> inputs = RandomInputs(graph, 1);
-  SetInputs(*executor, inputs);
-  executor->Run();
+  SetInputs(*state, inputs);
+  state->Run();
   for (const size_t changed_input : {0, 1}) {
     std::vector<Tensor> next = inputs;
     next[changed_input] = RandomInputs(graph, 2)[changed_input];
     const ChangedMasks changed(inputs, next);
     inputs = next;
-    PoisonWhatIsNotKept(*executor, kNan);
-    SetInputs(*executor, inputs);
-    executor->RunChanged(changed.views(), {});
+    PoisonWhatIsNotKept(*state, kNan);
+    SetInputs(*state, inputs);
+    state->RunChanged(changed.views(), {});
     const auto expected = EvaluateDirectly(graph, inputs);
-    const auto outputs = Outputs(*executor);
+    const auto outputs = Outputs(*state);
     for (size_t i = 0; i < outputs.size(); ++i) {
       EXPECT_EQ(FirstDifference(expected[graph.outputs[i]], outputs[i]), "") << changed_input;
     }

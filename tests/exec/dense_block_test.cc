@@ -61,10 +61,10 @@ TEST(DenseBlockTest, KeepsItsBits) {
   const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
   pass::NestConcats(graph);
   graph.Validate();
-  const auto executor = MakeReferenceExecutor(graph);
-  SetInputs(*executor, inputs);
-  executor->Run();
-  EXPECT_EQ(FirstDifference(expected, Outputs(*executor)[0]), "");
+  const auto state = MakeReferenceState(graph);
+  SetInputs(*state, inputs);
+  state->Run();
+  EXPECT_EQ(FirstDifference(expected, Outputs(*state)[0]), "");
 }
 
 }  // namespace

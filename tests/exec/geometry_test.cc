@@ -44,7 +44,7 @@ Tensor WithEntriesReplaced(const Tensor& tensor, int dimension, Range entries, f
 class Probe {
  public:
   explicit Probe(const Graph& graph, uint32_t seed)
-      : executor_(MakeReferenceExecutor(graph)), inputs_(RandomInputs(graph, seed)) {
+      : state_(MakeReferenceState(graph)), inputs_(RandomInputs(graph, seed)) {
     expected_ = Run(inputs_);
   }
 
@@ -56,7 +56,7 @@ class Probe {
     std::vector<Tensor> inputs = inputs_;
     inputs[input] = std::move(tensor);
     const std::vector<float> actual = Run(inputs);
-    const Shape& shape = executor_->graph().value(executor_->graph().outputs[0]).shape;
+    const Shape& shape = state_->graph().value(state_->graph().outputs[0]).shape;
     int64_t inner = 1;
     for (size_t d = dimension + 1; d < shape.size(); ++d) inner *= shape[d];
     std::set<int> changed;
@@ -69,12 +69,12 @@ class Probe {
 
  private:
   std::vector<float> Run(const std::vector<Tensor>& inputs) {
-    SetInputs(*executor_, inputs);
-    executor_->Run();
-    return Outputs(*executor_)[0];
+    SetInputs(*state_, inputs);
+    state_->Run();
+    return Outputs(*state_)[0];
   }
 
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> state_;
   std::vector<Tensor> inputs_;
   std::vector<float> expected_;
 };

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
@@ -55,20 +55,20 @@ Homography RandomMotion(std::mt19937& random) {
 }
 
 // After a move the place in front may hold anything.
-void PoisonWhatHasMoved(Executor& executor, const Homography& motion) {
+void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   std::map<ValueId, const float*> places;
   const auto for_each_kept = [&](const auto& visit) {
-    for (const Operator& op : executor.graph().operators) {
+    for (const Operator& op : state.graph().operators) {
       for (const ValueId output : op.outputs) {
-        if (executor.is_kept(output)) visit(output);
+        if (state.is_kept(output)) visit(output);
       }
     }
   };
-  for_each_kept([&](ValueId value) { places[value] = executor.view(value).data; });
-  executor.Move(motion);
-  Outputs(executor);  // waits for the device
+  for_each_kept([&](ValueId value) { places[value] = state.view(value).data; });
+  state.Move(motion);
+  Outputs(state);  // waits for the device
   for_each_kept([&](ValueId value) {
-    if (executor.view(value).data != places[value]) Fill(executor.view(value), kNan);
+    if (state.view(value).data != places[value]) Fill(state.view(value), kNan);
   });
 }
 
@@ -82,15 +82,15 @@ class MoveTest : public OnBackends {
     });
   }
 
-  ExecutorOptions RandomOptions() {
+  StateOptions RandomOptions() {
     if (random_() % 2 == 0) return {{}, Keep::kAll, true};
     return {RandomValues(graph_, random_), Keep::kChosen, true};
   }
 
-  void RunFirst(Executor& executor) {
-    PoisonWhatIsNotKept(executor, kNan);
-    SetInputs(executor, inputs_);
-    executor.Run();
+  void RunFirst(ModelState& state) {
+    PoisonWhatIsNotKept(state, kNan);
+    SetInputs(state, inputs_);
+    state.Run();
   }
 
   // The masks of what changes from the inputs to the next ones, which they become.
@@ -101,14 +101,14 @@ class MoveTest : public OnBackends {
     return changed;
   }
 
-  ChangedWork RunChanged(Executor& executor, const ChangedMasks& changed,
-                         const ChangePolicy& policy, ConstMaskView refresh = {}) {
-    PoisonWhatIsNotKept(executor, kNan);
-    SetInputs(executor, inputs_);
-    return executor.RunChanged(changed.views(), policy, refresh);
+  ChangedWork RunChanged(ModelState& state, const ChangedMasks& changed, const ChangePolicy& policy,
+                         ConstMaskView refresh = {}) {
+    PoisonWhatIsNotKept(state, kNan);
+    SetInputs(state, inputs_);
+    return state.RunChanged(changed.views(), policy, refresh);
   }
 
-  void ExpectSameOutputs(const Executor& a, const Executor& b) {
+  void ExpectSameOutputs(const ModelState& a, const ModelState& b) {
     const auto expected = Outputs(a);
     const auto actual = Outputs(b);
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -116,7 +116,7 @@ class MoveTest : public OnBackends {
     }
   }
 
-  void ExpectSameKept(const Executor& a, const Executor& b) {
+  void ExpectSameKept(const ModelState& a, const ModelState& b) {
     ExpectSameOutputs(a, b);  // which waits for the devices
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
@@ -127,12 +127,12 @@ class MoveTest : public OnBackends {
     }
   }
 
-  void ExpectDenseBits(const Executor& executor) {
+  void ExpectDenseBits(const ModelState& state) {
     const auto expected = Expected();
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
-        if (!executor.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(executor.view(output))), "")
+        if (!state.is_kept(output)) continue;
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(state.view(output))), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }
@@ -148,9 +148,9 @@ INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), NameOf);
 TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   int moved = 0;
   ForEachGraph([&] {
-    const ExecutorOptions options = RandomOptions();
-    const auto whole_first = MakeExecutor(options);
-    const auto when_needed = MakeExecutor(options);
+    const StateOptions options = RandomOptions();
+    const auto whole_first = MakeState(options);
+    const auto when_needed = MakeState(options);
     RunFirst(*whole_first);
     RunFirst(*when_needed);
     ChangePolicy policy = {.threshold = 0.3f};
@@ -181,8 +181,8 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
 
 TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor(RandomOptions());
-    RunFirst(*executor);
+    const auto state = MakeState(RandomOptions());
+    RunFirst(*state);
     Mask all(2, 2);
     SetAll(all);
     for (int frame = 0; frame < 3; ++frame) {
@@ -190,39 +190,39 @@ TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
       ChangePolicy policy;
       policy.kind = frame == 2 ? ChangePolicy::Kind::kFixed : ChangePolicy::Kind::kExact;
       const ChangedMasks changed = NextInputs();
-      PoisonWhatHasMoved(*executor, RandomMotion(random_));
-      RunChanged(*executor, changed, policy, std::as_const(all));
-      executor->Settle();
-      ExpectDenseBits(*executor);
+      PoisonWhatHasMoved(*state, RandomMotion(random_));
+      RunChanged(*state, changed, policy, std::as_const(all));
+      state->Settle();
+      ExpectDenseBits(*state);
     }
   });
 }
 
 TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor(RandomOptions());
-    RunFirst(*executor);
+    const auto state = MakeState(RandomOptions());
+    RunFirst(*state);
     for (int frame = 0; frame < 3; ++frame) {
       const ChangedMasks changed = NextInputs();
-      executor->Move({});
-      RunChanged(*executor, changed, {});
-      EXPECT_FALSE(executor->Settle()) << "nothing was left to do";
-      ExpectDenseBits(*executor);
+      state->Move({});
+      RunChanged(*state, changed, {});
+      EXPECT_FALSE(state->Settle()) << "nothing was left to do";
+      ExpectDenseBits(*state);
     }
   });
 }
 
 TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
   ForEachGraph([&] {
-    const auto executor = MakeExecutor(RandomOptions());
-    RunFirst(*executor);
+    const auto state = MakeState(RandomOptions());
+    RunFirst(*state);
     NextInputs();
-    PoisonWhatHasMoved(*executor, RandomMotion(random_));
-    RunFirst(*executor);
-    ExpectDenseBits(*executor);
+    PoisonWhatHasMoved(*state, RandomMotion(random_));
+    RunFirst(*state);
+    ExpectDenseBits(*state);
     const ChangedMasks changed = NextInputs();
-    RunChanged(*executor, changed, {});
-    ExpectDenseBits(*executor);
+    RunChanged(*state, changed, {});
+    ExpectDenseBits(*state);
   });
 }
 
@@ -232,17 +232,17 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
-    const auto executor = cacheinf::MakeExecutor(graph_, std::move(backend), RandomOptions());
+    const auto state = cacheinf::MakeState(graph_, std::move(backend), RandomOptions());
     for (int trial = 0; trial < 4; ++trial) {
       SCOPED_TRACE(testing::Message() << "trial " << trial);
-      RunFirst(*executor);
+      RunFirst(*state);
       failing.FailAfter(static_cast<int>(random_() % 4));
       bool is_abandoned = false;
       for (int frame = 0; frame < 3 && !is_abandoned; ++frame) {
         const ChangedMasks changed = NextInputs();
-        PoisonWhatHasMoved(*executor, RandomMotion(random_));
+        PoisonWhatHasMoved(*state, RandomMotion(random_));
         try {
-          RunChanged(*executor, changed, {});
+          RunChanged(*state, changed, {});
         } catch (const std::runtime_error&) {
           is_abandoned = true;
         }
@@ -251,10 +251,10 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       if (!is_abandoned) continue;
       ++abandoned;
       const ChangedMasks changed = NextInputs();
-      if (trial % 2 == 0) executor->Move(RandomMotion(random_));
-      RunChanged(*executor, changed, {});
-      executor->Settle();
-      ExpectDenseBits(*executor);
+      if (trial % 2 == 0) state->Move(RandomMotion(random_));
+      RunChanged(*state, changed, {});
+      state->Settle();
+      ExpectDenseBits(*state);
     }
   });
   EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
@@ -322,17 +322,17 @@ class FetchedPixelsTest : public testing::Test {
     graph_.outputs = {second_};
     auto backend = std::make_unique<CountingBackend>(std::make_unique<ReferenceBackend>());
     backend_ = backend.get();
-    executor_ = MakeExecutor(graph_, std::move(backend), {{}, Keep::kAll, true});
+    state_ = MakeState(graph_, std::move(backend), {{}, Keep::kAll, true});
     inputs_ = RandomInputs(graph_, 1);
-    SetInputs(*executor_, inputs_);
-    executor_->Run();
+    SetInputs(*state_, inputs_);
+    state_->Run();
   }
 
-  int64_t Fetched(ValueId value) { return backend_->Fetched(executor_->view(value)); }
+  int64_t Fetched(ValueId value) { return backend_->Fetched(state_->view(value)); }
 
   void RunUnchanged(const ChangePolicy& policy) {
     const ChangedMasks none(inputs_, inputs_);
-    executor_->RunChanged(none.views(), policy);
+    state_->RunChanged(none.views(), policy);
   }
 
   Graph graph_;
@@ -340,44 +340,44 @@ class FetchedPixelsTest : public testing::Test {
   ValueId second_ = kNone;
   std::vector<Tensor> inputs_;
   CountingBackend* backend_ = nullptr;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> state_;
 };
 
 TEST_F(FetchedPixelsTest, OnlyWhatIsReadAndComparedIsFetchedBeforeTheAnswerAndTheRestAfterIt) {
-  executor_->Move(Shifted(0, 1));
+  state_->Move(Shifted(0, 1));
   RunUnchanged({});
   // The last column of the first map is computed; it changes the last two of the second one, which
   // read the last three. The last but one has old values to be compared with. All of the second map
   // is an output.
   EXPECT_EQ(Fetched(first_), 2 * kSize);
   EXPECT_EQ(Fetched(second_), (kSize - 1) * kSize);
-  EXPECT_TRUE(executor_->Settle());
+  EXPECT_TRUE(state_->Settle());
   EXPECT_EQ(Fetched(first_), (kSize - 3) * kSize);
   EXPECT_EQ(Fetched(second_), 0);
-  EXPECT_FALSE(executor_->Settle());
+  EXPECT_FALSE(state_->Settle());
 }
 
 TEST_F(FetchedPixelsTest, AStillCameraFetchesNothing) {
-  executor_->Move({});
+  state_->Move({});
   RunUnchanged({});
-  EXPECT_FALSE(executor_->Settle());
+  EXPECT_FALSE(state_->Settle());
   EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
   // Nor does one that has come to rest.
-  executor_->Move(Shifted(1, 0));
+  state_->Move(Shifted(1, 0));
   RunUnchanged({});
-  executor_->Settle();
+  state_->Settle();
   EXPECT_GT(Fetched(first_), 0);
   EXPECT_GT(Fetched(second_), 0);
   RunUnchanged({});
-  EXPECT_FALSE(executor_->Settle());
+  EXPECT_FALSE(state_->Settle());
   EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
 }
 
 TEST_F(FetchedPixelsTest, MapsAreHeldTwice) {
-  const MemoryReport once = MakeReferenceExecutor(graph_, {{}, Keep::kAll})->memory();
+  const MemoryReport once = MakeReferenceState(graph_, {{}, Keep::kAll})->memory();
   constexpr size_t kBytesOfMaps = 2 * sizeof(float) * 2 * kSize * kSize;
-  EXPECT_EQ(executor_->memory().arena_bytes, once.arena_bytes + kBytesOfMaps);
-  EXPECT_EQ(executor_->memory().persistent_bytes, once.persistent_bytes + kBytesOfMaps);
+  EXPECT_EQ(state_->memory().arena_bytes, once.arena_bytes + kBytesOfMaps);
+  EXPECT_EQ(state_->memory().persistent_bytes, once.persistent_bytes + kBytesOfMaps);
 }
 
 // The picture moves by whole strides and the classes of pixels with it: no class lies between two.
@@ -387,26 +387,25 @@ TEST(MoveClassesTest, ClassesAreNotInterpolated) {
   op::ArgMax classes;
   classes.axis = 1;
   graph.outputs = {graph.AddOne("classes", classes, {input})};
-  const auto executor = MakeReferenceExecutor(graph, {{}, Keep::kAll, true});
+  const auto state = MakeReferenceState(graph, {{}, Keep::kAll, true});
   const std::vector<Tensor> inputs = RandomInputs(graph, 7);
-  SetInputs(*executor, inputs);
-  executor->Run();
-  executor->Move(Shifted(0.4, 0.3));
+  SetInputs(*state, inputs);
+  state->Run();
+  state->Move(Shifted(0.4, 0.3));
   const ChangedMasks none(inputs, inputs);
-  executor->RunChanged(none.views(), {});
-  EXPECT_EQ(
-      FirstDifference(EvaluateDirectly(graph, inputs)[graph.outputs[0]], Outputs(*executor)[0]),
-      "");
+  state->RunChanged(none.views(), {});
+  EXPECT_EQ(FirstDifference(EvaluateDirectly(graph, inputs)[graph.outputs[0]], Outputs(*state)[0]),
+            "");
 }
 
 TEST(MoveOptionsTest, WhatCannotMoveSaysSo) {
   Graph graph;
   const ValueId input = graph.AddInput("input", {1, 1, 4, 4});
   graph.outputs = {graph.AddOne("end", op::Activation{}, {input})};
-  const auto executor = MakeReferenceExecutor(graph, {{}, Keep::kAll});
-  EXPECT_THROW(executor->Move(Shifted(1, 0)), std::logic_error);
-  EXPECT_FALSE(executor->Settle());
-  EXPECT_THROW(MakeReferenceExecutor(graph, {{}, Keep::kListed, true}), std::invalid_argument);
+  const auto state = MakeReferenceState(graph, {{}, Keep::kAll});
+  EXPECT_THROW(state->Move(Shifted(1, 0)), std::logic_error);
+  EXPECT_FALSE(state->Settle());
+  EXPECT_THROW(MakeReferenceState(graph, {{}, Keep::kListed, true}), std::invalid_argument);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/reference_backend.h"
 #include "common/exec/schemes.h"
 #include "sparse_ops/cpu/targets.h"
@@ -100,8 +100,8 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
   }
 
-  std::unique_ptr<Executor> MakeExecutor(const ExecutorOptions& options = {}) const {
-    return cacheinf::MakeExecutor(graph_, MakeBackend(), options);
+  std::unique_ptr<ModelState> MakeState(const StateOptions& options = {}) const {
+    return cacheinf::MakeState(graph_, MakeBackend(), options);
   }
 
   // All values, evaluated one operator after the other: by the reference, or, where the scheme is

@@ -67,13 +67,13 @@ TEST(RelaidTest, HasTheBitsOfTheReference) {
   for (const Case& own : Cases()) {
     const Graph graph = GraphOf(own);
     const std::vector<Tensor> inputs = RandomInputs(graph, /*seed=*/7);
-    const auto expected = MakeReferenceExecutor(graph);
+    const auto expected = MakeReferenceState(graph);
     SetInputs(*expected, inputs);
     expected->Run();
     for (const int threads : {1, 3}) {
       SCOPED_TRACE(own.name + ", " + std::to_string(threads) + " threads");
       const auto actual =
-          MakeExecutor(graph, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}));
+          MakeState(graph, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}));
       SetInputs(*actual, inputs);
       actual->Run();
       EXPECT_EQ(FirstDifference(Outputs(*expected)[0], Outputs(*actual)[0]), "");

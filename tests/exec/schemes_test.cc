@@ -11,7 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -181,7 +181,7 @@ TEST(Bf16WhereItAppliesTest, TakesOneGroupOfEnoughChannels) {
     Graph graph = OneLayer(grouped, 9, 9);
     EXPECT_THROW(SetSchemes(graph, {Scheme::kBf16}), InputError);
     graph.operators[0].As<op::Conv>()->scheme = Scheme::kBf16;
-    EXPECT_THROW(MakeExecutor(graph, std::make_unique<CpuBackend>()), InputError);
+    EXPECT_THROW(MakeState(graph, std::make_unique<CpuBackend>()), InputError);
   }
 }
 
@@ -275,10 +275,10 @@ TEST(WinogradNetworkTest, AgreesWithTheReferenceWithinFiveMillionthsOfTheRange) 
   const std::vector<Tensor> inputs = RandomInputs(graph, 3);
   const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
   SetSchemes(graph, WinogradWhereItApplies(graph));
-  const auto executor = MakeExecutor(graph, std::make_unique<CpuBackend>());
-  SetInputs(*executor, inputs);
-  executor->Run();
-  const auto actual = Outputs(*executor)[0];
+  const auto state = MakeState(graph, std::make_unique<CpuBackend>());
+  SetInputs(*state, inputs);
+  state->Run();
+  const auto actual = Outputs(*state)[0];
   ASSERT_EQ(actual.size(), expected.size());
   float range = 0.0f;
   float error = 0.0f;
@@ -296,10 +296,10 @@ TEST(Bf16NetworkTest, AgreesWithFp32WithinAHundredthOfTheRange) {
   const std::vector<Tensor> inputs = RandomInputs(graph, 3);
   const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
   SetBf16WhereItCanRun(graph);
-  const auto executor = MakeExecutor(graph, std::make_unique<CpuBackend>());
-  SetInputs(*executor, inputs);
-  executor->Run();
-  const auto actual = Outputs(*executor)[0];
+  const auto state = MakeState(graph, std::make_unique<CpuBackend>());
+  SetInputs(*state, inputs);
+  state->Run();
+  const auto actual = Outputs(*state)[0];
   ASSERT_EQ(actual.size(), expected.size());
   float range = 0.0f;
   float error = 0.0f;
@@ -316,7 +316,7 @@ TEST(WinogradNetworkTest, ABackendRefusesWinogradWhereItCannotBe) {
   strided.stride = 2;
   Graph graph = OneLayer(strided, 20, 20);
   graph.operators[0].As<op::Conv>()->scheme = Scheme::kWinograd;
-  EXPECT_THROW(MakeExecutor(graph, std::make_unique<CpuBackend>()), InputError);
+  EXPECT_THROW(MakeState(graph, std::make_unique<CpuBackend>()), InputError);
 }
 
 }  // namespace

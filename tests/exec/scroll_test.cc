@@ -58,17 +58,17 @@ Tensor Moved(const Tensor& picture, const Shift& shift, std::mt19937& random, Ma
 class ScrollTest : public OnBackends {
  protected:
   // Moves the camera, and runs what that changes.
-  ChangedWork Step(Executor& executor, const Shift& shift, std::mt19937& random) {
+  ChangedWork Step(ModelState& state, const Shift& shift, std::mt19937& random) {
     std::vector<Mask> entered(inputs_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {
       inputs_[i] = Moved(inputs_[i], shift, random, entered[i]);
     }
     std::vector<ConstMaskView> views;
     for (const Mask& mask : entered) views.emplace_back(mask.view());
-    PoisonWhatIsNotKept(executor, kNan);
-    executor.Scroll(shift);
-    SetInputs(executor, inputs_);
-    return executor.RunChanged(views, {});
+    PoisonWhatIsNotKept(state, kNan);
+    state.Scroll(shift);
+    SetInputs(state, inputs_);
+    return state.RunChanged(views, {});
   }
 
   template <typename OptionsOf>
@@ -77,9 +77,9 @@ class ScrollTest : public OnBackends {
     int sparse = 0;
     ForEachGraph(kGraphs, Varied, [&] {
       std::mt19937 random(seed_);
-      const auto executor = MakeExecutor(options_of(random));
-      SetInputs(*executor, inputs_);
-      executor->Run();
+      const auto state = MakeState(options_of(random));
+      SetInputs(*state, inputs_);
+      state->Run();
       const int step = ShiftStep(graph_, 8);
       for (int frame = 0; frame < 5; ++frame) {
         // Now and then by what is no whole stride.
@@ -87,13 +87,13 @@ class ScrollTest : public OnBackends {
         whole_shifts += unit == step;
         const Shift shift = {unit * (static_cast<int>(random() % 3) - 1),
                              unit * (static_cast<int>(random() % 3) - 1)};
-        const ChangedWork work = Step(*executor, shift, random);
+        const ChangedWork work = Step(*state, shift, random);
         sparse += work.done < work.of_all;
         const auto expected = Expected();
         for (const Operator& op : graph_.operators) {
           for (const ValueId output : op.outputs) {
-            if (!executor->is_kept(output)) continue;
-            ASSERT_EQ(FirstDifference(expected[output], Numbers(executor->view(output))), "")
+            if (!state->is_kept(output)) continue;
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
                 << "frame " << frame << ", shift " << shift.rows << ", " << shift.columns << ", "
                 << KindName(op) << " '" << op.name << "'";
           }
@@ -108,12 +108,12 @@ class ScrollTest : public OnBackends {
 INSTANTIATE_TEST_SUITE_P(On, ScrollTest, TwoBackends(), NameOf);
 
 TEST_P(ScrollTest, AfterAnyShiftEveryValueHasTheBitsOfADenseRun) {
-  CheckShifts([](std::mt19937&) { return ExecutorOptions{{}, Keep::kAll}; });
+  CheckShifts([](std::mt19937&) { return StateOptions{{}, Keep::kAll}; });
 }
 
 TEST_P(ScrollTest, AfterAnyShiftEveryKeptValueHasTheBitsOfADenseRun) {
   CheckShifts([this](std::mt19937& random) {
-    return ExecutorOptions{RandomValues(graph_, random), Keep::kChosen};
+    return StateOptions{RandomValues(graph_, random), Keep::kChosen};
   });
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/random_graph.h"
@@ -31,11 +31,11 @@ class GateTest : public testing::Test {
     gate_ = b.Apply(Function::Kind::kSigmoid, b.Conv(mean_, kChannels, 1));
     gated_ = b.Multiply(map, gate_);
     graph_ = b.Finish({gated_});
-    executor_ = MakeExecutor(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
-                             {{}, Keep::kAll});
+    state_ = MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
+                       {{}, Keep::kAll});
     input_ = RandomInputs(graph_, 1)[0];
-    executor_->SetInput(0, input_.view());
-    executor_->Run();
+    state_->SetInput(0, input_.view());
+    state_->Run();
   }
 
   // Adds `change` to a pixel of the input, runs, and returns how many pixels are others at the end.
@@ -45,27 +45,27 @@ class GateTest : public testing::Test {
       numbers[(channel * kSide + 7) * kSide + 9] += change;
     }
     input_ = Tensor(input_.shape(), std::move(numbers));
-    executor_->SetInput(0, input_.view());
+    state_->SetInput(0, input_.view());
     Mask changed(kSide, kSide);
     changed.view().Set(7, 9);
     ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
     const std::vector<ConstMaskView> masks = {std::as_const(changed).view()};
-    executor_->RunChanged(masks, policy);
-    return CountActive(executor_->changed(gated_));
+    state_->RunChanged(masks, policy);
+    return CountActive(state_->changed(gated_));
   }
 
   Graph graph_;
   ValueId mean_ = 0;
   ValueId gate_ = 0;
   ValueId gated_ = 0;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> state_;
   Tensor input_;
 };
 
 TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
-  const InverseSpreads spreads = MeasureSpreads(*executor_);
-  const std::vector<float> means = Numbers(executor_->view(mean_));
+  const InverseSpreads spreads = MeasureSpreads(*state_);
+  const std::vector<float> means = Numbers(state_->view(mean_));
   double sum = 0;
   double squares = 0;
   for (const float mean : means) {

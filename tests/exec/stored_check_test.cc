@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
@@ -35,17 +35,17 @@ RandomGraphOptions Varied(uint32_t seed) {
 
 class StoredCheckTest : public OnBackends {
  protected:
-  ExecutorOptions RandomOptions(std::mt19937& random) const {
+  StateOptions RandomOptions(std::mt19937& random) const {
     if (random() % 3 == 0) return {{}, Keep::kAll};
     return {RandomValues(graph_, random), Keep::kChosen};
   }
 
-  void Step(Executor& executor, const ChangePolicy& policy, std::mt19937& random) {
+  void Step(ModelState& state, const ChangePolicy& policy, std::mt19937& random) {
     const std::vector<Tensor> next = NextFrame(inputs_, random);
     const ChangedMasks changed(inputs_, next);
     inputs_ = next;
-    SetInputs(executor, inputs_);
-    executor.RunChanged(changed.views(), policy);
+    SetInputs(state, inputs_);
+    state.RunChanged(changed.views(), policy);
   }
 };
 
@@ -54,17 +54,17 @@ INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, TwoBackends(), NameOf);
 TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
   ForEachGraph(kGraphs, Varied, [&] {
     std::mt19937 random(seed_);
-    const auto executor = MakeExecutor(RandomOptions(random));
-    SetInputs(*executor, inputs_);
-    executor->Run();
+    const auto state = MakeState(RandomOptions(random));
+    SetInputs(*state, inputs_);
+    state->Run();
     ChangePolicy policy = {.threshold = 0.3f};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor));
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     for (int frame = 0; frame < 9; ++frame) {
       // First a few of one policy each, then all in turn.
       policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
       policy.stem_depth = static_cast<int>(seed_ % 2);
-      Step(*executor, policy, random);
-      const std::optional<StoredPixel> fault = executor->CheckStored(30, frame);
+      Step(*state, policy, random);
+      const std::optional<StoredPixel> fault = state->CheckStored(30, frame);
       ASSERT_FALSE(fault) << "frame " << frame << ", map '" << graph_.value(fault->map).name
                           << "', pixel " << fault->row << ", " << fault->column;
     }
@@ -89,29 +89,29 @@ class StoredChainTest : public testing::Test {
     graph_.outputs = {map};
     auto backend = std::make_unique<FailingBackend>(std::make_unique<CpuBackend>());
     backend_ = backend.get();
-    executor_ = MakeExecutor(graph_, std::move(backend), {{maps_[0], maps_[2]}, Keep::kChosen});
+    state_ = MakeState(graph_, std::move(backend), {{maps_[0], maps_[2]}, Keep::kChosen});
     picture_ = RandomInputs(graph_, 1);
-    SetInputs(*executor_, picture_);
-    executor_->Run();
+    SetInputs(*state_, picture_);
+    state_->Run();
   }
 
   void RunUnchanged(const ChangePolicy& policy) {
     const ChangedMasks none(picture_, picture_);
-    executor_->RunChanged(none.views(), policy);
+    state_->RunChanged(none.views(), policy);
   }
 
   void Spoil(ValueId map, int row, int column, float by) {
-    const TensorView view = executor_->view(map);
+    const TensorView view = state_->view(map);
     view.data[row * view.strides[2] + column * view.strides[3]] += by;
   }
 
-  std::optional<StoredPixel> Fault() { return executor_->CheckStored(20000, 1); }
+  std::optional<StoredPixel> Fault() { return state_->CheckStored(20000, 1); }
 
   Graph graph_;
   std::vector<ValueId> maps_;
   std::vector<Tensor> picture_;
   FailingBackend* backend_ = nullptr;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> state_;
 };
 
 TEST_F(StoredChainTest, ASpoiledPixelIsFound) {
@@ -136,13 +136,13 @@ TEST_F(StoredChainTest, WhatIsComputedFromASpoiledPixelIsFoundThroughMapsThatAre
 
 TEST_F(StoredChainTest, OnlyUnderChangeThereIsAThreshold) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.5f};
-  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*executor_));
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
   RunUnchanged(policy);
   Spoil(maps_[3], 5, 7, 0.001f);
   EXPECT_FALSE(Fault());
   Spoil(maps_[3], 5, 7, 100.0f);
   EXPECT_TRUE(Fault());
-  executor_->Run();
+  state_->Run();
   RunUnchanged({});
   Spoil(maps_[3], 5, 7, 0.001f);
   EXPECT_TRUE(Fault());
@@ -157,16 +157,16 @@ TEST_F(StoredChainTest, UnderFixedNothingIsPromisedAboutWhatWasNotComputed) {
 TEST_F(StoredChainTest, AfterAnAbandonedFrameNothingIsPromised) {
   const std::vector<Tensor> before = std::exchange(picture_, RandomInputs(graph_, 2));
   const ChangedMasks changed(before, picture_);
-  SetInputs(*executor_, picture_);
+  SetInputs(*state_, picture_);
   backend_->FailAfter(0);
-  EXPECT_THROW(executor_->RunChanged(changed.views(), {}), std::runtime_error);
+  EXPECT_THROW(state_->RunChanged(changed.views(), {}), std::runtime_error);
   Spoil(maps_[3], 5, 7, 1.0f);
   EXPECT_FALSE(Fault());
   backend_->FailAfter(-1);
   RunUnchanged({});
   EXPECT_FALSE(Fault());
   EXPECT_EQ(FirstDifference(EvaluateDirectly(graph_, picture_)[maps_[3]],
-                            Numbers(executor_->view(maps_[3]))),
+                            Numbers(state_->view(maps_[3]))),
             "");
 }
 

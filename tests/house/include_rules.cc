@@ -46,11 +46,12 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec"}},
     {"common/reuse", {"common/config", "common/plan"}},
-    {"common/link", {"common/plan"}},
+    {"common/tracker", {"common/reuse"}},
+    {"common/canvas", {"common/tracker"}},
+    {"common/answer", {"common/reuse"}},
+    {"common/link", {"common/base"}},
 
-    {"client/tracker", {}},
-    {"client/canvas", {"client/tracker"}},
-    {"client/answer", {"client/canvas"}},
+    {"client/answer", {}},
     {"client", {"client/answer"}},  // the door
     {"client/record", {"client"}},
     {"client/calibrate", {"client"}},

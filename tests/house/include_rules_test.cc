@@ -126,8 +126,8 @@ TEST_F(PlantedIncludeTest, EveryWrongDirectionBetweenRoomsIsFound) {
       {"common/model/graph/a.cc", "common/model/picture.h"},
       {"common/model/picture.cc", "common/model/load.h"},
       {"common/model/onnx/a.cc", "common/model/load.h"},
-      {"common/model/onnx/a.cc", "common/exec/executor.h"},
-      {"common/model/torchscript/a.cc", "common/exec/executor.h"},
+      {"common/model/onnx/a.cc", "common/exec/model_state.h"},
+      {"common/model/torchscript/a.cc", "common/exec/model_state.h"},
       {"common/model/torchscript/a.cc", "common/model/onnx/onnx.h"},
       {"common/exec/a.cc", "common/model/passes/passes.h"},
       {"common/exec/a.cc", "common/plan/plan.h"},
@@ -135,15 +135,15 @@ TEST_F(PlantedIncludeTest, EveryWrongDirectionBetweenRoomsIsFound) {
       {"common/exec/a.cc", "common/reuse/inset.h"},
       {"common/model/passes/a.cc", "common/model/load.h"},
       {"common/model/load.cc", "common/config/fields.h"},
-      {"common/config/a.cc", "common/exec/executor.h"},
+      {"common/config/a.cc", "common/exec/model_state.h"},
       {"common/config/a.cc", "common/reuse/inset.h"},
       {"common/plan/a.cc", "common/reuse/inset.h"},
       {"common/plan/a.cc", "common/link/link.h"},
       {"common/link/a.cc", "common/reuse/inset.h"},
       {"common/reuse/a.cc", "common/source/frame_source.h"},
-      {"common/source/a.cc", "common/exec/executor.h"},
-      {"client/tracker/a.cc", "client/canvas/canvas.h"},
-      {"client/canvas/a.cc", "client/answer/answers.h"},
+      {"common/source/a.cc", "common/exec/model_state.h"},
+      {"common/tracker/a.cc", "common/canvas/canvas.h"},
+      {"common/canvas/a.cc", "common/answer/answers.h"},
       {"client/answer/a.cc", "client/robot.h"},
       {"client/robot.cc", "client/record/recorder.h"},
       {"client/robot.cc", "client/run/run.h"},
@@ -167,7 +167,7 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionBetweenRoomsPasses) {
       {"common/exec/a.cc", "common/model/graph/graph.h"},
       {"common/reuse/a.cc", "common/plan/plan.h"},
       {"common/source/a.cc", "common/model/picture.h"},
-      {"client/robot.cc", "client/tracker/tracker.h"},
+      {"client/robot.cc", "common/tracker/tracker.h"},
       {"client/run/main.cc", "client/record/replay.h"},
       {"client/run/run.cc", "client/robot.h"},
   };
@@ -180,14 +180,14 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionBetweenRoomsPasses) {
 TEST_F(PlantedIncludeTest, AFileInNoRoomIsFound) {
   EXPECT_EQ(CheckOne("common/a.cc", "\"common/base/clock.h\"").size(), 1u);
   EXPECT_EQ(CheckOne("common/utils/a.cc", "\"common/base/clock.h\"").size(), 1u);
-  EXPECT_EQ(CheckOne("client/tracker/deeper/a.cc", "\"client/tracker/tracker.h\"").size(), 1u);
+  EXPECT_EQ(CheckOne("common/tracker/deeper/a.cc", "\"common/tracker/tracker.h\"").size(), 1u);
 }
 
 TEST_F(PlantedIncludeTest, AHeaderThatBringsLibTorchStaysAmongTheFilesCompiledWithIt) {
   Plant("common/exec/importer.h", "<torch/script.h>");
   Plant("common/exec/torch_call.cc", "\"common/exec/importer.h\"");
   EXPECT_TRUE(Check(2).empty());
-  Plant("common/exec/executor.cc", "\"common/exec/importer.h\"");
+  Plant("common/exec/state.cc", "\"common/exec/importer.h\"");
   EXPECT_EQ(Check(3).size(), 1u);
 }
 

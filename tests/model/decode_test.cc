@@ -14,10 +14,10 @@ namespace cacheinf {
 namespace {
 
 std::vector<std::vector<float>> Evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
-  const auto executor = MakeReferenceExecutor(graph);
-  SetInputs(*executor, inputs);
-  executor->Run();
-  return Outputs(*executor);
+  const auto state = MakeReferenceState(graph);
+  SetInputs(*state, inputs);
+  state->Run();
+  return Outputs(*state);
 }
 
 Graph Network(int64_t channels) {

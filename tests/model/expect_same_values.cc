@@ -14,10 +14,10 @@ namespace cacheinf {
 namespace {
 
 std::vector<std::vector<float>> Run(const Graph& graph, const std::vector<Tensor>& inputs) {
-  const auto executor = MakeReferenceExecutor(graph);
-  SetInputs(*executor, inputs);
-  executor->Run();
-  return Outputs(*executor);
+  const auto state = MakeReferenceState(graph);
+  SetInputs(*state, inputs);
+  state->Run();
+  return Outputs(*state);
 }
 
 void ExpectClose(const std::vector<float>& expected, const std::vector<float>& actual,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/reuse/picture_warp.h"
-#include "tests/client/tracker/pictures.h"
+#include "tests/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "client/answer/recomputed.h"
-#include "client/canvas/make_geometry.h"
-#include "client/tracker/scripted_tracker.h"
+#include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/decode.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
 #include "common/model/picture.h"
 #include "common/source/scenes.h"
+#include "common/tracker/scripted_tracker.h"
 #include "tests/testing/places.h"
 
 // What a cached run of a video gives, beside a dense one of the same frames.
@@ -44,25 +44,25 @@ std::shared_ptr<const Graph> Network(const Normalisation& normalisation = Normal
   return std::make_shared<const Graph>(std::move(graph));
 }
 
-Executor MakeExecutor(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
-  return Executor(graph, std::make_unique<CpuBackend>(),
-                  {.persistent = {}, .keep = keep, .moves = moves});
+ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
+  return ModelState(graph, std::make_unique<CpuBackend>(),
+                    {.persistent = {}, .keep = keep, .moves = moves});
 }
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
 
-void SetPicture(Executor& executor, const Pixels& pixels) {
+void SetPicture(ModelState& state, const Pixels& pixels) {
   std::vector<float> numbers(pixels.size());
   const TensorView input = {numbers.data(),
                             4,
                             {1, kChannels, kHeight, kWidth},
                             {kHeight * kWidth * kChannels, 1, kWidth * kChannels, kChannels}};
   ToFloats(pixels.data(), input);
-  executor.SetInput(0, input);
+  state.SetInput(0, input);
 }
 
-std::vector<float> OutputOf(const Executor& executor) {
-  const Shape& shape = executor.graph().value(executor.graph().outputs[0]).shape;
+std::vector<float> OutputOf(const ModelState& state) {
+  const Shape& shape = state.graph().value(state.graph().outputs[0]).shape;
   std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
   TensorView host = {numbers.data(), static_cast<int>(shape.size()), {}, {}};
   int64_t stride = 1;
@@ -71,7 +71,7 @@ std::vector<float> OutputOf(const Executor& executor) {
     host.strides[i] = stride;
     stride *= shape[i];
   }
-  executor.GetOutput(0, host);
+  state.GetOutput(0, host);
   return numbers;
 }
 
@@ -112,14 +112,14 @@ class FrameCacheTest : public testing::Test {
 
   void StartWarp(CacheConfig config, const ChangeConfig& change, std::vector<Motion> script) {
     config.geometry = CacheConfig::Geometry::kWarp;
-    executor_ = MakeExecutor(graph_, Keep::kAll, /*moves=*/true);
+    state_ = MakeState(graph_, Keep::kAll, /*moves=*/true);
     MakeCache(config, change, std::make_unique<ScriptedTracker>(std::move(script)));
   }
 
   // With a tracker there is a canvas.
   void StartAs(CacheConfig config, const ChangeConfig& change, std::unique_ptr<Tracker> tracker) {
     config.geometry = tracker ? CacheConfig::Geometry::kCanvas : CacheConfig::Geometry::kNone;
-    executor_ = MakeExecutor(graph_, Keep::kAll);
+    state_ = MakeState(graph_, Keep::kAll);
     MakeCache(config, change, std::move(tracker));
   }
 
@@ -127,7 +127,7 @@ class FrameCacheTest : public testing::Test {
                  std::unique_ptr<Tracker> tracker) {
     cache_ = std::make_unique<FrameCache>(CacheSettings{config, change},
                                           MakeGeometry(config, *graph_, std::move(tracker)), clock_,
-                                          executor_);
+                                          state_);
   }
 
   FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
@@ -170,8 +170,8 @@ class FrameCacheTest : public testing::Test {
 
   SteadyClock clock_;
   std::shared_ptr<const Graph> graph_ = Network();
-  Executor dense_ = MakeExecutor(graph_, Keep::kListed);
-  Executor executor_ = MakeExecutor(graph_, Keep::kAll);
+  ModelState dense_ = MakeState(graph_, Keep::kListed);
+  ModelState state_ = MakeState(graph_, Keep::kAll);
   std::unique_ptr<FrameCache> cache_;
 };
 
@@ -184,7 +184,7 @@ TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) 
     const FrameWork taken = Show(pixels);
     EXPECT_EQ(taken.is_dense, frame == 0);
     if (frame > 0) work += taken.share() / 11;
-    ASSERT_EQ(OutputOf(executor_), Dense(pixels)) << "frame " << frame;
+    ASSERT_EQ(OutputOf(state_), Dense(pixels)) << "frame " << frame;
   }
   EXPECT_LT(work, 0.95);
   EXPECT_GT(work, 0.0);
@@ -234,7 +234,7 @@ TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
     }
   }
   Show(pixels);
-  const ClassMap recomputed = Recomputed(executor_);
+  const ClassMap recomputed = Recomputed(state_);
   ASSERT_EQ(recomputed.width, kWidth);
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
@@ -243,7 +243,7 @@ TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
           << y << ", " << x;
     }
   }
-  EXPECT_EQ(AllRecomputed(executor_).At(0, 0, kWidth, kHeight), kMostRecomputed);
+  EXPECT_EQ(AllRecomputed(state_).At(0, 0, kWidth, kHeight), kMostRecomputed);
 }
 
 TEST_F(FrameCacheTest, ARepeatedFrameCostsNothingAndChangesNothing) {
@@ -253,11 +253,11 @@ TEST_F(FrameCacheTest, ARepeatedFrameCostsNothingAndChangesNothing) {
       Start({.policy = policy, .stem = stem, .refresh = 0});
       const Pixels pixels = Render(MakeScene(), 3);
       Show(pixels);
-      const auto before = OutputOf(executor_);
+      const auto before = OutputOf(state_);
       const FrameWork again = Show(pixels);
       EXPECT_EQ(again.operators.done, 0);
       EXPECT_EQ(again.active, 0.0);
-      EXPECT_EQ(OutputOf(executor_), before);
+      EXPECT_EQ(OutputOf(state_), before);
     }
   }
 }
@@ -268,7 +268,7 @@ TEST_F(FrameCacheTest, ThresholdsOfZeroAreTheExactPolicy) {
   for (int frame = 0; frame < 5; ++frame) {
     const Pixels pixels = Render(scene, frame);
     Show(pixels);
-    ASSERT_EQ(OutputOf(executor_), Dense(pixels)) << "frame " << frame;
+    ASSERT_EQ(OutputOf(state_), Dense(pixels)) << "frame " << frame;
   }
 }
 
@@ -280,7 +280,7 @@ TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
     std::mt19937 random(1);
     for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(100 + random() % 100);
     EXPECT_EQ(Show(pixels).active, 1.0);
-    EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+    EXPECT_EQ(OutputOf(state_), Dense(pixels));
   }
 }
 
@@ -310,8 +310,8 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
   }
   const auto first = std::find_if(graph_->operators.begin(), graph_->operators.end(),
                                   [](const Operator& op) { return op.As<op::Conv>() != nullptr; });
-  const auto first_map = [&](const Executor& executor) {
-    const ConstTensorView map = executor.view(first->outputs[0]);
+  const auto first_map = [&](const ModelState& state) {
+    const ConstTensorView map = state.view(first->outputs[0]);
     std::vector<float> numbers;
     for (int64_t c = 0; c < map.dims[1]; ++c) {
       for (int64_t y = 0; y < map.dims[2]; ++y) {
@@ -323,7 +323,7 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
     return numbers;
   };
   const auto dense_map = [&](const Pixels& pixels) {
-    Executor dense = MakeExecutor(graph_, Keep::kAll);
+    ModelState dense = MakeState(graph_, Keep::kAll);
     SetPicture(dense, pixels);
     dense.Run();
     return first_map(dense);
@@ -336,7 +336,7 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
     const FrameWork work = Show(after);
     EXPECT_GT(work.active, 0.03);
     EXPECT_LT(work.active, 0.3);
-    const std::vector<float> cached = first_map(executor_);
+    const std::vector<float> cached = first_map(state_);
     int64_t mixed = 0;
     int64_t changed = 0;
     for (size_t i = 0; i < cached.size(); ++i) {
@@ -365,7 +365,7 @@ TEST_F(FrameCacheTest, EveryPartIsStoredAnewWithinARefresh) {
     ASSERT_TRUE(refresh);
     EXPECT_GT(refresh->share, 0.0);
     EXPECT_LT(refresh->share, 0.7) << "a refresh is spread over its frames";
-    (frame == 0 ? first : last) = RelativeError(OutputOf(executor_), Dense(pixels));
+    (frame == 0 ? first : last) = RelativeError(OutputOf(state_), Dense(pixels));
   }
   EXPECT_GT(first, 0.0);
   EXPECT_LT(last, 0.5 * first);
@@ -394,8 +394,8 @@ TEST_F(FrameCacheTest, NoiseDoesNotAddUpOverManyFrames) {
       pixel = static_cast<uint8_t>(std::clamp(std::lround(pixel + noise(random)), 0L, 255L));
     }
     Show(pixels);
-    if (frame >= 10 && frame < 20) early += RelativeError(OutputOf(executor_), Dense(pixels));
-    if (frame >= kFrames - 10) late += RelativeError(OutputOf(executor_), Dense(pixels));
+    if (frame >= 10 && frame < 20) early += RelativeError(OutputOf(state_), Dense(pixels));
+    if (frame >= kFrames - 10) late += RelativeError(OutputOf(state_), Dense(pixels));
   }
   EXPECT_GT(early, 0.0);
   EXPECT_LT(late, 1.2 * early);
@@ -443,7 +443,7 @@ TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
     Outcome outcome;
     for (int frame = 0; frame < 5; ++frame)
       outcome.done += Show(Render(scene, frame)).operators.done;
-    outcome.output = OutputOf(executor_);
+    outcome.output = OutputOf(state_);
     return outcome;
   };
   const Outcome base = outcome_of(0.4, {});
@@ -473,7 +473,7 @@ TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
     EXPECT_FALSE(work.is_dense);
     EXPECT_LT(work.share(), 0.9);
     EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
-    EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << "step " << i;
+    EXPECT_EQ(OutputOf(state_), Dense(pixels)) << "step " << i;
   }
 }
 
@@ -499,7 +499,7 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
   const FrameWork work = Show(pixels);
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
-  EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+  EXPECT_EQ(OutputOf(state_), Dense(pixels));
 }
 
 // Noise in every pixel is more than what pays, so of 40 frames most are computed as a dense run
@@ -520,7 +520,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
     EXPECT_EQ(work.rests, work.is_dense);
     if (!work.is_dense) tries.push_back(frame);
     if (work.is_dense) {
-      EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+      EXPECT_EQ(OutputOf(state_), Dense(pixels));
     }
     EXPECT_FALSE(cache_->Refresh(View(pixels))) << "the frames before and after are whole";
   }
@@ -569,7 +569,7 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
       EXPECT_EQ(refresh->share, 1.0);
       EXPECT_EQ(cache_->reuse().decision().kind, FrameDecision::Kind::kWhole);
       EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
-      EXPECT_EQ(OutputOf(executor_), Dense(pixels)) << frame;
+      EXPECT_EQ(OutputOf(state_), Dense(pixels)) << frame;
       EXPECT_FALSE(cache_->Refresh(View(pixels)).has_value());
     }
     return outcome;
@@ -612,7 +612,7 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
     }
   }
   graph_ = Network({.mean = {127.5}, .divisor = {64.0}});
-  dense_ = MakeExecutor(graph_, Keep::kListed);
+  dense_ = MakeState(graph_, Keep::kListed);
   StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
             {Translation(3, 2)});
   double error = 0;
@@ -624,7 +624,7 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
     EXPECT_TRUE(frame == 0 || work.share() < 0.5);
     const std::vector<float> dense = Inside(Dense(pixels));
     if (frame > 0) {
-      error += RelativeError(Inside(OutputOf(executor_)), dense) / 4;
+      error += RelativeError(Inside(OutputOf(state_)), dense) / 4;
       stale_error += RelativeError(before, dense) / 4;
     }
     before = dense;
@@ -641,7 +641,7 @@ TEST_F(FrameCacheTest, AFrameThatComesBeforeIdleTimeIsAnsweredAlike) {
     for (const int frame : {0, 2, 2, 3, 4}) {
       const Pixels pixels = Window(world, 2 * kWidth, 10 + 2 * frame, 10 + frame);
       Show(pixels);
-      outputs.push_back(OutputOf(executor_));
+      outputs.push_back(OutputOf(state_));
       if (has_idle_time) cache_->Refresh(View(pixels));
     }
     return outputs;
@@ -656,7 +656,7 @@ TEST_F(FrameCacheTest, ExactlyNothingIsMovedWhateverTheCameraDoes) {
     const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
     Show(pixels);
     EXPECT_FALSE(cache_->Refresh(View(pixels)));
-    EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+    EXPECT_EQ(OutputOf(state_), Dense(pixels));
   }
 }
 
@@ -671,7 +671,7 @@ TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
   const FrameWork work = Show(pixels);
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
-  EXPECT_EQ(OutputOf(executor_), Dense(pixels));
+  EXPECT_EQ(OutputOf(state_), Dense(pixels));
   EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is left to be moved";
   EXPECT_FALSE(Show(Window(world, 2 * kWidth, 51, 51)).is_dense);
 }

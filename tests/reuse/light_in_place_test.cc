@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "tests/client/tracker/pictures.h"
+#include "tests/tracker/pictures.h"
 
 // The light of a frame against a picture from the same place.
 

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/canvas/make_geometry.h"
-#include "client/tracker/scripted_tracker.h"
+#include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/decode.h"
@@ -21,6 +20,7 @@
 #include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
+#include "common/tracker/scripted_tracker.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/places.h"
@@ -98,7 +98,7 @@ class CachedNetwork {
     const Shape& picture = graph_->value(graph_->inputs[0]).shape;
     height_ = static_cast<int>(picture[2]);
     width_ = static_cast<int>(picture[3]);
-    dense_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAllApart});
+    dense_ = MakeState(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAllApart});
   }
 
   // Without a canvas, unless a tracker is given. Reuse is tried even where it does not pay.
@@ -106,14 +106,14 @@ class CachedNetwork {
              std::unique_ptr<Tracker> tracker = nullptr) {
     config.most_work = 0.0;
     if (tracker) config.geometry = CacheConfig::Geometry::kCanvas;
-    executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
+    state_ = MakeState(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
     MakeCache(config, change, std::move(tracker));
   }
 
   void StartWarp(CacheConfig config, const ChangeConfig& change, const Motion& motion) {
     config.geometry = CacheConfig::Geometry::kWarp;
     config.most_work = 0.0;
-    executor_ = MakeExecutor(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll, true});
+    state_ = MakeState(*graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll, true});
     MakeCache(config, change, std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}));
   }
 
@@ -121,7 +121,7 @@ class CachedNetwork {
                  std::unique_ptr<Tracker> tracker) {
     cache_ = std::make_unique<FrameCache>(CacheSettings{config, change},
                                           MakeGeometry(config, *graph_, std::move(tracker)), clock_,
-                                          *executor_);
+                                          *state_);
   }
 
   FrameWork Show(const Pixels& pixels) {
@@ -139,14 +139,14 @@ class CachedNetwork {
     return ValuesOf(*dense_);
   }
 
-  Values Cached() const { return ValuesOf(*executor_); }
+  Values Cached() const { return ValuesOf(*state_); }
 
-  static Values ValuesOf(const Executor& executor) {
-    const Graph& graph = executor.graph();
+  static Values ValuesOf(const ModelState& state) {
+    const Graph& graph = state.graph();
     Values values(graph.values.size());
     for (size_t id = 0; id < values.size(); ++id) {
       if (graph.values[id].is_constant()) continue;
-      values[id] = Numbers(executor.view(static_cast<ValueId>(id)));
+      values[id] = Numbers(state.view(static_cast<ValueId>(id)));
     }
     return values;
   }
@@ -201,8 +201,8 @@ class CachedNetwork {
   int height_ = 0;
   int width_ = 0;
   std::shared_ptr<const Graph> graph_;
-  std::unique_ptr<Executor> dense_;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ModelState> dense_;
+  std::unique_ptr<ModelState> state_;
   std::unique_ptr<FrameCache> cache_;
 };
 
@@ -266,7 +266,7 @@ TEST_P(MetamorphicTest, ExactlyAStillCameraGivesDenseBitsForTheWorkThatItsChange
     for (const Operator& op : graph_->operators) {
       const ValueId output = op.outputs[0];
       if (IsLocal(*graph_, op)) {
-        EXPECT_TRUE(AreEqual(executor_->changed(output), std::as_const(differing[output])))
+        EXPECT_TRUE(AreEqual(state_->changed(output), std::as_const(differing[output])))
             << KindName(op) << " '" << op.name << "'";
       } else {
         differing[output] = Reached(*graph_, op, differing);  // as a whole or not at all
@@ -465,9 +465,9 @@ TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseWhereNoBorderHasASay) {
     EXPECT_GE(work.active, 1.0 - still_seen);
     EXPECT_LT(work.active, 1.0 - 0.5 * still_seen);
     // Outputs are whole at once, all other maps after idle time.
-    const auto outputs = Outputs(*executor_);
+    const auto outputs = Outputs(*state_);
     cache_->Refresh({second.data(), width_, height_, kChannels});
-    EXPECT_EQ(Outputs(*executor_), outputs);
+    EXPECT_EQ(Outputs(*state_), outputs);
     const Values cached = Cached();
     int64_t compared = 0;
     for (const Operator& op : graph_->operators) {

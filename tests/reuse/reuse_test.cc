@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/canvas/make_geometry.h"
-#include "client/tracker/scripted_tracker.h"
+#include "common/canvas/make_geometry.h"
 #include "common/exec/apply.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/decision_text.h"
@@ -17,6 +16,7 @@
 #include "common/model/passes/passes.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
+#include "common/tracker/scripted_tracker.h"
 #include "tests/testing/places.h"
 #include "tests/testing/run_graph.h"
 
@@ -147,9 +147,9 @@ TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
     Reuse reuse({config, {}}, *graph_,
                 MakeGeometry(config, *graph_,
                              std::make_unique<ScriptedTracker>(std::vector<Motion>{motion})));
-    const ExecutorOptions options = {{}, Keep::kAll, geometry == CacheConfig::Geometry::kWarp};
-    Executor one(graph_, std::make_unique<CpuBackend>(), options);
-    Executor other(graph_, std::make_unique<CpuBackend>(), options);
+    const StateOptions options = {{}, Keep::kAll, geometry == CacheConfig::Geometry::kWarp};
+    ModelState one(graph_, std::make_unique<CpuBackend>(), options);
+    ModelState other(graph_, std::make_unique<CpuBackend>(), options);
     PictureInput input;
     const auto execute = [&](const FrameDecision& decision) {
       const FrameDecision read = ReadFrameDecision(ToText(decision), "text");

@@ -79,19 +79,18 @@ std::string FirstDifference(const std::vector<float>& expected, const std::vecto
   return "";
 }
 
-std::unique_ptr<Executor> MakeExecutor(const Graph& graph, std::unique_ptr<Backend> backend,
-                                       const ExecutorOptions& options) {
-  return std::make_unique<Executor>(std::make_shared<const Graph>(graph), std::move(backend),
-                                    options);
+std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
+                                      const StateOptions& options) {
+  return std::make_unique<ModelState>(std::make_shared<const Graph>(graph), std::move(backend),
+                                      options);
 }
 
-std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
-                                                const ExecutorOptions& options) {
-  return MakeExecutor(graph, std::make_unique<ReferenceBackend>(), options);
+std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph, const StateOptions& options) {
+  return MakeState(graph, std::make_unique<ReferenceBackend>(), options);
 }
 
-void SetInputs(Executor& executor, const std::vector<Tensor>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) executor.SetInput(i, inputs[i].view());
+void SetInputs(ModelState& state, const std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) state.SetInput(i, inputs[i].view());
 }
 
 void SetBf16WhereItCanRun(Graph& graph) {
@@ -101,13 +100,13 @@ void SetBf16WhereItCanRun(Graph& graph) {
   }
 }
 
-std::vector<std::vector<float>> Outputs(const Executor& executor) {
+std::vector<std::vector<float>> Outputs(const ModelState& state) {
   std::vector<std::vector<float>> outputs;
-  for (size_t i = 0; i < executor.graph().outputs.size(); ++i) {
+  for (size_t i = 0; i < state.graph().outputs.size(); ++i) {
     std::vector<float> storage;
-    const Value& value = executor.graph().value(executor.graph().outputs[i]);
+    const Value& value = state.graph().value(state.graph().outputs[i]);
     const TensorView view = PlainView(value.shape, storage);
-    executor.GetOutput(i, view);
+    state.GetOutput(i, view);
     outputs.push_back(Numbers(view));
   }
   return outputs;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
@@ -25,18 +25,18 @@ bool SameBits(float a, float b);
 // "" if they are the same, else where the first difference lies.
 std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual);
 
-std::unique_ptr<Executor> MakeExecutor(const Graph& graph, std::unique_ptr<Backend> backend,
-                                       const ExecutorOptions& options = {});
-std::unique_ptr<Executor> MakeReferenceExecutor(const Graph& graph,
-                                                const ExecutorOptions& options = {});
+std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
+                                      const StateOptions& options = {});
+std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph,
+                                               const StateOptions& options = {});
 
-void SetInputs(Executor& executor, const std::vector<Tensor>& inputs);
+void SetInputs(ModelState& state, const std::vector<Tensor>& inputs);
 
 // Gives every convolution that can be computed in BF16 that scheme, however few its channels.
 void SetBf16WhereItCanRun(Graph& graph);
 
 // One a graph output, in logical order.
-std::vector<std::vector<float>> Outputs(const Executor& executor);
+std::vector<std::vector<float>> Outputs(const ModelState& state);
 
 // Runs the graph operator by operator on a backend of its own, every value in a buffer of its own,
 // and returns all values (empty for constants).

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/model/load.h"
 #include "tests/torch/script_file.h"
 
@@ -38,12 +38,12 @@ TEST(ForeignOperatorThreads, OfLibTorchEndWithTheCall) {
       "  return torch.relu(torch.where(x > 0.0, y, x * 2.0))\n");
   LoadOptions options;
   options.input_shapes = {shape};
-  Executor executor(std::make_shared<const Graph>(LoadModel(file.path(), options)),
-                    std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 2}));
-  executor.SetInput(0, RandomTensor(shape, 1).view());
-  executor.Run();  // which also ends the threads that the import may have left
+  ModelState state(std::make_shared<const Graph>(LoadModel(file.path(), options)),
+                   std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 2}));
+  state.SetInput(0, RandomTensor(shape, 1).view());
+  state.Run();  // which also ends the threads that the import may have left
   const int threads = ThreadsOfProcess();
-  for (int i = 0; i < 20; ++i) executor.Run();
+  for (int i = 0; i < 20; ++i) state.Run();
   EXPECT_TRUE(ThreadsBecome(threads)) << ThreadsOfProcess() << " instead of " << threads;
 
   const at::Tensor x = at::ones(shape);

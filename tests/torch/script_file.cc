@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/model/load.h"
 
 namespace cacheinf::testing {
@@ -82,9 +82,9 @@ OwnRun RunOwn(const std::filesystem::path& path, const std::vector<Tensor>& inpu
   LoadOptions options;
   for (const Tensor& input : inputs) options.input_shapes.push_back(input.shape());
   auto graph = std::make_shared<const Graph>(LoadModel(path, options));
-  Executor executor(graph, std::make_unique<CpuBackend>());
-  for (size_t i = 0; i < inputs.size(); ++i) executor.SetInput(i, inputs[i].view());
-  executor.Run();
+  ModelState state(graph, std::make_unique<CpuBackend>());
+  for (size_t i = 0; i < inputs.size(); ++i) state.SetInput(i, inputs[i].view());
+  state.Run();
   OwnRun run{*graph, {}};
   for (size_t i = 0; i < graph->outputs.size(); ++i) {
     const Shape& shape = graph->value(graph->outputs[i]).shape;
@@ -98,7 +98,7 @@ OwnRun RunOwn(const std::filesystem::path& path, const std::vector<Tensor>& inpu
       view.strides[d] = stride;
       stride *= shape[d];
     }
-    executor.GetOutput(i, view);
+    state.GetOutput(i, view);
     run.outputs.emplace_back(shape, std::move(numbers));
   }
   return run;

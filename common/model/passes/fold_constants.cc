@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/reference_backend.h"
 #include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
@@ -41,8 +41,8 @@ Tensor Compute(const Rewriter& rewriter, const Operator& op) {
   }
   graph->outputs = graph->Add(op.name, op.attributes, std::move(inputs));
   const Shape shape = graph->value(graph->outputs.front()).shape;
-  Executor executor(graph, std::make_unique<ReferenceBackend>());
-  executor.Run();
+  ModelState state(graph, std::make_unique<ReferenceBackend>());
+  state.Run();
 
   std::vector<float> values(static_cast<size_t>(ElementCount(shape)));
   TensorView view;
@@ -53,7 +53,7 @@ Tensor Compute(const Rewriter& rewriter, const Operator& op) {
     view.dims[d] = shape[d];
     view.strides[d] = std::exchange(stride, stride * shape[d]);
   }
-  executor.GetOutput(0, view);
+  state.GetOutput(0, view);
   return Tensor(shape, std::move(values));
 }
 

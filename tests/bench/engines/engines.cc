@@ -9,7 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/executor.h"
+#include "common/exec/model_state.h"
 #include "common/exec/schemes.h"
 #include "common/exec/torch_call.h"
 #include "common/exec/torch_module.h"
@@ -37,7 +37,7 @@ Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inp
     SetSchemes(loaded, FasterSchemes(loaded, MeasureSchemes(loaded, measuring, SteadyClock())));
   }
   auto graph = std::make_shared<const Graph>(std::move(loaded));
-  auto executor = std::make_shared<Executor>(
+  auto state = std::make_shared<ModelState>(
       graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = options.threads}));
   auto answers = std::make_shared<std::vector<Tensor>>();
   std::vector<TensorView> views;
@@ -48,10 +48,10 @@ Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inp
     const ConstTensorView view = answers->back().view();
     views.push_back({numbers->data(), view.rank, view.dims, view.strides});
   }
-  return {[executor, inputs, views] {
-            for (size_t i = 0; i < inputs.size(); ++i) executor->SetInput(i, inputs[i].view());
-            executor->Run();
-            for (size_t i = 0; i < views.size(); ++i) executor->GetOutput(i, views[i]);
+  return {[state, inputs, views] {
+            for (size_t i = 0; i < inputs.size(); ++i) state->SetInput(i, inputs[i].view());
+            state->Run();
+            for (size_t i = 0; i < views.size(); ++i) state->GetOutput(i, views[i]);
           },
           [answers] { return *answers; }};
 }

@@ -1,0 +1,245 @@
+#include "common/answer/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace cacheinf {
+namespace {
+
+double Square(double number) { return number * number; }
+
+// Of numbers that are not both finite.
+bool AreAlike(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool IsGreater(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
+
+// How many classes are better than this one.
+int64_t RankOf(size_t index, const std::vector<float>& scores) {
+  int64_t better = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const bool is_first_of_equal = i < index && !IsGreater(scores[index], scores[i]);
+    if (is_first_of_equal || IsGreater(scores[i], scores[index])) ++better;
+  }
+  return better;
+}
+
+bool HaveSamePlace(const Detection& a, const Detection& b) {
+  return a.left == b.left && a.top == b.top && a.right == b.right && a.bottom == b.bottom;
+}
+
+bool HasPlace(const Detection& box) {
+  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
+         std::isfinite(box.bottom);
+}
+
+double Area(double width, double height) { return std::max(0.0, width) * std::max(0.0, height); }
+
+double Area(const Detection& box) { return Area(box.right - box.left, box.bottom - box.top); }
+
+// Intersection over union.
+double Overlap(const Detection& a, const Detection& b) {
+  if (!HasPlace(a) || !HasPlace(b)) return 0;
+  if (HaveSamePlace(a, b)) return 1;
+  const double both = Area(std::min(a.right, b.right) - std::max(a.left, b.left),
+                           std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
+  return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
+}
+
+// The boxes that count.
+std::vector<const Detection*> Certain(const Detections& detections) {
+  std::vector<const Detection*> boxes;
+  for (const Detection& box : detections.boxes) {
+    if (box.label.score >= DetectionAgreement::kLeastScore) boxes.push_back(&box);
+  }
+  return boxes;
+}
+
+// Takes the box out of `dense` that `box` matches; false if there is none.
+bool TakeMatch(const Detection& box, std::vector<const Detection*>& dense) {
+  auto best = dense.end();
+  double best_overlap = 0;
+  for (auto candidate = dense.begin(); candidate != dense.end(); ++candidate) {
+    if ((*candidate)->label.index != box.label.index) continue;
+    const double overlap = Overlap(box, **candidate);
+    if (overlap < DetectionAgreement::kLeastOverlap || overlap <= best_overlap) continue;
+    best = candidate;
+    best_overlap = overlap;
+  }
+  if (best == dense.end()) return false;
+  dense.erase(best);
+  return true;
+}
+
+bool HasPlace(const Keypoint& point) { return !std::isnan(point.x) && !std::isnan(point.y); }
+
+bool AreNear(const Keypoint& a, const Keypoint& b, double reach) {
+  if (!HasPlace(a) || !HasPlace(b)) return HasPlace(a) == HasPlace(b);
+  return std::hypot(a.x - b.x, a.y - b.y) <= reach;
+}
+
+// The outputs whose differences say something.
+std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
+                                               const AnswerContent& content) {
+  const std::span<const std::vector<float>> all(numbers);
+  const bool is_read_first =
+      std::holds_alternative<ClassMap>(content) || std::holds_alternative<Detections>(content);
+  return is_read_first ? all.subspan(1) : all;
+}
+
+}  // namespace
+
+void RelativeError::Add(std::span<const std::vector<float>> answer,
+                        std::span<const std::vector<float>> dense) {
+  double difference = 0;
+  double length = 0;
+  for (size_t i = 0; i < dense.size(); ++i) {
+    for (size_t j = 0; j < dense[i].size(); ++j) {
+      const float a = answer[i][j];
+      const float d = dense[i][j];
+      if (std::isfinite(a) && std::isfinite(d)) {
+        difference += Square(double{a} - d);
+        length += Square(d);
+      } else if (!AreAlike(a, d)) {
+        difference = std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+  ++frames_;
+  const double error = difference == 0 ? 0 : std::sqrt(difference / length);
+  if (!std::isfinite(error)) return;
+  ++finite_frames_;
+  sum_ += error;
+  largest_ = std::max(largest_, error);
+}
+
+double RelativeError::mean() const {
+  return finite_frames_ == 0 ? 0 : sum_ / static_cast<double>(finite_frames_);
+}
+
+void ClassAgreement::Add(const std::vector<float>& answer, const std::vector<float>& dense) {
+  size_t best = 0;
+  for (size_t i = 1; i < dense.size(); ++i) {
+    if (IsGreater(dense[i], dense[best])) best = i;
+  }
+  const int64_t rank = RankOf(best, answer);
+  ++frames_;
+  if (rank < 1) ++top_1_;
+  if (rank < 3) ++top_3_;
+}
+
+void MapAgreement::Add(const ClassMap& answer, const ClassMap& dense) {
+  for (size_t i = 0; i < dense.classes.size(); ++i) {
+    score_.Add(answer.classes[i], dense.classes[i]);
+    if (answer.classes[i] == dense.classes[i]) ++same_;
+  }
+  pixels_ += static_cast<int64_t>(dense.classes.size());
+}
+
+double MapAgreement::PixelShare() const {
+  return pixels_ == 0 ? 1 : static_cast<double>(same_) / static_cast<double>(pixels_);
+}
+
+void DetectionAgreement::Add(const Detections& answer, const Detections& dense) {
+  std::vector<const Detection*> untaken = Certain(dense);
+  for (const Detection* box : untaken) ++classes_[box->label.index].dense;
+  for (const Detection* box : Certain(answer)) {
+    classes_[box->label.index].found.push_back({box->label.score, TakeMatch(*box, untaken)});
+  }
+}
+
+int64_t DetectionAgreement::answer_boxes() const {
+  int64_t count = 0;
+  for (const auto& [index, of_class] : classes_) {
+    count += static_cast<int64_t>(of_class.found.size());
+  }
+  return count;
+}
+
+int64_t DetectionAgreement::dense_boxes() const {
+  int64_t count = 0;
+  for (const auto& [index, of_class] : classes_) count += of_class.dense;
+  return count;
+}
+
+int64_t DetectionAgreement::matches() const {
+  int64_t count = 0;
+  for (const auto& [index, of_class] : classes_) {
+    count += std::count_if(of_class.found.begin(), of_class.found.end(),
+                           [](const Found& found) { return found.is_match; });
+  }
+  return count;
+}
+
+double DetectionAgreement::F1() const {
+  const int64_t boxes = answer_boxes() + dense_boxes();
+  return boxes == 0 ? 1 : 2 * static_cast<double>(matches()) / static_cast<double>(boxes);
+}
+
+double DetectionAgreement::AveragePrecision(const OfClass& of_class) {
+  std::vector<Found> found = of_class.found;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.score > b.score; });
+  std::vector<double> precision_at_hit;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].is_match) continue;
+    const auto hits = static_cast<double>(precision_at_hit.size() + 1);
+    precision_at_hit.push_back(hits / static_cast<double>(i + 1));
+  }
+  // Recall grows by one dense box at each hit, and nowhere else.
+  double area = 0;
+  double best = 0;
+  for (size_t i = precision_at_hit.size(); i-- > 0;) {
+    best = std::max(best, precision_at_hit[i]);
+    area += best;
+  }
+  return area / static_cast<double>(of_class.dense);
+}
+
+double DetectionAgreement::Ap50() const {
+  double sum = 0;
+  int64_t count = 0;
+  for (const auto& [index, of_class] : classes_) {
+    if (of_class.dense == 0) continue;
+    sum += AveragePrecision(of_class);
+    ++count;
+  }
+  if (count == 0) return answer_boxes() == 0 ? 1 : 0;
+  return sum / static_cast<double>(count);
+}
+
+void KeypointAgreement::Add(const Keypoints& answer, const Keypoints& dense) {
+  for (size_t i = 0; i < dense.points.size(); ++i) {
+    ++points_;
+    if (AreNear(answer.points[i], dense.points[i], kReach * dense.extent)) ++near_;
+  }
+}
+
+double KeypointAgreement::Pck() const {
+  return points_ == 0 ? 1 : static_cast<double>(near_) / static_cast<double>(points_);
+}
+
+void Agreement::Add(const AnswerContent& answer, const OutputNumbers& numbers,
+                    const AnswerContent& dense, const OutputNumbers& dense_numbers,
+                    bool lie_alike) {
+  ++frames_;
+  const auto comparable = Comparable(dense_numbers, dense);
+  if (lie_alike && !comparable.empty()) {
+    relative_error_.Add(Comparable(numbers, answer), comparable);
+  }
+  if (std::holds_alternative<Classification>(dense)) {
+    OfKind<ClassAgreement>().Add(numbers.front(), dense_numbers.front());
+  } else if (const auto* map = std::get_if<ClassMap>(&dense)) {
+    OfKind<MapAgreement>().Add(std::get<ClassMap>(answer), *map);
+  } else if (const auto* detections = std::get_if<Detections>(&dense)) {
+    OfKind<DetectionAgreement>().Add(std::get<Detections>(answer), *detections);
+  } else if (const auto* keypoints = std::get_if<Keypoints>(&dense)) {
+    OfKind<KeypointAgreement>().Add(std::get<Keypoints>(answer), *keypoints);
+  }
+}
+
+const RelativeError* Agreement::relative_error() const {
+  return relative_error_.frames() == 0 ? nullptr : &relative_error_;
+}
+
+}  // namespace cacheinf

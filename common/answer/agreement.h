@@ -1,0 +1,188 @@
+#ifndef CACHEINF_COMMON_ANSWER_AGREEMENT_H_
+#define CACHEINF_COMMON_ANSWER_AGREEMENT_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "common/answer/answers.h"
+#include "common/answer/statistics.h"
+
+// How far the answers of a run agree with those of the same network run densely: each measure over
+// any number of frames. The dense answer stands for the truth; nothing here says whether it is
+// right.
+
+namespace cacheinf {
+
+// The numbers of a graph's outputs, each in the order of its dimensions.
+using OutputNumbers = std::vector<std::vector<float>>;
+
+// Of a frame: |answer - dense| ÷ |dense|, Euclidean lengths over all numbers of all outputs given.
+// Skips pairs that are the same infinity or both NaN. With any other number that is not finite the
+// frame has no finite error, nor has it if the dense numbers are all zero and the answer's are not.
+// Zeros against zeros is 0.
+class RelativeError {
+ public:
+  // REQUIRES: outputs of the same sizes.
+  void Add(std::span<const std::vector<float>> answer, std::span<const std::vector<float>> dense);
+
+  int64_t frames() const { return frames_; }
+  int64_t frames_without() const { return frames_ - finite_frames_; }  // a finite error
+
+  // Over the frames with a finite error; 0 where there is none.
+  double mean() const;
+  double largest() const { return largest_; }
+
+ private:
+  int64_t frames_ = 0;
+  int64_t finite_frames_ = 0;
+  double sum_ = 0;
+  double largest_ = 0;
+};
+
+// Whether the dense answer's best class is the best (top 1), or among the three best (top 3), of
+// the answer. Of equal scores the class with the lower index is better; NaN is less than any
+// number.
+class ClassAgreement {
+ public:
+  // The scores of all classes. REQUIRES: the same number in both, at least one.
+  void Add(const std::vector<float>& answer, const std::vector<float>& dense);
+
+  // Shares of the frames. REQUIRES: a frame added.
+  double top_1() const { return Share(top_1_); }
+  double top_3() const { return Share(top_3_); }
+
+ private:
+  double Share(int64_t count) const {
+    return static_cast<double>(count) / static_cast<double>(frames_);
+  }
+
+  int64_t frames_ = 0;
+  int64_t top_1_ = 0;
+  int64_t top_3_ = 0;
+};
+
+// Classes of pixels. The pixels of all frames count together.
+class MapAgreement {
+ public:
+  // REQUIRES: maps of one size, classes that are not negative.
+  void Add(const ClassMap& answer, const ClassMap& dense);
+
+  // Intersection over union, averaged over the classes that either had anywhere; 1 without pixels.
+  double MeanIou() const { return score_.empty() ? 1 : score_.MeanIou(); }
+
+  // The share of pixels with the same class; 1 without pixels.
+  double PixelShare() const;
+
+ private:
+  SegmentationScore score_;
+  int64_t pixels_ = 0;
+  int64_t same_ = 0;
+};
+
+// Boxes that score at least .25, in the answer and in the dense one; others do not count.
+//
+// Frame by frame the answer's boxes, best first, each take the dense box of their class that
+// overlaps most (intersection over union; of equal ones the dense answer's better box) among those
+// not taken yet, if the overlap is at least .5. Identical boxes overlap fully even without area; a
+// box with a position that is not a finite number overlaps none.
+//
+// Keeps eight bytes for each box of an answer.
+class DetectionAgreement {
+ public:
+  static constexpr float kLeastScore = 0.25f;
+  static constexpr double kLeastOverlap = 0.5;
+
+  // REQUIRES: both best first.
+  void Add(const Detections& answer, const Detections& dense);
+
+  // 2 matches ÷ (boxes of the answers + dense boxes), over all frames and classes; 1 where neither
+  // has a box.
+  double F1() const;
+
+  // Average precision of each class that the dense answers have, averaged over these classes; where
+  // there is none, 1 if the answers have no box either, else 0. Of a class: the answers' boxes of
+  // all frames in the order of their scores (equal ones in the order of arrival), a matched one a
+  // hit; after the n-th box precision is hits ÷ n and recall hits ÷ dense boxes; the area
+  // under the precision over the recall, the precision at a recall being the largest at that recall
+  // or a higher one (all points, none interpolated between).
+  double Ap50() const;
+
+  int64_t answer_boxes() const;
+  int64_t dense_boxes() const;
+  int64_t matches() const;
+
+ private:
+  struct Found {
+    float score;
+    bool is_match;
+  };
+  struct OfClass {
+    int64_t dense = 0;
+    std::vector<Found> found;  // in the order of arrival
+  };
+  static double AveragePrecision(const OfClass& of_class);
+
+  std::map<int, OfClass> classes_;
+};
+
+// The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
+// the larger side of what the heat maps show (Keypoints::extent of the dense answer), whatever
+// their scores. A keypoint without a place agrees with one without a place.
+class KeypointAgreement {
+ public:
+  static constexpr double kReach = 0.05;
+
+  // REQUIRES: as many in both.
+  void Add(const Keypoints& answer, const Keypoints& dense);
+
+  double Pck() const;  // 1 without keypoints
+
+ private:
+  int64_t points_ = 0;
+  int64_t near_ = 0;
+};
+
+// Every measure that the answers' kind has.
+class Agreement {
+ public:
+  // An answer with the numbers that it was read from, and the dense ones. `lie_alike`: they are of
+  // the same place, number by number; else there is no relative error.
+  // REQUIRES: both of the same model, and of one kind in all frames.
+  void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
+           const OutputNumbers& dense_numbers, bool lie_alike = true);
+
+  int64_t frames() const { return frames_; }
+
+  // The relative error is that of all outputs but the one that an answer reads as a map of classes
+  // or a table of boxes, where numbers say nothing by their difference. (With decoder.kind "raw" it
+  // is that of what these were made of.) Null where no output is left.
+  const RelativeError* relative_error() const;
+
+  // Each null unless the answers are of that kind.
+  const ClassAgreement* classes() const { return std::get_if<ClassAgreement>(&of_kind_); }
+  const MapAgreement* map() const { return std::get_if<MapAgreement>(&of_kind_); }
+  const DetectionAgreement* detections() const {
+    return std::get_if<DetectionAgreement>(&of_kind_);
+  }
+  const KeypointAgreement* keypoints() const { return std::get_if<KeypointAgreement>(&of_kind_); }
+
+ private:
+  // The measure of the answers' kind, new at the first frame.
+  template <typename T>
+  T& OfKind() {
+    if (!std::holds_alternative<T>(of_kind_)) of_kind_.emplace<T>();
+    return std::get<T>(of_kind_);
+  }
+
+  int64_t frames_ = 0;
+  RelativeError relative_error_;
+  std::variant<std::monostate, ClassAgreement, MapAgreement, DetectionAgreement, KeypointAgreement>
+      of_kind_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_ANSWER_AGREEMENT_H_

@@ -1,0 +1,149 @@
+#ifndef CACHEINF_COMMON_ANSWER_ANSWERS_H_
+#define CACHEINF_COMMON_ANSWER_ANSWERS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/config/model_config.h"
+#include "common/exec/model_state.h"
+#include "common/model/picture.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/safety_levels.h"
+
+// What the model's outputs say about a frame.
+
+namespace cacheinf {
+
+struct SeenPicture;
+
+struct ScoredClass {
+  int index = 0;
+  float score = 0;
+};
+
+struct Classification {
+  std::vector<ScoredClass> best;  // best first
+};
+
+struct Detection {
+  ScoredClass label;
+  double left = 0;  // in the frame's pixels; in the model's where the frame is a tensor
+  double top = 0;
+  double right = 0;
+  double bottom = 0;
+};
+
+struct Detections {
+  std::vector<Detection> boxes;  // best first
+};
+
+// The class of every pixel of the model's output.
+struct ClassMap {
+  int width = 0;
+  int height = 0;
+  std::vector<int32_t> classes;
+
+  // Of the model's picture, `model_size` long on that axis, the map's pixel.
+  int At(int model_x, int model_y, int model_width, int model_height) const {
+    const int x = static_cast<int>(int64_t{model_x} * width / model_width);
+    const int y = static_cast<int>(int64_t{model_y} * height / model_height);
+    return classes[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)];
+  }
+};
+
+struct Keypoint {
+  double x = 0;  // in the frame's pixels from its edge; in the model's where the frame is a tensor
+  double y = 0;
+  float score = 0;
+};
+
+// The place of each heat map's largest value. A map of NaNs has no place: its position and score
+// are NaN.
+struct Keypoints {
+  std::vector<Keypoint> points;  // in the order of the channels
+  double extent = 0;             // the larger side of what the maps show, in the positions' pixels
+};
+
+// Outputs without a decoder.
+struct RawOutputs {
+  struct Output {
+    std::string name;
+    Shape shape;
+    float minimum = 0;
+    float maximum = 0;
+    double mean = 0;
+  };
+  std::vector<Output> outputs;
+};
+
+using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
+
+struct Answer {
+  int64_t frame = 0;
+  int64_t computed_from = 0;          // the frame of the content: this one, or an earlier one
+  std::chrono::nanoseconds stamp{0};  // the frame's
+  // What the answer waited for since the frame was there: first for the robot, while it was busy
+  // with the last frame, its refresh, or the guard. The frames of a record wait
+  // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
+  // after the answer counts in the frame rate only.
+  std::chrono::nanoseconds waited{0};
+  std::chrono::nanoseconds preprocess{0};
+  std::chrono::nanoseconds compute{0};
+  std::chrono::nanoseconds decode{0};
+  std::optional<FrameWork> work;    // what was computed, where results are kept
+  std::optional<GuardState> guard;  // where one watches
+  AnswerContent content;
+
+  std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
+};
+
+// Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
+// graph's last operator.
+class AnswerReader {
+ public:
+  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
+
+  // Throws InputError if the outputs are not what the configuration says, or the file of class
+  // names cannot be read.
+  AnswerReader(const Graph& graph, const DecoderConfig& config);
+
+  // `seen` says where in the frame lies what the network saw.
+  AnswerContent Read(const ModelState& state, const SeenPicture& seen);
+
+  Kind kind() const { return kind_; }
+
+  // How many classes the first output tells apart, if the graph says so; else 0.
+  int class_count() const { return class_count_; }
+
+  // The name of a class or keypoint, or its number where it has none.
+  std::string ClassName(int index) const;
+
+ private:
+  static Kind KindOf(const Graph& graph, const DecoderConfig& config);
+
+  RawOutputs ReadRaw(const ModelState& state);
+  Classification ReadClassification(const ModelState& state);
+  ClassMap ReadClassMap(const ModelState& state, const SeenPicture& seen);
+  Detections ReadDetections(const ModelState& state, const SeenPicture& seen);
+  Keypoints ReadKeypoints(const ModelState& state, const SeenPicture& seen);
+
+  // The numbers of an output in the order of its dimensions; valid until the next call.
+  const std::vector<float>& Values(const ModelState& state, size_t output);
+
+  Kind kind_;
+  int class_count_;
+  int top_;
+  std::vector<std::string> class_names_;
+  std::vector<float> values_;
+};
+
+// One line of JSON, without its line break.
+std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_ANSWER_ANSWERS_H_

@@ -1,0 +1,89 @@
+#include "common/answer/outputs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/npy.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kLongestName = 128;
+
+std::string FileName(const std::string& name) {
+  std::string safe = name.substr(0, kLongestName);
+  for (char& character : safe) {
+    const bool is_safe = (character >= 'a' && character <= 'z') ||
+                         (character >= 'A' && character <= 'Z') ||
+                         (character >= '0' && character <= '9') || character == '-' ||
+                         character == '_' || character == '.';
+    if (!is_safe) character = '_';
+  }
+  return safe;
+}
+
+}  // namespace
+
+size_t OutputCount(const Graph& graph, size_t output) {
+  return static_cast<size_t>(ElementCount(graph.value(graph.outputs[output]).shape));
+}
+
+void ReadOutput(const ModelState& state, size_t output, float* values) {
+  const Shape& shape = state.graph().value(state.graph().outputs[output]).shape;
+  TensorView view;
+  view.data = values;
+  view.rank = static_cast<int>(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    view.dims[i] = shape[i];
+    view.strides[i] = stride;
+    stride *= shape[i];
+  }
+  state.GetOutput(output, view);
+}
+
+void ReadOutputs(const ModelState& state, std::vector<std::vector<float>>& values) {
+  const Graph& graph = state.graph();
+  values.resize(graph.outputs.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i].resize(OutputCount(graph, i));
+    ReadOutput(state, i, values[i].data());
+  }
+}
+
+OutputDump::OutputDump(std::filesystem::path folder, const Graph& graph)
+    : folder_(std::move(folder)) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) throw InputError(fmt::format("{}: {}", folder_.string(), error.message()));
+  for (const ValueId output : graph.outputs) {
+    const std::string name = FileName(graph.value(output).name);
+    std::string unique = name;
+    for (int i = 2; std::find(names_.begin(), names_.end(), unique) != names_.end(); ++i) {
+      unique = fmt::format("{}_{}", name, i);
+    }
+    names_.push_back(unique);
+  }
+}
+
+void OutputDump::Write(int64_t frame, const ModelState& state) {
+  const Graph& graph = state.graph();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const Value& output = graph.value(graph.outputs[i]);
+    values_.resize(OutputCount(graph, i));
+    ReadOutput(state, i, values_.data());
+    const auto path = folder_ / fmt::format("{:06}.{}.npy", frame, names_[i]);
+    if (output.type == DataType::kInt64) {
+      const std::vector<int64_t> integers(values_.begin(), values_.end());
+      WriteNpy(path, output.shape, integers);
+    } else {
+      WriteNpy(path, output.shape, values_);
+    }
+  }
+}
+
+}  // namespace cacheinf

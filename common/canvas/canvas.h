@@ -1,0 +1,82 @@
+#ifndef CACHEINF_COMMON_CANVAS_CANVAS_H_
+#define CACHEINF_COMMON_CANVAS_CANVAS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/exec/scroll.h"
+#include "common/reuse/inset.h"
+#include "common/tracker/tracker.h"
+#include "sparse_ops/homography.h"
+#include "sparse_ops/mask/mask.h"
+
+namespace cacheinf {
+
+// What a camera would see if it stood as still as it can: every frame is drawn where its content
+// lies in the anchor, the frame that began the canvas. So what is computed of the canvas stays in
+// place. The canvas is as large as a frame; when the view leaves its middle, it moves by whole
+// strides, as stored maps can (scroll.h). What a frame does not show stays as last drawn;
+// what was never drawn repeats the frame's edge. Bars beside the frames (inset.h) stay
+// where they are, as the anchor has them.
+class Canvas {
+ public:
+  // `step` is the graph's ShiftStep; 0: the canvas cannot move.
+  Canvas(int width, int height, int channels, int step);
+
+  // Frames show something in this part of them only; at first it is all of them. An anchor follows
+  // before anything else. REQUIRES: an inset of pictures of the canvas's size.
+  void SetInset(const Inset& inset);
+
+  // Starts over: the canvas is the frame, byte for byte.
+  void Anchor(const PictureView& frame);
+
+  // Draws the frame; its pixel p lies at anchor_from_frame(p) in the anchor. Returns how far the
+  // canvas moved; nothing, and leaves the canvas unchanged, if the frame would be turned, scaled or
+  // shifted too much to be drawn well: it is time for a new anchor.
+  std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
+
+  // Whether a frame like the last one would strain the canvas too far, so that it is time for a new
+  // anchor before that frame comes. Never right after an anchor: if a canvas lasts for a few frames
+  // only, an anchor after every few answers would cost more than it saves.
+  bool IsNearItsEnd() const { return is_near_its_end_; }
+
+  PictureView picture() const {
+    if (inset_.is_whole()) return part();
+    return {picture_.data(), picture_width_, picture_height_, channels_};
+  }
+
+  // Where a pixel of the canvas lies in the frame that was drawn last.
+  const Homography& frame_from_canvas() const { return frame_from_canvas_; }
+
+ private:
+  void Foresee(double strain);
+
+  // Without bars, as are all the pixels, masks and homographies below unless they say otherwise.
+  PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
+  double Strain(const Homography& canvas_from_part) const;
+  Shift ShiftToMiddle(const Homography& canvas_from_part) const;
+  void Move(const Shift& shift);
+
+  int picture_width_;
+  int picture_height_;
+  int channels_;
+  int step_;
+  Inset inset_;
+  int width_;
+  int height_;
+  Shift origin_;                  // of the canvas, in the anchor
+  Homography frame_from_canvas_;  // of whole pictures
+  int frames_ = 0;                // drawn since the anchor
+  double strain_ = 0.0;           // of the last of them
+  bool is_near_its_end_ = false;
+  std::vector<uint8_t> pixels_;
+  std::vector<uint8_t> drawn_;
+  Mask drawn_before_;  // what the canvas shows of some frame
+  Mask out_of_view_;
+  std::vector<uint8_t> picture_;  // with the bars, if there are any
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CANVAS_CANVAS_H_

@@ -1,0 +1,20 @@
+#include "common/canvas/inset_tracker.h"
+
+namespace cacheinf {
+
+void InsetTracker::SetReference(const PictureView& reference) {
+  tracker_->SetReference(Cut(reference));
+}
+
+Motion InsetTracker::Track(const PictureView& frame) {
+  Motion motion = tracker_->Track(Cut(frame));
+  if (!inset_ || inset_->is_whole()) return motion;
+  motion.reference_from_frame = inset_->OfPicture(motion.reference_from_frame);
+  return motion;
+}
+
+PictureView InsetTracker::Cut(const PictureView& picture) {
+  return inset_ ? inset_->Cut(picture) : picture;
+}
+
+}  // namespace cacheinf

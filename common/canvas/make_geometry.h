@@ -1,0 +1,20 @@
+#ifndef CACHEINF_COMMON_CANVAS_MAKE_GEOMETRY_H_
+#define CACHEINF_COMMON_CANVAS_MAKE_GEOMETRY_H_
+
+#include <memory>
+
+#include "common/config/cache_config.h"
+#include "common/model/graph/graph.h"
+#include "common/reuse/geometry.h"
+#include "common/tracker/tracker.h"
+
+namespace cacheinf {
+
+// The geometry that the configuration names, for pictures of the graph's size.
+// REQUIRES: a tracker if the configuration follows the camera.
+std::unique_ptr<Geometry> MakeGeometry(const CacheConfig& config, const Graph& graph,
+                                       std::unique_ptr<Tracker> tracker);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CANVAS_MAKE_GEOMETRY_H_

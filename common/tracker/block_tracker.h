@@ -1,0 +1,103 @@
+#ifndef CACHEINF_COMMON_TRACKER_BLOCK_TRACKER_H_
+#define CACHEINF_COMMON_TRACKER_BLOCK_TRACKER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/config/tracker_config.h"
+#include "common/reuse/grey_picture.h"
+#include "common/tracker/tracker.h"
+
+namespace cacheinf {
+
+// One translation for the frame, by searching for its blocks in the reference (DeepCache, section
+// 4), on the brightness of pixels:
+//  1. The frame is cut into blocks; those at the right and the bottom may be smaller.
+//  2. For every skip-th row and column of blocks the best match is looked for, by the sum of
+//     squared differences, within `range` pixels and the reference: by diamond search (its large
+//     diamond until the centre is best, then the small one), three-step search (steps halved from
+//     the largest power of two that `range` has room for), or exhaustively. Of equal matches the
+//     one found first stays, and the search begins in place.
+//  3. The translation is the mean of those matches whose signal-to-noise ratio exceeds `psnr`,
+//     rounded to whole pixels (`mean`); or whichever of none, mean and median fits the searched
+//     blocks best (`best`: the mean of the square roots of their errors, none of which counts for
+//     more than that of a block that just does not match): a mean alone goes astray where a still
+//     camera sees something move.
+//  4. A block matches if its ratio exceeds `psnr` under the translation. With `reuse` this takes
+//     over what step 2 computed.
+//
+// `histogram` is DeepMon's matcher: there is no translation, and a block matches if its histogram
+// of 16 levels of brightness is close to that of the block in its place: a chi-square distance of
+// at most 0.1 of the pixels.
+//
+// A frame of which no block matches is lost (kTooDifferent).
+class BlockTracker final : public Tracker {
+ public:
+  explicit BlockTracker(const BlockMatchingConfig& config);
+
+  void SetReference(const PictureView& reference) override;
+  void SetReferenceToLastFrame() override;
+  Motion Track(const PictureView& frame) override;
+
+ private:
+  struct Shift {
+    int x = 0;
+    int y = 0;
+    friend bool operator==(Shift a, Shift b) { return a.x == b.x && a.y == b.y; }
+  };
+  struct Block {
+    int x = 0;
+    int y = 0;
+    int width = 0;
+    int height = 0;
+    int index = 0;
+    int pixels() const { return width * height; }
+  };
+  // What the search for a block has found.
+  struct Searched {
+    Shift best;
+    uint32_t best_sum = 0;
+    uint32_t sum_in_place = 0;
+  };
+
+  void Prepare();
+  Block BlockAt(int row, int column) const;
+  bool IsSearched(int row, int column) const;
+  bool IsWithinReach(const Block& block, Shift shift) const;
+  bool IsMatch(const Block& block, uint32_t sum) const;
+  uint32_t SumOfSquares(const Block& block, Shift shift) const;
+  bool Matches(const Block& block, Shift shift) const;
+  bool HistogramsMatch(const Block& block) const;
+
+  void SearchBlocks();
+  Searched Search(const Block& block);
+  bool Improve(const Block& block, Shift shift, Searched* searched);
+  void SearchDiamond(const Block& block, Searched* searched);
+  void SearchThreeSteps(const Block& block, Searched* searched);
+  void SearchAll(const Block& block, Searched* searched);
+
+  Shift ChooseTranslation();
+  Shift MeanShift() const;
+  Shift MedianShift();
+  double Misfit(Shift shift) const;
+
+  int CountMatches(Shift shift) const;
+
+  BlockMatchingConfig config_;
+  double largest_mean_square_ = 0;  // of a match
+  GreyPicture reference_;
+  GreyPicture frame_;
+  PictureView reference_shape_;  // without pixels
+  PictureView frame_shape_;
+  int rows_ = 0;  // of blocks
+  int columns_ = 0;
+  uint32_t search_ = 0;             // the number of the last search for a block
+  std::vector<uint32_t> tried_;     // [shift y][shift x]: the last search that tried it
+  std::vector<Searched> searched_;  // by block
+  std::vector<Shift> matches_;      // of the searched blocks that match
+  std::vector<int> sorted_;         // one coordinate of them
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_TRACKER_BLOCK_TRACKER_H_

@@ -1,0 +1,38 @@
+#ifndef CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_
+#define CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "common/tracker/tracker.h"
+
+namespace cacheinf {
+
+// Returns the given motions, one per frame; then repeats the last, or the identity if there are
+// none. It looks at no picture: an empty script stands for a camera that is known not to
+// move.
+class ScriptedTracker final : public Tracker {
+ public:
+  explicit ScriptedTracker(std::vector<Motion> script = {}) : script_(std::move(script)) {}
+
+  void SetReference(const PictureView&) override { ++references_; }
+  void SetReferenceToLastFrame() override { ++references_; }
+
+  Motion Track(const PictureView&) override {
+    if (script_.empty()) return {};
+    return script_[next_ + 1 < script_.size() ? next_++ : next_];
+  }
+
+  // How often the reference was set.
+  int references() const { return references_; }
+
+ private:
+  std::vector<Motion> script_;
+  size_t next_ = 0;
+  int references_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_

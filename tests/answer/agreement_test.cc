@@ -1,0 +1,243 @@
+#include "common/answer/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Detection Box(int index, float score, double left, double top, double right, double bottom) {
+  return {{index, score}, left, top, right, bottom};
+}
+
+TEST(RelativeErrorTest, IsTheLengthOfTheDifferenceOverThatOfTheDense) {
+  RelativeError error;
+  EXPECT_EQ(error.mean(), 0.0);
+  error.Add(OutputNumbers{{3, 0}, {1}}, OutputNumbers{{0, 4}, {1}});  // √(9 + 16) ÷ √(16 + 1)
+  EXPECT_DOUBLE_EQ(error.mean(), 5 / std::sqrt(17.0));
+  error.Add(OutputNumbers{{1, 2}, {3}}, OutputNumbers{{1, 2}, {3}});
+  EXPECT_DOUBLE_EQ(error.mean(), 2.5 / std::sqrt(17.0));
+  EXPECT_DOUBLE_EQ(error.largest(), 5 / std::sqrt(17.0));
+  EXPECT_EQ(error.frames(), 2);
+  EXPECT_EQ(error.frames_without(), 0);
+}
+
+TEST(RelativeErrorTest, LeavesOutWhatIsNotFiniteInBoth) {
+  RelativeError error;
+  error.Add(OutputNumbers{{kNan, kInfinity, -kInfinity, 1}},
+            OutputNumbers{{kNan, kInfinity, -kInfinity, 2}});
+  EXPECT_DOUBLE_EQ(error.mean(), 0.5);
+  EXPECT_EQ(error.frames_without(), 0);
+}
+
+TEST(RelativeErrorTest, CountsFramesWithoutAFiniteError) {
+  RelativeError error;
+  error.Add(OutputNumbers{{1, 2}}, OutputNumbers{{1, kNan}});
+  error.Add(OutputNumbers{{kInfinity}}, OutputNumbers{{-kInfinity}});
+  error.Add(OutputNumbers{{0, 1}}, OutputNumbers{{0, 0}});
+  EXPECT_EQ(error.frames_without(), 3);
+  error.Add(OutputNumbers{{0, 0}}, OutputNumbers{{0, 0}});
+  error.Add(OutputNumbers{{2}}, OutputNumbers{{1}});
+  EXPECT_EQ(error.frames(), 5);
+  EXPECT_EQ(error.frames_without(), 3);
+  EXPECT_DOUBLE_EQ(error.mean(), 0.5);
+  EXPECT_DOUBLE_EQ(error.largest(), 1.0);
+}
+
+TEST(ClassAgreementTest, LooksForTheDenseBestAmongTheBestOfTheAnswer) {
+  const std::vector<float> dense = {0, 9, 1, 2};
+  ClassAgreement agreement;
+  agreement.Add({0, 5, 1, 2}, dense);  // first
+  EXPECT_EQ(agreement.top_1(), 1.0);
+  agreement.Add({0, 5, 6, 7}, dense);  // third
+  agreement.Add({6, 5, 6, 7}, dense);  // fourth
+  agreement.Add({0, 7, 1, 7}, dense);  // first of two equal
+  EXPECT_EQ(agreement.top_1(), 0.5);
+  EXPECT_EQ(agreement.top_3(), 0.75);
+}
+
+TEST(ClassAgreementTest, OfEqualScoresTheLowerIndexIsBetter) {
+  ClassAgreement agreement;
+  agreement.Add({1, 1, 1, 1}, {0, 0, 0, 1});  // fourth
+  EXPECT_EQ(agreement.top_3(), 0.0);
+  agreement.Add({1, 1, 1, 1}, {0, 0, 1, 1});  // the dense best is the third, and so it is here
+  EXPECT_EQ(agreement.top_1(), 0.0);
+  EXPECT_EQ(agreement.top_3(), 0.5);
+}
+
+TEST(ClassAgreementTest, WhatIsNotANumberIsLessThanAnyNumber) {
+  ClassAgreement agreement;
+  agreement.Add({kNan, -5, kNan}, {kNan, -3, kNan});
+  EXPECT_EQ(agreement.top_1(), 1.0);
+  agreement.Add({kNan, kNan}, {kNan, kNan});
+  EXPECT_EQ(agreement.top_1(), 1.0);
+  agreement.Add({1, 2, 3, kNan}, {0, 0, 0, 1});
+  EXPECT_NEAR(agreement.top_3(), 2.0 / 3, 1e-12);
+}
+
+TEST(MapAgreementTest, CountsThePixelsOfAllFramesTogether) {
+  MapAgreement agreement;
+  EXPECT_EQ(agreement.MeanIou(), 1.0);
+  EXPECT_EQ(agreement.PixelShare(), 1.0);
+  agreement.Add({2, 2, {0, 0, 1, 1}}, {2, 2, {0, 0, 0, 1}});
+  EXPECT_DOUBLE_EQ(agreement.PixelShare(), 0.75);
+  EXPECT_DOUBLE_EQ(agreement.MeanIou(), (2.0 / 3 + 1.0 / 2) / 2);
+  agreement.Add({2, 2, {0, 0, 0, 3}}, {2, 2, {0, 0, 0, 0}});
+  EXPECT_DOUBLE_EQ(agreement.PixelShare(), 6.0 / 8);
+  // Class 0: 5 of 7 pixels; 1: 1 of 2; 3 was seen in the answer only: none.
+  EXPECT_DOUBLE_EQ(agreement.MeanIou(), (5.0 / 7 + 1.0 / 2 + 0) / 3);
+}
+
+TEST(DetectionAgreementTest, NothingAgainstNothingAgrees) {
+  DetectionAgreement agreement;
+  EXPECT_EQ(agreement.F1(), 1.0);
+  EXPECT_EQ(agreement.Ap50(), 1.0);
+  agreement.Add({}, {});
+  agreement.Add({{Box(0, 0.24f, 0, 0, 9, 9)}}, {{Box(1, 0.2f, 0, 0, 9, 9)}});  // too uncertain
+  EXPECT_EQ(agreement.answer_boxes(), 0);
+  EXPECT_EQ(agreement.dense_boxes(), 0);
+  EXPECT_EQ(agreement.F1(), 1.0);
+  EXPECT_EQ(agreement.Ap50(), 1.0);
+}
+
+TEST(DetectionAgreementTest, OneSideWithoutBoxesAgreesInNothing) {
+  const Detections one = {{Box(0, 0.25f, 0, 0, 9, 9)}};
+  DetectionAgreement only_dense;
+  only_dense.Add({}, one);
+  EXPECT_EQ(only_dense.F1(), 0.0);
+  EXPECT_EQ(only_dense.Ap50(), 0.0);
+  DetectionAgreement only_answer;
+  only_answer.Add(one, {});
+  EXPECT_EQ(only_answer.F1(), 0.0);
+  EXPECT_EQ(only_answer.Ap50(), 0.0);
+}
+
+TEST(DetectionAgreementTest, MatchesByClassAndHalfAnOverlap) {
+  const Detections dense = {{Box(2, 0.9f, 0, 0, 10, 10)}};
+  const auto matches = [&](const Detection& box) {
+    DetectionAgreement agreement;
+    agreement.Add({{box}}, dense);
+    return agreement.matches();
+  };
+  EXPECT_EQ(matches(Box(2, 0.3f, 0, 0, 10, 10)), 1);
+  EXPECT_EQ(matches(Box(3, 0.3f, 0, 0, 10, 10)), 0);
+  EXPECT_EQ(matches(Box(2, 0.3f, 0, 0, 10, 5)), 1);     // exactly half
+  EXPECT_EQ(matches(Box(2, 0.3f, 0, 0, 10, 4.9)), 0);   // less
+  EXPECT_EQ(matches(Box(2, 0.3f, 5, 5, 15, 15)), 0);    // 25 of 175
+  EXPECT_EQ(matches(Box(2, 0.3f, 20, 20, 30, 30)), 0);  // elsewhere
+  EXPECT_EQ(matches(Box(2, 0.3f, 10, 10, 0, 0)), 0);    // inside out
+  EXPECT_EQ(matches(Box(2, 0.3f, kNan, 0, 10, 10)), 0);
+  EXPECT_EQ(matches(Box(2, 0.3f, -kInfinity, 0, 10, 10)), 0);
+}
+
+TEST(DetectionAgreementTest, IdenticalBoxesWithoutAreaMatch) {
+  const Detections flat = {{Box(0, 0.5f, 4, 8, 4, 12)}};
+  DetectionAgreement agreement;
+  agreement.Add(flat, flat);
+  EXPECT_EQ(agreement.F1(), 1.0);
+  agreement.Add({{Box(0, 0.5f, 5, 8, 5, 12)}}, flat);
+  EXPECT_EQ(agreement.F1(), 0.5);
+}
+
+TEST(DetectionAgreementTest, EachDenseBoxIsTakenOnceByTheBestFirst) {
+  // The better of the two answers takes the only box that the other could have had.
+  const Detections dense = {{Box(0, 0.9f, 0, 0, 10, 10)}};
+  DetectionAgreement agreement;
+  agreement.Add({{Box(0, 0.8f, 0, 0, 10, 9), Box(0, 0.7f, 0, 0, 10, 10)}}, dense);
+  EXPECT_EQ(agreement.matches(), 1);
+  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 / 3);
+  EXPECT_EQ(agreement.Ap50(), 1.0);  // the hit came first
+
+  // Of two dense boxes the nearer is taken, and the second answer finds the other still there.
+  const Detections two = {{Box(0, 0.9f, 0, 0, 10, 10), Box(0, 0.8f, 0, 2, 10, 12)}};
+  DetectionAgreement both;
+  both.Add({{Box(0, 0.8f, 0, 2, 10, 12), Box(0, 0.7f, 0, 0, 10, 9)}}, two);
+  EXPECT_EQ(both.matches(), 2);
+  EXPECT_EQ(both.F1(), 1.0);
+}
+
+TEST(DetectionAgreementTest, AveragePrecisionIsTheAreaUnderItsEnvelope) {
+  // Class 0 has four dense boxes in two frames. In the order of their scores the answers are hit
+  // (.9), miss (.8), hit (.7), hit (.6): precisions 1, 1/2, 2/3, 3/4 at recalls 1/4, 1/4, 1/2, 3/4.
+  // Its envelope is 1 up to 1/4 and 3/4 from there to 3/4: 1/4 + 2/4 · 3/4 = 5/8.
+  const Detection a = Box(0, 0.9f, 0, 0, 10, 10);
+  const Detection b = Box(0, 0.9f, 20, 0, 30, 10);
+  const auto with = [](Detection box, float score) {
+    box.label.score = score;
+    return box;
+  };
+  DetectionAgreement agreement;
+  agreement.Add({{with(a, 0.7f), with(b, 0.6f)}}, {{a, b}});
+  agreement.Add({{with(a, 0.9f), Box(0, 0.8f, 50, 50, 60, 60)}}, {{a, b}});
+  EXPECT_DOUBLE_EQ(agreement.Ap50(), 5.0 / 8);
+  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 * 3 / 8);
+
+  // A second class, found once and answered once, counts as much as the first.
+  const Detection other = Box(5, 0.5f, 0, 0, 10, 10);
+  agreement.Add({{other}}, {{other}});
+  EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
+
+  // A class that only the answers have is none of the average's.
+  agreement.Add({{Box(7, 0.5f, 0, 0, 10, 10)}}, {});
+  EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
+  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 * 4 / 11);
+}
+
+TEST(KeypointAgreementTest, CountsThoseNearEnough) {
+  const Keypoints dense = {{{10, 10, 1}, {50, 50, 1}, {kNan, kNan, kNan}}, 100};
+  KeypointAgreement agreement;
+  EXPECT_EQ(agreement.Pck(), 1.0);
+  agreement.Add(dense, dense);
+  EXPECT_EQ(agreement.Pck(), 1.0);
+  agreement.Add({{{13, 14, 0}, {50, 55.1, 1}, {1, 1, 1}}, 100},
+                dense);  // 5 away; more; from nowhere
+  EXPECT_DOUBLE_EQ(agreement.Pck(), 4.0 / 6);
+  agreement.Add({{{kNan, kNan, kNan}, {45, 50, 1}, {kNan, kNan, kNan}}, 100}, dense);
+  EXPECT_DOUBLE_EQ(agreement.Pck(), 6.0 / 9);
+}
+
+TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
+  const OutputNumbers ones = {{1, 1}};
+  const OutputNumbers twos = {{2, 2}};
+  Agreement raw;
+  raw.Add(RawOutputs{}, twos, RawOutputs{}, ones);
+  EXPECT_EQ(raw.frames(), 1);
+  ASSERT_NE(raw.relative_error(), nullptr);
+  EXPECT_EQ(raw.relative_error()->mean(), 1.0);
+  EXPECT_EQ(raw.classes(), nullptr);
+  EXPECT_EQ(raw.detections(), nullptr);
+
+  Agreement classes;
+  classes.Add(Classification{}, {{0, 1}}, Classification{}, {{1, 0}});
+  classes.Add(Classification{}, {{0, 1}}, Classification{}, {{0, 1}});
+  ASSERT_NE(classes.classes(), nullptr);
+  EXPECT_EQ(classes.classes()->top_1(), 0.5);
+  EXPECT_EQ(classes.relative_error()->frames(), 2);
+
+  Agreement map;
+  const ClassMap zeros{2, 1, {0, 0}};
+  map.Add(zeros, {{0, 0}}, zeros, {{0, 0}});
+  ASSERT_NE(map.map(), nullptr);
+  EXPECT_EQ(map.map()->MeanIou(), 1.0);
+  EXPECT_EQ(map.relative_error(), nullptr);  // numbers of classes differ by nothing that counts
+
+  Agreement boxes;  // with a second output, which is compared
+  boxes.Add(Detections{}, {{5, 5}, {3}}, Detections{}, {{1, 1}, {2}});
+  ASSERT_NE(boxes.detections(), nullptr);
+  EXPECT_EQ(boxes.relative_error()->mean(), 0.5);
+
+  Agreement keypoints;
+  keypoints.Add(Keypoints{{{1, 1, 1}}, 10}, ones, Keypoints{{{9, 9, 1}}, 10}, ones);
+  ASSERT_NE(keypoints.keypoints(), nullptr);
+  EXPECT_EQ(keypoints.keypoints()->Pck(), 0.0);
+  EXPECT_EQ(keypoints.relative_error()->mean(), 0.0);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,276 @@
+#include "common/exec/model_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/schemes.h"
+#include "common/model/graph/geometry.h"
+#include "sparse_ops/view_transforms.h"
+#include "tests/exec/on_backends.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 200;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+RandomGraphOptions Varied(uint32_t seed) {
+  RandomGraphOptions options;
+  options.operator_count = 4 + static_cast<int>(seed % 30);
+  options.only_local = seed % 3 == 0;
+  return options;
+}
+
+// Cuts [0, rows) into random slices, in random order.
+std::vector<Range> RandomSlices(int rows, std::mt19937& random) {
+  std::vector<Range> slices;
+  for (int begin = 0; begin < rows;) {
+    const int end = begin + 1 + static_cast<int>(random() % 4);
+    slices.push_back({begin, std::min(end, rows)});
+    begin = end;
+  }
+  std::shuffle(slices.begin(), slices.end(), random);
+  return slices;
+}
+
+// Fills whatever operators compute. Graph inputs and constants stay.
+void Poison(ModelState& state, float number) {
+  for (const Operator& op : state.graph().operators) {
+    for (ValueId output : op.outputs) Fill(state.view(output), number);
+  }
+}
+
+class BackendTest : public OnBackends {
+ protected:
+  template <typename Check>
+  void ForEachGraph(Check check) {
+    OnBackends::ForEachGraph(kGraphs, Varied, check);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, BackendTest, EveryBackend(), NameOf);
+
+TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
+  ForEachGraph([&] {
+    const auto expected = Expected();
+    for (const Keep keep : {Keep::kListed, Keep::kAll, Keep::kAllApart}) {
+      const auto state = MakeState({{}, keep});
+      Poison(*state, kNaN);
+      SetInputs(*state, inputs_);
+      for (size_t id = 0; id < graph_.operators.size(); ++id) {
+        const Operator& op = graph_.operators[id];
+        state->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
+        for (ValueId output : op.outputs) {
+          ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
+              << KindName(op) << " '" << op.name << "', keep: " << static_cast<int>(keep);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, OutputsHaveTheBitsOfDirectEvaluation) {
+  ForEachGraph([&] {
+    const auto expected = Expected();
+    const auto state = MakeState();
+    SetInputs(*state, inputs_);
+    state->Run();
+    const auto outputs = Outputs(*state);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Value& value = graph_.value(graph_.outputs[i]);
+      if (value.is_constant()) {
+        const float* numbers = value.constant.data();
+        EXPECT_EQ(outputs[i], std::vector<float>(numbers, numbers + value.constant.count()));
+      } else {
+        EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "") << value.name;
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, PersistentValuesKeepTheirNumbers) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    StateOptions options;
+    for (const Operator& op : graph_.operators) {
+      if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
+    }
+    const auto expected = Expected();
+    const auto state = MakeState(options);
+    SetInputs(*state, inputs_);
+    state->Run();
+    for (ValueId value : options.persistent) {
+      EXPECT_EQ(FirstDifference(expected[value], Numbers(state->view(value))), "");
+    }
+  });
+}
+
+TEST_P(BackendTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto expected = Expected();
+    const auto state = MakeState();
+    Poison(*state, kNaN);
+    SetInputs(*state, inputs_);
+    for (size_t id = 0; id < graph_.operators.size(); ++id) {
+      const Operator& op = graph_.operators[id];
+      for (Range slice : RandomSlices(RowCount(graph_, op), random)) {
+        state->RunOperator(static_cast<OpId>(id), slice);
+      }
+      for (ValueId output : op.outputs) {
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, NeededRowsAreEnough) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto expected = Expected();
+    for (ValueId output : graph_.outputs) {
+      const Value& value = graph_.value(output);
+      if (value.producer == kNone) continue;
+      const int height = RowCount(graph_, graph_.operators[value.producer]);
+      const int begin = static_cast<int>(random() % height);
+      const Range rows = {begin, begin + 1 + static_cast<int>(random() % (height - begin))};
+      const RowPlan plan = RowsNeeded(graph_, output, rows);
+      for (const float poison : {kNaN, 1e30f, -1e30f}) {
+        const auto state = MakeState();
+        Poison(*state, poison);
+        SetInputs(*state, inputs_);
+        state->Run(plan);
+        TensorView view = state->view(output);
+        std::vector<float> numbers = expected[output];
+        TensorView whole = view;  // the expected numbers, in logical order
+        whole.data = numbers.data();
+        for (int64_t d = view.rank - 1, stride = 1; d >= 0; stride *= view.dims[d--]) {
+          whole.strides[d] = stride;
+        }
+        if (value.is_map()) {
+          view = CutRows(view, rows);
+          whole = CutRows(whole, rows);
+        }
+        ASSERT_EQ(FirstDifference(Numbers(whole), Numbers(view)), "")
+            << value.name << ", rows " << rows.begin << " to " << rows.end;
+      }
+    }
+  });
+}
+
+TEST_P(BackendTest, AFrameLeavesNothingBehindForTheNext) {
+  ForEachGraph([&] {
+    const std::vector<Tensor> other_inputs = RandomInputs(graph_, seed_ + 1000);
+    const auto fresh = MakeState();
+    SetInputs(*fresh, other_inputs);
+    fresh->Run();
+    const auto used = MakeState();
+    SetInputs(*used, inputs_);
+    used->Run();
+    SetInputs(*used, other_inputs);
+    used->Run();
+    const auto expected = Outputs(*fresh);
+    const auto actual = Outputs(*used);
+    used->Run();
+    const auto repeated = Outputs(*used);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "");
+      EXPECT_EQ(FirstDifference(expected[i], repeated[i]), "");
+    }
+  });
+}
+
+TEST_P(BackendTest, StrangeNumbersInTheInputDoNoHarm) {
+  ForEachGraph([&] {
+    std::mt19937 random(seed_);
+    const auto state = MakeState();
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const Shape& shape = graph_.value(graph_.inputs[i]).shape;
+      std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      const float strange[] = {kNaN, kInfinity, -kInfinity, 3e38f, -3e38f, 1e-42f, -0.0f, 1.0f};
+      for (float& number : numbers) number = strange[random() % std::size(strange)];
+      state->SetInput(i, Tensor(shape, numbers).view());
+    }
+    state->Run();
+    const auto once = Outputs(*state);
+    state->Run();
+    const auto twice = Outputs(*state);
+    for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(FirstDifference(once[i], twice[i]), "");
+  });
+}
+
+TEST_P(BackendTest, MemoryReportAddsUp) {
+  ForEachGraph([&] {
+    const MemoryReport shared = MakeState()->memory();
+    const MemoryReport separate = MakeState({{}, Keep::kAllApart})->memory();
+    EXPECT_LE(shared.persistent_bytes, shared.arena_bytes);
+    EXPECT_LE(shared.lower_bound_bytes, shared.arena_bytes);
+    EXPECT_LE(shared.arena_bytes, separate.arena_bytes);
+    EXPECT_EQ(separate.persistent_bytes, separate.arena_bytes);
+    EXPECT_GE(separate.arena_bytes, separate.activation_bytes);
+    EXPECT_EQ(shared.activation_bytes, separate.activation_bytes);
+    EXPECT_EQ(shared.constant_bytes, separate.constant_bytes);
+  });
+}
+
+// input -> relu, which is an output, is read on, and is named twice; so are the input and a
+// constant.
+TEST(ModelStateTest, OutputsMayBeInputsConstantsReadOnAndNamedTwice) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 2, 3, 4});
+  const ValueId relu = graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0, 0}}, {input});
+  const ValueId constant =
+      graph.AddConstant("constant", Tensor({1, 2, 1, 2}, std::vector<float>{1, 2, 3, 4}));
+  const ValueId negative =
+      graph.AddOne("negative", op::Activation{{Function::Kind::kNegate, 0, 0}}, {relu});
+  const ValueId flat = graph.AddOne("flat", op::Reshape{{24}}, {input});
+  graph.outputs = {relu, input, constant, relu, negative, flat};
+  graph.Validate();
+  constexpr uint32_t kSeed = 5;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
+  const Tensor tensor = RandomTensor({1, 2, 3, 4}, random);
+  const auto state = MakeReferenceState(graph);
+  state->SetInput(0, tensor.view());
+  state->Run();
+  const auto outputs = Outputs(*state);
+  const std::vector<float> numbers = Numbers(tensor.view());
+  EXPECT_EQ(outputs[1], numbers);
+  EXPECT_EQ(outputs[2], (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(outputs[3], outputs[0]);
+  EXPECT_EQ(outputs[5], numbers);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(outputs[0][i], std::max(numbers[i], 0.0f));
+    EXPECT_EQ(outputs[4][i], -std::max(numbers[i], 0.0f));
+  }
+}
+
+TEST(ModelStateTest, RefusesTensorsOfAnotherShape) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 2, 3, 4});
+  graph.outputs = {graph.AddOne("relu", op::Activation{{Function::Kind::kRelu, 0, 0}}, {input})};
+  const auto state = MakeReferenceState(graph);
+  constexpr uint32_t kSeed = 5;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
+  EXPECT_THROW(state->SetInput(0, RandomTensor({1, 2, 4, 3}, random).view()),
+               std::invalid_argument);
+  EXPECT_THROW(state->SetInput(0, RandomTensor({1, 2, 3}, random).view()), std::invalid_argument);
+  EXPECT_THROW(state->Run(RowPlan(2)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cacheinf
