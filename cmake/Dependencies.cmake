@@ -12,6 +12,7 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 # What benchmarks send values and pictures with.
 pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 

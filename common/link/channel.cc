@@ -1,0 +1,386 @@
+#include "common/link/channel.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t kLeastCredit = 64 * 1024;
+constexpr double kCreditSeconds = .05;
+
+// An empty message takes memory too.
+constexpr uint64_t kMessageOverhead = 64;
+
+// Packets at once, so that neither direction waits for the other.
+constexpr int kMostPackets = 32;
+
+constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
+constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(4);
+constexpr int kPollsPerSilence = 50;
+
+constexpr seconds kPingInterval(1);
+constexpr milliseconds kBusyPingInterval(100);
+constexpr int kMostPingsInARow = 3;
+
+}  // namespace
+
+Channel::Channel(std::unique_ptr<Link> link, const Clock& clock, const ChannelOptions& options)
+    : link_(std::move(link)),
+      clock_(clock),
+      options_(options),
+      active_at_(clock.Now()),
+      sent_at_(active_at_),
+      next_ping_at_(active_at_),
+      largest_message_(options.largest_message),
+      heard_at_(active_at_),
+      found_none_at_(active_at_) {}
+
+Channel::~Channel() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_all();
+  if (pump_.joinable()) pump_.join();
+}
+
+void Channel::StartPumping() {
+  pump_ = std::thread([this] { PumpUntilStopped(); });
+}
+
+bool Channel::Pump() {
+  const std::lock_guard lock(mutex_);
+  return PumpLocked();
+}
+
+bool Channel::Send(Message message) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!fault_.empty()) return false;
+    waiting_to_leave_ += message.bytes.size();
+    outbox_.push_back(std::move(message));
+  }
+  wake_.notify_all();
+  return true;
+}
+
+void Channel::GiveUp(int64_t frame) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (offset_ > 0 && outbox_.front().frame == frame) {
+      abandonment_ = Abandonment{frame};
+      waiting_to_leave_ += std::exchange(offset_, 0);
+    }
+    const auto given_up = [&](const Message& message) {
+      if (message.frame != frame) return false;
+      waiting_to_leave_ -= message.bytes.size();
+      return true;
+    };
+    outbox_.erase(std::remove_if(outbox_.begin(), outbox_.end(), given_up), outbox_.end());
+  }
+  wake_.notify_all();
+}
+
+std::optional<Message> Channel::Receive() {
+  const std::lock_guard lock(mutex_);
+  if (inbox_.empty()) return std::nullopt;
+  Message message = std::move(inbox_.front());
+  inbox_.pop_front();
+  inbox_bytes_ -= message.bytes.size() + kMessageOverhead;
+  return message;
+}
+
+bool Channel::WaitForMessage(Time deadline) {
+  std::unique_lock lock(mutex_);
+  while (inbox_.empty() && fault_.empty()) {
+    const Time left = deadline - clock_.Now();
+    if (left <= Time(0)) return false;
+    has_news_.wait_for(lock, left);
+  }
+  return !inbox_.empty();
+}
+
+void Channel::Expect(bool is_expecting) {
+  {
+    const std::lock_guard lock(mutex_);
+    is_expecting_ = is_expecting;
+  }
+  wake_.notify_all();
+}
+
+void Channel::set_largest_message(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  largest_message_ = bytes;
+}
+
+std::string Channel::fault() const {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+bool Channel::IsFlushed() const {
+  const std::lock_guard lock(mutex_);
+  return IsQuiet();
+}
+
+ChannelStatistics Channel::statistics() const {
+  const std::lock_guard lock(mutex_);
+  const Time now = clock_.Now();
+  ChannelStatistics statistics;
+  statistics.sent = sent_;
+  statistics.received = received_;
+  statistics.acknowledged = acknowledged_;
+  statistics.unacknowledged = unacknowledged();
+  statistics.credit = Credit();
+  statistics.waiting_to_leave = waiting_to_leave_;
+  if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
+    statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at()};
+  }
+  if (const std::optional<Time> round_trip = estimate_.round_trip()) {
+    statistics.round_trip = {*round_trip, now - estimate_.round_trip_at()};
+  }
+  return statistics;
+}
+
+void Channel::PumpUntilStopped() {
+  std::unique_lock lock(mutex_);
+  while (!is_stopping_ && fault_.empty()) {
+    const bool has_moved = PumpLocked();
+    const Time interval = has_moved ? Time(0) : PollInterval();
+    if (interval > 2 * kBusyPoll) {
+      wake_.wait_for(lock, interval);
+      continue;
+    }
+    lock.unlock();
+    if (has_moved) {
+      std::this_thread::yield();
+    } else {
+      link_->Wait(interval);
+    }
+    lock.lock();
+  }
+}
+
+Channel::Time Channel::PollInterval() const {
+  if (is_expecting_ || incoming_ || !IsQuiet()) return kBusyPoll;
+  return std::clamp((clock_.Now() - active_at_) / kPollsPerSilence, kBusyPoll, kIdlePoll);
+}
+
+bool Channel::PumpLocked() {
+  if (!fault_.empty()) return false;
+  std::string end = link_->fault();
+  int count = 0;
+  while (fault_.empty() && count < kMostPackets && ReceivePacket()) ++count;
+  if (fault_.empty() && count < kMostPackets) {
+    if (!end.empty()) {
+      Break(std::move(end));
+    } else if (clock_.Now() - heard_at_ > options_.patience) {
+      Break("nothing was heard from the peer for " +
+            std::to_string(static_cast<int64_t>(Milliseconds(options_.patience))) + " ms");
+    }
+  }
+  if (!fault_.empty()) return true;
+  return SendPackets() || count > 0;
+}
+
+bool Channel::ReceivePacket() {
+  const Time before = clock_.Now();
+  if (!link_->Receive(&packet_)) {
+    found_none_at_ = before;
+    return false;
+  }
+  received_.wire += packet_.size();
+  Packet packet;
+  const char* wrong = ReadPacket(packet_, &packet);
+  if (wrong == nullptr && packet.number > next_expected_) wrong = "a packet from the peer was lost";
+  if (wrong == nullptr && packet.number == next_expected_) {
+    ++next_expected_;
+    heard_at_ = clock_.Now();
+    late_by_ = heard_at_ - found_none_at_;
+    wrong = std::visit([&](const auto& body) { return Take(body); }, packet.body);
+  }
+  if (wrong != nullptr) Break(wrong);
+  return true;
+}
+
+const char* Channel::Take(const Chunk& chunk) {
+  if (!incoming_) {
+    if (chunk.offset != 0) return "the peer sent the middle of a message without its beginning";
+    if (chunk.message_bytes > largest_message_) return "the peer announced too large a message";
+    incoming_ = Message{chunk.kind, chunk.frame, {}};
+    incoming_size_ = chunk.message_bytes;
+  }
+  std::vector<uint8_t>& bytes = incoming_->bytes;
+  if (chunk.kind != incoming_->kind || chunk.frame != incoming_->frame ||
+      chunk.message_bytes != incoming_size_ || chunk.offset != bytes.size()) {
+    return "the peer sent a chunk that does not go on where the last one ended";
+  }
+  bytes.insert(bytes.end(), chunk.bytes.begin(), chunk.bytes.end());
+  received_.payload += chunk.bytes.size();
+  arrived_bytes_ += packet_.size();
+  arrived_at_ = heard_at_;
+  arrived_late_by_ = late_by_;
+  active_at_ = heard_at_;
+  owes_report_ = true;
+  if (inbox_bytes_ + bytes.size() + kMessageOverhead > options_.most_waiting) {
+    return "the peer sent more than was taken";
+  }
+  if (bytes.size() == incoming_size_) {
+    inbox_bytes_ += bytes.size() + kMessageOverhead;
+    inbox_.push_back(*std::exchange(incoming_, std::nullopt));
+    has_news_.notify_all();
+  }
+  return nullptr;
+}
+
+const char* Channel::Take(const Abandonment& abandonment) {
+  if (!incoming_ || incoming_->frame != abandonment.frame) {
+    return "the peer gave up a message that it had not begun";
+  }
+  incoming_.reset();
+  return nullptr;
+}
+
+const char* Channel::Take(const Report& report) {
+  if (report.arrived_bytes < acknowledged_ || report.arrived_bytes > sent_chunk_bytes_) {
+    return "the peer acknowledged what was not sent";
+  }
+  if (report.arrived_bytes > acknowledged_) {
+    LinkEstimate::Delivery delivery;
+    delivery.bytes = report.arrived_bytes - acknowledged_;
+    delivery.first_sent_at = under_way_.front().sent_at;
+    delivery.was_alone = under_way_.front().was_alone;
+    delivery.arrived_at = Time(report.arrived_at);
+    delivery.late_by = Time(report.arrived_late_by);
+    delivery.acknowledged_at = heard_at_;
+    estimate_.Add(delivery);
+    acknowledged_ = report.arrived_bytes;
+    while (!under_way_.empty() && under_way_.front().end <= acknowledged_) under_way_.pop_front();
+    active_at_ = heard_at_;
+    next_ping_at_ = std::min(next_ping_at_, own_ping_at_ + kBusyPingInterval);
+  }
+  if (report.ping != kNoTime) {
+    ping_ = report.ping;
+    pinged_at_ = heard_at_;
+    pinged_late_by_ = late_by_;
+    active_at_ = heard_at_;
+  }
+  if (is_pinging_ && report.pong == own_ping_at_.count()) TakePong(report);
+  return nullptr;
+}
+
+void Channel::TakePong(const Report& report) {
+  LinkEstimate::Echo echo;
+  echo.pinged_at = own_ping_at_;
+  echo.reached_peer_at = Time(report.pinged_at);
+  echo.left_peer_at = Time(report.sent_at);
+  echo.answered_at = heard_at_;
+  echo.late_by = Time(report.pinged_late_by) + late_by_;
+  is_pinging_ = false;
+  active_at_ = heard_at_;
+  if (report.is_quiet == 1 && estimate_.Add(echo)) imprecise_pings_ = kMostPingsInARow;
+  next_ping_at_ = heard_at_;
+  if (++imprecise_pings_ >= kMostPingsInARow) {
+    next_ping_at_ += kPingInterval;
+    imprecise_pings_ = 0;
+  }
+}
+
+bool Channel::SendPackets() {
+  const Time now = clock_.Now();
+  const bool is_ping_due =
+      now >= next_ping_at_ && IsQuiet() && (!is_pinging_ || now - own_ping_at_ > options_.patience);
+  bool has_moved = false;
+  if (owes_report_ || ping_ != kNoTime || is_ping_due || now - sent_at_ >= options_.heartbeat) {
+    if (!SendReport(is_ping_due)) return false;
+    has_moved = true;
+  }
+  if (abandonment_) {
+    if (!SendPacket(*abandonment_)) return has_moved;
+    abandonment_.reset();
+    has_moved = true;
+  }
+  for (int count = 0; count < kMostPackets && SendChunk(); ++count) has_moved = true;
+  return has_moved;
+}
+
+bool Channel::SendReport(bool with_ping) {
+  const Time now = clock_.Now();
+  Report report;
+  report.arrived_bytes = arrived_bytes_;
+  report.arrived_at = arrived_at_.count();
+  report.arrived_late_by = arrived_late_by_.count();
+  report.sent_at = now.count();
+  if (with_ping) report.ping = now.count();
+  report.pong = ping_;
+  report.pinged_at = pinged_at_.count();
+  report.pinged_late_by = pinged_late_by_.count();
+  report.is_quiet = unacknowledged() == 0 ? 1 : 0;
+  if (!SendPacket(report)) return false;
+  owes_report_ = false;
+  ping_ = kNoTime;
+  if (with_ping) {
+    is_pinging_ = true;
+    own_ping_at_ = now;
+    active_at_ = now;
+  }
+  return true;
+}
+
+bool Channel::SendChunk() {
+  if (outbox_.empty()) return false;
+  const Message& message = outbox_.front();
+  const std::span<const uint8_t> rest = std::span(message.bytes).subspan(offset_);
+  const std::span<const uint8_t> bytes = rest.first(std::min(kLargestChunk, rest.size()));
+  if (unacknowledged() + kChunkOverhead + bytes.size() > Credit()) return false;
+  if (!SendPacket(Chunk{message.kind, message.frame, message.bytes.size(), offset_, bytes})) {
+    return false;
+  }
+  const bool was_alone = unacknowledged() == 0;
+  sent_chunk_bytes_ += kChunkOverhead + bytes.size();
+  under_way_.push_back({sent_chunk_bytes_, sent_at_, was_alone});
+  active_at_ = sent_at_;
+  sent_.payload += bytes.size();
+  waiting_to_leave_ -= bytes.size();
+  offset_ += bytes.size();
+  if (offset_ == message.bytes.size()) {
+    outbox_.pop_front();
+    offset_ = 0;
+  }
+  return true;
+}
+
+bool Channel::SendPacket(PacketBody body) {
+  WritePacket({next_number_, body}, &packet_);
+  const Time now = clock_.Now();
+  if (!link_->Send(packet_)) return false;
+  ++next_number_;
+  sent_.wire += packet_.size();
+  sent_at_ = now;
+  return true;
+}
+
+uint64_t Channel::Credit() const {
+  const double bandwidth = estimate_.bandwidth().value_or(0);
+  return std::max(kLeastCredit, static_cast<uint64_t>(bandwidth * kCreditSeconds));
+}
+
+bool Channel::IsQuiet() const { return outbox_.empty() && !abandonment_ && unacknowledged() == 0; }
+
+void Channel::Break(std::string why) {
+  fault_ = std::move(why);
+  outbox_.clear();
+  offset_ = 0;
+  waiting_to_leave_ = 0;
+  incoming_.reset();
+  has_news_.notify_all();
+}
+
+}  // namespace cacheinf

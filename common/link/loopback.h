@@ -1,0 +1,35 @@
+#ifndef CACHEINF_COMMON_LINK_LOOPBACK_H_
+#define CACHEINF_COMMON_LINK_LOOPBACK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/link/delay_line.h"
+#include "common/link/link.h"
+
+namespace cacheinf {
+
+// What befalls packets, in both directions.
+struct LoopbackScript {
+  LinkShape shape;
+  std::chrono::nanoseconds jitter{};  // each packet is later by up to this
+  double loss = 0;                    // probabilities that a packet is lost, comes twice, or comes
+  double duplication = 0;             // with other bits
+  double corruption = 0;
+  std::optional<std::chrono::nanoseconds> death;  // of the link, so long after its making
+  uint32_t seed = 1;
+};
+
+// Two ends of a link within the process; each may have a thread of its own. They break when the
+// script says so, and when the other end is destroyed and what it sent has been received.
+// REQUIRES: the clock outlives them.
+std::pair<std::unique_ptr<Link>, std::unique_ptr<Link>> MakeLoopback(const LoopbackScript& script,
+                                                                     const Clock& clock);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_LINK_LOOPBACK_H_

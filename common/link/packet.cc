@@ -1,0 +1,181 @@
+#include "common/link/packet.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <type_traits>
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kPrefixBytes = 16;  // up to and with the checksum
+constexpr size_t kHeaderBytes = 24;
+constexpr uint8_t kVersion = 1;
+
+// Far from where sums and differences of times overflow.
+constexpr int64_t kLatestTime = int64_t{1} << 60;
+
+template <typename Integer>
+void Put(Integer value, uint8_t* bytes) {
+  const auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+  for (size_t i = 0; i < sizeof(Integer); ++i) bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
+}
+
+template <typename Integer>
+Integer Get(const uint8_t* bytes) {
+  std::make_unsigned_t<Integer> bits = 0;
+  for (size_t i = 0; i < sizeof(Integer); ++i) {
+    bits |= static_cast<std::make_unsigned_t<Integer>>(bytes[i]) << (8 * i);
+  }
+  return static_cast<Integer>(bits);
+}
+
+class Writer {
+ public:
+  explicit Writer(std::vector<uint8_t>* bytes) : bytes_(*bytes) {}
+
+  template <typename Integer>
+  void operator()(const Integer& value) {
+    const size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(Integer));
+    Put(value, bytes_.data() + at);
+  }
+
+ private:
+  std::vector<uint8_t>& bytes_;
+};
+
+// Of a body whose size was checked.
+class Reader {
+ public:
+  explicit Reader(const uint8_t* bytes) : at_(bytes) {}
+
+  template <typename Integer>
+  void operator()(Integer& value) {
+    value = Get<Integer>(at_);
+    at_ += sizeof(Integer);
+  }
+
+ private:
+  const uint8_t* at_;
+};
+
+template <typename Body, typename Other>
+concept Is = std::is_same_v<std::remove_const_t<Body>, Other>;
+
+// The members in their order on the wire; one list for both ways.
+template <Is<Chunk> Body, typename Visitor>
+void VisitMembers(Body& chunk, Visitor visit) {
+  visit(chunk.kind);
+  visit(chunk.frame);
+  visit(chunk.message_bytes);
+  visit(chunk.offset);
+}
+
+template <Is<Report> Body, typename Visitor>
+void VisitMembers(Body& report, Visitor visit) {
+  visit(report.arrived_bytes);
+  visit(report.arrived_at);
+  visit(report.arrived_late_by);
+  visit(report.sent_at);
+  visit(report.ping);
+  visit(report.pong);
+  visit(report.pinged_at);
+  visit(report.pinged_late_by);
+  visit(report.is_quiet);
+}
+
+template <Is<Abandonment> Body, typename Visitor>
+void VisitMembers(Body& abandonment, Visitor visit) {
+  visit(abandonment.frame);
+}
+
+// What the members take.
+template <typename Body>
+constexpr size_t kBodyBytes = 0;
+template <>
+constexpr size_t kBodyBytes<Chunk> = kChunkOverhead - kHeaderBytes;
+template <>
+constexpr size_t kBodyBytes<Report> = 8 * 8 + 1;
+template <>
+constexpr size_t kBodyBytes<Abandonment> = 8;
+
+uint64_t Checksum(std::span<const uint8_t> bytes) {
+  return XXH3_64bits_withSeed(bytes.data() + kPrefixBytes, bytes.size() - kPrefixBytes,
+                              Get<uint64_t>(bytes.data()));
+}
+
+const char* WhatIsWrong(const Chunk& chunk) {
+  if (chunk.bytes.size() > kLargestChunk) return "a chunk is too long";
+  if (chunk.offset > chunk.message_bytes ||
+      chunk.bytes.size() > chunk.message_bytes - chunk.offset) {
+    return "a chunk goes beyond its message";
+  }
+  return chunk.bytes.empty() && chunk.message_bytes > 0 ? "a chunk is empty" : nullptr;
+}
+
+const char* WhatIsWrong(const Report& report) {
+  for (const int64_t time : {report.arrived_at, report.ping, report.pong, report.pinged_at}) {
+    if (time < kNoTime || time > kLatestTime) return "a report's time is out of range";
+  }
+  for (const int64_t time : {report.arrived_late_by, report.sent_at, report.pinged_late_by}) {
+    if (time < 0 || time > kLatestTime) return "a report's time is out of range";
+  }
+  return report.is_quiet > 1 ? "a report's flag is unknown" : nullptr;
+}
+
+const char* WhatIsWrong(const Abandonment&) { return nullptr; }
+
+template <typename Body>
+const char* ReadBody(std::span<const uint8_t> bytes, Packet* packet) {
+  if (bytes.size() < kBodyBytes<Body>) return "a packet is too short for its type";
+  Body body;
+  VisitMembers(body, Reader(bytes.data()));
+  const std::span<const uint8_t> rest = bytes.subspan(kBodyBytes<Body>);
+  if constexpr (std::is_same_v<Body, Chunk>) {
+    body.bytes = rest;
+  } else {
+    if (!rest.empty()) return "a packet is too long for its type";
+  }
+  if (const char* wrong = WhatIsWrong(body)) return wrong;
+  packet->body = body;
+  return nullptr;
+}
+
+}  // namespace
+
+void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
+  bytes->resize(kHeaderBytes);
+  std::visit([&](const auto& body) { VisitMembers(body, Writer(bytes)); }, packet.body);
+  if (const auto* chunk = std::get_if<Chunk>(&packet.body)) {
+    bytes->insert(bytes->end(), chunk->bytes.begin(), chunk->bytes.end());
+  }
+  uint8_t* header = bytes->data();
+  header[0] = 'C';
+  header[1] = 'I';
+  header[2] = kVersion;
+  header[3] = static_cast<uint8_t>(packet.body.index());
+  Put(static_cast<uint32_t>(bytes->size()), header + 4);
+  Put(packet.number, header + kPrefixBytes);
+  Put(Checksum(*bytes), header + 8);
+}
+
+const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet) {
+  if (bytes.size() < kHeaderBytes || bytes[0] != 'C' || bytes[1] != 'I') {
+    return "what came is no packet of CacheInf";
+  }
+  if (bytes[2] != kVersion) return "the peer speaks another version of the protocol";
+  if (Get<uint32_t>(bytes.data() + 4) != bytes.size()) return "a packet's length is wrong";
+  if (Get<uint64_t>(bytes.data() + 8) != Checksum(bytes)) return "a packet's checksum is wrong";
+  const std::span<const uint8_t> body = bytes.subspan(kHeaderBytes);
+  Packet read;
+  read.number = Get<uint64_t>(bytes.data() + kPrefixBytes);
+  const char* wrong = "a packet's type is unknown";
+  if (bytes[3] == 0) wrong = ReadBody<Chunk>(body, &read);
+  if (bytes[3] == 1) wrong = ReadBody<Report>(body, &read);
+  if (bytes[3] == 2) wrong = ReadBody<Abandonment>(body, &read);
+  if (wrong == nullptr) *packet = read;
+  return wrong;
+}
+
+}  // namespace cacheinf
