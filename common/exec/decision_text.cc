@@ -77,33 +77,33 @@ std::vector<int> ReadRows(const CheckedJson& json) {
   return rows;
 }
 
-// What holds between the fields.
-void Check(const FrameDecision& decision, const CheckedJson& json) {
+}  // namespace
+
+const char* NameOf(FrameDecision::Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+const char* FaultOf(const FrameDecision& decision) {
   if (decision.base < -1 || decision.base >= decision.number) {
-    json.Refuse("base", "-1 or a number before this one's");
+    return "base must be -1 or a number before this one's";
   }
   const ConstMaskView changed = decision.changed;
   const ConstMaskView forced = decision.forced;
   if (changed.height != forced.height || changed.width != forced.width) {
-    json.Refuse("forced", "a mask of the size of changed");
+    return "forced must be a mask of the size of changed";
   }
   const bool is_whole = decision.kind == FrameDecision::Kind::kWhole;
   const bool is_refresh = decision.kind == FrameDecision::Kind::kRefresh;
   if (is_whole && CountActive(changed) != changed.pixel_count()) {
-    json.Refuse("changed", "everything in a whole frame");
+    return "changed must be everything in a whole frame";
   }
-  if (is_refresh && !IsEmpty(changed)) json.Refuse("changed", "nothing in a refresh");
+  if (is_refresh && !IsEmpty(changed)) return "changed must be nothing in a refresh";
   if (!is_whole && (decision.base < 0 || changed.pixel_count() == 0)) {
-    json.Refuse("kind", "whole without a base and a mask");
+    return "kind must be whole without a base and a mask";
   }
   if (!decision.scroll.is_zero() && !decision.stored_from_frame.IsIdentity()) {
-    json.Refuse("scroll", "zero where the maps move otherwise");
+    return "scroll must be zero where the maps move otherwise";
   }
+  return nullptr;
 }
-
-}  // namespace
-
-const char* NameOf(FrameDecision::Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 std::string ToText(const FrameDecision& decision) {
   const auto& m = decision.stored_from_frame.m;
@@ -143,7 +143,8 @@ FrameDecision ReadFrameDecision(const std::string& text, const std::string& name
   decision.settings = json.Integer("settings", 0);
   decision.robot_rows = ReadRows(json);
   decision.deadline_us = json.Integer("deadline_us", 0);
-  Check(decision, json);
+  const char* const fault = FaultOf(decision);
+  if (fault != nullptr) throw InputError(name + ": " + fault);
   return decision;
 }
 

@@ -9,6 +9,9 @@ namespace cacheinf {
 
 const char* NameOf(FrameDecision::Kind kind);  // "changed"
 
+// What does not hold between a decision's fields, as "base must be ..."; null if all does.
+const char* FaultOf(const FrameDecision& decision);
+
 // A decision as one line of JSON; equal decisions make equal text. Masks are the hexadecimal digits
 // of their bytes (sparse_ops/mask/wire.h), or "" without pixels.
 std::string ToText(const FrameDecision& decision);

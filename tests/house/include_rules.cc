@@ -50,6 +50,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/canvas", {"common/tracker"}},
     {"common/answer", {"common/reuse"}},
     {"common/link", {"common/base"}},
+    {"common/pair", {"common/reuse", "common/link"}},
 
     {"client/answer", {}},
     {"client", {"client/answer"}},  // the door

@@ -1,0 +1,196 @@
+#ifndef CACHEINF_COMMON_PAIR_MESSAGES_H_
+#define CACHEINF_COMMON_PAIR_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/words.h"
+#include "common/config/cache_config.h"
+#include "common/config/tracker_config.h"
+#include "common/exec/change_policy.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/layout.h"
+#include "common/model/graph/graph.h"
+#include "common/plan/split.h"
+
+// What robot and server say to each other.
+//
+//   robot                         server
+//   Hello ──────────────────────▶
+//         ◀────────────────────── Welcome, or Bye with the reason
+//   ModelPiece … ───────────────▶             if the server has not got the model
+//   Settings ───────────────────▶             again whenever they change
+//         ◀────────────────────── Ready       once it can take frames of these settings
+//   Frame, Slice … ─────────────▶             every decision in order, shared or not
+//         ◀────────────────────── Slice …, Answer, or FrameRefusal
+//   GiveUp ─────────────────────▶
+//   Bye ────────────────────────▶ or the other way round
+//
+// As bytes a message is its fields in the order in which they stand here: numbers little-endian,
+// lists and texts after their length (32 bits), masks as in sparse_ops/mask/wire.h. Which message
+// some bytes are, the channel says that carries them.
+
+namespace cacheinf::message {
+
+enum class Kind : uint8_t {
+  kHello = 1,
+  kWelcome,
+  kModelPiece,
+  kSettings,
+  kReady,
+  kFrame,
+  kSlice,
+  kAnswer,
+  kGiveUp,
+  kFrameRefusal,
+  kBye,
+};
+
+// A model file's bytes are known by these.
+struct Fingerprint {
+  uint64_t checksum = 0;  // PackChecksum
+  uint64_t bytes = 0;
+
+  bool operator==(const Fingerprint&) const = default;
+};
+
+struct Hello {
+  static constexpr Kind kKind = Kind::kHello;
+  static constexpr uint32_t kProtocol = 1;
+
+  uint32_t protocol = kProtocol;  // of another one nothing that follows is read
+  std::string build = {};         // builds of the same name give the same bits
+  Fingerprint model;
+  std::string robot = {};  // its name, for people
+};
+
+struct Welcome {
+  static constexpr Kind kKind = Kind::kWelcome;
+
+  bool needs_model = false;
+};
+
+// A part of the model's native file (common/model/graph/pack.h); the first begins at 0, each where
+// the one before ended.
+struct ModelPiece {
+  static constexpr Kind kKind = Kind::kModelPiece;
+
+  uint64_t offset = 0;
+  std::vector<uint8_t> bytes = {};
+};
+
+enum class SliceCodec : uint8_t { kRaw, kFp16, kZstd };
+enum class PictureCodec : uint8_t { kRaw, kPng, kJpeg, kBlocks, kVideo };
+
+// All that does not change from frame to frame.
+struct Settings {
+  static constexpr Kind kKind = Kind::kSettings;
+
+  enum class Mode : uint8_t { kSplit, kRemote };
+  enum class ServerMode : uint8_t { kDense, kCache };
+
+  int64_t version = 0;
+  Mode mode = Mode::kSplit;
+  std::vector<Scheme> schemes;  // one an operator; empty: direct
+  SliceCodec slice_codec = SliceCodec::kRaw;
+
+  // kSplit: both sides' states, and who owns what.
+  ChangePolicy policy;
+  Keep keep = Keep::kAll;  // or kChosen
+  std::vector<ValueId> kept;
+  std::vector<Cut> cuts;
+
+  // kRemote: what the server decides by.
+  ServerMode server_mode = ServerMode::kDense;
+  PictureCodec picture_codec = PictureCodec::kRaw;
+  CacheConfig cache;
+  TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
+  double change_threshold = 0.0;  // ChangeConfig
+};
+
+struct Ready {
+  static constexpr Kind kKind = Kind::kReady;
+
+  int64_t settings = 0;
+};
+
+// A decision. In kSplit the robot has made it, and shared frames come with slices of what the
+// server reads; in kRemote it only numbers the picture.
+struct Frame {
+  static constexpr Kind kKind = Kind::kFrame;
+
+  FrameDecision decision;
+  int64_t follows = -1;    // the decision that the server was told before; -1: it holds nothing
+  int64_t committed = -1;  // the last frame that the robot finished with the server
+  // Whether the server computes its rows. Else the robot computes all, and what the server stores
+  // becomes stale where it may have changed.
+  bool is_shared = true;
+  std::vector<uint8_t> picture = {};  // in kRemote, by its codec
+};
+
+// Rows that cross in a frame.
+struct Slice {
+  static constexpr Kind kKind = Kind::kSlice;
+
+  int64_t frame = 0;
+  uint32_t transfer = 0;  // SplitRows::transfers
+  SliceCodec codec = SliceCodec::kRaw;
+  std::vector<uint8_t> bytes = {};  // common/exec/slice.h, coded
+};
+
+// The server has done its part of a frame.
+struct Answer {
+  static constexpr Kind kKind = Kind::kAnswer;
+
+  int64_t frame = 0;
+  FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
+  double active = 0.0;                                     // share of the picture's pixels
+  double work = 0.0;                                       // share of a dense run's multiply-adds
+  int64_t compute_us = 0;
+  // In kRemote one a graph output, as slices.
+  SliceCodec codec = SliceCodec::kRaw;
+  std::vector<std::vector<uint8_t>> outputs = {};
+};
+
+// The robot waits for nothing of this frame any more.
+struct GiveUp {
+  static constexpr Kind kKind = Kind::kGiveUp;
+
+  int64_t frame = 0;
+};
+
+// The server has no part in this frame, and holds nothing until a frame that follows none.
+struct FrameRefusal {
+  static constexpr Kind kKind = Kind::kFrameRefusal;
+
+  int64_t frame = 0;
+  std::string reason = {};  // "it does not hold frame 17"
+};
+
+struct Bye {
+  static constexpr Kind kKind = Kind::kBye;
+
+  std::string reason = {};  // one sentence; empty: all is well
+};
+
+// Texts for people are cut to 1024 bytes.
+template <typename Message>
+std::vector<uint8_t> Encode(Message message);
+
+// Trusts no byte. Returns one sentence on what is wrong with them, in which case `message` has
+// anything; or nothing. Looks at no model: whether masks, rows and values are its own, the caller
+// checks.
+template <typename Message>
+std::string Decode(std::span<const uint8_t> bytes, Message* message);
+
+constexpr Words<3> WordsOf(SliceCodec) { return {"raw", "fp16", "zstd"}; }
+constexpr Words<5> WordsOf(PictureCodec) { return {"raw", "png", "jpeg", "blocks", "video"}; }
+constexpr Words<2> WordsOf(Settings::Mode) { return {"split", "remote"}; }
+constexpr Words<2> WordsOf(Settings::ServerMode) { return {"dense", "cache"}; }
+
+}  // namespace cacheinf::message
+
+#endif  // CACHEINF_COMMON_PAIR_MESSAGES_H_

@@ -1,0 +1,165 @@
+#include "common/pair/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/exec/decision_text.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/pair/message_seeds.h"
+
+namespace cacheinf::message {
+namespace {
+
+template <typename Message>
+std::string Refusal(const Message& message) {
+  Message read;
+  return Decode(Encode(message), &read);
+}
+
+TEST(MessagesTest, WhatIsReadIsWhatWasWritten) {
+  for (const std::string& seed : MessageSeeds()) {
+    const std::vector<uint8_t> bytes(seed.begin(), seed.end());
+    int visits = 0;
+    EXPECT_EQ(VisitMessage(bytes,
+                           [&](const auto& message) {
+                             ++visits;
+                             EXPECT_EQ(Seed(message), seed);
+                           }),
+              "");
+    EXPECT_EQ(visits, 1);
+  }
+}
+
+TEST(MessagesTest, AFrameIsItsDecision) {
+  const Frame frame{
+      .decision = ChangedDecision(), .follows = 38, .committed = 37, .is_shared = false};
+  const std::vector<uint8_t> bytes = Encode(frame);
+  EXPECT_LE(bytes.size(), 200u);
+  Frame read;
+  ASSERT_EQ(Decode(bytes, &read), "");
+  EXPECT_EQ(ToText(read.decision), ToText(frame.decision));
+  EXPECT_EQ(read.follows, 38);
+  EXPECT_EQ(read.committed, 37);
+  EXPECT_FALSE(read.is_shared);
+}
+
+TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
+  Settings settings = SplitSettings();
+  settings.cache.policy = CacheConfig::Policy::kFixed;
+  settings.cache.change = 0.1;
+  settings.change_threshold = 0.07;
+  Settings read;
+  ASSERT_EQ(Decode(Encode(settings), &read), "");
+  EXPECT_EQ(read.version, 7);
+  EXPECT_EQ(read.schemes, settings.schemes);
+  EXPECT_EQ(read.policy.threshold, 0.3f);
+  EXPECT_EQ(*read.policy.spreads, *settings.policy.spreads);
+  EXPECT_EQ(read.keep, Keep::kChosen);
+  EXPECT_EQ(read.kept, settings.kept);
+  ASSERT_EQ(read.cuts.size(), 2u);
+  EXPECT_EQ(read.cuts[1].robot_thousandths, 500);
+  EXPECT_EQ(read.cache.policy, CacheConfig::Policy::kFixed);
+  EXPECT_EQ(read.cache.change, 0.1);
+  EXPECT_EQ(read.change_threshold, 0.07);
+}
+
+TEST(MessagesTest, FieldsAreChecked) {
+  Hello hello;
+  hello.protocol = 2;
+  EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is no good: the protocol is another one");
+
+  const auto refused = [](auto change) {
+    Frame frame{.decision = ChangedDecision(), .follows = 40, .committed = 40};
+    change(frame);
+    return Refusal(frame);
+  };
+  const std::string frame = "a message of kind 'frame' is no good: ";
+  EXPECT_EQ(refused([](Frame& f) { f.decision.number = -1; }), frame + "number is out of bounds");
+  EXPECT_EQ(refused([](Frame& f) { f.decision.base = 41; }),
+            frame + "base must be -1 or a number before this one's");
+  EXPECT_EQ(refused([](Frame& f) { f.follows = 41; }), frame + "follows is out of bounds");
+  EXPECT_EQ(refused([](Frame& f) { f.committed = -2; }), frame + "committed is out of bounds");
+  EXPECT_EQ(refused([](Frame& f) { f.decision.forced = Mask(24, 129); }),
+            frame + "forced must be a mask of the size of changed");
+  EXPECT_EQ(refused([](Frame& f) { f.decision.scroll.rows = 1 << 20; }),
+            frame + "scroll is out of bounds");
+  EXPECT_EQ(
+      refused([](Frame& f) { f.decision.light.gain = std::numeric_limits<double>::quiet_NaN(); }),
+      frame + "light is out of bounds");
+  EXPECT_EQ(refused([](Frame& f) { f.decision.robot_rows[1] = -3; }),
+            frame + "robot_rows must be rows");
+  EXPECT_EQ(refused([](Frame& f) {
+              f.decision.changed = f.decision.forced = Mask((1 << 20) + 1, 64);
+              f.decision.kind = FrameDecision::Kind::kRefresh;
+            }).substr(0, frame.size() + 20),
+            frame + "changed is no mask: ");
+
+  const auto settings_refused = [](auto change) {
+    Settings settings = SplitSettings();
+    change(settings);
+    return Refusal(settings);
+  };
+  const std::string settings = "a message of kind 'settings' is no good: ";
+  EXPECT_EQ(settings_refused([](Settings& s) { s.policy.threshold = -1; }),
+            settings + "threshold is out of bounds");
+  EXPECT_EQ(settings_refused([](Settings& s) { s.policy.spreads.reset(); }),
+            settings + "a threshold needs spreads");
+  EXPECT_EQ(settings_refused([](Settings& s) {
+              s.policy.spreads = std::make_shared<const InverseSpreads>(
+                  InverseSpreads{{1.0f, std::numeric_limits<float>::infinity()}});
+            }),
+            settings + "spreads must be positive numbers");
+  EXPECT_EQ(settings_refused([](Settings& s) { s.keep = Keep::kListed; }),
+            settings + "all values must be kept, or chosen ones");
+  EXPECT_EQ(settings_refused([](Settings& s) { s.cuts[0].robot_thousandths = 1001; }),
+            settings + "a cut's share is out of bounds");
+  EXPECT_EQ(
+      settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 27),
+      settings + "cache is no configuration: ");
+  EXPECT_EQ(Refusal(Answer{.active = 1.5}),
+            "a message of kind 'answer' is no good: active is out of bounds");
+}
+
+// However long a list says it is, memory is had only for bytes that are there.
+TEST(MessagesTest, LengthsAreHeldAgainstTheBytes) {
+  std::vector<uint8_t> bytes = Encode(ModelPiece{0, std::vector<uint8_t>(10)});
+  ModelPiece piece;
+  for (size_t i = 8; i < 12; ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[i] = 0x3f;
+    EXPECT_EQ(Decode(damaged, &piece), "a message of kind 'model' is no good: bytes is cut short");
+    EXPECT_EQ(piece.bytes.capacity(), 0u);
+  }
+  bytes.push_back(0);
+  EXPECT_EQ(Decode(bytes, &piece), "a message of kind 'model' is no good: goes on after its end");
+}
+
+TEST(MessagesTest, LongReasonsAreCut) {
+  Bye read;
+  EXPECT_EQ(Decode(Encode(Bye{std::string(5000, 'x')}), &read), "");
+  EXPECT_EQ(read.reason.size(), 1024u);
+}
+
+TEST(MessagesTest, DamagedMessagesAreReadOrRefused) {
+  Mutator mutator(MessageSeeds(), {}, 3);
+  const int runs = FuzzRuns(20000);
+  int refused = 0;
+  for (int i = 0; i < runs; ++i) {
+    const std::string damaged = mutator.Next();
+    // In memory of their own, so that a sanitizer sees every step past the end.
+    const std::vector<uint8_t> bytes(damaged.begin(), damaged.end());
+    const std::string fault = VisitMessage(bytes, [](const auto& message) {
+      auto again = message;
+      EXPECT_EQ(Decode(Encode(message), &again), "");
+    });
+    refused += fault.empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, runs / 2);
+}
+
+}  // namespace
+}  // namespace cacheinf::message
