@@ -12,6 +12,8 @@
 namespace cacheinf {
 namespace {
 
+constexpr int kAllThousandths = 1000;
+
 enum Side : size_t { kRobot, kServer };
 
 Range Hull(Range a, Range b) {
@@ -135,25 +137,37 @@ class RowsCompiler {
 };
 
 // The first row below which the share of the active pixels lies above.
-int BoundaryOf(const std::vector<int>& active_by_row, int thousandths, int height) {
-  const auto rows = static_cast<int64_t>(active_by_row.size());
+int BoundaryOf(const std::vector<int>& active_by_row, int thousandths) {
+  const auto rows = static_cast<int>(active_by_row.size());
   const int64_t all = std::accumulate(active_by_row.begin(), active_by_row.end(), int64_t{0});
-  if (thousandths == 0) return 0;
-  if (thousandths == 1000) return height;
+  if (thousandths == kAllThousandths) return rows;
   int64_t above = 0;
-  int64_t row = 0;
-  while (row < rows && above * 1000 < all * thousandths) {
+  int row = 0;
+  while (row < rows && above * kAllThousandths < all * thousandths) {
     above += active_by_row[static_cast<size_t>(row)];
     ++row;
   }
-  return static_cast<int>((row * height + rows / 2) / rows);
+  return row;
 }
 
 }  // namespace
 
+std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base) {
+  std::vector<int> active_by_row(static_cast<size_t>(base.height));
+  CountActiveByRow(base, active_by_row.data());
+  if (std::all_of(active_by_row.begin(), active_by_row.end(), [](int n) { return n == 0; })) {
+    std::fill(active_by_row.begin(), active_by_row.end(), 1);
+  }
+  std::vector<int> robot_rows;
+  for (const Cut& cut : cuts) {
+    robot_rows.push_back(BoundaryOf(active_by_row, cut.robot_thousandths));
+  }
+  return robot_rows;
+}
+
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
-                      ConstMaskView base) {
-  constexpr int kAll = 1000;
+                      const std::vector<int>& robot_rows, int picture_rows) {
+  if (robot_rows.size() != cuts.size()) throw InputError("every cut must have its rows");
   std::vector<int> cut_of(graph.values.size(), kNone);  // the cut's entry
   for (size_t i = 0; i < cuts.size(); ++i) {
     const ValueId value = cuts[i].value;
@@ -161,15 +175,13 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
         graph.value(value).is_constant() || !layout.is_kept[value]) {
       throw InputError("a cut must be at a value that is kept");
     }
-    if (cuts[i].robot_thousandths < 0 || cuts[i].robot_thousandths > kAll) {
+    if (cuts[i].robot_thousandths < 0 || cuts[i].robot_thousandths > kAllThousandths) {
       throw InputError("a cut's share must be between 0 and 1");
     }
+    if (robot_rows[i] < 0 || robot_rows[i] > picture_rows) {
+      throw InputError("a cut's rows must be the picture's");
+    }
     cut_of[value] = static_cast<int>(i);
-  }
-  std::vector<int> active_by_row(static_cast<size_t>(base.height));
-  CountActiveByRow(base, active_by_row.data());
-  if (std::all_of(active_by_row.begin(), active_by_row.end(), [](int n) { return n == 0; })) {
-    std::fill(active_by_row.begin(), active_by_row.end(), 1);
   }
 
   // The value of the last cut that an operator depends on; values are in topological order.
@@ -184,10 +196,11 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
       if (cut_of[input] != kNone) last_cut[id] = std::max(last_cut[id], input);
       if (value.producer != kNone) last_cut[id] = std::max(last_cut[id], last_cut[value.producer]);
     }
-    const int share = last_cut[id] == kNone
-                          ? kAll
-                          : cuts[static_cast<size_t>(cut_of[last_cut[id]])].robot_thousandths;
-    ownership.robot_rows.push_back(BoundaryOf(active_by_row, share, RowCount(graph, op)));
+    const int64_t rows = last_cut[id] == kNone
+                             ? picture_rows
+                             : robot_rows[static_cast<size_t>(cut_of[last_cut[id]])];
+    ownership.robot_rows.push_back(
+        static_cast<int>((rows * RowCount(graph, op) + picture_rows / 2) / picture_rows));
     for (const ValueId input : op.inputs) {
       const OpId producer = graph.value(input).producer;
       if (producer == kNone || !layout.is_kept[input]) continue;

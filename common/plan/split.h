@@ -47,12 +47,16 @@ struct SplitRows {
   std::vector<Transfer> transfers;  // in the order in which both sides make them
 };
 
-// Where the boundaries of these cuts lie in this frame. A value that is read on both sides of a cut
-// crosses as well. `base` is the picture's active mask: the robot owns so many rows that its share
-// of the active pixels lies in them, or of all pixels if none is active. Throws InputError if a
-// cut's value is none that is kept, or a share is none.
+// The picture's rows above which the robot owns what follows each cut: so many that its share of
+// the active pixels lies in them, or of all pixels if none is active. `base` is the picture's
+// active mask.
+std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base);
+
+// Who owns what if these are the picture's rows of each cut. A value that is read on both sides of
+// a cut crosses as well. Throws InputError if a cut's value is none that is kept, its share is
+// none, or its rows are not the picture's.
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
-                      ConstMaskView base);
+                      const std::vector<int>& robot_rows, int picture_rows);
 
 // The frame starts on the robot, which holds the graph inputs, and its answer ends there.
 // What a view shows crosses as what it is a view of. REQUIRES: exchanged values that are kept.

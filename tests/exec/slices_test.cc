@@ -372,8 +372,10 @@ TEST_P(Slices, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
       SCOPED_TRACE(testing::Message()
                    << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
       const FrameInputs frame = NextFrame();
-      const Ownership ownership = OwnershipOf(pair.graph(), pair.robot().layout(),
-                                              {{value, thousandths}}, frame.changed.view());
+      const std::vector<Cut> cuts_here = {{value, thousandths}};
+      const Ownership ownership =
+          OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
+                      RobotRowsOf(cuts_here, frame.changed.view()), kHeight);
       pair.Frame(frame, pair.RowsOf(ownership));
       ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
       ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));

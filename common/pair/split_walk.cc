@@ -1,0 +1,192 @@
+#include "common/pair/split_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/exec/value_masks.h"
+
+namespace cacheinf {
+namespace {
+
+// The value in whose buffer this one lies.
+ValueId OwnerOf(const Layout& layout, ValueId value) {
+  while (layout.places[value].viewed != kNone) value = layout.places[value].viewed;
+  return value;
+}
+
+}  // namespace
+
+SplitWalk::SplitWalk(Side side, ModelState& state, Send send)
+    : side_(side), state_(state), send_(std::move(send)) {}
+
+void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cuts,
+                      const ChangePolicy& policy, const PictureView& seen) {
+  policy_ = policy;
+  Compile(decision, cuts);
+  MoveAndForget(decision);
+  if (seen.pixels != nullptr && decision.kind != FrameDecision::Kind::kRefresh) {
+    input_.Set(seen, state_);
+  }
+  BeginState(decision);
+  is_open_ = true;
+  work_ = {};
+  SendWhatIsDone();
+}
+
+void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cuts,
+                       const ChangePolicy& policy) {
+  policy_ = policy;
+  Compile(decision, cuts);
+  if (MoveAndForget(decision)) return;
+  BeginState(decision);
+  state_.Abandon();
+}
+
+void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& cuts) {
+  const Graph& graph = state_.graph();
+  const Layout& layout = state_.layout();
+  const Value& input = graph.value(graph.inputs.front());
+  const ConstMaskView changed = decision.changed;
+  if (changed.height != HeightOf(input) || changed.width != WidthOf(input)) {
+    throw InputError("the masks are not of the model's picture");
+  }
+  rows_ = CompileRows(graph, layout,
+                      OwnershipOf(graph, layout, cuts, decision.robot_rows, changed.height));
+  outgoing_.clear();
+  next_outgoing_ = 0;
+  incoming_.clear();
+  for (uint32_t i = 0; i < rows_.transfers.size(); ++i) {
+    const Transfer& transfer = rows_.transfers[i];
+    if (transfer.robot_to_server == (side_ == Side::kRobot)) {
+      outgoing_.push_back(i);
+    } else {
+      incoming_.push_back({i, StageThatReads(transfer)});
+    }
+  }
+  missing_ = incoming_.size();
+  std::stable_sort(incoming_.begin(), incoming_.end(), [](const Incoming& a, const Incoming& b) {
+    return a.before_stage < b.before_stage;
+  });
+}
+
+// The first stage from the transfer on that finds its readers' masks or numbers here.
+size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
+  // One mask for all maps of a size is fixed early.
+  if (policy_.kind == ChangePolicy::Kind::kFixed) return transfer.after_stages;
+  const Layout& layout = state_.layout();
+  const std::vector<Operator>& operators = state_.graph().operators;
+  const ValueId owner = OwnerOf(layout, transfer.value);
+  const auto lies_there = [&](ValueId value) {
+    return !state_.graph().value(value).is_constant() && OwnerOf(layout, value) == owner;
+  };
+  size_t stage = 0;
+  for (OpId id = 0; id < static_cast<OpId>(operators.size()); ++id) {
+    // An operator that ends no stage finds its masks before the next that does.
+    const bool is_root = layout.stages[stage].root == id;
+    const Operator& op = operators[id];
+    if (stage >= transfer.after_stages && !(is_root && rows().computed[id].empty()) &&
+        (std::any_of(op.inputs.begin(), op.inputs.end(), lies_there) ||
+         std::any_of(op.outputs.begin(), op.outputs.end(), lies_there))) {
+      return stage;
+    }
+    if (is_root && ++stage == layout.stages.size()) break;
+  }
+  return layout.stages.size();
+}
+
+// Returns whether nothing is left that the frame could make stale.
+bool SplitWalk::MoveAndForget(const FrameDecision& decision) {
+  switch (decision.kind) {
+    case FrameDecision::Kind::kWhole:
+      // Bits decide under the exact policy, so that what is stored may be compared with.
+      if (policy_.kind == ChangePolicy::Kind::kExact && decision.base >= 0) return false;
+      state_.Forget();
+      return true;
+    case FrameDecision::Kind::kChanged:
+      state_.Scroll(decision.scroll);
+      return false;
+    case FrameDecision::Kind::kRefresh:
+      return false;
+  }
+  return false;
+}
+
+void SplitWalk::BeginState(const FrameDecision& decision) {
+  const ConstMaskView changed = decision.changed;
+  state_.Begin({&changed, 1}, policy_, decision.forced, &rows());
+}
+
+bool SplitWalk::Take(uint32_t transfer, std::vector<uint8_t> slice) {
+  if (!is_open_) return false;
+  const auto found =
+      std::find_if(incoming_.begin(), incoming_.end(),
+                   [&](const Incoming& incoming) { return incoming.transfer == transfer; });
+  if (found == incoming_.end() || found->slice) return false;
+  found->slice = std::move(slice);
+  --missing_;
+  return true;
+}
+
+SplitWalk::Progress SplitWalk::Step() {
+  // In their order, whenever they arrive, so that a run can be repeated.
+  while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
+    const Incoming& next = incoming_.front();
+    if (!next.slice) return Progress::kWaits;
+    const Transfer& transfer = rows_.transfers[next.transfer];
+    const char* const fault = state_.Unpack(transfer.value, transfer.rows, *next.slice);
+    if (fault != nullptr) {
+      fault_ = fault;
+      Abandon();
+      return Progress::kRefused;
+    }
+    incoming_.erase(incoming_.begin());
+  }
+  if (state_.next_stage() == state_.stage_count()) {
+    End(state_.Commit());
+    return Progress::kDone;
+  }
+  RunStage();
+  return Progress::kStepped;
+}
+
+void SplitWalk::RunStage() {
+  try {
+    state_.Step();
+  } catch (...) {
+    is_open_ = false;
+    throw;
+  }
+  SendWhatIsDone();
+}
+
+void SplitWalk::SendWhatIsDone() {
+  for (; next_outgoing_ < outgoing_.size(); ++next_outgoing_) {
+    const Transfer& transfer = rows_.transfers[outgoing_[next_outgoing_]];
+    if (transfer.after_stages > state_.next_stage()) return;
+    std::vector<uint8_t> slice;
+    state_.Pack(transfer.value, transfer.rows, &slice);
+    send_(outgoing_[next_outgoing_], std::move(slice));
+  }
+}
+
+void SplitWalk::FinishAlone() {
+  work_ = state_.Abandon();
+  const Value& input = state_.graph().value(state_.graph().inputs.front());
+  const Mask none(HeightOf(input), WidthOf(input));
+  const ConstMaskView unchanged = none;
+  state_.Begin({&unchanged, 1}, policy_);
+  while (state_.next_stage() < state_.stage_count()) RunStage();
+  End(state_.Commit());
+}
+
+void SplitWalk::Abandon() {
+  if (is_open_) End(state_.Abandon());
+}
+
+void SplitWalk::End(const ChangedWork& work) {
+  work_ = {work_.done + work.done, work.of_all};
+  is_open_ = false;
+}
+
+}  // namespace cacheinf

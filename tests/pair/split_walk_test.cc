@@ -1,0 +1,266 @@
+// Read this first: robot and server walk the same frames, each over its own rows, and trade slices.
+// Whoever is faster, and whatever is late, the answer has the bits of one that ran alone.
+
+#include "common/pair/split_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/apply.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/picture_input.h"
+#include "common/exec/spreads.h"
+#include "tests/pair/clip.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kHeight = 64;
+constexpr int kWidth = 32;
+
+using Progress = SplitWalk::Progress;
+
+class WalkPair {
+ public:
+  explicit WalkPair(const Network& network, StateOptions options = {{}, Keep::kAll},
+                    ChangePolicy policy = {})
+      : model_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
+                                                     std::make_unique<CpuBackend>())),
+        options_(Trading(std::move(options))),
+        policy_(std::move(policy)),
+        clip_(kHeight, kWidth, ShiftStep(model_->graph(), kHeight / 2), 7),
+        alone_(model_),
+        robot_(model_, options_),
+        robot_walk_(SplitWalk::Side::kRobot, robot_, SendInto(to_server_)) {
+    ReplaceServer();
+  }
+
+  const Graph& graph() const { return model_->graph(); }
+  ModelState& robot() { return robot_; }
+  ModelState& server() { return *server_; }
+  std::mt19937& random() { return random_; }
+  size_t slices() const { return slices_; }
+  bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
+
+  // One that has seen nothing yet.
+  void ReplaceServer() {
+    server_ = std::make_unique<ModelState>(model_, options_);
+    Fill(server_->view(graph().inputs[0]), std::nanf(""));
+    server_walk_ =
+        std::make_unique<SplitWalk>(SplitWalk::Side::kServer, *server_, SendInto(to_robot_));
+    robot_.LosePeer();
+    to_server_.clear();
+    to_robot_.clear();
+  }
+
+  // The robot's first frames, alone. `spreads` are measured on the first.
+  void Begin() {
+    BeginFrame();
+    ComputeAlone();
+    if (policy_.threshold > 0.0f) {
+      policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(robot_));
+    }
+  }
+
+  // The next frame; on both sides unless `is_shared`. The robot gives it up after so many turns.
+  void Frame(const std::vector<Cut>& cuts, bool is_shared = true, size_t turns = SIZE_MAX) {
+    BeginFrame();
+    decision_.robot_rows = RobotRowsOf(cuts, std::as_const(decision_.changed));
+    server_robot_has_ ? server_->ConfirmSent() : server_->ForgetSent();
+    server_robot_has_ = false;
+    if (!is_shared) {
+      server_walk_->Follow(decision_, cuts, policy_);
+      return ComputeAlone();
+    }
+    robot_walk_.Begin(decision_, cuts, policy_, clip_.picture());
+    server_walk_->Begin(decision_, cuts, policy_);
+    Walk(turns);
+    robot_.ConfirmSent();
+  }
+
+  void ExpectDenseAnswer() {
+    input_.Set(clip_.picture(), alone_);
+    alone_.Run();
+    const auto expected = Outputs(alone_);
+    const auto actual = Outputs(robot_);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
+    }
+  }
+
+ private:
+  using Pipe = std::deque<std::pair<uint32_t, std::vector<uint8_t>>>;
+
+  static StateOptions Trading(StateOptions options) {
+    options.trades = true;
+    return options;
+  }
+
+  SplitWalk::Send SendInto(Pipe& pipe) {
+    return [this, &pipe](uint32_t transfer, std::vector<uint8_t> slice) {
+      ++slices_;
+      pipe.emplace_back(transfer, std::move(slice));
+    };
+  }
+
+  void BeginFrame() { decision_ = clip_.Next(); }
+
+  void ComputeAlone() { Apply(decision_, clip_.picture(), policy_, input_, robot_); }
+
+  // Takes turns at random until both sides are done.
+  void Walk(size_t turns) {
+    bool robot_gave_up = false;
+    while (robot_walk_.is_open() || server_walk_->is_open()) {
+      if (robot_walk_.is_open() && turns-- == 0) {
+        robot_gave_up = true;
+        robot_walk_.FinishAlone();
+      }
+      switch (random_() % 4) {
+        case 0:
+          Deliver(to_server_, *server_walk_);
+          break;
+        case 1:
+          if (!robot_gave_up) Deliver(to_robot_, robot_walk_);
+          break;
+        case 2:
+          ASSERT_TRUE(StepOf(robot_walk_));
+          break;
+        default:
+          ASSERT_TRUE(StepOf(*server_walk_));
+      }
+    }
+    server_robot_has_ = !robot_gave_up;
+    EXPECT_TRUE(to_server_.empty());
+    to_robot_.clear();
+  }
+
+  static bool StepOf(SplitWalk& walk) {
+    return !walk.is_open() || walk.Step() != Progress::kRefused;
+  }
+
+  static void Deliver(Pipe& pipe, SplitWalk& walk) {
+    if (pipe.empty()) return;
+    EXPECT_TRUE(walk.Take(pipe.front().first, std::move(pipe.front().second)));
+    pipe.pop_front();
+  }
+
+  std::shared_ptr<const CompiledModel> model_;
+  StateOptions options_;
+  ChangePolicy policy_;
+  Clip clip_;
+  FrameDecision decision_;
+  ModelState alone_;
+  ModelState robot_;
+  std::unique_ptr<ModelState> server_;
+  PictureInput input_;
+  Pipe to_server_;
+  Pipe to_robot_;
+  SplitWalk robot_walk_;
+  std::unique_ptr<SplitWalk> server_walk_;
+  bool server_robot_has_ = false;  // what the server sent last
+  size_t slices_ = 0;
+  std::mt19937 random_{3};
+};
+
+std::vector<ValueId> ValuesToCut(const WalkPair& pair, const ModelState& state) {
+  std::vector<ValueId> values = pair.graph().inputs;
+  for (const Operator& op : pair.graph().operators) {
+    if (state.is_kept(op.outputs[0])) values.push_back(op.outputs[0]);
+  }
+  return values;
+}
+
+std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19937& random) {
+  std::vector<Cut> cuts;
+  for (const ValueId value : values) {
+    if (random() % values.size() >= 4) continue;
+    const int share = static_cast<int>(random() % 5) * 250;
+    cuts.push_back({value, share});
+  }
+  return cuts;
+}
+
+class SplitWalks : public testing::TestWithParam<Network> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, SplitWalks, testing::ValuesIn(TenNetworks()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(SplitWalks, AtEverySingleCutTheAnswerHasTheBitsOfADenseRun) {
+  WalkPair pair(GetParam());
+  pair.Begin();
+  size_t cuts = 0;
+  for (const ValueId value : ValuesToCut(pair, pair.robot())) {
+    for (const int thousandths : {0, 500}) {
+      SCOPED_TRACE(testing::Message()
+                   << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
+      pair.Frame({{value, thousandths}});
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+      ++cuts;
+    }
+  }
+  EXPECT_GT(pair.slices(), cuts);
+}
+
+TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
+  for (const bool keeps_all : {true, false}) {
+    StateOptions options = {{}, Keep::kAll};
+    if (!keeps_all) {
+      options.keep = Keep::kChosen;
+      const auto graph = MakeNetwork(GetParam(), kHeight, kWidth);
+      for (size_t id = 0; id < graph->operators.size(); id += 2) {
+        options.persistent.push_back(graph->operators[id].outputs[0]);
+      }
+    }
+    WalkPair pair(GetParam(), options);
+    pair.Begin();
+    const std::vector<ValueId> values = ValuesToCut(pair, pair.robot());
+    std::vector<Cut> cuts;
+    for (int i = 0; i < 100; ++i) {
+      SCOPED_TRACE(testing::Message() << (keeps_all ? "all kept" : "some kept") << ", frame " << i);
+      std::mt19937& random = pair.random();
+      if (random() % 20 == 0) pair.ReplaceServer();
+      if (random() % 2 == 0) cuts = RandomCuts(values, random);
+      const bool gives_up = random() % 4 == 0;
+      pair.Frame(cuts, random() % 6 != 0, gives_up ? random() % 100 : SIZE_MAX);
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+    }
+    EXPECT_GT(pair.slices(), 50u);
+  }
+}
+
+TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
+  WalkPair pair(GetParam(), {{}, Keep::kAll},
+                {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
+  pair.Begin();
+  const std::vector<ValueId> values = ValuesToCut(pair, pair.robot());
+  for (int i = 0; i < 50; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    std::mt19937& random = pair.random();
+    const bool gives_up = random() % 4 == 0;
+    const bool is_shared = random() % 6 != 0;
+    pair.Frame(RandomCuts(values, random), is_shared, gives_up ? random() % 100 : SIZE_MAX);
+    if (pair.is_whole()) {
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+    }
+    for (ModelState* side : {&pair.robot(), &pair.server()}) {
+      if (!is_shared && side == &pair.server()) continue;
+      EXPECT_FALSE(side->CheckStored(100, static_cast<uint32_t>(i)))
+          << (side == &pair.robot() ? "robot" : "server");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
