@@ -1,0 +1,262 @@
+#include "common/link/mpi_child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr char kProgram[] = "cacheinf-mpi-child";
+// It rests for half a second between two tries.
+constexpr milliseconds kLongestRest(5000);
+
+[[noreturn]] void ThrowSystemError(const std::string& what, int error) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+std::string ProgramPath() {
+  if (const char* named = std::getenv("CACHEINF_MPI_CHILD")) return named;
+  std::error_code error;
+  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / kProgram;
+  return fs::exists(beside, error) ? beside.string() : kProgram;
+}
+
+std::vector<std::string> ChildEnvironment(const std::string& uri) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
+  }
+  environment.push_back("OMPI_MCA_pmix_server_uri=" + uri);
+  // Otherwise a robot that runs as root could not start MPI.
+  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
+  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  return environment;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>* texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : *texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Children that were left alone and will end by themselves. Whoever comes next buries the dead.
+void Bury(pid_t left_alone = -1) {
+  static std::mutex mutex;
+  static std::vector<pid_t> alone;
+  const std::lock_guard lock(mutex);
+  if (left_alone > 0) alone.push_back(left_alone);
+  std::erase_if(alone, [](pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; });
+}
+
+}  // namespace
+
+MpiChild::MpiChild(const MpiLimits& limits) : limits_(limits) { SetLimit("start", limits.start); }
+
+std::unique_ptr<MpiChild> MpiChild::Publish(const std::string& uri, const std::string& name,
+                                            const std::string& value, const MpiLimits& limits) {
+  std::unique_ptr<MpiChild> child(new MpiChild(limits));
+  child->Start(uri, {"publish", name, value}, {});
+  return child;
+}
+
+std::unique_ptr<MpiChild> MpiChild::Connect(const std::string& uri, const std::string& name,
+                                            const MpiLimits& limits) {
+  std::unique_ptr<MpiChild> child(new MpiChild(limits));
+  const Descriptor memory = child->ShareMemory();
+  child->Start(uri, {"connect", std::to_string(memory.get()), name}, {memory.get()});
+  return child;
+}
+
+std::unique_ptr<MpiChild> MpiChild::Accept(const std::string& uri, const Descriptor& knock,
+                                           const MpiLimits& limits) {
+  std::unique_ptr<MpiChild> child(new MpiChild(limits));
+  const Descriptor memory = child->ShareMemory();
+  child->Start(uri, {"accept", std::to_string(memory.get()), std::to_string(knock.get())},
+               {memory.get(), knock.get()});
+  return child;
+}
+
+MpiChild::~MpiChild() {
+  if (process_ > 0) {
+    const auto letter = MpiChildLetter::kEnd;
+    send(socket_.get(), &letter, sizeof(letter), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (state_ == State::kStarting) kill(process_, SIGKILL);
+    socket_ = Descriptor();
+    Bury(process_);
+  }
+  if (memory_ != nullptr) munmap(memory_, sizeof(MpiChildMemory));
+}
+
+Descriptor MpiChild::ShareMemory() {
+  Descriptor memory(memfd_create("cacheinf-link", MFD_CLOEXEC));
+  if (!memory || ftruncate(memory.get(), sizeof(MpiChildMemory)) != 0) {
+    ThrowSystemError("shared memory", errno);
+  }
+  void* const mapped =
+      mmap(nullptr, sizeof(MpiChildMemory), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (mapped == MAP_FAILED) ThrowSystemError("shared memory", errno);
+  memory_ = static_cast<MpiChildMemory*>(mapped);
+  return memory;
+}
+
+void MpiChild::Start(const std::string& uri, std::vector<std::string> words,
+                     std::vector<int> inherited) {
+  Bury();
+  std::array<int, 2> ends;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    ThrowSystemError("socketpair", errno);
+  }
+  socket_ = Descriptor(ends[0]);
+  const Descriptor child_end(ends[1]);
+  inherited.push_back(child_end.get());
+  words.insert(words.begin() + 1, std::to_string(child_end.get()));
+  words.insert(words.begin(), ProgramPath());
+  std::vector<std::string> environment = ChildEnvironment(uri);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // A descriptor that is copied onto itself stays open.
+  for (const int each : inherited) posix_spawn_file_actions_adddup2(&actions, each, each);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  // Of every peer that dies Open MPI tells a long story.
+  if (!IsLogged(LogLevel::kDebug)) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  // Interrupted from the keyboard, this process ends the connection in order.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  const int error = posix_spawnp(&process_, words.front().c_str(), &actions, &attributes,
+                                 Pointers(&words).data(), Pointers(&environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    process_ = -1;
+    ThrowSystemError(words.front() + " cannot be started", error);
+  }
+}
+
+MpiChild::State MpiChild::Poll() {
+  Hear();
+  if (state_ == State::kStarting && steady_clock::now() > until_) {
+    kill(process_, SIGKILL);
+    EndBecause(doing_);
+  }
+  return state_;
+}
+
+void MpiChild::Hear() {
+  while (state_ != State::kGone) {
+    std::array<char, 256> message;
+    const ssize_t size = recv(socket_.get(), message.data(), message.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size > 0) {
+      Take(static_cast<MpiChildLetter>(message[0]), std::string(message.data() + 1, size - 1));
+    } else if (state_ == State::kDone) {
+      return;
+    } else {
+      // Open MPI may end a process whose peer dies.
+      EndBecause(state_ == State::kConnected ? "the connection was lost"
+                                             : "Open MPI ended its process, and says why when the "
+                                               "log level is debug");
+    }
+  }
+}
+
+void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
+  switch (letter) {
+    case MpiChildLetter::kWake:
+    case MpiChildLetter::kEnd:
+      break;
+    case MpiChildLetter::kAsking:
+      SetLimit("the name server does not answer", limits_.ask);
+      break;
+    case MpiChildLetter::kKnocking:
+      SetLimit("the server does not answer", limits_.knock);
+      break;
+    case MpiChildLetter::kMeeting:
+      SetLimit("MPI takes too long to connect", limits_.connect);
+      break;
+    case MpiChildLetter::kResting:
+      sentence_ = sentence;
+      SetLimit("the process that speaks MPI hangs", kLongestRest);
+      break;
+    case MpiChildLetter::kConnected:
+      state_ = State::kConnected;
+      sentence_.clear();
+      break;
+    case MpiChildLetter::kDone:
+      state_ = State::kDone;
+      break;
+    case MpiChildLetter::kGone:
+      EndBecause(sentence);
+      break;
+  }
+}
+
+void MpiChild::SetLimit(const char* doing, milliseconds at_most) {
+  doing_ = doing;
+  until_ = steady_clock::now() + at_most;
+}
+
+void MpiChild::EndBecause(const std::string& why) {
+  state_ = State::kGone;
+  sentence_ = why;
+}
+
+bool MpiChild::Send(std::span<const uint8_t> packet) {
+  wants_room_ = !memory_->to_peer.Push(packet);
+  if (!wants_room_) Wake(&memory_->is_child_asleep, socket_.get());
+  return !wants_room_;
+}
+
+bool MpiChild::Receive(std::vector<uint8_t>* packet) {
+  if (memory_->from_peer.Pop(packet)) return true;
+  Hear();
+  // If it is gone now, its last packets came before that.
+  return memory_->from_peer.Pop(packet);
+}
+
+void MpiChild::Wait(std::chrono::nanoseconds at_most) {
+  memory_->is_parent_asleep = 1;
+  const bool has_news = !memory_->from_peer.empty() || state_ == State::kGone ||
+                        (wants_room_ && !memory_->to_peer.full());
+  if (!has_news) {
+    const timespec limit = {static_cast<time_t>(at_most.count() / 1'000'000'000),
+                            static_cast<long>(at_most.count() % 1'000'000'000)};
+    pollfd waited = {socket_.get(), POLLIN, 0};
+    ppoll(&waited, 1, &limit, nullptr);
+  }
+  memory_->is_parent_asleep = 0;
+  Hear();
+}
+
+std::string MpiChild::fault() const { return state_ == State::kGone ? sentence_ : ""; }
+
+}  // namespace cacheinf

@@ -1,0 +1,71 @@
+#ifndef CACHEINF_COMMON_LINK_MPI_PUMP_H_
+#define CACHEINF_COMMON_LINK_MPI_PUMP_H_
+
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "common/link/packet_queue.h"
+
+namespace cacheinf {
+
+// Moves packets between two queues and a peer, each a message of bytes; MPI reads and writes the
+// queues' slots. Never blocks. An empty message says that no other follows.
+class MpiPump {
+ public:
+  // REQUIRES: errors of the communicator return; the queues outlive the pump.
+  MpiPump(MPI_Comm communicator, int peer, int tag, PacketQueue* outgoing, PacketQueue* incoming);
+  MpiPump(const MpiPump&) = delete;
+  MpiPump& operator=(const MpiPump&) = delete;
+
+  // Whether anything was moved.
+  bool Pump();
+
+  // Whether packets are there that MPI has not got yet.
+  bool has_more_to_send() const { return sent_ != outgoing_.written; }
+
+  // Tells the peer, after all that is in the queue.
+  void End() { is_ending_ = true; }
+  // Whether the peer was told so.
+  bool has_ended() const { return has_ended_; }
+  bool has_peer_ended() const { return has_peer_ended_; }
+
+  // What MPI complained of; empty if of nothing.
+  const std::string& error() const { return error_; }
+
+  // Takes back the receives that are posted; no Pump after it. False: a message is still on its
+  // way, so MPI uses the queues, which must stay where they are.
+  bool Cancel();
+
+ private:
+  bool PumpIn();
+  bool PumpOut();
+  bool Check(int result);
+  bool IsDone(MPI_Request* request, int* bytes = nullptr);
+
+  const MPI_Comm communicator_;
+  const int peer_;
+  const int tag_;
+  PacketQueue& outgoing_;
+  PacketQueue& incoming_;
+  std::array<MPI_Request, PacketQueue::kSlots> sends_;
+  std::array<MPI_Request, PacketQueue::kSlots> receives_;
+  MPI_Request end_ = MPI_REQUEST_NULL;
+  uint32_t sent_ = 0;    // packets of `outgoing` that MPI has
+  uint32_t posted_ = 0;  // slots of `incoming` that MPI has, or had
+  bool is_ending_ = false;
+  bool is_end_sent_ = false;
+  bool has_ended_ = false;
+  bool has_peer_ended_ = false;
+  std::string error_;
+};
+
+// How long to wait before looking again: 2 % of the time for which nothing moved, up to 2 ms.
+std::chrono::nanoseconds MpiPollInterval(std::chrono::nanoseconds silence);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_LINK_MPI_PUMP_H_

@@ -1,0 +1,59 @@
+#ifndef CACHEINF_COMMON_LINK_MPI_WORLD_H_
+#define CACHEINF_COMMON_LINK_MPI_WORLD_H_
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/link/link.h"
+
+namespace cacheinf {
+
+// The programs that one mpirun started: a server and its robots, whose links are MPI messages
+// within MPI_COMM_WORLD. Any thread may call it and use a link of its own.
+class MpiWorld : public std::enable_shared_from_this<MpiWorld> {
+ public:
+  // Starts MPI and learns who is who; waits until all programs have got there. Once in a process.
+  // Throws InputError if not exactly one of them is a server, or mpirun did not start this one.
+  static std::shared_ptr<MpiWorld> Join(bool is_server);
+  // Says goodbye to the server and waits for nobody.
+  ~MpiWorld();
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  // A robot's link to the server. After one has gone there may be another.
+  std::unique_ptr<Link> Connect();
+
+  // A server's link to a robot that connected; null if none did.
+  std::unique_ptr<Link> Accept();
+  // Whether every robot said goodbye.
+  bool have_all_left() const { return robots_left_ == robots_; }
+
+ private:
+  class WorldLink;
+  struct Wire;
+
+  explicit MpiWorld(bool is_server);
+  void Tell(int32_t number);
+
+  const bool is_server_;
+  int server_ = -1;  // its rank
+  int robots_ = 0;
+  int robots_left_ = 0;
+  int32_t links_ = 0;               // that this robot has made
+  std::array<int32_t, 1> heard_{};  // where a server receives what robots tell it
+  MPI_Request hearing_ = MPI_REQUEST_NULL;
+  std::vector<std::unique_ptr<Wire>> closing_;  // of links that are gone
+};
+
+// The Open MPI that this process uses: its version and who built it, as scripts/name-server writes
+// it.
+std::string MpiLibraryText();
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_LINK_MPI_WORLD_H_

@@ -1,0 +1,99 @@
+#include "common/link/mpi_knock.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+int PortOf(const KnockListener& listener) {
+  std::istringstream words(listener.published());
+  std::string word;
+  int port = 0;
+  words >> word >> word >> port;
+  return port;
+}
+
+// Of somebody who does not know how to knock.
+Descriptor ConnectTo(int port) {
+  Descriptor visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(visitor.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+            0);
+  return visitor;
+}
+
+Descriptor AcceptBy(KnockListener* listener, milliseconds at_most) {
+  for (const auto until = steady_clock::now() + at_most; steady_clock::now() < until;) {
+    Descriptor connection = listener->Accept();
+    if (connection) return connection;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return {};
+}
+
+TEST(KnockTest, OpensAConnectionForWhoKnowsTheName) {
+  KnockListener listener;
+  Descriptor robot;
+  std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(2000)); });
+  Descriptor server = AcceptBy(&listener, milliseconds(2000));
+  knocking.join();
+  ASSERT_TRUE(robot && server);
+  EXPECT_TRUE(WriteLine(server, "1.2:3"));
+  EXPECT_EQ(ReadLine(robot, milliseconds(2000)), "1.2:3");
+  server = Descriptor();
+  EXPECT_EQ(ReadLine(robot, milliseconds(2000)), std::nullopt);
+}
+
+TEST(KnockTest, SendsOthersAwayWhoDisturbNobody) {
+  KnockListener listener;
+  const int port = PortOf(listener);
+  const Descriptor silent = ConnectTo(port);
+  const Descriptor wrong = ConnectTo(port);
+  EXPECT_TRUE(WriteLine(wrong, "cacheinf/1 0123456789abcdef"));
+  const Descriptor talkative = ConnectTo(port);
+  EXPECT_TRUE(WriteLine(talkative, std::string(100000, 'x')));
+  ConnectTo(port);  // gone at once
+  Descriptor robot;
+  std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(2000)); });
+  EXPECT_TRUE(AcceptBy(&listener, milliseconds(2000)));
+  knocking.join();
+  EXPECT_TRUE(robot);
+
+  EXPECT_FALSE(AcceptBy(&listener, milliseconds(1200)));
+  EXPECT_EQ(listener.descriptors().size(), 1U);  // the silent one's time is up
+  for (const Descriptor* visitor : {&silent, &wrong, &talkative}) {
+    EXPECT_EQ(ReadLine(*visitor, milliseconds(1000)), std::nullopt);
+  }
+}
+
+TEST(KnockTest, FindsNobodyWhereNobodyIs) {
+  EXPECT_FALSE(Knock("", milliseconds(100)));
+  EXPECT_FALSE(Knock("anything else 12 ::1", milliseconds(100)));
+  EXPECT_FALSE(Knock("cacheinf/1 0 99999 127.0.0.1", milliseconds(100)));
+  EXPECT_FALSE(Knock("cacheinf/1 0 80 nonsense 300.1.1.1", milliseconds(100)));
+  std::string dead;
+  {
+    const KnockListener listener;
+    dead = listener.published();
+  }
+  const auto before = steady_clock::now();
+  EXPECT_FALSE(Knock(dead, milliseconds(2000)));
+  EXPECT_LT(steady_clock::now() - before, milliseconds(1500));
+}
+
+}  // namespace
+}  // namespace cacheinf

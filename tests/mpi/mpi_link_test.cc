@@ -1,0 +1,283 @@
+#include "common/link/mpi_link.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <thread>
+
+#include "common/base/error.h"
+#include "tests/mpi/exchange.h"
+#include "tests/testing/command.h"
+#include "tests/testing/places.h"
+#include "tests/testing/process.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+const milliseconds kLong(15000);
+
+std::map<std::string, std::string> MpirunEnvironment() {
+  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+}
+
+std::vector<std::string> Mpirun(const std::vector<std::vector<std::string>>& programs) {
+  std::vector<std::string> words = {"mpirun", "--bind-to", "none", "--oversubscribe"};
+  for (const std::vector<std::string>& program : programs) {
+    if (words.back() != "--oversubscribe") words.emplace_back(":");
+    words.insert(words.end(), program.begin(), program.end());
+  }
+  return words;
+}
+
+size_t CountOf(const std::string& word, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(MpirunTest, RobotAndServerExchangePackets) {
+  const std::string peer = ProgramPath("mpi_peer");
+  Process both(Mpirun({{"-n", "1", peer, "robot", "mpi", "none", "10000"},
+                       {"-n", "1", peer, "server", "mpi", "none", "10000"}}),
+               MpirunEnvironment());
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_TRUE(both.HasPrinted("left: the peer ended the connection", milliseconds(0)))
+      << both.output();
+}
+
+TEST(MpirunTest, OneServerHasManyRobotsAndTheyMayComeAgain) {
+  const std::string peer = ProgramPath("mpi_peer");
+  Process all(Mpirun({{"-n", "1", peer, "server", "mpi", "none", "500"},
+                      {"-n", "3", peer, "robot", "mpi", "none", "500", "2"}}),
+              MpirunEnvironment());
+  EXPECT_EQ(all.Wait(kLong), 0) << all.output();
+  EXPECT_EQ(CountOf("served", all.output()), 6U) << all.output();
+}
+
+TEST(MpirunTest, NeedsExactlyOneServer) {
+  Process robots(Mpirun({{"-n", "2", ProgramPath("mpi_peer"), "robot", "mpi", "none", "1"}}),
+                 MpirunEnvironment());
+  EXPECT_EQ(robots.Wait(kLong), 2) << robots.output();
+  EXPECT_TRUE(robots.HasPrinted("exactly one must be a server", milliseconds(0)));
+}
+
+TEST(MpirunTest, IsNeededWithoutAName) {
+  EXPECT_THROW(MpiConnector({}), InputError);
+  EXPECT_THROW(MpiListener({}), InputError);
+}
+
+// With a name server of its own.
+class ApartTest : public testing::Test {
+ protected:
+  ApartTest() {
+    std::string folder = (fs::temp_directory_path() / "cacheinf_mpi_XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = folder;
+    address_.name = "lab";
+    address_.name_server = folder_ / "name-server";
+    NameServerScript("start");
+  }
+
+  ~ApartTest() override {
+    NameServerScript("stop");
+    fs::remove_all(folder_);
+  }
+
+  void NameServerScript(const std::string& command) const {
+    const CommandResult result = RunCommand(
+        {SourceFolder() / "scripts/name-server", command, "--file", address_.name_server});
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+  }
+
+  void KillNameServer() const {
+    std::ifstream file(address_.name_server);
+    std::string line;
+    for (int i = 0; i < 3; ++i) std::getline(file, line);
+    kill(std::stoi(line), SIGKILL);
+  }
+
+  std::vector<std::string> Peer(const std::string& role, int packets) const {
+    return {ProgramPath("mpi_peer"), role, "mpi:lab", address_.name_server,
+            std::to_string(packets)};
+  }
+
+  // Polls until there is a link, meanwhile accepting if there is a listener; no poll may take long.
+  static std::unique_ptr<Link> Connect(MpiConnector* connector, MpiListener* listener = nullptr,
+                                       std::unique_ptr<Link>* accepted = nullptr,
+                                       milliseconds at_most = kLong) {
+    const auto until = steady_clock::now() + at_most;
+    std::unique_ptr<Link> link;
+    while (steady_clock::now() < until && (!link || (listener != nullptr && !*accepted))) {
+      const auto before = steady_clock::now();
+      if (!link) link = connector->Poll();
+      EXPECT_LT(steady_clock::now() - before, milliseconds(300));
+      if (listener != nullptr && !*accepted) *accepted = listener->Accept(milliseconds(0));
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return link;
+  }
+
+  fs::path folder_;
+  LinkAddress address_;
+};
+
+TEST_F(ApartTest, RobotAndServerExchangePackets) {
+  MpiListener listener(address_);
+  MpiConnector connector(address_);
+  std::unique_ptr<Link> server;
+  std::unique_ptr<Link> robot = Connect(&connector, &listener, &server);
+  ASSERT_TRUE(robot && server) << connector.problem();
+  std::string of_server;
+  std::thread serving([&] { of_server = Exchange(server.get(), 10000, kServerSeed, kRobotSeed); });
+  EXPECT_EQ(Exchange(robot.get(), 10000, kRobotSeed, kServerSeed), "");
+  serving.join();
+  EXPECT_EQ(of_server, "");
+
+  // What was sent before the end arrives before it.
+  RandomPackets packets(3);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(server->Send(packets.Next()));
+  server.reset();
+  RandomPackets expected(3);
+  std::vector<uint8_t> packet;
+  for (int i = 0; i < 20; ++i) {
+    while (!robot->Receive(&packet) && robot->fault().empty()) robot->Wait(milliseconds(100));
+    ASSERT_EQ(packet, expected.Next()) << robot->fault();
+  }
+  EXPECT_EQ(FaultOf(robot.get()), "the peer ended the connection");
+}
+
+TEST_F(ApartTest, RobotOutlivesItsServerAndMeetsTheNext) {
+  MpiConnector connector(address_);
+  {
+    Process first(Peer("server", 1'000'000'000));
+    ASSERT_TRUE(first.HasPrinted("ready", kLong)) << first.output();
+    const std::unique_ptr<Link> robot = Connect(&connector);
+    ASSERT_TRUE(robot) << connector.problem();
+    // In the midst of sending.
+    std::thread killer([&first] {
+      std::this_thread::sleep_for(milliseconds(200));
+      first.Signal(SIGKILL);
+    });
+    const std::string fault = Exchange(robot.get(), 1'000'000'000, kRobotSeed, kServerSeed);
+    EXPECT_EQ(fault.find("the connection was lost"), 0U) << fault;
+    killer.join();
+  }
+
+  // The name still leads to the dead one.
+  EXPECT_FALSE(Connect(&connector, nullptr, nullptr, milliseconds(1500)));
+  EXPECT_EQ(connector.problem(), "the server lab does not answer");
+
+  Process second(Peer("server", 100));
+  ASSERT_TRUE(second.HasPrinted("ready", kLong)) << second.output();
+  const std::unique_ptr<Link> robot = Connect(&connector);
+  ASSERT_TRUE(robot) << connector.problem();
+  EXPECT_EQ(Exchange(robot.get(), 100, kRobotSeed, kServerSeed), "");
+}
+
+TEST_F(ApartTest, ServerOutlivesItsRobotsAndServesTheNext) {
+  MpiListener listener(address_);
+  std::unique_ptr<Link> link;
+  {
+    Process robot(Peer("robot", 1'000'000'000));
+    link = listener.Accept(kLong);
+    ASSERT_TRUE(link) << robot.output();
+    ASSERT_TRUE(robot.HasPrinted("connected", kLong));
+    robot.Signal(SIGKILL);
+    EXPECT_NE(FaultOf(link.get()), "");
+  }
+  Process robot(Peer("robot", 100));
+  link = listener.Accept(kLong);
+  ASSERT_TRUE(link) << robot.output();
+  EXPECT_EQ(Exchange(link.get(), 100, kServerSeed, kRobotSeed), "");
+  EXPECT_EQ(FaultOf(link.get()), "the peer ended the connection");
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+}
+
+TEST_F(ApartTest, RobotsThatDieWhileTheyConnectDisturbNobody) {
+  MpiListener listener(address_);
+  for (int delay_ms = 300; delay_ms <= 900; delay_ms += 75) {
+    MpiConnector connector(address_);
+    std::unique_ptr<Link> ignored;
+    Connect(&connector, &listener, &ignored, milliseconds(delay_ms));
+  }
+  MpiConnector connector(address_);
+  std::unique_ptr<Link> server;
+  const std::unique_ptr<Link> robot = Connect(&connector, &listener, &server);
+  EXPECT_TRUE(robot && server) << connector.problem();
+}
+
+TEST_F(ApartTest, ServerThatHangsMakesNoCallOfTheRobotWait) {
+  Process server(Peer("server", 1'000'000'000));
+  ASSERT_TRUE(server.HasPrinted("ready", kLong)) << server.output();
+  MpiConnector connector(address_);
+  const std::unique_ptr<Link> robot = Connect(&connector);
+  ASSERT_TRUE(robot) << connector.problem();
+  server.Signal(SIGSTOP);
+  const std::vector<uint8_t> packet(Link::kLargestPacket);
+  std::vector<uint8_t> received;
+  int refused = 0;
+  milliseconds longest(0);
+  for (const auto until = steady_clock::now() + milliseconds(500); steady_clock::now() < until;) {
+    const auto before = steady_clock::now();
+    if (!robot->Send(packet)) ++refused;
+    robot->Receive(&received);
+    longest = std::max(longest, std::chrono::ceil<milliseconds>(steady_clock::now() - before));
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(longest, milliseconds(300));
+  EXPECT_EQ(robot->fault(), "");
+}
+
+TEST_F(ApartTest, DeadNameServerDelaysNobodyAndANewOneIsFound) {
+  MpiListener listener(address_);
+  MpiConnector connector(address_);
+  std::unique_ptr<Link> server;
+  std::unique_ptr<Link> robot = Connect(&connector, &listener, &server);
+  ASSERT_TRUE(robot && server) << connector.problem();
+  KillNameServer();
+  std::thread serving([&server] { Exchange(server.get(), 100, kServerSeed, kRobotSeed); });
+  EXPECT_EQ(Exchange(robot.get(), 100, kRobotSeed, kServerSeed), "");  // connected is connected
+  serving.join();
+  robot.reset();
+  server.reset();
+
+  EXPECT_FALSE(Connect(&connector, nullptr, nullptr, milliseconds(3000)));
+  EXPECT_NE(connector.problem(), "");
+  NameServerScript("start");
+  robot = Connect(&connector, &listener, &server);
+  EXPECT_TRUE(robot && server) << connector.problem();
+}
+
+TEST_F(ApartTest, RefusesAnotherOpenMpi) {
+  const NameServer real = ReadNameServer(address_.name_server);
+  fs::rename(address_.name_server, folder_ / "real");
+  std::ofstream(address_.name_server) << real.uri << "\nOpen MPI v4.1.8, package: other\n";
+  try {
+    MpiConnector connector(address_);
+    ADD_FAILURE() << "not refused";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("run scripts/setup --mpi"), std::string::npos);
+  }
+  EXPECT_THROW(MpiListener{address_}, InputError);
+  fs::rename(folder_ / "real", address_.name_server);
+}
+
+TEST_F(ApartTest, NeedsANameServer) {
+  LinkAddress nowhere = address_;
+  nowhere.name_server = folder_ / "nothing";
+  EXPECT_THROW(MpiConnector{nowhere}, InputError);
+  std::ofstream(nowhere.name_server) << "1.0;tcp://127.0.0.1:9\n";
+  EXPECT_THROW(MpiListener{nowhere}, InputError);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,45 @@
+#ifndef CACHEINF_TESTS_TESTING_PROCESS_H_
+#define CACHEINF_TESTS_TESTING_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cacheinf {
+
+// A program that runs beside the test, which kills it if it still runs in the end.
+class Process {
+ public:
+  // The first of the words is a path, or a name in $PATH. Its standard output and error go to one
+  // file, its standard input is empty.
+  explicit Process(const std::vector<std::string>& words,
+                   const std::map<std::string, std::string>& environment = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t id() const { return id_; }
+  void Signal(int number) const;
+
+  // The exit code, or 128 plus the number of the signal that ended it; none: it still runs then.
+  std::optional<int> Wait(std::chrono::milliseconds at_most);
+
+  // Whether it has printed this text by then.
+  bool HasPrinted(const std::string& text, std::chrono::milliseconds at_most) const;
+  // All that it has printed.
+  std::string output() const;
+
+ private:
+  std::filesystem::path folder_;
+  pid_t id_ = -1;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_TESTING_PROCESS_H_
