@@ -57,9 +57,9 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
   return {sum / classes, pixels - static_cast<double>(usual->both) + given};
 }
 
-Guard::Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-             const RobotConfig& config, const Clock& clock)
-    : state_(std::move(graph), std::move(backend)),
+Guard::Guard(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+             const Clock& clock)
+    : state_(std::move(model)),
       reader_(state_.graph(), config.model_config.decoder),
       clock_(clock),
       sampling_(state_.graph(), config.guard, config.cache, HasBands(reader_, state_.graph())) {}
@@ -81,7 +81,7 @@ GuardReport Guard::report() const {
 
 AgreementSample Guard::Compare(const Answer& answer, const Robot& robot, const Sample& sample) {
   const bool is_raw = std::holds_alternative<RawOutputs>(answer.content);
-  input_.Set(is_raw ? robot.seen_picture() : robot.model_picture(), state_);
+  state_.SetPicture(is_raw ? robot.seen_picture() : robot.model_picture());
   if (sample.is_whole) {
     state_.Run();
   } else {

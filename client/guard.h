@@ -14,7 +14,6 @@
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/exec/model_state.h"
-#include "common/exec/picture_input.h"
 #include "common/reuse/sampling.h"
 
 namespace cacheinf {
@@ -31,7 +30,7 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
 struct GuardReport : SampleCounts {
   GuardState state;        // at the end
   LatencyHistogram time;   // that samples took
-  size_t arena_bytes = 0;  // of the executor for samples
+  size_t arena_bytes = 0;  // of the state for samples
 };
 
 // Judges some answers of a robot in mode cache (sampling.h), once they are out: computes a sample
@@ -45,8 +44,7 @@ struct GuardReport : SampleCounts {
 class Guard {
  public:
   // As for the robot, which is in mode cache.
-  Guard(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-        const RobotConfig& config, const Clock& clock);
+  Guard(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
 
   // Call it for every answer once it is out, before the robot's Refresh. Returns the time of the
   // sample, if there was one.
@@ -66,7 +64,6 @@ class Guard {
   AnswerReader reader_;
   const Clock& clock_;
   Sampling sampling_;
-  PictureInput input_;
   OutputNumbers numbers_;
   OutputNumbers exact_numbers_;
   LatencyHistogram time_;

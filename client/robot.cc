@@ -14,16 +14,12 @@
 namespace cacheinf {
 namespace {
 
-std::shared_ptr<const Graph> WithOneInput(std::shared_ptr<const Graph> graph) {
-  if (graph->inputs.size() != 1) {
-    throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
-                                 graph->name, graph->inputs.size()));
-  }
-  return graph;
-}
-
 // The maps on which a stem's changes are judged are always kept.
 StateOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
+  if (graph.inputs.size() != 1) {
+    throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
+                                 graph.name, graph.inputs.size()));
+  }
   if (config.mode != RobotConfig::Mode::kCache) return {};
   const bool moves = config.cache.UsesWarp();
   if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
@@ -38,13 +34,6 @@ StateOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
   return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
-ModelState MakeState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                     const RobotConfig& config) {
-  graph = WithOneInput(std::move(graph));
-  const StateOptions options = OptionsFor(config, *graph);
-  return ModelState(std::move(graph), std::move(backend), options);
-}
-
 const Shape& InputShape(const ModelState& state) {
   const Graph& graph = state.graph();
   return graph.value(graph.inputs.front()).shape;
@@ -52,11 +41,11 @@ const Shape& InputShape(const ModelState& state) {
 
 }  // namespace
 
-Robot::Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-             const RobotConfig& config, const Clock& clock)
+Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+             const Clock& clock)
     : mode_(config.mode),
       every_(config.every),
-      state_(MakeState(std::move(graph), std::move(backend), config)),
+      state_(model, OptionsFor(config, model->graph())),
       reader_(state_.graph(), config.model_config.decoder),
       clock_(clock) {
   if (config.mode == RobotConfig::Mode::kCache) MakeCache(config);
@@ -199,7 +188,7 @@ void Robot::SetInput(const Frame& frame) {
   pixels_.resize(model_picture().byte_count());
   fit_->Resize(frame.picture, {0, state_.graph().picture.height}, pixels_.data());
   // A cache decides itself what the network sees.
-  if (!cache_) input_.Set(model_picture(), state_);
+  if (!cache_) state_.SetPicture(model_picture());
 }
 
 PictureView Robot::model_picture() const {

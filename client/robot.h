@@ -13,7 +13,6 @@
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
-#include "common/exec/picture_input.h"
 #include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/safety_levels.h"
@@ -35,11 +34,10 @@ class UnfitFrame : public InputError {
 // A frame of another size than the one before is computed in every mode.
 class Robot {
  public:
-  // The graph takes one input: a picture where frames are pictures (see graph.picture), else what
-  // the frames' tensors are. The clock outlives the robot. Throws InputError if the backend cannot
-  // run the graph, or the decoder of the configuration does not fit it.
-  Robot(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-        const RobotConfig& config, const Clock& clock);
+  // The model takes one input: a picture where frames are pictures (see graph.picture), else what
+  // the frames' tensors are. The clock outlives the robot. Throws InputError if the configuration
+  // does not fit the model.
+  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
 
@@ -92,7 +90,6 @@ class Robot {
   const Clock& clock_;
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
-  PictureInput input_;
 
   std::unique_ptr<FrameCache> cache_;  // where results are kept
 

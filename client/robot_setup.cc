@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -63,6 +64,11 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
   options.threads = ThreadsToUse(config);
   options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
   return std::make_unique<CpuBackend>(options);
+}
+
+std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config) {
+  return std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
+                                               MakeBackend(config));
 }
 
 }  // namespace cacheinf

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "common/config/robot_config.h"
-#include "common/exec/backend.h"
+#include "common/exec/compiled_model.h"
 #include "common/model/graph/graph.h"
 
 // From a configuration to a robot's parts.
@@ -19,6 +19,10 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors);
 int ThreadsToUse(const RobotConfig& config);
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
+
+// The graph on that backend, for a robot, its guard and its check. Throws InputError if the backend
+// cannot run it.
+std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config);
 
 }  // namespace cacheinf
 

@@ -427,14 +427,13 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
   }
-  const auto graph = std::make_shared<const Graph>(std::move(loaded));
+  const auto model = Compile(std::move(loaded), config);
   std::vector<Frame> frames = ReadFrames(*source, options, stop);
-  CalibrationClip clip(graph, config, std::move(frames), clock, stop);
+  CalibrationClip clip(model, config, std::move(frames), clock, stop);
   if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);
-  const AnswerReader reader(*graph, config.model_config.decoder);
-  calibration.Search(ResolutionsOf(*graph));
+  calibration.Search(ResolutionsOf(model->graph()));
   if (!calibration.has_tried()) {
     if (calibration.refused() == 0 || stop) return NothingTried();
     throw InputError(

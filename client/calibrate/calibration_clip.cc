@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "client/robot_setup.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -105,12 +104,10 @@ class CalibrationClip::Scorer {
   OutputNumbers numbers_;
 };
 
-CalibrationClip::CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
-                                 std::vector<Frame> frames, const Clock& clock,
-                                 const std::atomic<bool>& stop)
-    : graph_(std::move(graph)),
-      clock_(clock),
-      dense_robot_(graph_, MakeBackend(config), InDenseMode(config), clock) {
+CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
+                                 const RobotConfig& config, std::vector<Frame> frames,
+                                 const Clock& clock, const std::atomic<bool>& stop)
+    : model_(std::move(model)), clock_(clock), dense_robot_(model_, InDenseMode(config), clock) {
   std::vector<double> times_ms;
   Agreement agreement;
   for (Frame& frame : frames) {
@@ -156,7 +153,7 @@ bool CalibrationClip::IsDenseTurn(size_t frame, Beside beside) const {
 std::optional<ClipScore> CalibrationClip::Try(
     const RobotConfig& config, Beside beside, const std::function<bool()>& go_on,
     const std::function<bool(const ClipScore&)>& is_hopeless) {
-  Robot robot(graph_, MakeBackend(config), config, clock_);
+  Robot robot(model_, config, clock_);
   Scorer scorer;
   std::vector<double> dense_ms;
   const size_t scored = chosen_by_ - 1;
@@ -180,7 +177,7 @@ std::optional<ClipScore> CalibrationClip::Try(
 }
 
 CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside beside) {
-  Robot robot(graph_, MakeBackend(config), config, clock_);
+  Robot robot(model_, config, clock_);
   Scorer chosen_by;
   Scorer held_out;
   std::vector<double> dense_ms;

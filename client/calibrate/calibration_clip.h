@@ -15,7 +15,6 @@
 #include "common/answer/answers.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
-#include "common/model/graph/graph.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
@@ -49,10 +48,10 @@ class CalibrationClip {
   static constexpr size_t kLeastFrames = 6;
 
   // Answers the frames densely. Those that do not fit the graph are left out with a warning. The
-  // configuration says how to run the graph; the clock outlives this. Throws InputError if the
+  // clock outlives this. Throws InputError if the
   // network takes no such frames, or fewer than kLeastFrames are left. If `stop` ended it, call
   // nothing else.
-  CalibrationClip(std::shared_ptr<const Graph> graph, const RobotConfig& config,
+  CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
 
   size_t frames() const { return frames_.size(); }
@@ -96,7 +95,7 @@ class CalibrationClip {
   double DenseMs(const Frame& frame);
   void AddDense(size_t begin, size_t end, Agreement& agreement) const;
 
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const CompiledModel> model_;
   const Clock& clock_;
   Robot dense_robot_;
   std::vector<Answered> frames_;

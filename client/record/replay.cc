@@ -34,8 +34,8 @@ std::string Compare(FrameDecision made, const FrameDecision& recorded,
 // A robot that is told what the recorded one was told.
 class Rerun {
  public:
-  Rerun(std::shared_ptr<const Graph> graph, const RobotConfig& config, const Clock& clock)
-      : robot_(std::move(graph), MakeBackend(config), config, clock) {}
+  Rerun(Graph graph, const RobotConfig& config, const Clock& clock)
+      : robot_(Compile(std::move(graph), config), config, clock) {}
 
   // What is not as recorded; empty if nothing.
   std::string Run(const Frame& frame, const FrameRecord& record) {
@@ -102,7 +102,7 @@ bool IsReplayed(FrameStep step) {
 }
 
 // With the schemes that its layers had: chosen anew they might be others, with other bits.
-std::shared_ptr<const Graph> LoadRecordedGraph(const Recording& recording, bool has_tensors) {
+Graph LoadRecordedGraph(const Recording& recording, bool has_tensors) {
   const RobotConfig& config = recording.config;
   if (HashOfFile(config.model) != recording.model_hash) {
     throw InputError(fmt::format("{}: not the model of the recording", config.model));
@@ -114,7 +114,7 @@ std::shared_ptr<const Graph> LoadRecordedGraph(const Recording& recording, bool 
     throw InputError(
         fmt::format("the recording's schemes do not fit {}: {}", config.model, error.what()));
   }
-  return std::make_shared<const Graph>(std::move(graph));
+  return graph;
 }
 
 }  // namespace

@@ -15,11 +15,9 @@ RobotConfig Dense(RobotConfig config) {
 
 }  // namespace
 
-DenseCheck::DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                       const RobotConfig& config, const Clock& clock)
-    : dense_(std::move(graph), std::move(backend), Dense(config), clock),
-      clock_(clock),
-      period_(config.check) {}
+DenseCheck::DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+                       const Clock& clock)
+    : dense_(std::move(model), Dense(config), clock), clock_(clock), period_(config.check) {}
 
 void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
   if (++answers_ % period_ != 0) return;

@@ -15,8 +15,8 @@ namespace cacheinf {
 class DenseCheck {
  public:
   // As for the robot that is checked. REQUIRES: config.check is not 0.
-  DenseCheck(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-             const RobotConfig& config, const Clock& clock);
+  DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+             const Clock& clock);
 
   // Call it for every answer, before the robot's Refresh.
   void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);

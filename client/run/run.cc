@@ -186,19 +186,19 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 // A robot with all that stands around it, and what is done with a frame.
 class Run {
  public:
-  Run(const RobotConfig& config, const std::shared_ptr<const Graph>& graph, FrameQueue& source,
-      const Clock& clock)
+  Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
+      FrameQueue& source, const Clock& clock)
       : source_(source),
         clock_(clock),
-        robot_(graph, MakeBackend(config), config, clock),
+        robot_(model, config, clock),
         publisher_(config.output, robot_, source),
         intake_(robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
-    if (config.check > 0) check_.emplace(graph, MakeBackend(config), config, clock);
+    if (config.check > 0) check_.emplace(model, config, clock);
     if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
-      guard_.emplace(graph, MakeBackend(config), config, clock);
+      guard_.emplace(model, config, clock);
     }
-    if (!config.record.folder.empty()) recorder_.emplace(config, *graph);
+    if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_.state().memory();
@@ -328,7 +328,7 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
   }
-  Run run(config, std::make_shared<const Graph>(std::move(graph)), source, clock);
+  Run run(config, Compile(std::move(graph), config), source, clock);
   {
     Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
     const Summary& so_far = run.summary();

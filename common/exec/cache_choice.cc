@@ -13,7 +13,6 @@
 
 #include "common/exec/layout.h"
 #include "common/exec/stages.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/geometry.h"
 
@@ -31,16 +30,10 @@ struct Rectangle {
   double area() const { return empty() ? 0.0 : static_cast<double>(rows.size()) * columns.size(); }
 };
 
-Range Hull(Range a, Range b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
-
 Rectangle Hull(const Rectangle& a, const Rectangle& b) {
   if (a.empty()) return b;
   if (b.empty()) return a;
-  return {Hull(a.rows, b.rows), Hull(a.columns, b.columns)};
+  return {cacheinf::Hull(a.rows, b.rows), cacheinf::Hull(a.columns, b.columns)};
 }
 
 Range Middle(int size) {

@@ -37,6 +37,10 @@ struct ChangePolicy {
   // follows every change exactly; its outputs decide, by the threshold, what a change is, under
   // kFixed as well. So no later operator sees edges between old and new pixels.
   int stem_depth = 0;
+
+  // Whether two sides may share a frame by rows. With both, all maps take the pixels that come out
+  // of the stem changed, of which each side knows its own rows only.
+  bool can_split() const { return kind != Kind::kFixed || stem_depth == 0; }
 };
 
 }  // namespace cacheinf

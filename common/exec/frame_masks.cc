@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/exec/stem.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {
@@ -36,7 +35,6 @@ struct OperatorMasks {
   bool can_be_tested = false;  // whether some outputs may come out as they were
   bool shows_picture = false;  // its pixels lie over those of the input picture
   int resolution = kNone;      // then: its entry
-  int64_t weight = 0;          // multiply-adds of an output pixel
 };
 
 // What all maps of a size that show the picture have in common.
@@ -49,6 +47,10 @@ struct Resolution {
 struct ValueMasks {
   PixelSet own;
   PixelSet current;  // in this frame: its own, or one that it shares
+  // If an operator computes it and it is not kept.
+  PixelSet needed;
+  PixelSet computed;
+  // If it is kept.
   PixelSet stale;
   bool may_be_stale = false;
   // With a peer.
@@ -91,6 +93,10 @@ struct FrameMasks::State {
     made.own = made.current = sets.Make(HeightOf(value), WidthOf(value));
     (void)ScratchOf(made.own);
     const bool is_input = value.producer == kNone;
+    if (!layout.is_kept[id] && !is_input) {
+      made.needed = MakeLike(made.own);
+      made.computed = MakeLike(made.own);
+    }
     if (!layout.is_kept[id] || (is_input && !trades)) return;
     made.stale = MakeLike(made.own);
     if (!trades) return;
@@ -131,7 +137,6 @@ struct FrameMasks::State {
       made.sources.push_back({input, sets.MakeWay(InputWindow(graph, op, static_cast<int>(i)))});
     }
     made.prepares_input = PreparesInput(graph, op);
-    made.weight = WeightOf(graph, op);
     made.can_be_tested = made.is_local && made.is_kept && BringsChanges(op, layout) &&
                          graph.value(op.outputs[0]).shape[0] == 1;
     for (ValueId output : op.outputs) shows_picture[output] = made.shows_picture;
@@ -322,7 +327,6 @@ struct FrameMasks::State {
     const OperatorMasks& masks = operators[op];
     ValueMasks& output = OutputOf(op);
     PixelRunArgs args;
-    args.weight = masks.weight;
     if (trades) EnterRows(op);
     if (SharesMask(op)) {
       if (!masks_are_fixed) FixMasks();
@@ -352,6 +356,40 @@ struct FrameMasks::State {
       sets.ClearRows(args.active, {mine.end, output.own.height});
     }
     return args;
+  }
+
+  void AddNeeded(OpId reader, PixelSet pixels) {
+    for (const Source& source : operators[reader].sources) {
+      const PixelSet needed = values[source.map].needed;
+      if (needed.exists()) sets.AddRead(source.way, pixels, needed);
+    }
+  }
+
+  void FindNeeded(const Stage& stage, PixelSet root_pixels) {
+    for (const OpId op : stage.inner) sets.Clear(OutputOf(op).needed);
+    AddNeeded(stage.root, root_pixels);
+    for (size_t i = stage.inner.size(); i-- > 0;) {
+      const ValueMasks& inner = OutputOf(stage.inner[i]);
+      sets.Remove(inner.computed, inner.needed);
+      sets.Add(inner.needed, inner.computed);
+      AddNeeded(stage.inner[i], inner.needed);
+    }
+  }
+
+  // Whether any of these output pixels reads a stale one.
+  bool ReadsStale(OpId op, PixelSet pixels) {
+    return std::any_of(operators[op].sources.begin(), operators[op].sources.end(),
+                       [&](const Source& source) {
+                         const ValueMasks& value = values[source.map];
+                         if (!value.stale.exists()) return false;
+                         const PixelSet read = ScratchOf(value.own);
+                         sets.Clear(read);
+                         sets.AddRead(source.way, pixels, read);
+                         sets.Keep(value.stale, read);
+                         Mask mask(read.height, read.width);
+                         sets.Read(read, mask);
+                         return !IsEmpty(std::as_const(mask));
+                       });
   }
 
   bool IsForced(OpId op) const { return operators[op].shows_picture ? has_forced : forces_rest; }
@@ -544,13 +582,13 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
   state.rows = rows;
   state.masks_are_fixed = false;
   state.FindStem(policy.stem_depth);
+  ForgetComputed();
   for (ValueMasks& value : state.values) std::fill(value.rows.begin(), value.rows.end(), 0);
-  for (size_t i = 0; i < changed.size(); ++i) {
+  const bool holds_inputs = rows == nullptr || rows->holds_inputs;
+  for (size_t i = 0; i < state.graph.inputs.size(); ++i) {
     ValueMasks& input = state.values[state.graph.inputs[i]];
-    state.sets.Write(changed[i], input.own);
-    if (!state.trades) continue;
-    const bool holds = rows == nullptr || rows->holds_inputs;
-    if (!holds) continue;
+    changed.empty() ? state.sets.Clear(input.own) : state.sets.Write(changed[i], input.own);
+    if (!state.trades || !holds_inputs) continue;
     state.sets.Add(input.own, input.unsent);
     state.sets.Remove(input.own, input.sent);
     state.sets.Clear(input.stale);
@@ -566,6 +604,18 @@ void FrameMasks::Follow(OpId op) {
   const ValueMasks& output = state.OutputOf(op);
   state.sets.Clear(output.own);
   if (!state.IsFixed(op)) state.AddGrown(op, output.own);
+}
+
+void FrameMasks::FindNeeded(const Stage& stage, PixelSet root_pixels) {
+  state_->FindNeeded(stage, root_pixels);
+}
+
+PixelSet FrameMasks::needed(OpId inner) const { return state_->OutputOf(inner).needed; }
+
+void FrameMasks::ForgetComputed() {
+  for (const ValueMasks& value : state_->values) {
+    if (value.computed.exists()) state_->sets.Clear(value.computed);
+  }
 }
 
 void FrameMasks::Finish(OpId op) { state_->Finish(op); }
@@ -632,20 +682,11 @@ bool FrameMasks::holds(ValueId value, int row) const {
   return rows.empty() || rows[static_cast<size_t>(row)] != ValueMasks::kUnknown;
 }
 
-bool FrameMasks::ReadsStale(OpId op, PixelSet pixels) {
-  State& state = *state_;
-  return std::any_of(state.operators[op].sources.begin(), state.operators[op].sources.end(),
-                     [&](const Source& source) {
-                       const ValueMasks& value = state.values[source.map];
-                       if (!value.stale.exists()) return false;
-                       const PixelSet read = state.ScratchOf(value.own);
-                       state.sets.Clear(read);
-                       state.sets.AddRead(source.way, pixels, read);
-                       state.sets.Keep(value.stale, read);
-                       Mask mask(read.height, read.width);
-                       state.sets.Read(read, mask);
-                       return !IsEmpty(std::as_const(mask));
-                     });
+bool FrameMasks::ReadsStale(const Stage& stage, PixelSet root_pixels) {
+  FindNeeded(stage, root_pixels);
+  return state_->ReadsStale(stage.root, root_pixels) ||
+         std::any_of(stage.inner.begin(), stage.inner.end(),
+                     [this](OpId op) { return state_->ReadsStale(op, needed(op)); });
 }
 
 bool FrameMasks::was_computed(ValueId value, int row) const {

@@ -3,26 +3,15 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
-#include "common/exec/scroll.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
-
-// One side's part of a frame.
-struct FrameRows {
-  // One per operator: the rows of a stage's root that this side computes. Of what is not local,
-  // all rows or none.
-  std::vector<Range> computed;
-  // Whether this side holds the frame; else the rows of graph inputs that it needs arrive as
-  // slices.
-  bool holds_inputs = true;
-};
 
 // Which pixels of every value are active in one frame, found operator by operator as the state goes
 // through the graph. Everything is made in the constructor; a frame allocates nothing.
@@ -47,11 +36,11 @@ class FrameMasks {
   FrameMasks& operator=(const FrameMasks&) = delete;
 
   // A new frame. `changed` has one mask a graph input, of its size; those of inputs that are not
-  // maps are of one pixel. `forced` shows pixels of the picture, at any resolution, that every map
-  // over it computes and stores, however little they change; it may have no words. A change that
-  // the policy calls none does not travel on from there, either. With its first pixel, all that
-  // shows no picture (gates, say) is computed and stored as well. `rows`, null for all, outlives
-  // the frame. REQUIRES: a policy with spreads where it needs them.
+  // maps are of one pixel; no masks: nothing has changed. `forced` shows pixels of the picture, at
+  // any resolution, that every map over it computes and stores, however little they change; it may
+  // have no words. A change that the policy calls none does not travel on from there, either. With
+  // its first pixel, all that shows no picture (gates, say) is computed and stored as well. `rows`,
+  // null for all, outlives the frame. REQUIRES: a policy with spreads where it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView forced, const FrameRows* rows);
 
@@ -61,6 +50,14 @@ class FrameMasks {
 
   // Of an operator that is not kept: which pixels may have changed.
   void Follow(OpId op);
+
+  // Finds what the inner operators of a stage must compute so that its root can compute some
+  // pixels: what those read, halo included, less what earlier stages have computed since the frame
+  // began, or since ForgetComputed. REQUIRES: a root that is local, or a stage without inner
+  // operators.
+  void FindNeeded(const Stage& stage, PixelSet root_pixels);
+  PixelSet needed(OpId inner) const;  // of the last FindNeeded
+  void ForgetComputed();
 
   // The operator that was activated has run.
   void Finish(OpId op);
@@ -97,8 +94,8 @@ class FrameMasks {
   // ------------------------------------------------------------------------------------------
   // Trading; only with a peer.
 
-  // Whether any of these output pixels reads a stale one. Waits for the device.
-  bool ReadsStale(OpId op, PixelSet pixels);
+  // Whether any of these pixels of a stage's root reads a stale one. Waits for the device.
+  bool ReadsStale(const Stage& stage, PixelSet root_pixels);
 
   // Whether this side computed the row in the last frame; computed or received it.
   bool was_computed(ValueId value, int row) const;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "common/exec/value_masks.h"
 #include "sparse_ops/mask/bits.h"
 
 namespace cacheinf {
@@ -13,6 +12,12 @@ namespace {
 
 Range Within(Range rows, int height) {
   return {std::clamp(rows.begin, 0, height), std::clamp(rows.end, 0, height)};
+}
+
+bool IsSamePixel(const AxisWindow& axis) {
+  const WindowAxis& window = axis.window;
+  return axis.kind == AxisWindow::Kind::kSliding && axis.in_size == axis.out_size &&
+         window.kernel == 1 && window.stride == 1 && window.pad_begin == 0 && axis.tile == 1;
 }
 
 }  // namespace
@@ -35,9 +40,8 @@ PixelSet HostPixelSets::Make(int height, int width, bool is_listed) {
 }
 
 PixelWay HostPixelSets::MakeWay(const Window& window) {
-  std::optional<MaskPropagation> way = PropagationOf(window);
-  if (!way) return {};
-  ways_.push_back(std::move(*way));
+  if (IsSamePixel(window.rows) && IsSamePixel(window.columns)) return {};
+  ways_.emplace_back(window.rows, window.columns);
   return {static_cast<int>(ways_.size()) - 1};
 }
 

@@ -8,14 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "common/base/error.h"
 #include "common/exec/cache_choice.h"
+#include "common/exec/frame_masks.h"
 #include "common/exec/moving_maps.h"
-#include "common/exec/needed_pixels.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/slice.h"
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"
-#include "common/exec/value_masks.h"
+#include "common/model/picture.h"
 
 namespace cacheinf {
 namespace {
@@ -70,7 +71,6 @@ struct ModelState::State {
     FillReport();
     if (!keeps) return;
     masks.emplace(graph, layout, *sets, trades);
-    needed.emplace(graph, layout.is_kept, *sets);
     check.emplace(graph, layout, *sets);
     size_t most_words = 0;
     for (const Value& value : graph.values) {
@@ -165,6 +165,10 @@ struct ModelState::State {
     if (moving && !moving->is_settled()) Forget();
   }
 
+  void CheckKeeps() const {
+    if (!masks) throw std::logic_error("frames of changes need a state that keeps values");
+  }
+
   void Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
              ConstMaskView forced, const FrameRows* rows) {
     if (!std::exchange(has_moved, false)) Settle();
@@ -172,7 +176,6 @@ struct ModelState::State {
         policy.threshold > 0.0f && forced.words != nullptr && !IsEmpty(forced);
     check->Begin(policy, stores_small_changes);
     masks->Begin(policy, changed, forced, rows);
-    needed->Begin();
     sets->TakeCount();
     in_frame = true;
     next_op = 0;
@@ -218,18 +221,18 @@ struct ModelState::State {
   // What the root of a stage reads for these pixels of its output.
   void RunInner(const Stage& stage, PixelSet root_pixels) {
     if (stage.inner.empty()) return;
-    needed->Find(stage, root_pixels);
+    masks->FindNeeded(stage, root_pixels);
     for (const OpId op : stage.inner) {
       PixelRunArgs args;
-      args.active = needed->Of(op);
-      args.weight = model->facts(op).weight;
+      args.active = masks->needed(op);
       if (moving && operators[op].runs) moving->FetchReads(op, args.active);
       RunPixels(op, OperandsOf(op).outputs, args);
     }
   }
 
-  void RunPixels(OpId op, std::span<const TensorView> outputs, const PixelRunArgs& args) {
+  void RunPixels(OpId op, std::span<const TensorView> outputs, PixelRunArgs args) {
     if (!operators[op].runs) return;
+    args.weight = model->facts(op).weight;
     backend.Run(model->facts(op).handle, OperandsOf(op).inputs, outputs, *sets, args);
   }
 
@@ -289,21 +292,14 @@ struct ModelState::State {
     const OpId producer = graph.value(pixel.map).producer;
     PixelRunArgs args;
     args.active = check->Alone(pixel);
-    needed->Begin();
-    if (trades && ReadsStale(*operators[producer].stage, args.active)) return true;
-    needed->Begin();
+    masks->ForgetComputed();
+    if (trades && masks->ReadsStale(*operators[producer].stage, args.active)) return true;
+    masks->ForgetComputed();
     RunInner(*operators[producer].stage, args.active);
     const TensorView stored = ViewOf(pixel.map);
     const TensorView again = check->Shadow(stored, backend);
     RunPixels(producer, {&again, 1}, args);
     return check->AreAlike(pixel, stored, again, backend);
-  }
-
-  bool ReadsStale(const Stage& stage, PixelSet root_pixels) {
-    needed->Find(stage, root_pixels);
-    return masks->ReadsStale(stage.root, root_pixels) ||
-           std::any_of(stage.inner.begin(), stage.inner.end(),
-                       [this](OpId op) { return masks->ReadsStale(op, needed->Of(op)); });
   }
 
   // Where something is stale already nothing need be moved: all is computed.
@@ -417,33 +413,80 @@ struct ModelState::State {
   bool has_moved = false;  // since the last frame
   // If values are kept.
   std::optional<FrameMasks> masks;
-  std::optional<NeededPixels> needed;
   std::optional<StoredCheck> check;
   bool in_frame = false;
   OpId next_op = 0;
   size_t next_stage = 0;
   uint32_t checked_frames = 0;
   std::vector<uint64_t> host_words;
+  std::vector<float> picture_numbers;
   MemoryReport memory;
 };
 
 ModelState::ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options)
     : state_(std::make_unique<State>(std::move(model), options)) {}
 
-ModelState::ModelState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                       const StateOptions& options)
-    : ModelState(std::make_shared<const CompiledModel>(std::move(graph), std::move(backend)),
-                 options) {}
-
 ModelState::~ModelState() = default;
 ModelState::ModelState(ModelState&&) noexcept = default;
 ModelState& ModelState::operator=(ModelState&&) noexcept = default;
+
+ChangedWork ModelState::Apply(const FrameDecision& decision, const PictureView& seen,
+                              const ChangePolicy& policy) {
+  if (decision.kind == FrameDecision::Kind::kWhole) {
+    SetPicture(seen);
+    Run();
+    return {};
+  }
+  if (decision.kind == FrameDecision::Kind::kRefresh && IsEmpty(decision.forced)) {
+    Settle();
+    return {};
+  }
+  BeginFrame(decision, seen, policy);
+  return Finish();
+}
+
+void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& seen,
+                            const ChangePolicy& policy, const FrameRows* rows) {
+  state_->CheckKeeps();
+  if (rows != nullptr && !state_->trades) {
+    throw std::logic_error("some rows alone need a state that trades");
+  }
+  if (rows != nullptr && !policy.can_split()) {
+    throw InputError(
+        "policy fixed with a stem cannot be split: neither side sees all that comes out of the "
+        "stem");
+  }
+  if (decision.kind == FrameDecision::Kind::kRefresh) {
+    Settle();
+  } else {
+    const bool may_compare = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
+    if (decision.kind == FrameDecision::Kind::kWhole && !may_compare) Forget();
+    Scroll(decision.scroll);
+    // All of it, so that what is computed is computed from this frame: windows at the edges of
+    // what changed would else read the levels of older frames beside it.
+    if (rows == nullptr || rows->holds_inputs) SetPicture(seen);
+    Move(decision.stored_from_frame);
+  }
+  const ConstMaskView changed = decision.changed;
+  state_->Begin({&changed, 1}, policy, decision.forced, rows);
+}
 
 void ModelState::SetInput(size_t index, const ConstTensorView& host) {
   const ValueId id = state_->graph.inputs.at(index);
   const TensorView own = state_->ViewOf(id);
   CheckDims(host, own, state_->graph.value(id));
   state_->backend.CopyIn(host, own);
+}
+
+void ModelState::SetPicture(const PictureView& picture) {
+  state_->picture_numbers.resize(picture.byte_count());
+  const TensorView numbers = {
+      state_->picture_numbers.data(),
+      4,
+      {1, picture.channels, picture.height, picture.width},
+      {picture.row_bytes() * picture.height, 1, picture.row_bytes(), picture.channels}};
+  ToFloats(picture.pixels, numbers);
+  SetInput(0, numbers);
 }
 
 void ModelState::Run() {
@@ -461,21 +504,6 @@ void ModelState::Run(const RowPlan& rows) {
                                 std::to_string(state_->operators.size()) + " operators");
   }
   for (const OpId op : state_->order) state_->Run(op, rows[op]);
-}
-
-void ModelState::RunOperator(OpId op, Range rows) { state_->Run(op, rows); }
-
-void ModelState::Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
-                       ConstMaskView forced, const FrameRows* rows) {
-  if (!state_->masks) throw std::logic_error("a frame of changes needs a state that keeps values");
-  if (changed.size() != state_->graph.inputs.size()) {
-    throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
-                                std::to_string(state_->graph.inputs.size()) + " graph inputs");
-  }
-  if (rows != nullptr && !state_->trades) {
-    throw std::logic_error("some rows alone need a state that trades");
-  }
-  state_->Begin(changed, policy, forced, rows);
 }
 
 size_t ModelState::stage_count() const { return state_->layout.stages.size(); }
@@ -497,11 +525,25 @@ ChangedWork ModelState::Abandon() {
   return state_->WorkOfFrame();
 }
 
+ChangedWork ModelState::Finish() {
+  while (next_stage() < stage_count()) Step();
+  return Commit();
+}
+
+void ModelState::BeginRest(const ChangePolicy& policy) {
+  state_->CheckKeeps();
+  state_->Begin({}, policy, {}, /*rows=*/nullptr);
+}
+
 ChangedWork ModelState::RunChanged(std::span<const ConstMaskView> changed,
                                    const ChangePolicy& policy, ConstMaskView forced) {
-  Begin(changed, policy, forced);
-  while (next_stage() < stage_count()) state_->Step();
-  return state_->Commit();
+  state_->CheckKeeps();
+  if (changed.size() != graph().inputs.size()) {
+    throw std::invalid_argument(std::to_string(changed.size()) + " masks for " +
+                                std::to_string(graph().inputs.size()) + " graph inputs");
+  }
+  state_->Begin(changed, policy, forced, /*rows=*/nullptr);
+  return Finish();
 }
 
 void ModelState::Forget() { state_->Forget(); }
@@ -519,8 +561,8 @@ void ModelState::ForgetSent() { state_->masks->ForgetSent(); }
 void ModelState::LosePeer() { state_->masks->LosePeer(); }
 
 void ModelState::Move(const Homography& stored_from_frame) {
-  if (!state_->moving) throw std::logic_error("Move needs a state whose maps can move");
   if (stored_from_frame.IsIdentity()) return;
+  if (!state_->moving) throw std::logic_error("Move needs a state whose maps can move");
   state_->check->Move();
   state_->Move(stored_from_frame);
 }
@@ -528,15 +570,15 @@ void ModelState::Move(const Homography& stored_from_frame) {
 bool ModelState::Settle() { return state_->Settle(); }
 
 void ModelState::Scroll(const Shift& picture) {
-  if (!state_->masks) throw std::logic_error("Scroll needs a state that keeps values");
   if (picture.is_zero()) return;
+  state_->CheckKeeps();
   state_->Settle();
   state_->check->Suspend();
   state_->Scroll(picture);
 }
 
 std::optional<StoredPixel> ModelState::CheckStored(int samples, uint32_t seed) {
-  if (!state_->masks) throw std::logic_error("CheckStored needs a state that keeps values");
+  state_->CheckKeeps();
   return state_->CheckStored(samples, seed);
 }
 
@@ -561,8 +603,6 @@ bool ModelState::is_kept(ValueId value) const { return state_->layout.is_kept[va
 TensorView ModelState::view(ValueId value) const { return state_->ViewOf(value); }
 const Graph& ModelState::graph() const { return state_->graph; }
 const Layout& ModelState::layout() const { return state_->layout; }
-const std::shared_ptr<const CompiledModel>& ModelState::model() const { return state_->model; }
-Backend& ModelState::backend() { return state_->backend; }
 const MemoryReport& ModelState::memory() const { return state_->memory; }
 
 }  // namespace cacheinf

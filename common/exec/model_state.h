@@ -8,16 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/compiled_model.h"
-#include "common/exec/frame_masks.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
-#include "common/exec/scroll.h"
-#include "common/exec/stored_check.h"
 #include "common/model/graph/geometry.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -57,6 +54,13 @@ struct ChangedWork {
   }
 };
 
+// A pixel of a kept map.
+struct StoredPixel {
+  ValueId map = kNone;
+  int row = 0;
+  int column = 0;
+};
+
 // One frame's way through a model: the arena with the kept values, and what is known of them. The
 // constructor lays everything out; after it, only LibTorch's operators allocate.
 //
@@ -67,16 +71,48 @@ struct ChangedWork {
 class ModelState {
  public:
   explicit ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options = {});
-
-  // Of a model that is not shared.
-  ModelState(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-             const StateOptions& options = {});
   ~ModelState();
   ModelState(ModelState&&) noexcept;
   ModelState& operator=(ModelState&&) noexcept;
 
+  // ------------------------------------------------------------------------------------------
+  // Frames, as they are decided. For a graph whose one input is a picture, of whose size the
+  // decision's masks are. REQUIRES: a state that keeps values (not kListed), and moves them if the
+  // decision does.
+
+  // Brings the stored values to what is decided, and returns what was computed; of a whole frame
+  // nothing is counted. `seen` is what the network sees; a refresh ignores it. If this throws, the
+  // next decision makes up for it. Allocates nothing after the first frame.
+  ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
+                    const ChangePolicy& policy);
+
+  // The same in steps, between which rows can be packed and unpacked: then a Step for every stage
+  // (Layout::stages; the first one is 0), and Commit or Abandon. Of a whole frame under kExact what
+  // comes out with the bits of the base is no change, if there is a base; else all of it is. With
+  // `rows`, which outlive the frame, a stage computes these rows of its root; what they read of
+  // kept values, or received ones, must be fresh. A side that does not hold the frame ignores
+  // `seen`. What was not computed is stale, as it is where an exception or Abandon ends the frame.
+  // Throws InputError if the policy cannot be split. REQUIRES: with rows a state that trades.
+  void BeginFrame(const FrameDecision& decision, const PictureView& seen,
+                  const ChangePolicy& policy, const FrameRows* rows = nullptr);
+  size_t stage_count() const;
+  size_t next_stage() const;
+  void Step();            // REQUIRES: a frame that began, and a stage left
+  ChangedWork Commit();   // REQUIRES: none left
+  ChangedWork Abandon();  // what is left is stale; also to end early with an answer
+  ChangedWork Finish();   // every Step that is left, and Commit
+
+  // Begins to compute here what is stale, of the same inputs: the rest of a frame after Abandon.
+  void BeginRest(const ChangePolicy& policy);
+
+  // ------------------------------------------------------------------------------------------
+  // What frames are made of.
+
   // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
+
+  // The one input, as the numbers 0 to 255. REQUIRES: a picture of the graph's size.
+  void SetPicture(const PictureView& picture);
 
   void Run();
 
@@ -84,10 +120,6 @@ class ModelState {
   // that is not local, all rows if any.
   // REQUIRES: as many ranges as operators, each within the operator's rows.
   void Run(const RowPlan& rows);
-
-  // Some rows of one operator. REQUIRES: as above, and with kChosen that nothing has run since what
-  // it reads but what Run runs between them.
-  void RunOperator(OpId op, Range rows);
 
   // Brings every value to what the graph inputs give now, computing only what a change can have
   // reached. `changed` has one mask per graph input, with every pixel that differs from the last
@@ -103,21 +135,9 @@ class ModelState {
   // Where values are chosen, those that are not kept are computed wherever a kept one that changes
   // or may change needs them, halo included, from what is kept before them. All that is said of
   // stored values holds for the kept ones; the others have no numbers between frames.
-  // REQUIRES: a state that keeps values (not kListed). Allocates nothing.
+  // REQUIRES: a state that keeps values. Allocates nothing.
   ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
                          ConstMaskView forced = {});
-
-  // The same in steps, between which rows can be packed and unpacked. A step is a stage
-  // (Layout::stages), the first one being 0. With `rows`, which outlive the frame, a stage computes
-  // these rows of its root, and what they read of kept values, or received ones, must be fresh.
-  // What was not computed is stale, as it is where an exception or Abandon ends the frame.
-  void Begin(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
-             ConstMaskView forced = {}, const FrameRows* rows = nullptr);
-  size_t stage_count() const;
-  size_t next_stage() const;
-  void Step();            // REQUIRES: a frame that began, and a stage left
-  ChangedWork Commit();   // REQUIRES: none left
-  ChangedWork Abandon();  // what is left is stale; also to end early with an answer
 
   // Everything is stale: the next frame computes it all, whatever changed.
   void Forget();
@@ -197,8 +217,6 @@ class ModelState {
 
   const Graph& graph() const;
   const Layout& layout() const;
-  const std::shared_ptr<const CompiledModel>& model() const;
-  Backend& backend();
   const MemoryReport& memory() const;
 
  private:

@@ -9,7 +9,6 @@
 
 #include "common/exec/arena.h"
 #include "common/exec/operator_call.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/warp.h"
 

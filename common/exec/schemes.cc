@@ -100,18 +100,18 @@ class LayerUnderTest {
  public:
   LayerUnderTest(const Graph& graph, const Operator& op, int threads, const Clock& clock)
       : clock_(clock),
-        state_(std::make_shared<const Graph>(BothSchemes(graph, op)),
-               std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})) {
+        state_(std::make_shared<const CompiledModel>(
+            std::make_shared<const Graph>(BothSchemes(graph, op)),
+            std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}))) {
     const Graph& both = state_.graph();
     for (size_t i = 0; i < both.inputs.size(); ++i) {
       state_.SetInput(i, SyntheticTensor(both.value(both.inputs[i]).shape).view());
     }
-    rows_ = {0, static_cast<int>(both.value(both.outputs[0]).shape[2])};
   }
 
   // Milliseconds.
-  double TimeDirect() { return Time(0); }
-  double TimeWinograd() { return Time(1); }
+  double TimeDirect() { return Time({Rows(), {}}); }
+  double TimeWinograd() { return Time({{}, Rows()}); }
 
  private:
   static Graph BothSchemes(const Graph& graph, const Operator& op) {
@@ -130,15 +130,16 @@ class LayerUnderTest {
     return both;
   }
 
-  double Time(OpId op) {
+  Range Rows() const { return {0, RowCount(state_.graph(), state_.graph().operators[0])}; }
+
+  double Time(const RowPlan& rows) {
     const auto start = clock_.Now();
-    state_.RunOperator(op, rows_);
+    state_.Run(rows);
     return Milliseconds(clock_.Now() - start);
   }
 
   const Clock& clock_;
   ModelState state_;
-  Range rows_;
 };
 
 double Median(std::vector<double> numbers) {

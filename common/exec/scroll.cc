@@ -20,11 +20,6 @@ struct ShiftedAxis {
   Range kept;
 };
 
-Range Intersect(Range a, Range b) {
-  const Range both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
-  return both.empty() ? Range{} : both;
-}
-
 // The shift of an output whose input is shifted by so many pixels, if it is a whole number.
 std::optional<int> OutputShift(const AxisWindow& axis, int in_shift) {
   int64_t scaled = in_shift;

@@ -76,7 +76,8 @@ std::vector<float> InverseSpreadsOf(const ConstImageView& map) {
 
 }  // namespace
 
-InverseSpreads MeasureSpreads(const ModelState& state) {
+InverseSpreads MeasureSpreads(ModelState& state) {
+  state.Settle();
   InverseSpreads spreads(state.graph().values.size());
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {

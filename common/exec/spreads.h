@@ -10,9 +10,9 @@ namespace cacheinf {
 // grid of some thousands of them. A channel with less than a tenth of the spread of the map's
 // channels (root mean square) counts as having that tenth, so that a channel that is silent in this
 // picture does not make every later whisper a change. A map of one pixel takes the spread of its
-// channels among themselves for all of them. REQUIRES: an executor that keeps values, a Run
-// before, and memory that the host can read.
-InverseSpreads MeasureSpreads(const ModelState& state);
+// channels among themselves for all of them. Settles moved
+// maps first. REQUIRES: a state that keeps values, a Run before, and memory that the host can read.
+InverseSpreads MeasureSpreads(ModelState& state);
 
 }  // namespace cacheinf
 

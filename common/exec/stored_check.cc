@@ -8,7 +8,6 @@
 
 #include "common/exec/shadow.h"
 #include "common/exec/stem.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {

@@ -11,18 +11,12 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_masks.h"
 #include "common/exec/layout.h"
+#include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
-
-// A pixel of a kept map.
-struct StoredPixel {
-  ValueId map = kNone;
-  int row = 0;
-  int column = 0;
-};
 
 // What the stored pixels of a state must hold, as its frames promise it
 // (ModelState::CheckStored): which pixels can be checked, and whether a pixel that was computed

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/exec/value_masks.h"
+#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 namespace {
@@ -24,11 +24,7 @@ void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cut
                       const ChangePolicy& policy, const PictureView& seen) {
   policy_ = policy;
   Compile(decision, cuts);
-  MoveAndForget(decision);
-  if (seen.pixels != nullptr && decision.kind != FrameDecision::Kind::kRefresh) {
-    input_.Set(seen, state_);
-  }
-  BeginState(decision);
+  state_.BeginFrame(decision, seen, policy, &rows());
   is_open_ = true;
   work_ = {};
   SendWhatIsDone();
@@ -38,8 +34,7 @@ void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cu
                        const ChangePolicy& policy) {
   policy_ = policy;
   Compile(decision, cuts);
-  if (MoveAndForget(decision)) return;
-  BeginState(decision);
+  state_.BeginFrame(decision, {}, policy, &rows());
   state_.Abandon();
 }
 
@@ -93,28 +88,6 @@ size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
     if (is_root && ++stage == layout.stages.size()) break;
   }
   return layout.stages.size();
-}
-
-// Returns whether nothing is left that the frame could make stale.
-bool SplitWalk::MoveAndForget(const FrameDecision& decision) {
-  switch (decision.kind) {
-    case FrameDecision::Kind::kWhole:
-      // Bits decide under the exact policy, so that what is stored may be compared with.
-      if (policy_.kind == ChangePolicy::Kind::kExact && decision.base >= 0) return false;
-      state_.Forget();
-      return true;
-    case FrameDecision::Kind::kChanged:
-      state_.Scroll(decision.scroll);
-      return false;
-    case FrameDecision::Kind::kRefresh:
-      return false;
-  }
-  return false;
-}
-
-void SplitWalk::BeginState(const FrameDecision& decision) {
-  const ConstMaskView changed = decision.changed;
-  state_.Begin({&changed, 1}, policy_, decision.forced, &rows());
 }
 
 bool SplitWalk::Take(uint32_t transfer, std::vector<uint8_t> slice) {
@@ -172,10 +145,7 @@ void SplitWalk::SendWhatIsDone() {
 
 void SplitWalk::FinishAlone() {
   work_ = state_.Abandon();
-  const Value& input = state_.graph().value(state_.graph().inputs.front());
-  const Mask none(HeightOf(input), WidthOf(input));
-  const ConstMaskView unchanged = none;
-  state_.Begin({&unchanged, 1}, policy_);
+  state_.BeginRest(policy_);
   while (state_.next_stage() < state_.stage_count()) RunStage();
   End(state_.Commit());
 }

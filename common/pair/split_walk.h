@@ -12,7 +12,6 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
-#include "common/exec/picture_input.h"
 #include "common/plan/split.h"
 
 namespace cacheinf {
@@ -36,9 +35,9 @@ class SplitWalk {
   SplitWalk(const SplitWalk&) = delete;
   SplitWalk& operator=(const SplitWalk&) = delete;
 
-  // Moves and forgets what the decision says, and begins its frame. The robot shows the picture
-  // that the network is to see, but for a refresh. Throws InputError, and changes nothing, if rows
-  // or masks do not fit the model.
+  // Begins the decision's frame (ModelState::BeginFrame). The robot shows the picture that the
+  // network is to see, but for a refresh. Throws InputError, and changes nothing, if rows or masks
+  // do not fit the model, or the policy cannot be split.
   void Begin(const FrameDecision& decision, const std::vector<Cut>& cuts,
              const ChangePolicy& policy, const PictureView& seen = {});
 
@@ -84,8 +83,6 @@ class SplitWalk {
 
   void Compile(const FrameDecision& decision, const std::vector<Cut>& cuts);
   size_t StageThatReads(const Transfer& transfer) const;
-  bool MoveAndForget(const FrameDecision& decision);
-  void BeginState(const FrameDecision& decision);
   void RunStage();
   void SendWhatIsDone();
   void End(const ChangedWork& work);
@@ -94,7 +91,6 @@ class SplitWalk {
   const Side side_;
   ModelState& state_;
   const Send send_;
-  PictureInput input_;
   ChangePolicy policy_;
   SplitRows rows_;
   std::vector<uint32_t> outgoing_;  // in order

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "common/base/error.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {
@@ -15,17 +14,6 @@ namespace {
 constexpr int kAllThousandths = 1000;
 
 enum Side : size_t { kRobot, kServer };
-
-Range Hull(Range a, Range b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
-
-Range Common(Range a, Range b) {
-  const Range both = {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-  return both.empty() ? Range{} : both;
-}
 
 class RowsCompiler {
  public:
@@ -89,10 +77,10 @@ class RowsCompiler {
     const Range wanted = Hull(needed[kRobot], needed[kServer]);
     const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, all.end}};
     for (const Side side : {kRobot, kServer}) {
-      const Range mine = Common(owned[side], wanted);
+      const Range mine = Intersect(owned[side], wanted);
       Compute(side, stage, is_local || mine.empty() ? mine : all);
       for (const ValueId output : root.outputs) {
-        const Range missing = is_local              ? Common(needed_[side][output], owned[1 - side])
+        const Range missing = is_local ? Intersect(needed_[side][output], owned[1 - side])
                               : owned[side].empty() ? needed_[side][output]
                                                     : Range{};
         AddTransfer(index + 1, output, missing, side == kServer);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/exec/frame_masks.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"

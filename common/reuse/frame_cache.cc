@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/exec/apply.h"
+#include "common/exec/spreads.h"
 
 namespace cacheinf {
 
@@ -36,10 +36,10 @@ std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const V
 }
 
 ChangedWork FrameCache::Execute(const FrameDecision& decision) {
-  const ChangedWork work = Apply(decision, reuse_.seen(), reuse_.policy(), input_, state_);
+  const ChangedWork work = state_.Apply(decision, reuse_.seen(), reuse_.policy());
   reuse_.Commit(work.share());
   const bool is_refresh = decision.kind == FrameDecision::Kind::kRefresh;
-  if (!is_refresh && reuse_.AreSpreadsDue()) reuse_.SetSpreads(MeasureStoredSpreads(state_));
+  if (!is_refresh && reuse_.AreSpreadsDue()) reuse_.SetSpreads(MeasureSpreads(state_));
   return work;
 }
 

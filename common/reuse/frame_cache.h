@@ -7,17 +7,16 @@
 
 #include "common/base/clock.h"
 #include "common/exec/model_state.h"
-#include "common/exec/picture_input.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/reuse.h"
 
 namespace cacheinf {
 
-// Computes of each frame what changed since the last one: decides (reuse.h) and applies the
-// decision (common/exec/apply.h).
+// Computes of each frame what changed since the last one: decides (reuse.h), and has a state apply
+// the decision.
 class FrameCache {
  public:
-  // The executor keeps values, moves maps if the geometry does, and outlives this; so does the
+  // The state keeps values, moves maps if the geometry does, and outlives this; so does the
   // clock. Otherwise as for Reuse.
   FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
              ModelState& state);
@@ -41,7 +40,6 @@ class FrameCache {
   const Clock& clock_;
   ModelState& state_;
   Reuse reuse_;
-  PictureInput input_;
 };
 
 }  // namespace cacheinf

@@ -1,6 +1,5 @@
 // Prints the answer to every frame of a video: example CONFIG MODEL VIDEO
 #include <iostream>
-#include <memory>
 
 #include "client/robot.h"
 #include "client/robot_setup.h"
@@ -14,8 +13,7 @@ int main(int argc, char** argv) try {
   config.mode = RobotConfig::Mode::kCache;
   const SteadyClock clock;
   const auto video = OpenSource(argv[3], clock);
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, video->has_tensors()));
-  Robot robot(graph, MakeBackend(config), config, clock);
+  Robot robot(Compile(LoadGraph(config, video->has_tensors()), config), config, clock);
   while (const auto frame = video->Next()) {
     std::cout << ToJsonLine(robot.Process(*frame), robot.reader()) << '\n';
     robot.Refresh(*frame);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/robot.h"
@@ -35,6 +36,11 @@ Graph Echo(const Shape& shape, const DecoderConfig& decoder) {
   return graph;
 }
 
+std::shared_ptr<const CompiledModel> OnReference(Graph graph) {
+  return std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
+                                               std::make_unique<ReferenceBackend>());
+}
+
 class AnswersTest : public ::testing::Test {
  protected:
   AnswersTest() { SetLogLevel(LogLevel::kOff); }
@@ -44,8 +50,7 @@ class AnswersTest : public ::testing::Test {
   Json Ask(const Shape& shape, std::vector<float> values, const DecoderConfig& decoder) {
     RobotConfig config;
     config.model_config.decoder = decoder;
-    Robot robot(std::make_shared<const Graph>(Echo(shape, decoder)),
-                std::make_unique<ReferenceBackend>(), config, clock_);
+    Robot robot(OnReference(Echo(shape, decoder)), config, clock_);
     Frame frame;
     frame.index = 7;
     frame.stamp = std::chrono::milliseconds(40);
@@ -113,8 +118,7 @@ TEST_F(AnswersTest, NumbersThatAreNoClassesCountAsTheFirst) {
   graph.values[graph.outputs[0]].type = DataType::kInt64;
   RobotConfig config;
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
-  Robot robot(std::make_shared<const Graph>(std::move(graph)), std::make_unique<ReferenceBackend>(),
-              config, clock_);
+  Robot robot(OnReference(std::move(graph)), config, clock_);
   Frame frame;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   frame.tensor = Tensor({1, 2, 2}, std::vector<float>{-3, nan, 2, -1e30f});
@@ -231,8 +235,7 @@ std::vector<Detection> BoxesInFrame(const std::vector<float>& found, const Clock
   AddPicture(graph, {});
   AddDecoder(graph, decoder);
   graph.Validate();
-  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config,
-              clock);
+  Robot robot(OnReference(graph), config, clock);
   Frame frame;
   frame.picture = MakePicture(8, 12, 3, std::vector<uint8_t>(8 * 12 * 3, 50));
   return std::get<Detections>(robot.Process(frame).content).boxes;
@@ -267,8 +270,7 @@ TEST_F(AnswersTest, KeypointsOfPicturesAreInTheFramesPixels) {
   AddPicture(graph, {});
   AddDecoder(graph, decoder);
   graph.Validate();
-  Robot robot(std::make_shared<const Graph>(graph), std::make_unique<ReferenceBackend>(), config,
-              clock_);
+  Robot robot(OnReference(graph), config, clock_);
   Frame frame;
   std::vector<uint8_t> pixels(16 * 24 * 3, 50);
   for (int y = 12; y < 15; ++y) {  // the model's pixel (2, 4), which the slice takes

@@ -64,13 +64,14 @@ Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) 
   return Tensor(picture.shape(), std::move(numbers));
 }
 
-// An executor that sees two pictures in turn, which differ in one mask.
+// A state that sees two pictures in turn, which differ in one mask.
 class TurningNetwork {
  public:
   // `budget`: a share of the memory that keeping all values takes.
   TurningNetwork(const std::shared_ptr<const Graph>& graph, int threads, double budget)
       : budget_(budget),
-        state_(graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+        state_(std::make_shared<const CompiledModel>(
+                   graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})),
                {ChooseCaches(*graph, BudgetBytes(*graph, budget)).kept, Keep::kChosen}) {}
 
   void Show(const Tensor& picture, const Tensor& changed, const Mask& mask) {

@@ -106,7 +106,9 @@ std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
                                    const RobotConfig& config, const std::vector<Frame>& frames) {
   const SteadyClock clock;
   const auto times = std::make_shared<OperatorTimes>();
-  Robot robot(graph, std::make_unique<TimedBackend>(MakeBackend(config), times), config, clock);
+  Robot robot(std::make_shared<const CompiledModel>(
+                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times)),
+              config, clock);
   std::vector<FrameTimes> measured;
   for (const Frame& frame : frames) {
     times->Begin(clock.Now());
@@ -176,7 +178,7 @@ std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Gr
                                                   const std::vector<Frame>& frames,
                                                   BenchReport* report) {
   const SteadyClock clock;
-  Robot robot(graph, MakeBackend(config), config, clock);
+  Robot robot(std::make_shared<const CompiledModel>(graph, MakeBackend(config)), config, clock);
   ChangedBytes changed(robot.state(), ValuesThatMayCross(*graph));
   const std::unique_ptr<VideoStream> video = MakeVideo(graph->picture, report);
   AnswerContent before;

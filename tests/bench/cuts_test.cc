@@ -79,7 +79,8 @@ TEST(ChangedBytesTest, CountsAllChannelsOfThePixelsThatChanged) {
   const SkipGraph net(op::Binary{});
   StateOptions options;
   options.keep = Keep::kAll;
-  ModelState state(std::make_shared<const Graph>(net.graph), std::make_unique<ReferenceBackend>(),
+  ModelState state(std::make_shared<const CompiledModel>(std::make_shared<const Graph>(net.graph),
+                                                         std::make_unique<ReferenceBackend>()),
                    options);
   const TensorView input = state.view(net.input);
   std::fill_n(input.data, input.Count(), 1.0f);

@@ -148,7 +148,9 @@ struct TimedRobot {
 
   TimedRobot(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
              const Clock& clock)
-      : robot(graph, std::make_unique<TimedBackend>(MakeBackend(config), times), config, clock) {}
+      : robot(std::make_shared<const CompiledModel>(
+                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times)),
+              config, clock) {}
 
   void ForgetTimes() { times->Begin({}); }
 };

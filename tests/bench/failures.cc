@@ -31,13 +31,13 @@ const char* NameOf(CacheConfig::Geometry geometry) {
 }
 
 // Of every frame, the share of pixels that have the dense answer's class.
-std::vector<double> AgreementOf(const std::shared_ptr<const Graph>& graph,
+std::vector<double> AgreementOf(const std::shared_ptr<const CompiledModel>& model,
                                 const RobotConfig& config, const Shot& shot) {
   const SteadyClock clock;
   RobotConfig dense_config = config;
   dense_config.mode = RobotConfig::Mode::kDense;
-  Robot dense(graph, MakeBackend(config), dense_config, clock);
-  Robot robot(graph, MakeBackend(config), config, clock);
+  Robot dense(model, dense_config, clock);
+  Robot robot(model, config, clock);
   std::vector<double> agreement;
   for (size_t i = 0; i < shot.frames.size(); ++i) {
     Frame frame;
@@ -57,9 +57,9 @@ double Mean(const std::vector<double>& numbers, int begin, int end) {
   return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
 }
 
-void AddRow(const std::shared_ptr<const Graph>& graph, const RobotConfig& config, const Shot& shot,
-            BenchReport* report) {
-  const std::vector<double> agreement = AgreementOf(graph, config, shot);
+void AddRow(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+            const Shot& shot, BenchReport* report) {
+  const std::vector<double> agreement = AgreementOf(model, config, shot);
   const int after = shot.end + config.cache.refresh;
   // Where nothing comes before, what is usual is what it comes to in the end.
   const double usual = shot.begin > 1 ? Mean(agreement, 1, shot.begin)
@@ -83,13 +83,14 @@ void BenchFailures(const BenchOptions& options, BenchReport* report) {
   config.model = (source / "configs/models/demo_segmentation.onnx").string();
   config.threads = options.threads.empty() ? 1 : options.threads.front();
   config.mode = RobotConfig::Mode::kCache;
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  const std::vector<Shot> shots = FailureShots(graph->picture.width, graph->picture.height);
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+  const std::vector<Shot> shots =
+      FailureShots(model->graph().picture.width, model->graph().picture.height);
   for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
     for (const auto geometry : kGeometries) {
       config.cache.policy = policy;
       config.cache.geometry = geometry;
-      for (const Shot& shot : shots) AddRow(graph, config, shot, report);
+      for (const Shot& shot : shots) AddRow(model, config, shot, report);
     }
   }
   report->AddNote("agreement: share of pixels of the dense answer's class; refresh in " +

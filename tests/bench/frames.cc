@@ -99,14 +99,14 @@ double Ms(std::chrono::nanoseconds time) { return Milliseconds(time); }
 
 // Every frame is answered densely and by the way in turn, each time after one of the other, so that
 // what disturbs the machine disturbs both.
-void MeasureWay(const std::shared_ptr<const Graph>& graph, const Way& way,
+void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& way,
                 const std::vector<Frame>& frames, const nlohmann::ordered_json& head,
                 BenchReport* report) {
   const SteadyClock clock;
   RobotConfig dense_config = way.config;
   dense_config.mode = RobotConfig::Mode::kDense;
-  Robot dense(graph, MakeBackend(dense_config), dense_config, clock);
-  Robot robot(graph, MakeBackend(way.config), way.config, clock);
+  Robot dense(model, dense_config, clock);
+  Robot robot(model, way.config, clock);
   Samples dense_ms;
   Samples ms;
   Samples tracker_ms;
@@ -165,7 +165,7 @@ void BenchFrames(const BenchOptions& options, BenchReport* report) {
   for (const fs::path& model : ClipModels(options)) {
     RobotConfig config = ConfigFor(model, options);
     config.threads = threads;
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    const auto compiled = Compile(LoadGraph(config, /*has_tensors=*/false), config);
     for (const std::string& clip : Clips(options)) {
       const std::vector<Frame> frames = ReadFrames(clip, options.full ? kFramesInFull : kFrames);
       if (frames.size() < 2) {
@@ -173,8 +173,8 @@ void BenchFrames(const BenchOptions& options, BenchReport* report) {
         continue;
       }
       for (const Way& way : WaysOf(config, options.full)) {
-        MeasureWay(graph, way, frames, {{"clip", ClipName(clip)}, {"model", model.stem().string()}},
-                   report);
+        MeasureWay(compiled, way, frames,
+                   {{"clip", ClipName(clip)}, {"model", model.stem().string()}}, report);
       }
     }
   }

@@ -76,13 +76,13 @@ std::vector<Way> WaysOf(const RobotConfig& config) {
 }
 
 // All ways see the same frames in turn, beside one dense run.
-void MeasureCourse(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
+void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                    const std::vector<Frame>& frames, const LightCourse& course,
                    const nlohmann::ordered_json& head, BenchReport* report) {
   const SteadyClock clock;
   RobotConfig dense_config = config;
   dense_config.mode = RobotConfig::Mode::kDense;
-  Robot dense(graph, MakeBackend(config), dense_config, clock);
+  Robot dense(model, dense_config, clock);
   struct Contender {
     Way way;
     std::unique_ptr<Robot> robot;
@@ -91,7 +91,7 @@ void MeasureCourse(const std::shared_ptr<const Graph>& graph, const RobotConfig&
   };
   std::vector<Contender> contenders;
   for (Way& way : WaysOf(config)) {
-    auto robot = std::make_unique<Robot>(graph, MakeBackend(way.config), way.config, clock);
+    auto robot = std::make_unique<Robot>(model, way.config, clock);
     contenders.push_back({std::move(way), std::move(robot), 0, {}});
   }
   OutputNumbers numbers;
@@ -129,7 +129,7 @@ void BenchLight(const BenchOptions& options, BenchReport* report) {
   for (const fs::path& model : ClipModels(options)) {
     RobotConfig config = ConfigFor(model, options);
     config.threads = options.threads.empty() ? 1 : options.threads.front();
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+    const auto compiled = Compile(LoadGraph(config, /*has_tensors=*/false), config);
     for (const std::string& clip : Clips(options)) {
       const std::vector<Frame> frames = ReadFrames(clip, options.full ? kFramesInFull : kFrames);
       if (frames.size() < 2) {
@@ -137,7 +137,7 @@ void BenchLight(const BenchOptions& options, BenchReport* report) {
         continue;
       }
       for (const LightCourse& course : kCourses) {
-        MeasureCourse(graph, config, frames, course,
+        MeasureCourse(compiled, config, frames, course,
                       {{"clip", ClipName(clip)}, {"model", model.stem().string()}}, report);
       }
     }

@@ -80,8 +80,9 @@ class Network {
   Network(std::shared_ptr<const Graph> graph, std::vector<ValueId> raw, const RobotConfig& config,
           int threads)
       : raw_(std::move(raw)),
-        state_(std::move(graph),
-               std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}),
+        state_(std::make_shared<const CompiledModel>(
+                   std::move(graph),
+                   std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads})),
                {.persistent = raw_, .keep = Keep::kListed}),
         reader_(state_.graph(), config.model_config.decoder) {}
 

@@ -36,11 +36,12 @@ std::vector<Frame> FramesOf(const Shot& shot) {
   return frames;
 }
 
-std::vector<ClassMap> DenseAnswers(const std::shared_ptr<const Graph>& graph, const Shot& shot) {
+std::vector<ClassMap> DenseAnswers(const std::shared_ptr<const CompiledModel>& model,
+                                   const Shot& shot) {
   const SteadyClock clock;
   RobotConfig config = Config();
   config.mode = RobotConfig::Mode::kDense;
-  Robot robot(graph, MakeBackend(config), config, clock);
+  Robot robot(model, config, clock);
   std::vector<ClassMap> answers;
   for (const Frame& frame : FramesOf(shot)) {
     answers.push_back(std::get<ClassMap>(robot.Process(frame).content));
@@ -54,10 +55,10 @@ struct Answered {
 };
 
 // Answers every frame.
-Answered Show(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
+Answered Show(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
               const Shot& shot, const std::vector<ClassMap>& dense) {
   const SteadyClock clock;
-  Robot robot(graph, MakeBackend(config), config, clock);
+  Robot robot(model, config, clock);
   Answered answered;
   for (const Frame& frame : FramesOf(shot)) {
     const Answer answer = robot.Process(frame);
@@ -95,13 +96,13 @@ INSTANTIATE_TEST_SUITE_P(Of, FailuresTest, testing::Values(kNone, kCanvas, kWarp
 TEST_P(FailuresTest, AgreementIsBackWithinARefresh) {
   RobotConfig config = Config();
   config.cache.geometry = GetParam();
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
   for (const Shot& shot : FailureShots(kWidth, kHeight)) {
-    const std::vector<ClassMap> dense = DenseAnswers(graph, shot);
+    const std::vector<ClassMap> dense = DenseAnswers(model, shot);
     for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
       SCOPED_TRACE(testing::Message() << shot.name << ", policy " << static_cast<int>(policy));
       config.cache.policy = policy;
-      const Answered answered = Show(graph, config, shot, dense);
+      const Answered answered = Show(model, config, shot, dense);
       const int count = static_cast<int>(shot.frames.size());
       const int back = FramesUntilBack(shot, answered.agreement, LeastAgreement(GetParam()));
       EXPECT_GE(back, 0);

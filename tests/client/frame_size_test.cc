@@ -23,7 +23,7 @@ class FrameSizeTest : public ::testing::Test {
     config_ = DemoConfig("1x3x96x128");
     config_.guard.is_on = false;
     config_.Check();
-    graph_ = std::make_shared<const Graph>(LoadGraph(config_, /*has_tensors=*/false));
+    model_ = Compile(LoadGraph(config_, /*has_tensors=*/false), config_);
   }
 
   std::vector<Frame> ReadFrames(const char* source_name, int count) const {
@@ -34,7 +34,7 @@ class FrameSizeTest : public ::testing::Test {
   }
 
   RobotConfig config_;
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const CompiledModel> model_;
   SteadyClock clock_;
 };
 
@@ -47,8 +47,8 @@ TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
   }
   RobotConfig dense_config = config_;
   dense_config.mode = RobotConfig::Mode::kDense;
-  Robot robot(graph_, MakeBackend(config_), config_, clock_);
-  Robot dense(graph_, MakeBackend(dense_config), dense_config, clock_);
+  Robot robot(model_, config_, clock_);
+  Robot dense(model_, dense_config, clock_);
   std::vector<std::vector<float>> outputs;
   std::vector<std::vector<float>> dense_outputs;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -67,7 +67,7 @@ TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
 TEST_F(FrameSizeTest, GreyFramesBetweenColouredOnesAreAnswered) {
   std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240", 3);
   frames[1].picture = PictureFrom(cv::Mat(240, 320, CV_8UC1, cv::Scalar(90)));
-  Robot robot(graph_, MakeBackend(config_), config_, clock_);
+  Robot robot(model_, config_, clock_);
   for (const Frame& frame : frames) {
     const Answer answer = robot.Process(frame);
     EXPECT_EQ(answer.computed_from, frame.index);

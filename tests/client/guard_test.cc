@@ -115,12 +115,12 @@ class GuardTest : public ::testing::Test {
   // The share of the pixels with the dense class, over the clip's last frames.
   double Run(const RobotConfig& config, int judged_frames) {
     config.Check();
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-    Robot robot(graph, MakeBackend(config), config, clock_);
+    const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+    Robot robot(model, config, clock_);
     RobotConfig dense_config = config;
     dense_config.mode = RobotConfig::Mode::kDense;
-    Robot dense(graph, MakeBackend(config), dense_config, clock_);
-    Guard guard(graph, MakeBackend(config), config, clock_);
+    Robot dense(model, dense_config, clock_);
+    Guard guard(model, config, clock_);
     const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
     MapAgreement agreement;
     levels_.clear();
@@ -197,9 +197,9 @@ TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
   RobotConfig config = Demo();
   config.guard.share = 0.02;
   config.Check();
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, MakeBackend(config), config, clock_);
-  Guard guard(graph, MakeBackend(config), config, clock_);
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+  Robot robot(model, config, clock_);
+  Guard guard(model, config, clock_);
   const std::optional<Frame> frame = OpenSource(config.source, clock_)->Next();
   const Answer whole = robot.Process(*frame);
   ASSERT_TRUE(whole.work->is_dense);
@@ -253,9 +253,9 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   RobotConfig config = Demo();
   config.model_config.decoder = {};
   config.model_config.decoder.kind = DecoderConfig::Kind::kRaw;
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, MakeBackend(config), config, clock_);
-  Guard guard(graph, MakeBackend(config), config, clock_);
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+  Robot robot(model, config, clock_);
+  Guard guard(model, config, clock_);
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
   while (const std::optional<Frame> frame = source->Next())
     guard.Judge(robot.Process(*frame, guard.verdict()), robot);
@@ -352,9 +352,9 @@ class GuardOfSquaresTest : public GuardTest {
     AddPictureAndDecoder(graph, config.model_config);
     Optimise(graph);
     graph.Validate();
-    const auto shared = std::make_shared<const Graph>(std::move(graph));
-    Robot robot(shared, MakeBackend(config), config, clock_);
-    Guard guard(shared, MakeBackend(config), config, clock_);
+    const auto model = Compile(std::move(graph), config);
+    Robot robot(model, config, clock_);
+    Guard guard(model, config, clock_);
     for (int i = 0; i < 60; ++i) {
       const Frame frame = FrameAt(i);
       guard.Judge(robot.Process(frame, guard.verdict()), robot);

@@ -66,11 +66,11 @@ class LightTest : public testing::Test {
 
   void Start(const RobotConfig& config) {
     config.Check();
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-    robot_ = std::make_unique<Robot>(graph, MakeBackend(config), config, clock_);
+    const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+    robot_ = std::make_unique<Robot>(model, config, clock_);
     RobotConfig dense = config;
     dense.mode = RobotConfig::Mode::kDense;
-    dense_ = std::make_unique<Robot>(graph, MakeBackend(dense), dense, clock_);
+    dense_ = std::make_unique<Robot>(model, dense, clock_);
     frames_ = 0;
   }
 

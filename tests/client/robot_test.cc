@@ -28,8 +28,8 @@ namespace {
 class MovingRobotTest : public testing::Test {
  protected:
   Robot MakeRobot(const RobotConfig& config) {
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-    return Robot(graph, MakeBackend(config), config, clock_);
+    const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+    return Robot(model, config, clock_);
   }
 
   std::vector<Frame> FramesOf(const RobotConfig& config) const {
@@ -67,8 +67,7 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
     }
     if (!robot.Refresh(frame)) continue;
     ++anchors;
-    newcomer.emplace(std::make_shared<const Graph>(robot.state().graph()), MakeBackend(config),
-                     config, clock_);
+    newcomer.emplace(Compile(robot.state().graph(), config), config, clock_);
     newcomer->Process(frame);
   }
   EXPECT_GE(anchors, 2);

@@ -362,7 +362,7 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
   int kept = 0;
   for (int i = 0; i < kLength; ++i) {
     const auto stored = Numbers(state_->view(OutputOf(i)));
-    state_->RunOperator(i, {0, 40});
+    RunRows(*state_, i, {0, 40});
     const auto fresh = Numbers(state_->view(OutputOf(i)));
     const std::vector<float>& inverse_spread = (*policy.spreads)[OutputOf(i)];
     for (size_t pixel = 0; pixel < 1600; ++pixel) {

@@ -1,7 +1,6 @@
 #include "common/exec/compiled_model.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstddef>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
+#include "tests/testing/heap.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -38,18 +38,8 @@ std::shared_ptr<const Graph> HeavyGraph() {
   return graph;
 }
 
-size_t HeapBytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
-  const size_t before = HeapBytes();
-  void* const probe = std::malloc(1 << 20);
-  const bool is_counted = HeapBytes() >= before + (1 << 20);
-  std::free(probe);
-  if (!is_counted) GTEST_SKIP() << "this heap cannot be counted (a sanitizer's)";
-
+  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
   const std::shared_ptr<const Graph> graph = HeavyGraph();
   const size_t with_graph = HeapBytes();
   const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());

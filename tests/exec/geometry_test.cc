@@ -254,7 +254,6 @@ TEST(GeometryTest, NeededRowsGrowByTheWindowsOnTheWay) {
   EXPECT_EQ(RowsNeeded(graph, second, {4, 6}), (RowPlan{{7, 12}, {4, 6}, {}, {}}));
   EXPECT_EQ(RowsNeeded(graph, sum, {4, 6}), (RowPlan{{0, 32}, {4, 6}, {0, 1}, {4, 6}}));
   EXPECT_EQ(RowsNeeded(graph, second, {3, 3}), RowPlan(4));
-  EXPECT_EQ(AllRows(graph), (RowPlan{{0, 32}, {0, 16}, {0, 1}, {0, 16}}));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
       SetInputs(*state, inputs_);
       for (size_t id = 0; id < graph_.operators.size(); ++id) {
         const Operator& op = graph_.operators[id];
-        state->RunOperator(static_cast<OpId>(id), {0, RowCount(graph_, op)});
+        RunRows(*state, static_cast<OpId>(id), {0, RowCount(graph_, op)});
         for (ValueId output : op.outputs) {
           ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
               << KindName(op) << " '" << op.name << "', keep: " << static_cast<int>(keep);
@@ -126,7 +126,7 @@ TEST_P(BackendTest, AnyRowSlicesInAnyOrderGiveTheBitsOfAllRows) {
     for (size_t id = 0; id < graph_.operators.size(); ++id) {
       const Operator& op = graph_.operators[id];
       for (Range slice : RandomSlices(RowCount(graph_, op), random)) {
-        state->RunOperator(static_cast<OpId>(id), slice);
+        RunRows(*state, static_cast<OpId>(id), slice);
       }
       for (ValueId output : op.outputs) {
         ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")

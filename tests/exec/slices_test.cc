@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/exec/slice.h"
 #include "common/exec/spreads.h"
-#include "common/exec/value_masks.h"
 #include "common/model/graph/geometry.h"
 #include "common/plan/split.h"
 #include "sparse_ops/mask/mask.h"
@@ -32,37 +32,45 @@ namespace {
 constexpr int kHeight = 64;
 constexpr int kWidth = 32;
 
-Tensor RandomPicture(std::mt19937& random) {
-  std::vector<float> numbers(3 * kHeight * kWidth);
-  for (float& number : numbers) number = static_cast<float>(random() % 256);
-  return Tensor({1, 3, kHeight, kWidth}, std::move(numbers));
+constexpr int kChannels = 3;
+using Pixels = std::vector<uint8_t>;
+using Kind = FrameDecision::Kind;
+
+PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
+
+Pixels RandomPicture(std::mt19937& random) {
+  Pixels pixels(kChannels * kHeight * kWidth);
+  for (uint8_t& level : pixels) level = static_cast<uint8_t>(random() % 256);
+  return pixels;
 }
 
 // Another picture in a rectangle; `changed` gets it.
-Tensor Changed(const Tensor& picture, std::mt19937& random, Mask& changed) {
-  std::vector<float> numbers(picture.data(), picture.data() + picture.count());
+Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   const int top = static_cast<int>(random() % kHeight);
   const int left = static_cast<int>(random() % kWidth);
   const Range rows = {top, std::min(kHeight, top + 1 + static_cast<int>(random() % 12))};
   const Range columns = {left, std::min(kWidth, left + 1 + static_cast<int>(random() % 12))};
   ClearAll(changed);
   SetRectangle(rows, columns, changed);
-  for (int c = 0; c < 3; ++c) {
-    for (int y = rows.begin; y < rows.end; ++y) {
-      for (int x = columns.begin; x < columns.end; ++x) {
-        numbers[static_cast<size_t>((c * kHeight + y) * kWidth + x)] =
-            static_cast<float>(random() % 256);
-      }
+  for (int y = rows.begin; y < rows.end; ++y) {
+    for (int i = kChannels * columns.begin; i < kChannels * columns.end; ++i) {
+      picture[static_cast<size_t>(y * kChannels * kWidth + i)] =
+          static_cast<uint8_t>(random() % 256);
     }
   }
-  return Tensor(picture.shape(), std::move(numbers));
+  return picture;
 }
 
-struct FrameInputs {
-  Tensor picture;
-  Mask changed{kHeight, kWidth};
-  Mask forced;
-  Shift scroll;
+struct TestFrame {
+  Pixels picture;
+  FrameDecision decision;
+
+  explicit TestFrame(Kind kind = Kind::kChanged) {
+    decision.kind = kind;
+    decision.base = 0;
+    decision.changed = decision.forced = Mask(kHeight, kWidth);
+    if (kind == Kind::kWhole) SetAll(decision.changed);
+  }
 };
 
 // A robot and a server that trade slices, and one state that does all alone.
@@ -80,6 +88,7 @@ class Pair {
   }
 
   const Graph& graph() const { return model_->graph(); }
+  const std::shared_ptr<const CompiledModel>& model() const { return model_; }
   ModelState& one() { return one_; }
   ModelState& robot() { return *robot_; }
   ModelState& server() { return *server_; }
@@ -93,11 +102,10 @@ class Pair {
   }
 
   // The first frame, which the robot computes alone. `spreads` are measured on it.
-  void Begin(const Tensor& picture) {
-    one_.SetInput(0, picture.view());
-    robot_->SetInput(0, picture.view());
-    one_.Run();
-    robot_->Run();
+  void Begin(const Pixels& picture) {
+    const TestFrame whole(Kind::kWhole);
+    one_.Apply(whole.decision, View(picture), policy_);
+    robot_->Apply(whole.decision, View(picture), policy_);
     if (policy_.threshold > 0.0f) {
       policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(one_));
     }
@@ -110,14 +118,11 @@ class Pair {
   // Both sides compute the frame, and one state does. After so many stages the sides give it up, if
   // there are so many, one of them perhaps after some more, and the robot finishes it alone.
   // Returns the bytes that crossed.
-  size_t Frame(const FrameInputs& frame, const SplitRows& rows, size_t stages = SIZE_MAX,
+  size_t Frame(const TestFrame& frame, const SplitRows& rows, size_t stages = SIZE_MAX,
                size_t more_stages = 0) {
-    RunOne(frame);
-    const ConstMaskView changed = frame.changed.view();
-    for (ModelState* side : {robot_.get(), server_.get()}) side->Scroll(frame.scroll);
-    robot_->SetInput(0, frame.picture.view());
-    robot_->Begin({&changed, 1}, policy_, frame.forced.view(), &rows.robot);
-    server_->Begin({&changed, 1}, policy_, frame.forced.view(), &rows.server);
+    one_.Apply(frame.decision, View(frame.picture), policy_);
+    robot_->BeginFrame(frame.decision, View(frame.picture), policy_, &rows.robot);
+    server_->BeginFrame(frame.decision, {}, policy_, &rows.server);
     size_t bytes = 0;
     auto transfer = rows.transfers.begin();
     const size_t last = std::min(stages, robot_->stage_count());
@@ -143,15 +148,9 @@ class Pair {
     server_->Abandon();
     robot_->ForgetSent();
     server_->ForgetSent();
-    Finish(*robot_);
+    robot_->BeginRest(policy_);
+    robot_->Finish();
     return bytes;
-  }
-
-  // What is stale is computed; the picture is the one before.
-  void Finish(ModelState& side) {
-    const Mask none(kHeight, kWidth);
-    const ConstMaskView changed = none.view();
-    side.RunChanged({&changed, 1}, policy_);
   }
 
   void ExpectSameAnswer() {
@@ -182,10 +181,11 @@ class Pair {
   }
 
   // Nothing was lost on either side: alone each of them gets what one state has, everywhere.
-  void ExpectSameWhenFinished(const Tensor& picture) {
-    server_->SetInput(0, picture.view());
+  void ExpectSameWhenFinished(const Pixels& picture) {
+    server_->SetPicture(View(picture));
     for (ModelState* side : {robot_.get(), server_.get()}) {
-      Finish(*side);
+      side->BeginRest(policy_);
+      side->Finish();
       for (const Operator& op : graph().operators) {
         for (const ValueId id : op.outputs) {
           if (!side->is_kept(id)) continue;
@@ -211,13 +211,6 @@ class Pair {
   int64_t server_done() const { return server_done_; }
 
  private:
-  void RunOne(const FrameInputs& frame) {
-    const ConstMaskView changed = frame.changed.view();
-    one_.Scroll(frame.scroll);
-    one_.SetInput(0, frame.picture.view());
-    one_.RunChanged({&changed, 1}, policy_, frame.forced.view());
-  }
-
   // Under kExact.
   void ExpectSameRows(const ModelState& side, ValueId id, Range rows, const char* what) {
     if (policy_.kind != ChangePolicy::Kind::kExact || testing::Test::HasFailure()) return;
@@ -306,44 +299,46 @@ Ownership RandomOwnership(const Pair& pair, std::mt19937& random) {
 
 class Slices : public testing::TestWithParam<Network> {
  protected:
-  FrameInputs NextFrame() {
-    FrameInputs frame;
-    if (random_() % 4 == 0) {
-      frame.picture = picture_;  // a still camera
-    } else {
-      frame.picture = picture_ = Changed(picture_, random_, frame.changed);
-    }
-    if (random_() % 5 == 0) {
-      frame.forced = Mask(kHeight, kWidth);
-      const int top = static_cast<int>(random_() % kHeight);
-      SetRectangle({top, top + 8}, {0, kWidth}, frame.forced);
-    }
+  TestFrame NextFrame() {
+    const bool is_still = random_() % 4 == 0;
+    const bool is_forced = random_() % 5 == 0;
+    TestFrame frame(is_still && is_forced ? Kind::kRefresh : Kind::kChanged);
+    if (!is_still) picture_ = Changed(picture_, random_, frame.decision.changed);
+    frame.picture = picture_;
+    const int top = static_cast<int>(random_() % kHeight);
+    if (is_forced) SetRectangle({top, top + 8}, {0, kWidth}, frame.decision.forced);
+    return frame;
+  }
+
+  // Another scene.
+  TestFrame WholeFrame() {
+    TestFrame frame(Kind::kWhole);
+    frame.decision.base = random_() % 2 == 0 ? 0 : -1;
+    frame.picture = picture_ = RandomPicture(random_);
     return frame;
   }
 
   // The camera has moved by whole strides.
-  FrameInputs ScrolledFrame(int step) {
-    FrameInputs frame;
+  TestFrame ScrolledFrame(int step) {
+    TestFrame frame;
     const int sign = random_() % 2 == 0 ? 1 : -1;
-    frame.scroll = random_() % 2 == 0 ? Shift{sign * step, 0} : Shift{0, sign * step};
-    const Tensor fresh = RandomPicture(random_);
-    std::vector<float> numbers(fresh.data(), fresh.data() + fresh.count());
-    const MaskView entered = frame.changed;
+    const Shift scroll = random_() % 2 == 0 ? Shift{sign * step, 0} : Shift{0, sign * step};
+    frame.decision.scroll = scroll;
+    frame.picture = RandomPicture(random_);
+    const MaskView entered = frame.decision.changed;
     for (int y = 0; y < kHeight; ++y) {
       for (int x = 0; x < kWidth; ++x) {
-        const int from_y = y + frame.scroll.rows;
-        const int from_x = x + frame.scroll.columns;
+        const int from_y = y + scroll.rows;
+        const int from_x = x + scroll.columns;
         if (from_y < 0 || from_y >= kHeight || from_x < 0 || from_x >= kWidth) {
           entered.Set(y, x);
           continue;
         }
-        for (int c = 0; c < 3; ++c) {
-          numbers[static_cast<size_t>((c * kHeight + y) * kWidth + x)] =
-              picture_.data()[(c * kHeight + from_y) * kWidth + from_x];
-        }
+        std::copy_n(picture_.begin() + kChannels * (from_y * kWidth + from_x), kChannels,
+                    frame.picture.begin() + kChannels * (y * kWidth + x));
       }
     }
-    frame.picture = picture_ = Tensor(picture_.shape(), std::move(numbers));
+    picture_ = frame.picture;
     return frame;
   }
 
@@ -356,7 +351,7 @@ class Slices : public testing::TestWithParam<Network> {
   }
 
   std::mt19937 random_;
-  Tensor picture_;
+  Pixels picture_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Of, Slices, testing::ValuesIn(TenNetworks()),
@@ -371,11 +366,11 @@ TEST_P(Slices, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
     for (const int thousandths : {0, 500}) {
       SCOPED_TRACE(testing::Message()
                    << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
-      const FrameInputs frame = NextFrame();
+      const TestFrame frame = NextFrame();
       const std::vector<Cut> cuts_here = {{value, thousandths}};
       const Ownership ownership =
           OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
-                      RobotRowsOf(cuts_here, frame.changed.view()), kHeight);
+                      RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
       pair.Frame(frame, pair.RowsOf(ownership));
       ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
       ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
@@ -403,7 +398,10 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
     for (int i = 0; i < 250; ++i) {
       SCOPED_TRACE(testing::Message() << (keeps_all ? "all kept" : "some kept") << ", frame " << i);
       if (random_() % 40 == 0) pair.ReplaceServer();
-      const FrameInputs frame = step > 0 && random_() % 6 == 0 ? ScrolledFrame(step) : NextFrame();
+      const uint32_t chance = random_() % 48;
+      const TestFrame frame = step > 0 && chance < 8 ? ScrolledFrame(step)
+                              : chance == 8          ? WholeFrame()
+                                                     : NextFrame();
       Ownership ownership = RandomOwnership(pair, random_);
       for (size_t id = 0; id < ownership.is_exchanged.size(); ++id) {
         if (!pair.robot().is_kept(static_cast<ValueId>(id))) ownership.is_exchanged[id] = false;
@@ -456,10 +454,16 @@ Ownership Halves(const Pair& pair) {
 TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
   const SplitRows rows = pair.RowsOf(Halves(pair));
+  // Rows that the server has not computed before are computed as a whole, here while all is still.
+  TestFrame still;
+  still.picture = picture_;
+  pair.Frame(still, rows);
   for (int i = 0; i < 20; ++i) {
-    const FrameInputs frame = NextFrame();
-    pair.Frame(frame, rows);
-    if (i == 0) continue;  // rows that the server has not computed before are computed as a whole
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    pair.Frame(NextFrame(), rows);
+    ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
+    ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.robot()));
+    ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
     for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
       const Operator& op = pair.graph().operators[id];
       if (!IsLocal(pair.graph(), op)) continue;
@@ -470,9 +474,68 @@ TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
         if (computed.empty()) continue;
         const Mask actual = Pair::ChangedOf(*side, output);
         EXPECT_TRUE(AreEqual(CutRows(expected.view(), computed), CutRows(actual.view(), computed)))
-            << "frame " << i << ", '" << op.name << "'";
+            << "'" << op.name << "'";
       }
     }
+  }
+}
+
+// Over the numbers of all outputs.
+double RelativeError(const ModelState& state, const ModelState& dense) {
+  const auto actual = Outputs(state);
+  const auto expected = Outputs(dense);
+  double squares = 0;
+  double all = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    for (size_t n = 0; n < expected[i].size(); ++n) {
+      squares += std::pow(double{actual[i][n]} - expected[i][n], 2);
+      all += std::pow(expected[i][n], 2);
+    }
+  }
+  return std::sqrt(squares / all);
+}
+
+TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
+  Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
+  ModelState dense(pair.model());
+  double error_of_one = 0;
+  double error_of_pair = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool gives_up = random_() % 8 == 0;
+    const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
+    const TestFrame frame = NextFrame();
+    pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+    dense.SetPicture(View(frame.picture));
+    dense.Run();
+    error_of_one += RelativeError(pair.one(), dense);
+    error_of_pair += RelativeError(pair.robot(), dense);
+  }
+  EXPECT_GT(error_of_one, 0) << "nothing is tested";
+  EXPECT_LE(error_of_pair, 1.02 * error_of_one);
+}
+
+// Neither side sees all that comes out of the stem, of which the mask of all maps is made.
+TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
+  std::mt19937 random(5);
+  const Pixels picture = RandomPicture(random);
+  Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed, .stem_depth = 1});
+  pair.Begin(picture);
+  EXPECT_FALSE(pair.policy().can_split());
+  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const TestFrame frame;
+  try {
+    pair.robot().BeginFrame(frame.decision, View(picture), pair.policy(), &rows.robot);
+    ADD_FAILURE() << "is split";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "policy fixed with a stem cannot be split: neither side sees all that comes out "
+                 "of the stem");
+  }
+  EXPECT_EQ(pair.robot().Apply(frame.decision, View(picture), pair.policy()).done, 0);
+  for (const ChangePolicy& policy :
+       {ChangePolicy{.kind = ChangePolicy::Kind::kFixed},
+        ChangePolicy{.kind = ChangePolicy::Kind::kChange, .stem_depth = 1}}) {
+    EXPECT_TRUE(policy.can_split());
   }
 }
 
@@ -481,9 +544,9 @@ TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
   const SplitRows rows = pair.RowsOf(Halves(pair));
   constexpr size_t kSliceBytes = 64;  // without a pixel
   for (int i = 0; i < 20; ++i) {
-    FrameInputs frame;
+    TestFrame frame;
+    if (i % 4 == 1) picture_ = Changed(picture_, random_, frame.decision.changed);
     frame.picture = picture_;
-    if (i % 4 == 1) frame.picture = picture_ = Changed(picture_, random_, frame.changed);
     const int64_t sent_before = pair.sent_pixels();
     const size_t bytes = pair.Frame(frame, rows);
     if (i == 0) continue;

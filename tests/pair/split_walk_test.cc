@@ -16,9 +16,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/exec/apply.h"
 #include "common/exec/cpu_backend.h"
-#include "common/exec/picture_input.h"
 #include "common/exec/spreads.h"
 #include "tests/pair/clip.h"
 #include "tests/testing/networks.h"
@@ -91,7 +89,7 @@ class WalkPair {
   }
 
   void ExpectDenseAnswer() {
-    input_.Set(clip_.picture(), alone_);
+    alone_.SetPicture(clip_.picture());
     alone_.Run();
     const auto expected = Outputs(alone_);
     const auto actual = Outputs(robot_);
@@ -117,7 +115,7 @@ class WalkPair {
 
   void BeginFrame() { decision_ = clip_.Next(); }
 
-  void ComputeAlone() { Apply(decision_, clip_.picture(), policy_, input_, robot_); }
+  void ComputeAlone() { robot_.Apply(decision_, clip_.picture(), policy_); }
 
   // Takes turns at random until both sides are done.
   void Walk(size_t turns) {
@@ -164,7 +162,6 @@ class WalkPair {
   ModelState alone_;
   ModelState robot_;
   std::unique_ptr<ModelState> server_;
-  PictureInput input_;
   Pipe to_server_;
   Pipe to_robot_;
   SplitWalk robot_walk_;

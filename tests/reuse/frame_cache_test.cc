@@ -45,7 +45,7 @@ std::shared_ptr<const Graph> Network(const Normalisation& normalisation = Normal
 }
 
 ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
-  return ModelState(graph, std::make_unique<CpuBackend>(),
+  return ModelState(std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>()),
                     {.persistent = {}, .keep = keep, .moves = moves});
 }
 

@@ -35,10 +35,6 @@ constexpr int kChannels = 3;
 using Pixels = std::vector<uint8_t>;
 using Values = std::vector<std::vector<float>>;  // one a value of the graph; empty for constants
 
-// The size of a value's mask: that of a map, or one pixel.
-int HeightOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[2]) : 1; }
-int WidthOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[3]) : 1; }
-
 // Pixels (y, x) of a value whose bits are not those of (y + rows, x + columns) before. All are
 // where there was no such pixel.
 Mask Differing(const Value& value, const std::vector<float>& before,

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/canvas/make_geometry.h"
-#include "common/exec/apply.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/decision_text.h"
+#include "common/exec/spreads.h"
 #include "common/model/graph/decode.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
@@ -148,15 +148,16 @@ TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
                 MakeGeometry(config, *graph_,
                              std::make_unique<ScriptedTracker>(std::vector<Motion>{motion})));
     const StateOptions options = {{}, Keep::kAll, geometry == CacheConfig::Geometry::kWarp};
-    ModelState one(graph_, std::make_unique<CpuBackend>(), options);
-    ModelState other(graph_, std::make_unique<CpuBackend>(), options);
-    PictureInput input;
+    const auto model =
+        std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
+    ModelState one(model, options);
+    ModelState other(model, options);
     const auto execute = [&](const FrameDecision& decision) {
       const FrameDecision read = ReadFrameDecision(ToText(decision), "text");
-      const ChangedWork work = Apply(decision, reuse.seen(), reuse.policy(), input, one);
-      EXPECT_EQ(Apply(read, reuse.seen(), reuse.policy(), input, other).done, work.done);
+      const ChangedWork work = one.Apply(decision, reuse.seen(), reuse.policy());
+      EXPECT_EQ(other.Apply(read, reuse.seen(), reuse.policy()).done, work.done);
       reuse.Commit(work.share());
-      if (reuse.AreSpreadsDue()) reuse.SetSpreads(MeasureStoredSpreads(one));
+      if (reuse.AreSpreadsDue()) reuse.SetSpreads(MeasureSpreads(one));
     };
     int refreshes = 0;
     for (int frame = 0; frame < 10; ++frame) {

@@ -81,12 +81,25 @@ std::string FirstDifference(const std::vector<float>& expected, const std::vecto
 
 std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
                                       const StateOptions& options) {
-  return std::make_unique<ModelState>(std::make_shared<const Graph>(graph), std::move(backend),
+  return std::make_unique<ModelState>(std::make_shared<const CompiledModel>(
+                                          std::make_shared<const Graph>(graph), std::move(backend)),
                                       options);
 }
 
 std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph, const StateOptions& options) {
   return MakeState(graph, std::make_unique<ReferenceBackend>(), options);
+}
+
+RowPlan AllRows(const Graph& graph) {
+  RowPlan plan;
+  for (const Operator& op : graph.operators) plan.push_back({0, RowCount(graph, op)});
+  return plan;
+}
+
+void RunRows(ModelState& state, OpId op, Range rows) {
+  RowPlan plan(state.graph().operators.size());
+  plan[op] = rows;
+  state.Run(plan);
 }
 
 void SetInputs(ModelState& state, const std::vector<Tensor>& inputs) {

@@ -30,6 +30,11 @@ std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backen
 std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph,
                                                const StateOptions& options = {});
 
+RowPlan AllRows(const Graph& graph);
+
+// Some rows of one operator. REQUIRES: as ModelState::Run.
+void RunRows(ModelState& state, OpId op, Range rows);
+
 void SetInputs(ModelState& state, const std::vector<Tensor>& inputs);
 
 // Gives every convolution that can be computed in BF16 that scheme, however few its channels.

@@ -38,8 +38,9 @@ TEST(ForeignOperatorThreads, OfLibTorchEndWithTheCall) {
       "  return torch.relu(torch.where(x > 0.0, y, x * 2.0))\n");
   LoadOptions options;
   options.input_shapes = {shape};
-  ModelState state(std::make_shared<const Graph>(LoadModel(file.path(), options)),
-                   std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 2}));
+  ModelState state(std::make_shared<const CompiledModel>(
+      std::make_shared<const Graph>(LoadModel(file.path(), options)),
+      std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 2})));
   state.SetInput(0, RandomTensor(shape, 1).view());
   state.Run();  // which also ends the threads that the import may have left
   const int threads = ThreadsOfProcess();

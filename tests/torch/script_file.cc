@@ -82,7 +82,7 @@ OwnRun RunOwn(const std::filesystem::path& path, const std::vector<Tensor>& inpu
   LoadOptions options;
   for (const Tensor& input : inputs) options.input_shapes.push_back(input.shape());
   auto graph = std::make_shared<const Graph>(LoadModel(path, options));
-  ModelState state(graph, std::make_unique<CpuBackend>());
+  ModelState state(std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>()));
   for (size_t i = 0; i < inputs.size(); ++i) state.SetInput(i, inputs[i].view());
   state.Run();
   OwnRun run{*graph, {}};

@@ -168,16 +168,6 @@ std::optional<Window> FindWindow(const Graph& graph, const Operator& op, size_t 
   return WindowFinder(graph, op, input).Find();
 }
 
-int RowCountOf(const Value& value) { return value.is_map() ? static_cast<int>(value.shape[2]) : 1; }
-
-Range AllRowsOf(const Value& value) { return {0, RowCountOf(value)}; }
-
-Range Hull(Range a, Range b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
-
 }  // namespace
 
 bool IsLocal(const Graph& graph, const Operator& op) {
@@ -196,12 +186,6 @@ Window InputWindow(const Graph& graph, const Operator& op, int input) {
   return *window;
 }
 
-RowPlan AllRows(const Graph& graph) {
-  RowPlan plan;
-  for (const Operator& op : graph.operators) plan.push_back({0, RowCount(graph, op)});
-  return plan;
-}
-
 RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows) {
   std::vector<Range> needed(graph.values.size());
   needed[output] = rows;
@@ -218,15 +202,22 @@ RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows) {
       const Value& input = graph.value(op.inputs[i]);
       if (input.is_constant()) continue;
       const Range read = is_local ? InputWindow(graph, op, static_cast<int>(i)).rows.Needed(own)
-                                  : AllRowsOf(input);
+                                  : Range{0, HeightOf(input)};
       needed[op.inputs[i]] = Hull(needed[op.inputs[i]], read);
     }
   }
   return plan;
 }
 
-int RowCount(const Graph& graph, const Operator& op) {
-  return RowCountOf(graph.value(op.outputs[0]));
+Range Hull(Range a, Range b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range Intersect(Range a, Range b) {
+  const Range both = {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.empty() ? Range{} : both;
 }
 
 }  // namespace cacheinf

@@ -29,13 +29,25 @@ Window InputWindow(const Graph& graph, const Operator& op, int input);
 // {0, height} of a map's height, or {0, 1}, or nothing.
 using RowPlan = std::vector<Range>;
 
-RowPlan AllRows(const Graph& graph);
-
 // The rows that every operator must compute to get `rows` of `output` right, halo included.
 RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows);
 
-// The number of rows an operator's first output is computed in: a map's height, else 1.
-int RowCount(const Graph& graph, const Operator& op);
+// The size of a value's masks: that of a map; what is no map is one pixel.
+inline int HeightOf(const Value& value) {
+  return value.is_map() ? static_cast<int>(value.shape[2]) : 1;
+}
+inline int WidthOf(const Value& value) {
+  return value.is_map() ? static_cast<int>(value.shape[3]) : 1;
+}
+
+// The number of rows an operator's first output is computed in.
+inline int RowCount(const Graph& graph, const Operator& op) {
+  return HeightOf(graph.value(op.outputs[0]));
+}
+
+// The least range that holds both, and what they have in common; {} is empty.
+Range Hull(Range a, Range b);
+Range Intersect(Range a, Range b);
 
 }  // namespace cacheinf
 

@@ -41,7 +41,8 @@ Tensor Compute(const Rewriter& rewriter, const Operator& op) {
   }
   graph->outputs = graph->Add(op.name, op.attributes, std::move(inputs));
   const Shape shape = graph->value(graph->outputs.front()).shape;
-  ModelState state(graph, std::make_unique<ReferenceBackend>());
+  ModelState state(
+      std::make_shared<const CompiledModel>(graph, std::make_unique<ReferenceBackend>()));
   state.Run();
 
   std::vector<float> values(static_cast<size_t>(ElementCount(shape)));

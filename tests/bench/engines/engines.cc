@@ -37,8 +37,8 @@ Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inp
     SetSchemes(loaded, FasterSchemes(loaded, MeasureSchemes(loaded, measuring, SteadyClock())));
   }
   auto graph = std::make_shared<const Graph>(std::move(loaded));
-  auto state = std::make_shared<ModelState>(
-      graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = options.threads}));
+  auto state = std::make_shared<ModelState>(std::make_shared<const CompiledModel>(
+      graph, std::make_unique<CpuBackend>(CpuBackendOptions{.threads = options.threads})));
   auto answers = std::make_shared<std::vector<Tensor>>();
   std::vector<TensorView> views;
   for (const ValueId id : graph->outputs) {

@@ -94,8 +94,8 @@ class CalibrateTest : public FolderTest {
   }
 
   CalibrationClip MakeClip(const RobotConfig& config, const std::string& clip = kClip) const {
-    return CalibrationClip(std::make_shared<const Graph>(LoadGraph(config, false)), config,
-                           ReadFrames(clip), clock_, stop_);
+    return CalibrationClip(Compile(LoadGraph(config, false), config), config, ReadFrames(clip),
+                           clock_, stop_);
   }
 
   CalibrationOptions Options(double agreement, int64_t trials) const {

@@ -237,10 +237,10 @@ TEST_F(RecordingTest, AnotherFrameOrOtherBitsAreNotAsRecorded) {
 class RecorderTest : public RecordingTest {
  protected:
   void Start(const RobotConfig& config) {
-    const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-    robot_.emplace(graph, MakeBackend(config), config, clock_);
+    const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+    robot_.emplace(model, config, clock_);
     source_ = OpenSource(config.source, clock_);
-    recorder_.emplace(config, *graph);
+    recorder_.emplace(config, model->graph());
   }
 
   Frame Next() {

@@ -171,9 +171,9 @@ TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
   RobotConfig config = Echo({1, 1, 1, 1});
   config.check = 2;
   const TickingClock clock;
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/true));
-  Robot robot(graph, MakeBackend(config), config, clock);
-  DenseCheck check(graph, MakeBackend(config), config, clock);
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/true), config);
+  Robot robot(model, config, clock);
+  DenseCheck check(model, config, clock);
   const std::vector<Frame> frames = TensorsOf({milliseconds(0), milliseconds(0)});
   check.CheckIfDue(frames[0], robot.Process(frames[0]), robot);
   EXPECT_EQ(check.TimeSpentSince(nanoseconds(0)), nanoseconds(0)) << "not due yet";

@@ -390,10 +390,10 @@ TEST_F(CacheModeTest, RefusesWhatItCannotKeep) {
 TEST_F(CacheModeTest, RefusesTensorsForAModelOfPictures) {
   const RobotConfig config = Demo("still");
   const SteadyClock clock;
-  const auto graph = std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false));
-  Robot robot(graph, std::make_unique<CpuBackend>(), config, clock);
+  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+  Robot robot(model, config, clock);
   Frame frame;
-  const Shape& shape = graph->value(graph->inputs[0]).shape;
+  const Shape& shape = model->graph().value(model->graph().inputs[0]).shape;
   frame.tensor = Tensor(shape, std::vector<float>(static_cast<size_t>(ElementCount(shape))));
   EXPECT_THROW(robot.Process(frame), InputError);
 }
