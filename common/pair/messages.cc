@@ -360,6 +360,11 @@ constexpr const char* NameOf(Kind kind) {
 
 }  // namespace
 
+bool NeedsNewState(const Settings& before, const Settings& after) {
+  return before.mode != after.mode || after.mode == Settings::Mode::kRemote ||
+         before.schemes != after.schemes || before.keep != after.keep || before.kept != after.kept;
+}
+
 template <typename Message>
 std::vector<uint8_t> Encode(Message message) {
   Writer writer;

@@ -111,6 +111,9 @@ struct Settings {
   double change_threshold = 0.0;  // ChangeConfig
 };
 
+// Whether a server cannot take frames of the second before it has prepared another state.
+bool NeedsNewState(const Settings& before, const Settings& after);
+
 struct Ready {
   static constexpr Kind kKind = Kind::kReady;
 

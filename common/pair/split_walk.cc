@@ -144,7 +144,7 @@ void SplitWalk::SendWhatIsDone() {
 }
 
 void SplitWalk::FinishAlone() {
-  work_ = state_.Abandon();
+  Abandon();
   state_.BeginRest(policy_);
   while (state_.next_stage() < state_.stage_count()) RunStage();
   End(state_.Commit());

@@ -64,8 +64,8 @@ class SplitWalk {
   // In one sentence, after kRefused.
   const std::string& fault() const { return fault_; }
 
-  // The frame's end without the peer, which still gets what it was to get.
-  // REQUIRES: the robot's side; a frame that is open.
+  // The frame's end without the peer, which still gets what it was to get, or after an Abandon.
+  // REQUIRES: the robot's side.
   void FinishAlone();
 
   // What is left of the frame is stale.

@@ -1,0 +1,95 @@
+#include "common/pair/model_store.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <system_error>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/exec/schemes.h"
+#include "common/model/graph/pack.h"
+
+namespace cacheinf {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMostModelBytes = uint64_t{8} << 30;
+
+std::string NameOf(const message::Fingerprint& model) {
+  return fmt::format("{:016x}-{}", model.checksum, model.bytes);
+}
+
+fs::path TemporaryBeside(const fs::path& path) {
+  static std::atomic<int> count = 0;
+  return fmt::format("{}.{}-{}.part", path.string(), getpid(), count++);
+}
+
+}  // namespace
+
+ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
+    : folder_(std::move(folder)), make_backend_(std::move(make_backend)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (!fs::is_directory(folder_)) {
+    throw InputError(fmt::format("'{}' is no folder for models", folder_.string()));
+  }
+}
+
+fs::path ModelStore::PathOf(const message::Fingerprint& model) const {
+  return folder_ / (NameOf(model) + ".cacheinf");
+}
+
+bool ModelStore::Has(const message::Fingerprint& model) const {
+  std::error_code error;
+  return fs::is_regular_file(PathOf(model), error);
+}
+
+std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint& model,
+                                                     const std::vector<Scheme>& schemes) {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<const CompiledModel>& kept = compiled_[{NameOf(model), schemes}];
+  if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
+  Graph graph = ReadPack(PathOf(model));
+  if (!schemes.empty()) SetSchemes(graph, schemes);
+  auto compiled = std::make_shared<const CompiledModel>(
+      std::make_shared<const Graph>(std::move(graph)), make_backend_());
+  kept = compiled;
+  return compiled;
+}
+
+ModelStore::Incoming::Incoming(const ModelStore& store, const message::Fingerprint& model)
+    : model_(model),
+      path_(store.PathOf(model)),
+      temporary_(TemporaryBeside(path_)),
+      file_(temporary_, std::ios::binary) {
+  if (model.bytes > kMostModelBytes || !file_) {
+    throw InputError(fmt::format("there is no place for a model of {} bytes", model.bytes));
+  }
+}
+
+ModelStore::Incoming::~Incoming() {
+  std::error_code error;
+  fs::remove(temporary_, error);
+}
+
+bool ModelStore::Incoming::Take(const message::ModelPiece& piece) {
+  if (piece.offset != taken_ || piece.bytes.empty() || piece.bytes.size() > model_.bytes - taken_) {
+    throw InputError("a piece of the model is not the next one");
+  }
+  file_.write(reinterpret_cast<const char*>(piece.bytes.data()),
+              static_cast<std::streamsize>(piece.bytes.size()));
+  taken_ += piece.bytes.size();
+  if (taken_ < model_.bytes) return false;
+  file_.close();
+  if (!file_) throw InputError("the model cannot be written");
+  const MappedFile file = MapFile(temporary_);
+  if (PackChecksum({file.data.get(), file.size}) != model_.checksum) {
+    throw InputError("the model has arrived damaged");
+  }
+  fs::rename(temporary_, path_);
+  return true;
+}
+
+}  // namespace cacheinf

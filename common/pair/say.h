@@ -1,0 +1,28 @@
+#ifndef CACHEINF_COMMON_PAIR_SAY_H_
+#define CACHEINF_COMMON_PAIR_SAY_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "common/link/channel.h"
+#include "common/pair/messages.h"
+
+namespace cacheinf {
+
+// Of messages that Channel::GiveUp never takes back.
+inline constexpr int64_t kNoFrame = -1;
+
+// False: the channel is broken.
+template <typename T>
+bool Say(Channel& channel, T message, int64_t frame = kNoFrame) {
+  return channel.Send({static_cast<uint8_t>(T::kKind), frame, Encode(std::move(message))});
+}
+
+template <typename T>
+bool Is(const Message& message) {
+  return message.kind == static_cast<uint8_t>(T::kKind);
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_SAY_H_

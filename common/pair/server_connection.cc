@@ -1,0 +1,114 @@
+#include "common/pair/server_connection.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "common/model/graph/pack.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{256} << 10;
+// More is not queued at once: the whole model would stand in memory again.
+constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
+
+}  // namespace
+
+MappedFile PackForServers(const Graph& graph) {
+  static std::atomic<int> count = 0;
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     fmt::format("cacheinf-{}-{}.model", getpid(), count++);
+  WritePack(graph, path);
+  MappedFile file = MapFile(path);
+  std::filesystem::remove(path);
+  return file;
+}
+
+ServerConnection::ServerConnection(Channel& channel, const std::string& build,
+                                   const std::string& robot, MappedFile model)
+    : channel_(channel), model_(std::move(model)) {
+  message::Hello hello;
+  hello.build = build;
+  hello.model = {PackChecksum({model_.data.get(), model_.size}), model_.size};
+  hello.robot = robot;
+  Say(channel_, std::move(hello));
+}
+
+std::optional<Message> ServerConnection::Receive() {
+  if (!fault_.empty()) return std::nullopt;
+  while (std::optional<Message> message = channel_.Receive()) {
+    if (Is<message::Slice>(*message) || Is<message::Answer>(*message) ||
+        Is<message::FrameRefusal>(*message)) {
+      return message;
+    }
+    Take(*message);
+    if (!fault_.empty()) return std::nullopt;
+  }
+  if (step_ == Step::kGivesModel) GiveModel();
+  return std::nullopt;
+}
+
+void ServerConnection::Take(const Message& received) {
+  std::string wrong;
+  if (Is<message::Welcome>(received) && step_ == Step::kGreeted) {
+    message::Welcome welcome;
+    wrong = Decode(received.bytes, &welcome);
+    step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
+    if (step_ == Step::kHasModel) SendSettings();
+  } else if (Is<message::Ready>(received)) {
+    message::Ready ready;
+    wrong = Decode(received.bytes, &ready);
+    if (step_ == Step::kPrepares && ready.settings == settings_.version) step_ = Step::kReady;
+  } else if (Is<message::Bye>(received)) {
+    message::Bye bye;
+    wrong = Decode(received.bytes, &bye);
+    if (wrong.empty()) fault_ = bye.reason.empty() ? "the server has left" : bye.reason;
+  } else {
+    wrong = fmt::format("a message of kind {} was not expected", received.kind);
+  }
+  if (!wrong.empty()) Leave(wrong);
+}
+
+void ServerConnection::GiveModel() {
+  while (given_ < model_.size && channel_.statistics().waiting_to_leave < kMostWaitingBytes) {
+    const std::span all(reinterpret_cast<const uint8_t*>(model_.data.get()), model_.size);
+    const auto piece = all.subspan(given_, std::min(kPieceBytes, all.size() - given_));
+    Say(channel_, message::ModelPiece{given_, {piece.begin(), piece.end()}});
+    given_ += piece.size();
+  }
+  if (given_ < model_.size) return;
+  step_ = Step::kHasModel;
+  SendSettings();
+}
+
+void ServerConnection::Use(message::Settings settings) {
+  settings.version = settings_.version + 1;
+  const bool prepares = !has_settings_ || NeedsNewState(settings_, settings);
+  settings_ = std::move(settings);
+  has_settings_ = true;
+  if (step_ < Step::kHasModel) return;
+  if (prepares) step_ = Step::kHasModel;
+  SendSettings();
+}
+
+void ServerConnection::SendSettings() {
+  if (!has_settings_) return;
+  Say(channel_, settings_);
+  if (step_ == Step::kHasModel) step_ = Step::kPrepares;
+}
+
+void ServerConnection::Leave(const std::string& reason) {
+  Say(channel_, message::Bye{reason});
+  if (fault_.empty()) fault_ = reason;
+}
+
+std::string ServerConnection::fault() const { return fault_.empty() ? channel_.fault() : fault_; }
+
+}  // namespace cacheinf

@@ -1,0 +1,65 @@
+#ifndef CACHEINF_COMMON_PAIR_SERVER_CONNECTION_H_
+#define CACHEINF_COMMON_PAIR_SERVER_CONNECTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/file.h"
+#include "common/link/channel.h"
+#include "common/model/graph/graph.h"
+#include "common/pair/messages.h"
+
+namespace cacheinf {
+
+// The graph as a native model file in memory (common/model/graph/pack.h). Throws InputError if the
+// temporary folder cannot hold it.
+MappedFile PackForServers(const Graph& graph);
+
+// The robot's end of what comes before frames (messages.h): greets a server, gives it the model if
+// it has not got it, and settings, and knows when it is ready. It never waits, and goes on in
+// Receive.
+class ServerConnection {
+ public:
+  // A build's name stands for the bits that it computes. The channel outlives this.
+  ServerConnection(Channel& channel, const std::string& build, const std::string& robot,
+                   MappedFile model);
+
+  // The next message about frames, or none. Call it with every frame at least.
+  std::optional<Message> Receive();
+
+  // Holds for the frames after it; the version is counted here. If the server needs another state
+  // for them, it is not ready until it has prepared that.
+  void Use(message::Settings settings);
+  const message::Settings& settings() const { return settings_; }
+
+  // Whether frames of these settings may be sent.
+  bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
+
+  // Ends the connection, and says so to the server.
+  void Leave(const std::string& reason);
+
+  // Why this server serves no more; empty while it does, or may yet.
+  std::string fault() const;
+
+  Channel& channel() { return channel_; }
+
+ private:
+  enum class Step : uint8_t { kGreeted, kGivesModel, kHasModel, kPrepares, kReady };
+
+  void Take(const Message& message);
+  void GiveModel();
+  void SendSettings();
+
+  Channel& channel_;
+  MappedFile model_;
+  uint64_t given_ = 0;  // bytes of the model
+  Step step_ = Step::kGreeted;
+  message::Settings settings_;
+  bool has_settings_ = false;
+  std::string fault_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_SERVER_CONNECTION_H_

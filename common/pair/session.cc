@@ -1,0 +1,125 @@
+#include "common/pair/session.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+
+Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build)
+    : channel_(channel), store_(store), clock_(clock), build_(std::move(build)) {}
+
+template <typename T>
+T Session::Read(const Message& message) const {
+  T read;
+  const std::string wrong = Decode(message.bytes, &read);
+  if (!wrong.empty()) throw InputError(wrong);
+  return read;
+}
+
+bool Session::Advance() {
+  if (is_over()) return false;
+  bool has_moved = false;
+  try {
+    has_moved = FinishPreparing();
+    while (!is_over() && !preparing_.valid()) {
+      std::optional<Message> message =
+          held_ ? std::exchange(held_, std::nullopt) : channel_.Receive();
+      if (!message) break;
+      Take(*message);
+      if (held_) break;
+      has_moved = true;
+    }
+    if (split_ && split_->Step()) has_moved = true;
+  } catch (const std::exception& error) {
+    Leave(error.what());
+  }
+  return has_moved;
+}
+
+void Session::Take(const Message& message) {
+  if (Is<message::Bye>(message)) {
+    const auto bye = Read<message::Bye>(message);
+    end_ = bye.reason.empty() ? "the robot has left" : bye.reason;
+  } else if (!is_greeted_) {
+    if (!Is<message::Hello>(message)) throw InputError("the robot has not said hello");
+    TakeHello(Read<message::Hello>(message));
+  } else if (Is<message::ModelPiece>(message) && incoming_) {
+    if (incoming_->Take(Read<message::ModelPiece>(message))) incoming_.reset();
+  } else if (Is<message::Settings>(message) && !incoming_) {
+    if (split_ && split_->is_open()) return Hold(message);
+    TakeSettings(Read<message::Settings>(message));
+  } else if (Is<message::Frame>(message) && split_) {
+    const auto frame = Read<message::Frame>(message);
+    if (split_->is_open() && frame.follows != -1) return Hold(message);
+    split_->Take(frame);
+  } else if (Is<message::Slice>(message) && split_) {
+    split_->Take(Read<message::Slice>(message));
+  } else if (Is<message::GiveUp>(message) && split_) {
+    split_->Take(Read<message::GiveUp>(message));
+  } else {
+    throw InputError(fmt::format("a message of kind {} was not expected", message.kind));
+  }
+}
+
+// It comes behind all slices of the frame in hand.
+void Session::Hold(const Message& message) {
+  split_->ExpectNoMoreSlices();
+  held_ = message;
+}
+
+void Session::TakeHello(const message::Hello& hello) {
+  if (hello.build != build_) {
+    throw InputError(fmt::format(
+        "the server is of build '{}' and the robot of '{}', whose bits may differ: install the "
+        "same on both",
+        build_, hello.build));
+  }
+  robot_ = hello.robot;
+  model_ = hello.model;
+  const bool needs_model = !store_.Has(model_);
+  if (needs_model) incoming_.emplace(store_, model_);
+  is_greeted_ = true;
+  Say(channel_, message::Welcome{needs_model});
+}
+
+void Session::TakeSettings(const message::Settings& settings) {
+  const bool prepares = !split_ || NeedsNewState(*settings_, settings);
+  settings_ = settings;
+  if (!prepares) {
+    split_->Use(settings);
+    Say(channel_, message::Ready{settings.version});
+    return;
+  }
+  if (settings.mode != message::Settings::Mode::kSplit) {
+    throw InputError("this server knows no mode but split");
+  }
+  split_.reset();
+  preparing_ = std::async(std::launch::async, [this, settings] {
+    return std::make_unique<SplitServer>(store_.Get(model_, settings.schemes), settings, channel_,
+                                         clock_);
+  });
+}
+
+bool Session::FinishPreparing() {
+  const bool is_done = preparing_.valid() &&
+                       preparing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (!is_done) return false;
+  split_ = preparing_.get();
+  Say(channel_, message::Ready{settings_->version});
+  return true;
+}
+
+void Session::Leave(const std::string& reason) {
+  Say(channel_, message::Bye{reason});
+  if (end_.empty()) end_ = reason;
+}
+
+std::string Session::end() const { return end_.empty() ? channel_.fault() : end_; }
+
+}  // namespace cacheinf

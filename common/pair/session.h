@@ -1,0 +1,73 @@
+#ifndef CACHEINF_COMMON_PAIR_SESSION_H_
+#define CACHEINF_COMMON_PAIR_SESSION_H_
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/link/channel.h"
+#include "common/pair/messages.h"
+#include "common/pair/model_store.h"
+#include "common/pair/split_server.h"
+
+namespace cacheinf {
+
+// A server's conversation with one robot (messages.h), from its greeting to its end. A server has
+// one for each, calls their Advance in turn on the thread that computes, and so is fair by the
+// stage. Nothing in here waits; models are read and packed on a thread of the session's own.
+//
+//   Session session(channel, store, clock, build);   // the channel pumps on a thread of its own
+//   while (!session.is_over()) {
+//     if (!session.Advance()) channel.WaitForMessage(soon);
+//   }
+class Session {
+ public:
+  // A build's name stands for the bits that it computes. What is referred to outlives this.
+  Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build);
+
+  // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
+  // do. Whatever arrives, it throws nothing.
+  bool Advance();
+
+  // Whether the robot has been given the right to stay, and its name then.
+  bool has_robot() const { return is_greeted_; }
+  const std::string& robot() const { return robot_; }
+
+  // Ends it and tells the robot why.
+  void Leave(const std::string& reason);
+
+  bool is_over() const { return !end().empty(); }
+  // Why it ended, in one sentence.
+  std::string end() const;
+
+ private:
+  void Take(const Message& message);
+  void TakeHello(const message::Hello& hello);
+  void TakeSettings(const message::Settings& settings);
+  void Hold(const Message& message);
+  bool FinishPreparing();
+
+  template <typename T>
+  T Read(const Message& message) const;
+
+  Channel& channel_;
+  ModelStore& store_;
+  const Clock& clock_;
+  const std::string build_;
+  std::string robot_;
+  bool is_greeted_ = false;
+  message::Fingerprint model_;
+  std::optional<ModelStore::Incoming> incoming_;
+  std::optional<message::Settings> settings_;
+  std::future<std::unique_ptr<SplitServer>> preparing_;
+  std::unique_ptr<SplitServer> split_;
+  std::optional<Message> held_;  // until the frame in hand is done, or what is prepared is ready
+  std::string end_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_SESSION_H_

@@ -1,0 +1,193 @@
+#include "common/pair/split_robot.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/log.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr std::chrono::seconds kPatience(10);
+
+}  // namespace
+
+SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
+                       message::Settings settings, Wait wait)
+    : connection_(connection),
+      state_(state),
+      clock_(clock),
+      wait_(wait ? std::move(wait)
+                 : [&connection](
+                       Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      walk_(SplitWalk::Side::kRobot, state,
+            [this](uint32_t transfer, std::vector<uint8_t> slice) {
+              Say(connection_.channel(),
+                  message::Slice{number_, transfer, message::SliceCodec::kRaw, std::move(slice)},
+                  number_);
+            }),
+      settings_(std::move(settings)) {
+  SetCuts(settings_.cuts);
+}
+
+void SplitRobot::SetCuts(std::vector<Cut> cuts) {
+  const Graph& graph = state_.graph();
+  robot_rows_.assign(cuts.size(), 0);
+  (void)OwnershipOf(graph, state_.layout(), cuts, robot_rows_, graph.picture.height);
+  settings_.cuts = std::move(cuts);
+  has_new_settings_ = true;
+}
+
+ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView& seen,
+                                const ChangePolicy& policy, Time give_up_at) {
+  number_ = decision.number;
+  TakeMessages();
+  if (!PrepareServer(policy)) {
+    LoseServer();
+    return ComputeAlone(decision, seen, policy);
+  }
+  const bool is_first = told_ == -1;
+  const bool is_shared = behind_ == -1 && !std::exchange(is_next_alone_, false);
+  FrameDecision told = decision;
+  told.settings = connection_.settings().version;
+  if (is_shared) robot_rows_ = RobotRowsOf(settings_.cuts, std::as_const(told.changed));
+  told.robot_rows = robot_rows_;
+  if (is_first) {
+    state_.LosePeer();
+    heard_from_ = decision.number;
+  }
+  Say(connection_.channel(),
+      message::Frame{
+          .decision = told, .follows = told_, .committed = committed_, .is_shared = is_shared});
+  told_ = decision.number;
+  if (!is_shared) return ComputeAlone(decision, seen, policy);
+  // All that the server lacks may take longer than a frame has time.
+  if (is_first && give_up_at != kNever) give_up_at = clock_.Now();
+  try {
+    return Share(told, seen, policy, give_up_at);
+  } catch (...) {
+    LoseServer();
+    throw;
+  }
+}
+
+// Whether the server takes frames of what holds now.
+bool SplitRobot::PrepareServer(const ChangePolicy& policy) {
+  if (!connection_.fault().empty()) return false;
+  const ChangePolicy& known = settings_.policy;
+  const bool is_known = known.kind == policy.kind && known.threshold == policy.threshold &&
+                        known.spreads == policy.spreads && known.growth == policy.growth &&
+                        known.stem_depth == policy.stem_depth;
+  if (!is_known) {
+    settings_.policy = policy;
+    has_new_settings_ = true;
+  }
+  const bool lacks_spreads = policy.threshold > 0.0f && policy.spreads == nullptr;
+  if (lacks_spreads || !policy.can_split()) return false;
+  if (has_new_settings_) connection_.Use(settings_);
+  has_new_settings_ = false;
+  return connection_.is_ready();
+}
+
+ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const PictureView& seen,
+                                     const ChangePolicy& policy) {
+  ++counts_.alone;
+  computed_all_ = true;
+  return state_.Apply(decision, seen, policy);
+}
+
+ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& seen,
+                              const ChangePolicy& policy, Time give_up_at) {
+  computed_all_ = false;
+  walk_.Begin(decision, settings_.cuts, policy, seen);
+  while (walk_.is_open()) {
+    switch (walk_.Step()) {
+      case SplitWalk::Progress::kStepped:
+        break;
+      case SplitWalk::Progress::kDone:
+        state_.ConfirmSent();
+        committed_ = decision.number;
+        ++counts_.together;
+        return walk_.work();
+      case SplitWalk::Progress::kWaits:
+        if (WaitForSlice(give_up_at)) break;
+        if (told_ != -1) behind_ = decision.number;
+        Say(connection_.channel(), message::GiveUp{decision.number});
+        ++counts_.given_up;
+        walk_.FinishAlone();
+        computed_all_ = true;
+        break;
+      case SplitWalk::Progress::kRefused:
+        connection_.Leave(walk_.fault());
+        LoseServer();
+        walk_.FinishAlone();
+        computed_all_ = true;
+        break;
+    }
+  }
+  return walk_.work();
+}
+
+// False if it is waited for no longer.
+bool SplitRobot::WaitForSlice(Time give_up_at) {
+  const Time begin = clock_.Now();
+  // Its link may live on where it does not.
+  const Time patient_until = begin + kPatience;
+  const bool has_come = begin < give_up_at && wait_(std::min(give_up_at, patient_until));
+  if (!has_come && clock_.Now() >= patient_until) {
+    connection_.Leave("the server is too slow");
+  }
+  TakeMessages();
+  counts_.waited += clock_.Now() - begin;
+  return told_ != -1 && (has_come || clock_.Now() < give_up_at);
+}
+
+void SplitRobot::TakeMessages() {
+  while (const std::optional<Message> received = connection_.Receive()) {
+    std::string wrong;
+    if (Is<message::Slice>(*received)) {
+      message::Slice slice;
+      wrong = Decode(received->bytes, &slice);
+      if (wrong.empty()) Take(std::move(slice));
+    } else if (Is<message::Answer>(*received)) {
+      message::Answer answer;
+      wrong = Decode(received->bytes, &answer);
+      if (wrong.empty()) Take(answer);
+    } else {
+      message::FrameRefusal refusal;
+      wrong = Decode(received->bytes, &refusal);
+      if (wrong.empty()) Take(refusal);
+    }
+    if (!wrong.empty()) connection_.Leave(wrong);
+  }
+  if (!connection_.fault().empty()) LoseServer();
+}
+
+void SplitRobot::Take(message::Slice slice) {
+  // Of a frame that was given up they may still come.
+  if (!walk_.is_open() || slice.frame != number_) return;
+  if (walk_.Take(slice.transfer, std::move(slice.bytes))) return;
+  connection_.Leave(fmt::format("slice {} was not expected", slice.transfer));
+}
+
+void SplitRobot::Take(const message::Answer& answer) {
+  last_answer_ = answer;
+  if (answer.frame != behind_) return;
+  // It has taken all slices of that frame.
+  behind_ = -1;
+  state_.ConfirmSent();
+}
+
+void SplitRobot::Take(const message::FrameRefusal& refusal) {
+  if (refusal.frame < heard_from_) return;
+  ++counts_.refusals;
+  LogInfo(fmt::format("the server refuses frame {}: {}", refusal.frame, refusal.reason));
+  LoseServer();
+}
+
+void SplitRobot::LoseServer() { told_ = behind_ = -1; }
+
+}  // namespace cacheinf

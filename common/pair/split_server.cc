@@ -1,0 +1,152 @@
+#include "common/pair/split_server.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+namespace {
+
+StateOptions OptionsOf(const message::Settings& settings, const Graph& graph) {
+  if (graph.inputs.size() != 1 || graph.picture.width == 0) {
+    throw InputError("mode split needs a model whose one input is a picture");
+  }
+  const auto is_value = [&](ValueId value) {
+    return value >= 0 && value < static_cast<ValueId>(graph.values.size()) &&
+           !graph.value(value).is_constant();
+  };
+  if (!std::all_of(settings.kept.begin(), settings.kept.end(), is_value)) {
+    throw InputError("what is to be kept is no value of the model");
+  }
+  return {.persistent = settings.kept, .keep = settings.keep, .trades = true};
+}
+
+void CheckSpreads(const ChangePolicy& policy, const ModelState& state) {
+  if (policy.threshold <= 0.0f) return;
+  const Graph& graph = state.graph();
+  const auto fits = [&](size_t id) {
+    const Value& value = graph.values[id];
+    const bool has_any =
+        value.producer != kNone && value.is_map() && state.is_kept(static_cast<ValueId>(id));
+    const std::vector<float>& channels = (*policy.spreads)[id];
+    return !has_any || static_cast<int64_t>(channels.size()) == value.shape[1];
+  };
+  bool all_fit = policy.spreads->size() == graph.values.size();
+  for (size_t id = 0; all_fit && id < graph.values.size(); ++id) all_fit = fits(id);
+  if (!all_fit) throw InputError("the spreads are not those of the model's maps");
+}
+
+}  // namespace
+
+SplitServer::SplitServer(std::shared_ptr<const CompiledModel> model,
+                         const message::Settings& settings, Channel& channel, const Clock& clock)
+    : channel_(channel),
+      clock_(clock),
+      state_(model, OptionsOf(settings, model->graph())),
+      walk_(SplitWalk::Side::kServer, state_,
+            [this](uint32_t transfer, std::vector<uint8_t> slice) {
+              SendSlice(transfer, std::move(slice));
+            }) {
+  Use(settings);
+}
+
+void SplitServer::Use(const message::Settings& settings) {
+  CheckSpreads(settings.policy, state_);
+  const Graph& graph = state_.graph();
+  (void)OwnershipOf(graph, state_.layout(), settings.cuts, std::vector<int>(settings.cuts.size()),
+                    graph.picture.height);
+  settings_ = settings;
+}
+
+void SplitServer::Take(const message::Frame& frame) {
+  const FrameDecision& decision = frame.decision;
+  if (frame.follows == -1) {
+    walk_.Abandon();
+    state_.Forget();
+    told_ = shared_ = -1;
+  } else if (told_ == -1) {
+    return;  // it has been refused already
+  } else if (frame.follows != told_) {
+    return Refuse(decision.number, fmt::format("it does not hold frame {}", frame.follows));
+  }
+  if (decision.settings != settings_.version) {
+    return Refuse(decision.number, fmt::format("it has no settings {}", decision.settings));
+  }
+  try {
+    // What became of the slices that were sent last.
+    frame.committed == shared_ ? state_.ConfirmSent() : state_.ForgetSent();
+    told_ = decision.number;
+    if (!frame.is_shared) return walk_.Follow(decision, settings_.cuts, settings_.policy);
+    shared_ = decision.number;
+    is_given_up_ = false;
+    computing_ = {};
+    answer_ = {};
+    answer_.frame = decision.number;
+    answer_.kind = decision.kind;
+    const ConstMaskView changed = decision.changed;
+    answer_.active =
+        static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
+    walk_.Begin(decision, settings_.cuts, settings_.policy);
+  } catch (const std::exception& error) {
+    Refuse(decision.number, error.what());
+  }
+}
+
+void SplitServer::Take(message::Slice slice) {
+  if (!walk_.is_open() || slice.frame != told_) return;  // of a frame that has been refused
+  if (!walk_.Take(slice.transfer, std::move(slice.bytes))) {
+    Refuse(slice.frame, fmt::format("it expects no slice {}", slice.transfer));
+  }
+}
+
+void SplitServer::Take(const message::GiveUp& give_up) {
+  if (give_up.frame != shared_) return;
+  is_given_up_ = true;
+  channel_.GiveUp(give_up.frame);
+}
+
+bool SplitServer::Step() {
+  if (!walk_.is_open()) return false;
+  const auto begin = clock_.Now();
+  try {
+    const SplitWalk::Progress progress = walk_.Step();
+    computing_ += clock_.Now() - begin;
+    if (progress == SplitWalk::Progress::kWaits) return false;
+    if (progress == SplitWalk::Progress::kRefused) Refuse(told_, walk_.fault());
+    if (progress == SplitWalk::Progress::kDone) SendAnswer();
+  } catch (const std::exception& error) {
+    Refuse(told_, error.what());
+  }
+  return true;
+}
+
+void SplitServer::ExpectNoMoreSlices() {
+  if (walk_.is_open() && !walk_.has_all()) Refuse(told_, "slices are missing");
+}
+
+void SplitServer::Refuse(int64_t frame, const std::string& reason) {
+  LogInfo(fmt::format("frame {} is refused: {}", frame, reason));
+  walk_.Abandon();
+  told_ = -1;
+  Say(channel_, message::FrameRefusal{frame, reason});
+}
+
+void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
+  if (is_given_up_) return;
+  Say(channel_, message::Slice{told_, transfer, message::SliceCodec::kRaw, std::move(slice)},
+      told_);
+}
+
+void SplitServer::SendAnswer() {
+  answer_.work = walk_.work().share();
+  answer_.compute_us = std::chrono::duration_cast<std::chrono::microseconds>(computing_).count();
+  Say(channel_, answer_);
+}
+
+}  // namespace cacheinf

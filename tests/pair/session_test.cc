@@ -1,0 +1,351 @@
+// Robot and server over a link within the process, on a clock that stands still between steps:
+// from the first greeting to answers that have the bits of a dense run, whatever is cut, late, lost
+// or damaged.
+
+#include "common/pair/session.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/spreads.h"
+#include "common/pair/say.h"
+#include "common/pair/server_connection.h"
+#include "common/pair/split_robot.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/link/channel_pair.h"
+#include "tests/pair/clip.h"
+#include "tests/pair/message_seeds.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kHeight = 64;
+constexpr int kWidth = 32;
+constexpr const char* kBuild = "these bits";
+
+// A server in a folder, with a session at a time.
+class World {
+ public:
+  World(const Network& network, std::filesystem::path folder, ChangePolicy policy = {})
+      : graph_(MakeNetwork(network, kHeight, kWidth)),
+        model_(std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())),
+        policy_(std::move(policy)),
+        store_(std::move(folder), [] { return std::make_unique<CpuBackend>(); }),
+        clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
+        dense_(model_),
+        state_(model_, {{}, Keep::kAll, false, true}),
+        pack_(PackForServers(*graph_)) {
+    for (const Value& value : graph_->values) {
+      const auto id = static_cast<ValueId>(&value - graph_->values.data());
+      if (!value.is_constant() && state_.is_kept(id)) values_.push_back(id);
+    }
+  }
+
+  // A new link, and a new session behind it.
+  void Connect(const std::string& shape = "", const std::string& build = kBuild,
+               std::optional<std::chrono::nanoseconds> death = {}) {
+    robot_.reset();
+    connection_.reset();
+    session_.reset();
+    channels_.reset();
+    LoopbackScript script;
+    if (!shape.empty()) script.shape = ParseLinkShape(shape);
+    script.death = death;
+    channels_ = std::make_unique<ChannelPair>(script);
+    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild);
+    connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
+    robot_ = std::make_unique<SplitRobot>(*connection_, state_, channels_->clock,
+                                          message::Settings(), [this](auto deadline) {
+                                            Turn();
+                                            return channels_->clock.Now() < deadline;
+                                          });
+  }
+
+  // Everything but the robot goes on for a moment.
+  void Turn() {
+    session_->Advance();
+    channels_->Step();
+  }
+  void TakeTurns(int count) {
+    for (int i = 0; i < count; ++i) Turn();
+  }
+
+  // Answers frames until the server takes part, or will not. Returns how many it took.
+  int AnswerUntilReady() {
+    int frames = 0;
+    while (connection_->fault().empty() && robot_->counts().together == 0) {
+      Answer();
+      ++frames;
+      TakeTurns(20);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return frames;
+  }
+
+  void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) {
+    const FrameDecision& decision = clip_.Next();
+    const bool waits = time == SplitRobot::kNever || decision.kind == FrameDecision::Kind::kRefresh;
+    robot_->Execute(decision, clip_.picture(), policy_, waits ? SplitRobot::kNever : now() + time);
+    if (policy_.threshold > 0.0f && !policy_.spreads && robot_->computed_all()) {
+      policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state_));
+    }
+    if (policy_.kind == ChangePolicy::Kind::kExact) ExpectDenseAnswer();
+  }
+
+  void ExpectDenseAnswer() {
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    const auto expected = Outputs(dense_);
+    const auto actual = Outputs(state_);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "")
+          << "output " << i << " of frame " << clip_.decision().number;
+    }
+  }
+
+  std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
+  const Graph& graph() const { return *graph_; }
+  const std::vector<ValueId>& values() const { return values_; }
+  const FrameDecision& decision() const { return clip_.decision(); }
+  ModelState& state() { return state_; }
+  SplitRobot& robot() { return *robot_; }
+  ServerConnection& connection() { return *connection_; }
+  Session& session() { return *session_; }
+  ChannelPair& channels() { return *channels_; }
+  ModelStore& store() { return store_; }
+  const MappedFile& pack() const { return pack_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const CompiledModel> model_;
+  ChangePolicy policy_;
+  ModelStore store_;
+  Clip clip_;
+  ModelState dense_;
+  ModelState state_;
+  MappedFile pack_;
+  std::vector<ValueId> values_;  // where there may be cuts
+  std::unique_ptr<ChannelPair> channels_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<ServerConnection> connection_;
+  std::unique_ptr<SplitRobot> robot_;
+};
+
+class Sessions : public FolderTest, public testing::WithParamInterface<Network> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, Sessions, testing::ValuesIn(TenNetworks()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
+  World world(GetParam(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  int64_t frames = world.robot().counts().together;
+  const auto answer = [&](std::vector<Cut> cuts) {
+    world.robot().SetCuts(std::move(cuts));
+    world.Answer();
+    ++frames;
+    ASSERT_EQ(world.robot().counts().together, frames);
+  };
+  for (const ValueId value : world.values()) {
+    for (const int thousandths : {0, 500}) {
+      SCOPED_TRACE(testing::Message()
+                   << "cut at '" << world.graph().value(value).name << "', " << thousandths);
+      ASSERT_NO_FATAL_FAILURE(answer({{value, thousandths}}));
+    }
+  }
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    std::vector<Cut> cuts;
+    for (const ValueId value : world.values()) {
+      if (random() % world.values().size() >= 4) continue;
+      cuts.push_back({value, static_cast<int>(random() % 5) * 250});
+    }
+    ASSERT_NO_FATAL_FAILURE(answer(std::move(cuts)));
+  }
+}
+
+TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {
+  World world(GetParam(), folder_);
+  std::mt19937 random(6);
+  int64_t together = 0;
+  int64_t given_up = 0;
+  for (int round = 0; round < 4; ++round) {
+    world.Connect("20mbit,1ms");
+    world.AnswerUntilReady();
+    for (int i = 0; i < 60; ++i) {
+      const ValueId value = world.values()[random() % world.values().size()];
+      if (random() % 4 == 0) world.robot().SetCuts({{value, random() % 2 == 0 ? 0 : 500}});
+      const bool hurries = random() % 3 == 0;
+      world.Answer(hurries ? milliseconds(random() % 8) : SplitRobot::kNever);
+      world.TakeTurns(static_cast<int>(random() % 50));
+    }
+    EXPECT_EQ(world.connection().fault(), "");
+    together += world.robot().counts().together;
+    given_up += world.robot().counts().given_up;
+  }
+  EXPECT_GT(together, 60);
+  EXPECT_GT(given_up, 5);
+}
+
+class SessionTest : public FolderTest {
+ protected:
+  static const Network& Yolo() { return TenNetworks().front(); }
+};
+
+TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
+  World world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  const int frames = world.AnswerUntilReady();
+  EXPECT_GT(frames, 2) << "the robot answers alone meanwhile";
+  EXPECT_EQ(world.session().robot(), "rover");
+  const uint64_t bytes = world.channels().robot.statistics().sent.payload;
+  EXPECT_GT(bytes, world.pack().size);
+
+  // It keeps it.
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
+}
+
+TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
+  World world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[3], 500}});
+  for (int i = 0; i < 60; ++i) {
+    world.Answer();
+    if (world.decision().kind == FrameDecision::Kind::kWhole) world.ExpectDenseAnswer();
+    EXPECT_FALSE(world.state().CheckStored(50, static_cast<uint32_t>(i)));
+  }
+  EXPECT_GT(world.robot().counts().together, 60);
+}
+
+TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
+  World world(Yolo(), folder_);
+  world.Connect("1mbit,3ms");
+  world.robot().SetCuts({{world.values()[1], 0}});
+  world.AnswerUntilReady();
+  // The whole first map takes longer than a frame has.
+  const auto before = world.robot().counts();
+  int64_t behind = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto counts = world.robot().counts();
+    world.Answer(milliseconds(40));
+    const bool is_refresh = world.decision().kind == FrameDecision::Kind::kRefresh;
+    EXPECT_LE(world.robot().counts().waited - counts.waited, milliseconds(is_refresh ? 999 : 41));
+    if (world.robot().counts().alone > counts.alone) {
+      ++behind;
+      EXPECT_EQ(world.robot().counts().waited, counts.waited);
+    }
+    world.TakeTurns(300);
+  }
+  EXPECT_GT(world.robot().counts().together, before.together + 20) << "it catches up";
+  EXPECT_GT(behind, 0);
+}
+
+TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
+  World world(Yolo(), folder_);
+  world.Connect("", "other bits");
+  world.AnswerUntilReady();
+  EXPECT_EQ(world.connection().fault(),
+            "the server is of build 'these bits' and the robot of 'other bits', whose bits may "
+            "differ: install the same on both");
+  EXPECT_TRUE(world.session().is_over());
+  world.Answer();  // alone
+  EXPECT_EQ(world.robot().counts().together, 0);
+}
+
+TEST_F(SessionTest, WhoeverLeavesTheOtherIsTold) {
+  World world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.session().Leave("it is drained");
+  world.TakeTurns(5);
+  world.Answer();
+  EXPECT_EQ(world.connection().fault(), "it is drained");
+
+  world.Connect();
+  world.AnswerUntilReady();
+  world.connection().Leave("");
+  world.TakeTurns(5);
+  EXPECT_EQ(world.session().end(), "the robot has left");
+}
+
+TEST_F(SessionTest, AfterARefusalTheServerBeginsAnew) {
+  World world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[3], 500}});
+  // Somebody has told it of a frame that the robot knows nothing of.
+  message::Frame stray{.decision = world.decision(), .follows = world.decision().number - 1};
+  stray.decision.number += 1;
+  Say(world.channels().robot, stray);
+  for (int i = 0; i < 10; ++i) world.Answer();
+  EXPECT_EQ(world.robot().counts().refusals, 1);
+  EXPECT_EQ(world.connection().fault(), "");
+  EXPECT_GE(world.robot().counts().together, 8);
+
+  // A slice that belongs nowhere.
+  Say(world.channels().robot, message::Slice{world.decision().number + 1, 77});
+  for (int i = 0; i < 10; ++i) world.Answer();
+  EXPECT_EQ(world.connection().fault(), "");
+}
+
+TEST_F(SessionTest, WhenTheLinkDiesTheRobotAnswersAlone) {
+  World world(Yolo(), folder_);
+  for (int round = 0; round < 10; ++round) {
+    world.Connect("20mbit,3ms", kBuild, milliseconds(200 + 7 * round));
+    world.AnswerUntilReady();
+    if (!world.connection().fault().empty()) continue;
+    world.robot().SetCuts({{world.values()[3], 500}});
+    while (world.connection().fault().empty()) world.Answer();
+    world.Answer();
+    EXPECT_GT(world.robot().counts().together, 1);
+    world.TakeTurns(30000);
+    EXPECT_TRUE(world.session().is_over());
+  }
+}
+
+// Whatever one side sends, the other goes on or leaves; the robot's answers stay what they are.
+TEST_F(SessionTest, DamagedMessagesHarmNobody) {
+  const std::vector<std::string> seeds = message::MessageSeeds();
+  Mutator mutator(seeds, {}, 9);
+  std::mt19937 random(10);
+  World world(Yolo(), folder_);
+  int left = 0;
+  for (int round = 0; round < 60; ++round) {
+    world.Connect();
+    if (round % 4 != 0) world.AnswerUntilReady();
+    for (int i = 0; i < 4; ++i) {
+      std::string bytes = random() % 2 == 0 ? mutator.Next() : seeds[random() % seeds.size()];
+      if (bytes.empty()) continue;
+      Message message{static_cast<uint8_t>(bytes[0]), -1, {bytes.begin() + 1, bytes.end()}};
+      Channel& from = random() % 2 == 0 ? world.channels().robot : world.channels().server;
+      from.Send(std::move(message));
+      world.TakeTurns(5);
+      world.Answer();
+    }
+    left += world.session().is_over() || !world.connection().fault().empty() ? 1 : 0;
+  }
+  EXPECT_GT(left, 20);
+}
+
+}  // namespace
+}  // namespace cacheinf
