@@ -10,10 +10,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr uint64_t kLeastCredit = 64 * 1024;
-constexpr double kCreditSeconds = .05;
 
 // An empty message takes memory too.
 constexpr uint64_t kMessageOverhead = 64;
@@ -25,9 +21,8 @@ constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
 constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(4);
 constexpr int kPollsPerSilence = 50;
 
-constexpr seconds kPingInterval(1);
-constexpr milliseconds kBusyPingInterval(100);
-constexpr int kMostPingsInARow = 3;
+constexpr milliseconds kBandwidthInterval(200);
+constexpr size_t kLeastSplit = 2048;
 
 }  // namespace
 
@@ -36,8 +31,8 @@ Channel::Channel(std::unique_ptr<Link> link, const Clock& clock, const ChannelOp
       clock_(clock),
       options_(options),
       active_at_(clock.Now()),
+      estimate_(active_at_),
       sent_at_(active_at_),
-      next_ping_at_(active_at_),
       largest_message_(options.largest_message),
       heard_at_(active_at_),
       found_none_at_(active_at_) {}
@@ -136,9 +131,9 @@ ChannelStatistics Channel::statistics() const {
   ChannelStatistics statistics;
   statistics.sent = sent_;
   statistics.received = received_;
-  statistics.acknowledged = acknowledged_;
-  statistics.unacknowledged = unacknowledged();
-  statistics.credit = Credit();
+  statistics.acknowledged = estimate_.acknowledged();
+  statistics.unacknowledged = estimate_.unacknowledged();
+  statistics.credit = estimate_.Credit();
   statistics.waiting_to_leave = waiting_to_leave_;
   if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
     statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at()};
@@ -249,57 +244,23 @@ const char* Channel::Take(const Abandonment& abandonment) {
 }
 
 const char* Channel::Take(const Report& report) {
-  if (report.arrived_bytes < acknowledged_ || report.arrived_bytes > sent_chunk_bytes_) {
-    return "the peer acknowledged what was not sent";
-  }
-  if (report.arrived_bytes > acknowledged_) {
-    LinkEstimate::Delivery delivery;
-    delivery.bytes = report.arrived_bytes - acknowledged_;
-    delivery.first_sent_at = under_way_.front().sent_at;
-    delivery.was_alone = under_way_.front().was_alone;
-    delivery.arrived_at = Time(report.arrived_at);
-    delivery.late_by = Time(report.arrived_late_by);
-    delivery.acknowledged_at = heard_at_;
-    estimate_.Add(delivery);
-    acknowledged_ = report.arrived_bytes;
-    while (!under_way_.empty() && under_way_.front().end <= acknowledged_) under_way_.pop_front();
-    active_at_ = heard_at_;
-    next_ping_at_ = std::min(next_ping_at_, own_ping_at_ + kBusyPingInterval);
-  }
   if (report.ping != kNoTime) {
     ping_ = report.ping;
-    pinged_at_ = heard_at_;
     pinged_late_by_ = late_by_;
+  }
+  if (report.ping != kNoTime || report.pong != kNoTime ||
+      report.arrived_bytes != estimate_.acknowledged()) {
     active_at_ = heard_at_;
   }
-  if (is_pinging_ && report.pong == own_ping_at_.count()) TakePong(report);
-  return nullptr;
-}
-
-void Channel::TakePong(const Report& report) {
-  LinkEstimate::Echo echo;
-  echo.pinged_at = own_ping_at_;
-  echo.reached_peer_at = Time(report.pinged_at);
-  echo.left_peer_at = Time(report.sent_at);
-  echo.answered_at = heard_at_;
-  echo.late_by = Time(report.pinged_late_by) + late_by_;
-  is_pinging_ = false;
-  active_at_ = heard_at_;
-  if (report.is_quiet == 1 && estimate_.Add(echo)) imprecise_pings_ = kMostPingsInARow;
-  next_ping_at_ = heard_at_;
-  if (++imprecise_pings_ >= kMostPingsInARow) {
-    next_ping_at_ += kPingInterval;
-    imprecise_pings_ = 0;
-  }
+  return estimate_.Take(report, heard_at_, late_by_);
 }
 
 bool Channel::SendPackets() {
   const Time now = clock_.Now();
-  const bool is_ping_due =
-      now >= next_ping_at_ && IsQuiet() && (!is_pinging_ || now - own_ping_at_ > options_.patience);
   bool has_moved = false;
-  if (owes_report_ || ping_ != kNoTime || is_ping_due || now - sent_at_ >= options_.heartbeat) {
-    if (!SendReport(is_ping_due)) return false;
+  if (owes_report_ || ping_ != kNoTime || estimate_.IsPingDue(now) ||
+      now - sent_at_ >= options_.heartbeat) {
+    if (!SendReport(now)) return false;
     has_moved = true;
   }
   if (abandonment_) {
@@ -311,24 +272,22 @@ bool Channel::SendPackets() {
   return has_moved;
 }
 
-bool Channel::SendReport(bool with_ping) {
-  const Time now = clock_.Now();
+bool Channel::SendReport(Time now) {
+  const bool is_ping_due = estimate_.IsPingDue(now);
   Report report;
   report.arrived_bytes = arrived_bytes_;
   report.arrived_at = arrived_at_.count();
   report.arrived_late_by = arrived_late_by_.count();
   report.sent_at = now.count();
-  if (with_ping) report.ping = now.count();
+  if (is_ping_due) report.ping = now.count();
   report.pong = ping_;
-  report.pinged_at = pinged_at_.count();
   report.pinged_late_by = pinged_late_by_.count();
-  report.is_quiet = unacknowledged() == 0 ? 1 : 0;
+  report.is_quiet = estimate_.unacknowledged() == 0 ? 1 : 0;
   if (!SendPacket(report)) return false;
   owes_report_ = false;
   ping_ = kNoTime;
-  if (with_ping) {
-    is_pinging_ = true;
-    own_ping_at_ = now;
+  if (is_ping_due) {
+    estimate_.Pinged(now);
     active_at_ = now;
   }
   return true;
@@ -337,15 +296,15 @@ bool Channel::SendReport(bool with_ping) {
 bool Channel::SendChunk() {
   if (outbox_.empty()) return false;
   const Message& message = outbox_.front();
-  const std::span<const uint8_t> rest = std::span(message.bytes).subspan(offset_);
-  const std::span<const uint8_t> bytes = rest.first(std::min(kLargestChunk, rest.size()));
-  if (unacknowledged() + kChunkOverhead + bytes.size() > Credit()) return false;
-  if (!SendPacket(Chunk{message.kind, message.frame, message.bytes.size(), offset_, bytes})) {
+  std::span<const uint8_t> bytes = std::span(message.bytes).subspan(offset_);
+  bytes = bytes.first(ChunkSize(bytes.size()));
+  const uint64_t after = estimate_.unacknowledged() + kChunkOverhead + bytes.size();
+  if (after > estimate_.Credit() ||
+      !SendPacket(Chunk{message.kind, message.frame, message.bytes.size(), offset_, bytes})) {
+    has_to_wait_ = true;
     return false;
   }
-  const bool was_alone = unacknowledged() == 0;
-  sent_chunk_bytes_ += kChunkOverhead + bytes.size();
-  under_way_.push_back({sent_chunk_bytes_, sent_at_, was_alone});
+  estimate_.Sent(kChunkOverhead + bytes.size(), std::exchange(has_to_wait_, false), sent_at_);
   active_at_ = sent_at_;
   sent_.payload += bytes.size();
   waiting_to_leave_ -= bytes.size();
@@ -355,6 +314,16 @@ bool Channel::SendChunk() {
     offset_ = 0;
   }
   return true;
+}
+
+// Chunks of equal size; of a small message two now and then, because the second shows how fast the
+// link is.
+size_t Channel::ChunkSize(size_t left) const {
+  size_t count = (left + kLargestChunk - 1) / kLargestChunk;
+  const bool is_old =
+      !estimate_.bandwidth() || clock_.Now() - estimate_.bandwidth_at() > kBandwidthInterval;
+  if (offset_ == 0 && count == 1 && left >= kLeastSplit && is_old) count = 2;
+  return count == 0 ? 0 : (left + count - 1) / count;
 }
 
 bool Channel::SendPacket(PacketBody body) {
@@ -367,12 +336,9 @@ bool Channel::SendPacket(PacketBody body) {
   return true;
 }
 
-uint64_t Channel::Credit() const {
-  const double bandwidth = estimate_.bandwidth().value_or(0);
-  return std::max(kLeastCredit, static_cast<uint64_t>(bandwidth * kCreditSeconds));
+bool Channel::IsQuiet() const {
+  return outbox_.empty() && !abandonment_ && estimate_.unacknowledged() == 0;
 }
-
-bool Channel::IsQuiet() const { return outbox_.empty() && !abandonment_ && unacknowledged() == 0; }
 
 void Channel::Break(std::string why) {
   fault_ = std::move(why);

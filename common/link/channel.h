@@ -117,12 +117,6 @@ class Channel {
   ChannelStatistics statistics() const;
 
  private:
-  struct UnderWay {
-    uint64_t end = 0;  // of all chunks sent so far
-    Time sent_at{};
-    bool was_alone = false;
-  };
-
   void PumpUntilStopped();
   bool PumpLocked();
   Time PollInterval() const;
@@ -131,15 +125,13 @@ class Channel {
   const char* Take(const Chunk& chunk);
   const char* Take(const Report& report);
   const char* Take(const Abandonment& abandonment);
-  void TakePong(const Report& report);
 
   bool SendPackets();
-  bool SendReport(bool with_ping);
+  bool SendReport(Time now);
   bool SendChunk();
+  size_t ChunkSize(size_t left) const;
   bool SendPacket(PacketBody body);
 
-  uint64_t Credit() const;
-  uint64_t unacknowledged() const { return sent_chunk_bytes_ - acknowledged_; }
   bool IsQuiet() const;
   void Break(std::string why);
 
@@ -159,20 +151,14 @@ class Channel {
   ChannelStatistics::Traffic received_;
   LinkEstimate estimate_;
 
-  // Sending. Bytes are those of whole packets with chunks.
+  // Sending.
   std::deque<Message> outbox_;
   uint64_t offset_ = 0;  // what has left of the first message there
   uint64_t waiting_to_leave_ = 0;
   std::optional<Abandonment> abandonment_;  // goes before the next chunk
   uint64_t next_number_ = 0;
-  uint64_t sent_chunk_bytes_ = 0;
-  uint64_t acknowledged_ = 0;
-  std::deque<UnderWay> under_way_;
+  bool has_to_wait_ = false;  // the next chunk, for credit or room
   Time sent_at_{};
-  Time next_ping_at_{};
-  Time own_ping_at_{};
-  bool is_pinging_ = false;
-  int imprecise_pings_ = 0;
 
   // Receiving.
   std::deque<Message> inbox_;
@@ -189,7 +175,6 @@ class Channel {
   Time arrived_at_{};
   Time arrived_late_by_{};
   int64_t ping_ = kNoTime;  // to be answered
-  Time pinged_at_{};
   Time pinged_late_by_{};
 
   std::thread pump_;  // the last member: it uses all others

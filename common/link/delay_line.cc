@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,7 @@ std::optional<double> Quantity(std::string_view text, std::initializer_list<Unit
   return std::nullopt;
 }
 
-nanoseconds FromSeconds(double seconds) { return nanoseconds(static_cast<int64_t>(seconds * 1e9)); }
+nanoseconds FromSeconds(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
 
 std::vector<std::string> Split(const std::string& line) {
   std::vector<std::string> fields;
@@ -140,9 +141,8 @@ bool DelayLine::HasRoom(Time now) const {
 void DelayLine::Push(std::span<const uint8_t> packet, Time now, Time jitter) {
   busy_until_ = std::max(busy_until_, now);
   if (!shape_.bandwidth.empty()) Transmit(packet.size());
-  Time arrives_at = busy_until_ + shape_.delay + jitter;
-  if (!packets_.empty()) arrives_at = std::max(arrives_at, packets_.back().arrives_at);
-  packets_.push_back({{packet.begin(), packet.end()}, busy_until_, arrives_at});
+  packets_.push_back(
+      {{packet.begin(), packet.end()}, busy_until_, busy_until_ + shape_.delay + jitter});
 }
 
 std::optional<std::chrono::nanoseconds> DelayLine::first_arrival() const {

@@ -42,8 +42,8 @@ class DelayLine {
 
   bool HasRoom(Time now) const;
 
-  // A packet enters, and arrives later by `jitter` than it otherwise would, but not before those
-  // that entered before it. REQUIRES: `now` never goes back.
+  // A packet enters, and arrives later by `jitter` than it otherwise would, but never
+  // overtakes one. REQUIRES: `now` never goes back.
   void Push(std::span<const uint8_t> packet, Time now, Time jitter = {});
 
   // When the first packet arrives or arrived; nothing if there is none.

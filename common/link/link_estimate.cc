@@ -9,6 +9,13 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr uint64_t kLeastCredit = 64 * 1024;
+constexpr double kCreditSeconds = .05;
+
+constexpr seconds kPingInterval(1);
+constexpr milliseconds kBusyPingInterval(100);
+constexpr int kMostPingsInARow = 3;
+
 // What is measured must be so many times as long as what is unknown about it.
 constexpr int kLeastPrecision = 4;
 
@@ -25,50 +32,92 @@ double Seconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-bool LinkEstimate::Add(const Echo& echo) {
-  const Time at_peer = echo.left_peer_at - echo.reached_peer_at;
-  const Time duration = echo.answered_at - echo.pinged_at - at_peer;
-  if (at_peer < Time(0) || duration < Time(0)) return false;
-  if (echo.late_by > std::max<Time>(microseconds(200), duration / 10)) return false;
-  round_trips_[round_trip_count_++ % round_trips_.size()] = {
-      duration, echo.reached_peer_at - echo.pinged_at - duration / 2};
-  round_trip_at_ = echo.answered_at;
-  return true;
+void LinkEstimate::Sent(uint64_t packet_bytes, bool had_to_wait, Time now) {
+  sent_ += packet_bytes;
+  under_way_.push_back({sent_, now, had_to_wait});
 }
 
-void LinkEstimate::Add(const Delivery& delivery) {
-  const Time now = delivery.acknowledged_at;
-  const RoundTrip* round_trip = Shortest();
-  if (round_trip != nullptr) {
+bool LinkEstimate::IsPingDue(Time now) const {
+  return now >= next_ping_at_ && unacknowledged() == 0 &&
+         (!is_pinging_ || now - ping_at_ > kPingInterval);
+}
+
+void LinkEstimate::Pinged(Time now) {
+  ping_at_ = now;
+  is_pinging_ = true;
+}
+
+const char* LinkEstimate::Take(const Report& report, Time now, Time late_by) {
+  if (report.arrived_bytes < acknowledged_ || report.arrived_bytes > sent_) {
+    return "the peer acknowledged what was not sent";
+  }
+  if (report.arrived_bytes > acknowledged_) TakeArrival(report, now);
+  if (is_pinging_ && report.pong == ping_at_.count()) TakePong(report, now, late_by);
+  return nullptr;
+}
+
+void LinkEstimate::TakePong(const Report& report, Time now, Time late_by) {
+  const Time duration = now - ping_at_;
+  const bool is_precise =
+      report.is_quiet == 1 &&
+      Time(report.pinged_late_by) + late_by <= std::max<Time>(microseconds(200), duration / 10);
+  if (is_precise) {
+    round_trips_[round_trip_count_++ % round_trips_.size()] = {
+        duration, Time(report.sent_at) - (now - duration / 2)};
+    round_trip_at_ = now;
+  }
+  // A ping wakes a peer that looks for packets now and then only; the next one is noticed at once.
+  is_pinging_ = false;
+  imprecise_pings_ = is_precise ? 0 : (imprecise_pings_ + 1) % kMostPingsInARow;
+  next_ping_at_ = imprecise_pings_ == 0 ? now + kPingInterval : now;
+}
+
+void LinkEstimate::TakeArrival(const Report& report, Time now) {
+  const uint64_t bytes = report.arrived_bytes - acknowledged_;
+  const UnderWay first = under_way_.front();
+  const Time arrived_at(report.arrived_at);
+  const Time late_by(report.arrived_late_by);
+  acknowledged_ = report.arrived_bytes;
+  while (!under_way_.empty() && under_way_.front().end <= acknowledged_) under_way_.pop_front();
+  next_ping_at_ = std::min(next_ping_at_, ping_at_ + kBusyPingInterval);
+
+  if (const RoundTrip* round_trip = Shortest()) {
     const Time earliest_arrival =
-        delivery.first_sent_at + round_trip->peer_time_minus_ours + round_trip->duration / 2;
-    if (earliest_arrival > last_arrival_) {
+        first.sent_at + round_trip->peer_time_minus_ours + round_trip->duration / 2;
+    const bool was_idle = earliest_arrival > last_arrival_;
+    if (was_idle) {
       begin_ = earliest_arrival;
-      begin_uncertainty_ = round_trip->duration / 8;  // the two ways may differ
+      begin_uncertainty_ = round_trip->duration / 16;  // the two ways may differ
       bytes_ = 0;
     }
-    bytes_ += delivery.bytes;
-    last_arrival_ = std::max(last_arrival_, delivery.arrived_at);
-    const Time duration = delivery.arrived_at - begin_;
-    if (duration > Time(0) &&
-        duration >= kLeastPrecision * (begin_uncertainty_ + delivery.late_by)) {
+    bytes_ += bytes;
+    last_arrival_ = std::max(last_arrival_, arrived_at);
+    const Time duration = arrived_at - begin_;
+    const bool is_precise =
+        duration > Time(0) && duration >= kLeastPrecision * std::max(begin_uncertainty_, late_by);
+    if (is_precise) {
       AddTransmission(bytes_, duration, now);
       precise_at_ = now;
-      begin_ = delivery.arrived_at;
-      begin_uncertainty_ = delivery.late_by;
+    }
+    if (is_precise || was_idle) {
+      begin_ = arrived_at;
+      begin_uncertainty_ = late_by;
       bytes_ = 0;
     }
   }
 
-  // Too fast to be seen: at least what went through with all pauses.
-  if (delivery.was_alone) {
-    run_begin_ = delivery.first_sent_at;
+  // Where transmissions are too short to be seen, the link is at least as fast as what went through
+  // with all pauses.
+  if (!first.had_to_wait) {
+    run_begin_ = first.sent_at;
     run_bytes_ = 0;
   }
-  run_bytes_ += delivery.bytes;
-  if (run_bytes_ < kLongRun || now == run_begin_) return;
-  if (sum_seconds_ == 0 || now - precise_at_ > kForgottenAfter) {
-    AddTransmission(run_bytes_, now - run_begin_, now);
+  run_bytes_ += bytes;
+  const Time run = now - run_begin_;
+  if (run_bytes_ < kLongRun || run == Time(0)) return;
+  const bool is_faster = static_cast<double>(run_bytes_) > bandwidth().value_or(0) * Seconds(run);
+  if (is_faster && (sum_seconds_ == 0 || now - precise_at_ > kForgottenAfter)) {
+    AddTransmission(run_bytes_, run, now);
   }
   run_begin_ = now;
   run_bytes_ = 0;
@@ -81,6 +130,11 @@ void LinkEstimate::AddTransmission(uint64_t bytes, Time duration, Time now) {
   sum_bytes_ = sum_bytes_ * kept + static_cast<double>(bytes);
   sum_seconds_ = sum_seconds_ * kept + Seconds(duration);
   bandwidth_at_ = now;
+}
+
+uint64_t LinkEstimate::Credit() const {
+  const double most = bandwidth().value_or(0) * kCreditSeconds;
+  return std::max(kLeastCredit, static_cast<uint64_t>(most));
 }
 
 std::optional<double> LinkEstimate::bandwidth() const {
@@ -96,9 +150,9 @@ std::optional<std::chrono::nanoseconds> LinkEstimate::round_trip() const {
 
 const LinkEstimate::RoundTrip* LinkEstimate::Shortest() const {
   if (round_trip_count_ == 0) return nullptr;
-  const auto end = round_trips_.begin() +
-                   static_cast<ptrdiff_t>(std::min(round_trip_count_, round_trips_.size()));
-  return &*std::min_element(round_trips_.begin(), end,
+  const size_t count = std::min(round_trip_count_, round_trips_.size());
+  return &*std::min_element(round_trips_.begin(),
+                            round_trips_.begin() + static_cast<ptrdiff_t>(count),
                             [](const auto& a, const auto& b) { return a.duration < b.duration; });
 }
 

@@ -5,39 +5,41 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+
+#include "common/link/packet.h"
 
 namespace cacheinf {
 
-// What a link can do, judged by what arrived at the other end. A chunk's transmission lasts from
-// when it could have arrived at the earliest, or the one before it did, until it arrives; pauses
-// of the sender, late acknowledgements and the peer's own traffic do not count.
+// Knows which chunks are under way, and judges by the peer's reports what the link can do.
+//
+// A chunk's transmission lasts from when it could have arrived at the earliest, or the one before
+// it did, until it arrives, all in the peer's time, which pings relate to ours. So neither pauses
+// of the sender nor late acknowledgements nor the peer's own traffic make a link look slow.
 class LinkEstimate {
  public:
   using Time = std::chrono::nanoseconds;
 
-  // A ping and its answer, both sent while nothing else was under way.
-  struct Echo {
-    Time pinged_at{};        // in this side's time
-    Time reached_peer_at{};  // in the peer's time
-    Time left_peer_at{};
-    Time answered_at{};  // in this side's time
-    Time late_by{};      // either may have lain unnoticed, for so long in all
-  };
+  explicit LinkEstimate(Time now) : next_ping_at_(now) {}
 
-  // Chunks that were acknowledged together.
-  struct Delivery {
-    uint64_t bytes = 0;
-    Time first_sent_at{};    // in this side's time
-    bool was_alone = false;  // nothing was under way when the first of them was sent
-    Time arrived_at{};       // the last of them, in the peer's time
-    Time late_by{};          // it may have lain there unnoticed for so long
-    Time acknowledged_at{};  // in this side's time
-  };
+  // A packet with a chunk leaves. `had_to_wait`: for those before it.
+  void Sent(uint64_t packet_bytes, bool had_to_wait, Time now);
 
-  // Whether it is precise enough to count.
-  bool Add(const Echo& echo);
-  void Add(const Delivery& delivery);
+  // Whether the next report should carry a ping; Pinged once it has left with one, whose number is
+  // `now`.
+  bool IsPingDue(Time now) const;
+  void Pinged(Time now);
+
+  // A report came, at most `late_by` ago. Null, or one sentence on what is wrong with it.
+  const char* Take(const Report& report, Time now, Time late_by);
+
+  // Bytes of packets with chunks.
+  uint64_t acknowledged() const { return acknowledged_; }
+  uint64_t unacknowledged() const { return sent_ - acknowledged_; }
+
+  // The most that may be unacknowledged.
+  uint64_t Credit() const;
 
   // In bytes per second; nothing until there is an estimate.
   std::optional<double> bandwidth() const;
@@ -48,14 +50,29 @@ class LinkEstimate {
   Time round_trip_at() const { return round_trip_at_; }
 
  private:
+  struct UnderWay {
+    uint64_t end = 0;  // of all chunks sent so far
+    Time sent_at{};
+    bool had_to_wait = false;
+  };
   struct RoundTrip {
     Time duration{};
     Time peer_time_minus_ours{};
   };
 
+  void TakePong(const Report& report, Time now, Time late_by);
+  void TakeArrival(const Report& report, Time now);
   void AddTransmission(uint64_t bytes, Time duration, Time now);
   const RoundTrip* Shortest() const;
 
+  uint64_t sent_ = 0;
+  uint64_t acknowledged_ = 0;
+  std::deque<UnderWay> under_way_;
+
+  Time next_ping_at_;
+  Time ping_at_{};
+  bool is_pinging_ = false;
+  int imprecise_pings_ = 0;
   std::array<RoundTrip, 4> round_trips_{};
   size_t round_trip_count_ = 0;
   Time round_trip_at_{};
@@ -66,7 +83,7 @@ class LinkEstimate {
   uint64_t bytes_ = 0;
   Time last_arrival_{};  // in the peer's time
 
-  // Without pauses being known: since a chunk was sent alone.
+  // What has been acknowledged since chunks began to wait for others.
   Time run_begin_{};
   uint64_t run_bytes_ = 0;
 

@@ -80,7 +80,6 @@ void VisitMembers(Body& report, Visitor visit) {
   visit(report.sent_at);
   visit(report.ping);
   visit(report.pong);
-  visit(report.pinged_at);
   visit(report.pinged_late_by);
   visit(report.is_quiet);
 }
@@ -96,7 +95,7 @@ constexpr size_t kBodyBytes = 0;
 template <>
 constexpr size_t kBodyBytes<Chunk> = kChunkOverhead - kHeaderBytes;
 template <>
-constexpr size_t kBodyBytes<Report> = 8 * 8 + 1;
+constexpr size_t kBodyBytes<Report> = 7 * 8 + 1;
 template <>
 constexpr size_t kBodyBytes<Abandonment> = 8;
 
@@ -115,7 +114,7 @@ const char* WhatIsWrong(const Chunk& chunk) {
 }
 
 const char* WhatIsWrong(const Report& report) {
-  for (const int64_t time : {report.arrived_at, report.ping, report.pong, report.pinged_at}) {
+  for (const int64_t time : {report.arrived_at, report.ping, report.pong}) {
     if (time < kNoTime || time > kLatestTime) return "a report's time is out of range";
   }
   for (const int64_t time : {report.arrived_late_by, report.sent_at, report.pinged_late_by}) {

@@ -39,7 +39,6 @@ struct Report {
   int64_t sent_at = 0;           // in the sender's time
   int64_t ping = kNoTime;        // if any: wants this number back at once
   int64_t pong = kNoTime;        // if any: the ping that this answers
-  int64_t pinged_at = kNoTime;   // when that came, in the sender's time
   int64_t pinged_late_by = 0;
   uint8_t is_quiet = 0;  // 1: none of the sender's chunks are under way
 };
