@@ -62,7 +62,8 @@ Guard::Guard(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
     : state_(std::move(model)),
       reader_(state_.graph(), config.model_config.decoder),
       clock_(clock),
-      sampling_(state_.graph(), config.guard, config.cache, HasBands(reader_, state_.graph())) {}
+      sampling_(state_.graph(), config.guard, Resolve(config.cache, config.tracker.change),
+                HasBands(reader_, state_.graph())) {}
 
 std::optional<std::chrono::nanoseconds> Guard::Judge(const Answer& answer, const Robot& robot) {
   const bool is_whole = answer.work && answer.work->is_dense;

@@ -2,36 +2,25 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <utility>
 
 #include "client/answer/recomputed.h"
-#include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
-#include "common/exec/cache_choice.h"
-#include "common/exec/stem.h"
 
 namespace cacheinf {
 namespace {
 
-// The maps on which a stem's changes are judged are always kept.
+ReuseSettings SettingsOf(const RobotConfig& config) {
+  return Resolve(config.cache, config.tracker.change);
+}
+
 StateOptions OptionsFor(const RobotConfig& config, const Graph& graph) {
   if (graph.inputs.size() != 1) {
     throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
                                  graph.name, graph.inputs.size()));
   }
   if (config.mode != RobotConfig::Mode::kCache) return {};
-  const bool moves = config.cache.UsesWarp();
-  if (config.cache.budget_mb == 0.0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
-  const auto budget_bytes = static_cast<size_t>(config.cache.budget_mb * 1e6);
-  const CacheChoice choice =
-      ChooseCaches(graph, budget_bytes, StemOutputs(graph, config.cache.stem), moves);
-  if (choice.bytes > budget_bytes) {
-    throw InputError(fmt::format("cache.budget_mb is {}, but model '{}' needs {:.1f} MB",
-                                 config.cache.budget_mb, graph.name,
-                                 std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
-  }
-  return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
+  return OptionsFor(SettingsOf(config), graph);
 }
 
 const Shape& InputShape(const ModelState& state) {
@@ -55,11 +44,10 @@ void Robot::MakeCache(const RobotConfig& config) {
   if (state_.graph().picture.width == 0) {
     throw InputError("mode cache needs pictures, but the model takes tensors");
   }
+  const ReuseSettings settings = SettingsOf(config);
+  auto tracker = settings.follows_camera() ? MakeTracker(config.tracker) : nullptr;
   cache_ = std::make_unique<FrameCache>(
-      CacheSettings{config.cache, config.tracker.change},
-      MakeGeometry(config.cache, state_.graph(),
-                   config.cache.FollowsCamera() ? MakeTracker(config.tracker) : nullptr),
-      clock_, state_);
+      settings, MakeGeometry(settings, state_.graph(), std::move(tracker)), clock_, state_);
 }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict) {

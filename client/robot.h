@@ -15,7 +15,7 @@
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
-#include "common/reuse/safety_levels.h"
+#include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {

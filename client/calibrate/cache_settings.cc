@@ -117,10 +117,6 @@ SettingDimension Ordered(const Values& values) {
   return {static_cast<int>(values.size()), true};
 }
 
-bool UsesChange(const CacheConfig& cache) {
-  return cache.policy == Policy::kChange || (cache.policy == Policy::kFixed && cache.stem > 0);
-}
-
 }  // namespace
 
 SearchSpace CacheSettingSpace() {
@@ -182,12 +178,13 @@ std::string DescribeCacheSettings(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
   std::string text = NameOf(cache.policy);
   if (cache.policy == Policy::kExact) return text;
-  text += cache.FollowsCamera()
+  text += cache.geometry != Geometry::kNone
               ? fmt::format(", {} by {}", NameOf(cache.geometry), NameOf(config.tracker.kind))
               : ", no geometry";
   text += fmt::format(", stem {}", cache.stem);
   if (cache.stem == 0) text += fmt::format(", N {:g}", config.tracker.change.threshold);
-  if (UsesChange(cache)) text += fmt::format(", change {:g}", cache.change);
+  if (cache.policy == Policy::kChange || cache.stem > 0)
+    text += fmt::format(", change {:g}", cache.change);
   if (!cache.change_scales.empty()) {
     text += fmt::format(" x {:g}", fmt::join(cache.change_scales, "/"));
   }
@@ -203,9 +200,9 @@ std::string CacheSettingsHeader() {
 std::string CacheSettingsRow(const RobotConfig& config) {
   const CacheConfig& cache = config.cache;
   return fmt::format("{},{},{},{},{:g},{:g},{:g},{},{}", NameOf(cache.policy),
-                     NameOf(cache.FollowsCamera() ? cache.geometry : Geometry::kNone),
-                     cache.FollowsCamera() ? NameOf(config.tracker.kind) : "none", cache.stem,
-                     config.tracker.change.threshold, cache.change,
+                     NameOf(cache.geometry),
+                     cache.geometry != Geometry::kNone ? NameOf(config.tracker.kind) : "none",
+                     cache.stem, config.tracker.change.threshold, cache.change,
                      fmt::join(cache.change_scales, "/"), cache.growth, cache.refresh);
 }
 

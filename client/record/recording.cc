@@ -2,12 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <sstream>
@@ -31,7 +28,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 3;
-constexpr Scheme kSchemes[] = {Scheme::kDirect, Scheme::kWinograd, Scheme::kBf16};
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;
@@ -139,12 +135,7 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
 NamedSchemes ReadSchemes(const CheckedJson& about) {
   NamedSchemes schemes;
   for (const CheckedJson& reader : about.Objects("schemes")) {
-    const std::string name = reader.Text("scheme");
-    const auto* const known =
-        std::find_if(std::begin(kSchemes), std::end(kSchemes),
-                     [&name](Scheme scheme) { return name == NameOf(scheme); });
-    if (known == std::end(kSchemes)) reader.Refuse("scheme", "direct, winograd or bf16");
-    schemes.push_back({reader.Text("layer"), *known});
+    schemes.push_back({reader.Text("layer"), reader.Choice<Scheme>("scheme")});
   }
   return schemes;
 }
@@ -162,15 +153,13 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   record.stamp = std::chrono::nanoseconds(reader.Integer("stamp_ns"));
   record.name = reader.Text("name");
   record.verdict.forget = reader.Bool("forget");
-  record.verdict.level =
-      reader.Choice<SafetyLevel>("level", kSafetyLevelCount, "one of the guard's levels");
+  record.verdict.level = reader.Choice<SafetyLevel>("level");
   record.decision = DecisionOf(reader, "decision");
   record.refresh = DecisionOf(reader, "refresh");
   if (reader.Has("error")) {
     record.error = reader.Text("error");
     if (record.error.empty()) reader.Refuse("error", "a text with something in it");
-    record.failed_step =
-        reader.Choice<FrameStep>("failed_step", kFrameStepCount, "one of the steps of a frame");
+    record.failed_step = reader.Choice<FrameStep>("failed_step");
   }
   if (!record.has_outputs()) return record;
   record.outputs = reader.Hex("outputs");
@@ -191,22 +180,6 @@ Picture ReadPng(const fs::path& path) {
 }
 
 }  // namespace
-
-const char* NameOf(FrameStep step) {
-  switch (step) {
-    case FrameStep::kAnswer:
-      return "answer";
-    case FrameStep::kPublish:
-      return "publish";
-    case FrameStep::kCheck:
-      return "check";
-    case FrameStep::kGuard:
-      return "guard";
-    case FrameStep::kRefresh:
-      return "refresh";
-  }
-  return "";
-}
 
 uint64_t HashOfOutputs(const ModelState& state) {
   std::vector<std::vector<float>> outputs;

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "client/scheme_choice.h"
+#include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
-#include "common/reuse/safety_levels.h"
+#include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 
 // What a recorder writes down and a replay reads: a folder with
@@ -27,8 +28,7 @@ namespace cacheinf {
 
 // The steps of a frame, in this order.
 enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
-inline constexpr int kFrameStepCount = 5;
-const char* NameOf(FrameStep step);  // "answer", "publish", …
+constexpr Words<5> WordsOf(FrameStep) { return {"answer", "publish", "check", "guard", "refresh"}; }
 
 // How a frame was answered.
 struct FrameRecord {

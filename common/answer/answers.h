@@ -12,7 +12,7 @@
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
 #include "common/reuse/frame_work.h"
-#include "common/reuse/safety_levels.h"
+#include "common/reuse/verdict.h"
 
 // What the model's outputs say about a frame.
 

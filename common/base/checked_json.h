@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_BASE_CHECKED_JSON_H_
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/words.h"
 
 namespace cacheinf {
 
@@ -78,14 +80,10 @@ class CheckedJson {
     return integers;
   }
 
-  // One of what NameOf says of the first `count`.
   template <typename Enum>
-  Enum Choice(const char* key, int count, const char* what) const {
-    const std::string name = Text(key);
-    for (int i = 0; i < count; ++i) {
-      if (name == NameOf(static_cast<Enum>(i))) return static_cast<Enum>(i);
-    }
-    Refuse(key, what);
+  Enum Choice(const char* key) const {
+    if (const auto value = ValueOf<Enum>(Text(key))) return *value;
+    Refuse(key, fmt::format("one of {}", fmt::join(WordsOf(Enum()), ", ")));
   }
 
   CheckedJson Object(const char* key) const {

@@ -3,16 +3,16 @@
 
 #include <memory>
 
-#include "common/config/cache_config.h"
 #include "common/model/graph/graph.h"
 #include "common/reuse/geometry.h"
+#include "common/reuse/settings.h"
 #include "common/tracker/tracker.h"
 
 namespace cacheinf {
 
-// The geometry that the configuration names, for pictures of the graph's size.
-// REQUIRES: a tracker if the configuration follows the camera.
-std::unique_ptr<Geometry> MakeGeometry(const CacheConfig& config, const Graph& graph,
+// The geometry that the settings name, for pictures of the graph's size.
+// REQUIRES: a tracker if they follow the camera.
+std::unique_ptr<Geometry> MakeGeometry(const ReuseSettings& settings, const Graph& graph,
                                        std::unique_ptr<Tracker> tracker);
 
 }  // namespace cacheinf

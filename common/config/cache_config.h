@@ -30,12 +30,6 @@ struct CacheConfig {
   bool relight = true;  // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
-  // A canvas is no frame, and moved maps are not what a dense run gives: the exact policy compares
-  // in place.
-  bool UsesCanvas() const { return geometry == Geometry::kCanvas && policy != Policy::kExact; }
-  bool UsesWarp() const { return geometry == Geometry::kWarp && policy != Policy::kExact; }
-  bool FollowsCamera() const { return UsesCanvas() || UsesWarp(); }
-
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -15,7 +14,6 @@
 namespace cacheinf {
 namespace {
 
-constexpr std::array<const char*, 3> kKinds = {"whole", "changed", "refresh"};
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr size_t kMostWords = size_t{1} << 20;  // of a mask: of 8192 × 8192 pixels
 constexpr int64_t kLargestShift = 1 << 14;
@@ -79,8 +77,6 @@ std::vector<int> ReadRows(const CheckedJson& json) {
 
 }  // namespace
 
-const char* NameOf(FrameDecision::Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
-
 const char* FaultOf(const FrameDecision& decision) {
   if (decision.base < -1 || decision.base >= decision.number) {
     return "base must be -1 or a number before this one's";
@@ -131,8 +127,7 @@ FrameDecision ReadFrameDecision(const std::string& text, const std::string& name
   decision.number = json.Integer("number", 0);
   decision.base = json.Integer("base");
   decision.frame = json.Integer("frame", 0);
-  decision.kind =
-      json.Choice<FrameDecision::Kind>("kind", kKinds.size(), "whole, changed or refresh");
+  decision.kind = json.Choice<FrameDecision::Kind>("kind");
   decision.changed = ReadMask(json, "changed");
   decision.forced = ReadMask(json, "forced");
   decision.scroll = ReadShift(json);

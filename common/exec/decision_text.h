@@ -7,8 +7,6 @@
 
 namespace cacheinf {
 
-const char* NameOf(FrameDecision::Kind kind);  // "changed"
-
 // What does not hold between a decision's fields, as "base must be ..."; null if all does.
 const char* FaultOf(const FrameDecision& decision);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/light.h"
+#include "common/base/words.h"
 #include "common/exec/scroll.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/mask/mask.h"
@@ -46,6 +47,7 @@ struct FrameDecision {
   std::vector<int> robot_rows;
   int64_t deadline_us = 0;  // after the frame's stamp; 0: none
 };
+constexpr Words<3> WordsOf(FrameDecision::Kind) { return {"whole", "changed", "refresh"}; }
 
 // One side's part of a frame.
 struct FrameRows {

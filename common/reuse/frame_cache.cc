@@ -1,12 +1,33 @@
 #include "common/reuse/frame_cache.h"
 
+#include <fmt/core.h>
+
+#include <cmath>
 #include <utility>
 
+#include "common/base/error.h"
+#include "common/exec/cache_choice.h"
 #include "common/exec/spreads.h"
+#include "common/exec/stem.h"
 
 namespace cacheinf {
 
-FrameCache::FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry,
+// The maps on which a stem's changes are judged are always kept.
+StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
+  const bool moves = settings.is_by_warp();
+  if (settings.budget_mb == 0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
+  const auto budget_bytes = static_cast<size_t>(settings.budget_mb * 1e6);
+  const std::vector<ValueId> tested = StemOutputs(graph, settings.change_policy().stem_depth);
+  const CacheChoice choice = ChooseCaches(graph, budget_bytes, tested, moves);
+  if (choice.bytes > budget_bytes) {
+    throw InputError(fmt::format("cache.budget_mb is {}, but model '{}' needs {:.1f} MB",
+                                 settings.budget_mb, graph.name,
+                                 std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
+  }
+  return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
+}
+
+FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry,
                        const Clock& clock, ModelState& state)
     : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {}
 

@@ -12,13 +12,17 @@
 
 namespace cacheinf {
 
+// Of a state for frames that reuse what is stored. Throws InputError if the graph's activations
+// need more memory than the settings allow.
+StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph);
+
 // Computes of each frame what changed since the last one: decides (reuse.h), and has a state apply
 // the decision.
 class FrameCache {
  public:
-  // The state keeps values, moves maps if the geometry does, and outlives this; so does the
-  // clock. Otherwise as for Reuse.
-  FrameCache(const CacheSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
+  // The state has the options of these settings and outlives this; so does the clock. Otherwise as
+  // for Reuse.
+  FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
              ModelState& state);
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }

@@ -1,9 +1,9 @@
 #ifndef CACHEINF_COMMON_REUSE_LOSS_H_
 #define CACHEINF_COMMON_REUSE_LOSS_H_
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
+
+#include "common/base/words.h"
 
 namespace cacheinf {
 
@@ -17,14 +17,9 @@ enum class Loss : uint8_t {
   kLittleOverlap,  // the reference shows too little of the frame
   kTooDifferent,   // aligned, but most pixels differ
 };
-inline constexpr int kLossCount = 7;
-
-// "few features".
-inline const char* NameOf(Loss loss) {
-  constexpr std::array<const char*, kLossCount> kNames = {
-      "none",       "no reference",   "few features", "few inliers",
-      "degenerate", "little overlap", "too different"};
-  return kNames[static_cast<size_t>(loss)];
+constexpr Words<7> WordsOf(Loss) {
+  return {"none",       "no reference",   "few features", "few inliers",
+          "degenerate", "little overlap", "too different"};
 }
 
 }  // namespace cacheinf

@@ -59,9 +59,9 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
 
 }  // namespace
 
-Reuse::Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)
+Reuse::Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)
     : configured_(settings),
-      settings_(Resolve(settings)),
+      settings_(settings),
       graph_(graph),
       width_(static_cast<int>(PictureShape(graph)[3])),
       height_(static_cast<int>(PictureShape(graph)[2])),
@@ -83,15 +83,13 @@ void Reuse::SetPlaceOfFrames(const Rectangle& place) {
 }
 
 void Reuse::TakeIn(const Verdict& verdict) {
-  if (verdict.level != level_) {
-    level_ = verdict.level;
-    Use(SettingsAt(level_, configured_));
-  }
+  if (verdict.level != level_) Use(verdict.level);
   if (verdict.forget) Forget();
 }
 
-void Reuse::Use(const CacheSettings& settings) {
-  settings_ = Resolve(settings);
+void Reuse::Use(SafetyLevel level) {
+  level_ = level;
+  settings_ = SettingsAt(level, configured_);
   finder_ = ChangeFinder(settings_.picture_test(), width_, height_, reference_.view().channels);
   policy_ = settings_.change_policy();
   ++version_;
@@ -112,7 +110,7 @@ bool Reuse::IsWholeDue(int64_t frame) const {
 // What follows is said of this decision alone.
 void Reuse::Begin(FrameDecision::Kind kind) {
   ++decision_.number;
-  decision_.base = keeps_nothing() ? -1 : committed_;
+  decision_.base = frames_ == 0 ? -1 : committed_;
   decision_.kind = kind;
   ClearAll(decision_.forced);
   decision_.scroll = {};

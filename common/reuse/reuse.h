@@ -13,8 +13,8 @@
 #include "common/reuse/inset.h"
 #include "common/reuse/loss.h"
 #include "common/reuse/reference.h"
-#include "common/reuse/safety_levels.h"
 #include "common/reuse/settings.h"
+#include "common/reuse/verdict.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -29,8 +29,8 @@ namespace cacheinf {
 class Reuse {
  public:
   // For pictures of the graph's one input, which is a map. The graph outlives this.
-  // REQUIRES: checked configurations; a geometry of theirs, for pictures of that size.
-  Reuse(const CacheSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry);
+  // REQUIRES: a geometry as the settings name it, for pictures of that size.
+  Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry);
 
   // The part that shows the frame; at first all. Forgets everything earlier. REQUIRES: a place in a
   // picture of the graph's size, not empty.
@@ -60,12 +60,9 @@ class Reuse {
   bool rests() const { return rests_; }  // whole because reuse did not pay
   const ChangePolicy& policy() const { return policy_; }
 
-  // The next decision is of a first frame.
-  bool keeps_nothing() const { return frames_ == 0; }
-
  private:
   void TakeIn(const Verdict& verdict);
-  void Use(const CacheSettings& settings);
+  void Use(SafetyLevel level);
   void Forget();
   bool Rests(int64_t frame) const { return frame < next_try_; }
   bool IsWholeDue(int64_t frame) const;
@@ -76,7 +73,7 @@ class Reuse {
   Range StripToRefresh() const;
   void JudgeReuse(double share);
 
-  const CacheSettings configured_;
+  const ReuseSettings configured_;
   ReuseSettings settings_;
   SafetyLevel level_ = SafetyLevel::kNormal;
   const Graph& graph_;

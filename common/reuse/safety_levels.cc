@@ -8,62 +8,8 @@ namespace {
 
 constexpr size_t kLeastSamples = 2;
 constexpr int kLongestPatience = 64;  // times the first
-// Errors a quarter as large have a signal-to-noise ratio so much higher: 20 log10(4).
-constexpr double kDecibelsOfAQuarter = 12.041;
-constexpr double kMostDecibels = 100.0;  // that can be configured
-
-// 1 is everything in every frame.
-int Halved(int frames) { return frames <= 1 ? frames : std::max(2, frames / 2); }
-
-void ShortenExpiry(CacheConfig& cache) {
-  const int usual = CacheConfig().refresh;
-  cache.refresh = cache.refresh == 0 ? usual : std::min(Halved(cache.refresh), usual);
-  cache.flush = Halved(cache.flush);
-}
-
-void MakeSafer(CacheSettings& settings) {
-  CacheConfig& cache = settings.cache;
-  // With a budget it is settled which maps are kept, and so on which ones a stem can end.
-  if (cache.budget_mb == 0) cache.stem += 1;
-  cache.change = std::min(cache.change / 4, CacheConfig().change);
-  cache.growth += 1;
-  cache.relight = false;
-  ChangeConfig& change = settings.change;
-  change.threshold = std::min(change.threshold / 4, ChangeConfig().threshold);
-  change.psnr = std::clamp(change.psnr + kDecibelsOfAQuarter, ChangeConfig().psnr, kMostDecibels);
-}
 
 }  // namespace
-
-const char* NameOf(SafetyLevel level) {
-  switch (level) {
-    case SafetyLevel::kNormal:
-      return "normal";
-    case SafetyLevel::kShorterExpiry:
-      return "shorter expiry";
-    case SafetyLevel::kSafer:
-      return "safer";
-    case SafetyLevel::kDense:
-      return "dense";
-  }
-  return "";
-}
-
-CacheSettings SettingsAt(SafetyLevel level, const CacheSettings& configured) {
-  CacheSettings settings = configured;
-  if (level >= SafetyLevel::kShorterExpiry) ShortenExpiry(settings.cache);
-  if (level >= SafetyLevel::kSafer) MakeSafer(settings);
-  if (level == SafetyLevel::kDense) settings.cache.flush = 1;
-  return settings;
-}
-
-std::vector<SafetyLevel> LevelsFor(const CacheConfig& configured) {
-  if (configured.policy == CacheConfig::Policy::kExact) {
-    return {SafetyLevel::kNormal, SafetyLevel::kDense};
-  }
-  return {SafetyLevel::kNormal, SafetyLevel::kShorterExpiry, SafetyLevel::kSafer,
-          SafetyLevel::kDense};
-}
 
 SafetyLevels::SafetyLevels(std::vector<SafetyLevel> levels, int samples, int patience, double least)
     : levels_(std::move(levels)),

@@ -1,49 +1,14 @@
 #ifndef CACHEINF_COMMON_REUSE_SAFETY_LEVELS_H_
 #define CACHEINF_COMMON_REUSE_SAFETY_LEVELS_H_
 
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <optional>
 #include <vector>
 
-#include "common/config/cache_config.h"
-#include "common/config/tracker_config.h"
-
-// How much is reused, from what is configured down to nothing, and when to go up or down.
+#include "common/reuse/verdict.h"
 
 namespace cacheinf {
-
-enum class SafetyLevel : uint8_t {
-  kNormal,         // as configured
-  kShorterExpiry,  // everything stored is refreshed in half the time
-  kSafer,          // that, and less counts as unchanged
-  kDense,          // nothing is reused
-};
-inline constexpr int kSafetyLevelCount = 4;
-const char* NameOf(SafetyLevel level);  // "shorter expiry"
-
-// What a guard or a recorder asks of the next decision.
-struct Verdict {
-  bool forget = false;  // treat the frame as the first
-  SafetyLevel level = SafetyLevel::kNormal;
-};
-
-// What a reader of an answer should know about how it was made.
-struct GuardState {
-  SafetyLevel level = SafetyLevel::kNormal;
-  std::optional<double> agreement;  // with dense answers, estimated; nothing without a sample yet
-};
-
-struct CacheSettings {
-  CacheConfig cache;
-  ChangeConfig change;
-};
-
-// What a level makes of the configured settings. The geometry stays what it is.
-CacheSettings SettingsAt(SafetyLevel level, const CacheSettings& configured);
-
-// The levels that differ: where the policy is exact, nothing stands between normal and dense.
-std::vector<SafetyLevel> LevelsFor(const CacheConfig& configured);
 
 // How far a sample of the answers agrees with what a dense run gives, from 0 to 1, and how much it
 // counts beside others.

@@ -39,12 +39,12 @@ double ShareOf(const RowPlan& rows, const Graph& graph) {
 
 }  // namespace
 
-Sampling::Sampling(const Graph& graph, const GuardConfig& config, const CacheConfig& cache,
+Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSettings& settings,
                    bool has_bands)
     : graph_(graph),
       share_(config.share),
       least_(config.least),
-      levels_(LevelsFor(cache), kSamplesOfAnEstimate, kPatience, least_),
+      levels_(LevelsFor(settings), kSamplesOfAnEstimate, kPatience, least_),
       random_(kSeed) {
   if (has_bands) {
     const int height = static_cast<int>(FirstOutput(graph).shape[2]);

@@ -10,6 +10,7 @@
 #include "common/model/graph/geometry.h"
 #include "common/model/graph/graph.h"
 #include "common/reuse/safety_levels.h"
+#include "common/reuse/settings.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
@@ -24,11 +25,11 @@ struct Sample {
 
 // The results of samples.
 struct SampleCounts {
-  int64_t samples = 0;                              // computed
-  int64_t whole_samples = 0;                        // of these, of whole answers
-  int64_t bad_samples = 0;                          // of these, below the least
-  int64_t changes = 0;                              // of the level
-  std::array<int64_t, kSafetyLevelCount> frames{};  // answered at each level
+  int64_t samples = 0;                                          // computed
+  int64_t whole_samples = 0;                                    // of these, of whole answers
+  int64_t bad_samples = 0;                                      // of these, below the least
+  int64_t changes = 0;                                          // of the level
+  std::array<int64_t, WordsOf(SafetyLevel()).size()> frames{};  // answered at each level
 };
 
 // When and where to sample answers, and what follows for coming decisions: a sample that agrees too
@@ -43,7 +44,8 @@ class Sampling {
  public:
   // With bands samples are mostly of random rows of the first output, which is a map, where these
   // need little enough of a dense run. The graph outlives this.
-  Sampling(const Graph& graph, const GuardConfig& config, const CacheConfig& cache, bool has_bands);
+  Sampling(const Graph& graph, const GuardConfig& config, const ReuseSettings& settings,
+           bool has_bands);
 
   // Call it for every answer; `is_whole`: nothing of it was reused. Returns the sample to compute
   // and judge now, valid until then; mostly null.

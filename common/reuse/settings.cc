@@ -1,78 +1,76 @@
 #include "common/reuse/settings.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "common/config/robot_config.h"
+
 namespace cacheinf {
 namespace {
 
 using Lossy = ReuseSettings::Lossy;
-using Change = ReuseSettings::Change;
-using Fixed = ReuseSettings::Fixed;
-using TestedStem = ReuseSettings::TestedStem;
 
-std::variant<Change, Fixed> ResolvePolicy(const CacheSettings& settings) {
-  const CacheConfig& cache = settings.cache;
-  const FeatureTest test = {cache.change, cache.change_scales};
-  if (cache.policy == CacheConfig::Policy::kChange) {
-    Change change = {settings.change, test};
-    if (cache.stem > 0) change.begin = Stem{cache.stem};
-    return change;
-  }
-  Fixed fixed = {settings.change, cache.growth};
-  if (cache.stem > 0) fixed.begin = TestedStem{{cache.stem}, test};
-  return fixed;
-}
+// Errors a quarter as large have a signal-to-noise ratio so much higher: 20 log10(4).
+constexpr double kDecibelsOfAQuarter = 12.041;
+constexpr double kMostDecibels = 100.0;  // that can be configured
 
-std::variant<ReuseSettings::InPlace, ReuseSettings::OnCanvas, ReuseSettings::ByWarp>
-ResolveGeometry(const CacheConfig& cache) {
-  switch (cache.geometry) {
-    case CacheConfig::Geometry::kCanvas:
-      return ReuseSettings::OnCanvas{};
-    case CacheConfig::Geometry::kWarp:
-      return ReuseSettings::ByWarp{};
-    case CacheConfig::Geometry::kNone:
-      break;
-  }
-  return ReuseSettings::InPlace{cache.relight};
+template <typename Kind>
+bool HasGeometry(const ReuseSettings& settings) {
+  return settings.lossy && std::holds_alternative<Kind>(settings.lossy->geometry);
 }
 
 // Null if the network decides what a change is.
 const ChangeConfig* PictureTest(const ReuseSettings& settings) {
-  const auto* const lossy = std::get_if<Lossy>(&settings.way);
-  if (lossy == nullptr) return nullptr;
-  return std::visit([](const auto& policy) { return std::get_if<ChangeConfig>(&policy.begin); },
-                    lossy->policy);
+  return settings.lossy ? std::get_if<ChangeConfig>(&settings.lossy->begin) : nullptr;
 }
 
-// Null if no map is tested.
-const FeatureTest* TestOfMaps(const ReuseSettings& settings) {
-  const auto* const lossy = std::get_if<Lossy>(&settings.way);
-  if (lossy == nullptr) return nullptr;
-  if (const auto* change = std::get_if<Change>(&lossy->policy)) return &change->test;
-  const auto* const stem = std::get_if<TestedStem>(&std::get<Fixed>(lossy->policy).begin);
-  return stem == nullptr ? nullptr : &stem->test;
+const Stem* StemOf(const ReuseSettings& settings) {
+  return settings.lossy ? std::get_if<Stem>(&settings.lossy->begin) : nullptr;
 }
 
-int DepthOf(const std::variant<ChangeConfig, Stem>& begin) {
-  const auto* const stem = std::get_if<Stem>(&begin);
-  return stem == nullptr ? 0 : stem->depth;
+bool TestsMaps(const ReuseSettings& settings) {
+  return settings.lossy && (!settings.lossy->growth || StemOf(settings) != nullptr);
 }
 
-int DepthOf(const std::variant<ChangeConfig, TestedStem>& begin) {
-  const auto* const tested = std::get_if<TestedStem>(&begin);
-  return tested == nullptr ? 0 : tested->stem.depth;
+// 1 is everything in every frame.
+int Halved(int frames) { return frames <= 1 ? frames : std::max(2, frames / 2); }
+
+void ShortenExpiry(ReuseSettings& settings) {
+  settings.flush = Halved(settings.flush);
+  if (!settings.lossy) return;
+  const int usual = CacheConfig().refresh;
+  int& refresh = settings.lossy->refresh;
+  refresh = refresh == 0 ? usual : std::min(Halved(refresh), usual);
+}
+
+void MakeSafer(ReuseSettings& settings) {
+  if (!settings.lossy) return;
+  Lossy& lossy = *settings.lossy;
+  if (auto* const change = std::get_if<ChangeConfig>(&lossy.begin)) {
+    change->threshold = std::min(change->threshold / 4, ChangeConfig().threshold);
+    change->psnr =
+        std::clamp(change->psnr + kDecibelsOfAQuarter, ChangeConfig().psnr, kMostDecibels);
+  }
+  // With a budget it is settled which maps are kept, and so on which ones a stem can end.
+  if (settings.budget_mb == 0) {
+    const Stem* const stem = StemOf(settings);
+    lossy.begin = Stem{stem == nullptr ? 1 : stem->depth + 1};
+  }
+  lossy.test.change = std::min(lossy.test.change / 4, CacheConfig().change);
+  if (lossy.growth) ++*lossy.growth;
+  if (auto* const in_place = std::get_if<ReuseSettings::InPlace>(&lossy.geometry)) {
+    in_place->relight = false;
+  }
 }
 
 }  // namespace
 
 bool ReuseSettings::relights() const {
-  const auto* const lossy = std::get_if<Lossy>(&way);
-  const auto* const in_place = lossy == nullptr ? nullptr : std::get_if<InPlace>(&lossy->geometry);
-  return in_place != nullptr && in_place->relight;
+  return HasGeometry<InPlace>(*this) && std::get<InPlace>(lossy->geometry).relight;
 }
 
-int ReuseSettings::refresh() const {
-  const auto* const lossy = std::get_if<Lossy>(&way);
-  return lossy == nullptr ? 0 : lossy->refresh;
-}
+bool ReuseSettings::is_on_canvas() const { return HasGeometry<OnCanvas>(*this); }
+bool ReuseSettings::is_by_warp() const { return HasGeometry<ByWarp>(*this); }
 
 ChangeConfig ReuseSettings::picture_test() const {
   if (const ChangeConfig* const test = PictureTest(*this)) return *test;
@@ -84,44 +82,58 @@ ChangeConfig ReuseSettings::picture_test() const {
 
 ChangePolicy ReuseSettings::change_policy() const {
   ChangePolicy policy;
-  if (is_exact()) return policy;
-  if (const FeatureTest* const test = TestOfMaps(*this)) {
-    policy.threshold = static_cast<float>(test->change);
-  }
-  const Lossy& lossy = std::get<Lossy>(way);
-  policy.stem_depth =
-      std::visit([](const auto& kind) { return DepthOf(kind.begin); }, lossy.policy);
-  policy.kind = ChangePolicy::Kind::kChange;
-  if (const auto* const fixed = std::get_if<Fixed>(&lossy.policy)) {
-    policy.kind = ChangePolicy::Kind::kFixed;
-    policy.growth = fixed->growth;
-  }
+  if (!lossy) return policy;
+  policy.kind = lossy->growth ? ChangePolicy::Kind::kFixed : ChangePolicy::Kind::kChange;
+  policy.growth = lossy->growth.value_or(policy.growth);
+  if (TestsMaps(*this)) policy.threshold = static_cast<float>(lossy->test.change);
+  if (const Stem* const stem = StemOf(*this)) policy.stem_depth = stem->depth;
   return policy;
 }
 
 std::vector<double> ReuseSettings::change_scales() const {
-  const FeatureTest* const test = TestOfMaps(*this);
-  return test == nullptr ? std::vector<double>() : test->scales;
+  return TestsMaps(*this) ? lossy->test.scales : std::vector<double>();
 }
 
-ReuseSettings Resolve(const CacheSettings& settings) {
+ReuseSettings Resolve(const CacheConfig& cache, const ChangeConfig& change) {
   ReuseSettings resolved;
-  resolved.flush = settings.cache.flush;
-  resolved.most_work = settings.cache.most_work;
-  if (settings.cache.policy == CacheConfig::Policy::kExact) return resolved;
-  resolved.way =
-      Lossy{ResolvePolicy(settings), ResolveGeometry(settings.cache), settings.cache.refresh};
+  resolved.flush = cache.flush;
+  resolved.most_work = cache.most_work;
+  resolved.budget_mb = cache.budget_mb;
+  // A canvas is no frame, and moved maps are not what a dense run gives.
+  if (cache.policy == CacheConfig::Policy::kExact) return resolved;
+  Lossy lossy;
+  lossy.begin = change;
+  if (cache.stem > 0) lossy.begin = Stem{cache.stem};
+  lossy.test = {cache.change, cache.change_scales};
+  if (cache.policy == CacheConfig::Policy::kFixed) lossy.growth = cache.growth;
+  lossy.geometry = ReuseSettings::InPlace{cache.relight};
+  if (cache.geometry == CacheConfig::Geometry::kCanvas) lossy.geometry = ReuseSettings::OnCanvas{};
+  if (cache.geometry == CacheConfig::Geometry::kWarp) lossy.geometry = ReuseSettings::ByWarp{};
+  lossy.refresh = cache.refresh;
+  resolved.lossy = std::move(lossy);
   return resolved;
+}
+
+std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured) {
+  if (!configured.lossy) return {SafetyLevel::kNormal, SafetyLevel::kDense};
+  return {SafetyLevel::kNormal, SafetyLevel::kShorterExpiry, SafetyLevel::kSafer,
+          SafetyLevel::kDense};
+}
+
+ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
+  ReuseSettings settings = configured;
+  if (level >= SafetyLevel::kShorterExpiry) ShortenExpiry(settings);
+  if (level >= SafetyLevel::kSafer) MakeSafer(settings);
+  if (level == SafetyLevel::kDense) settings.flush = 1;
+  return settings;
 }
 
 std::vector<std::string> UnusedSettings(const RobotConfig& config) {
   std::vector<std::string> unused;
   if (config.mode != RobotConfig::Mode::kCache) return unused;
   const TrackerConfig usual;
-  const ReuseSettings resolved = Resolve({config.cache, config.tracker.change});
-  const auto* const lossy = std::get_if<Lossy>(&resolved.way);
-  const bool follows =
-      lossy != nullptr && !std::holds_alternative<ReuseSettings::InPlace>(lossy->geometry);
+  const ReuseSettings resolved = Resolve(config.cache, config.tracker.change);
+  const bool follows = resolved.follows_camera();
   if (!follows && config.cache.geometry != CacheConfig::Geometry::kNone) {
     unused.emplace_back(
         "cache.geometry is not used: policy exact computes every frame where it is");

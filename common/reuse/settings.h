@@ -1,16 +1,19 @@
 #ifndef CACHEINF_COMMON_REUSE_SETTINGS_H_
 #define CACHEINF_COMMON_REUSE_SETTINGS_H_
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "common/config/robot_config.h"
+#include "common/config/cache_config.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/change_policy.h"
-#include "common/reuse/safety_levels.h"
+#include "common/reuse/verdict.h"
 
 namespace cacheinf {
+
+struct RobotConfig;
 
 // So many of the first convolutions follow every byte that differs.
 struct Stem {
@@ -24,56 +27,54 @@ struct FeatureTest {
 };
 
 // What is computed of a frame where results are kept: a configuration whose settings can disable
-// each other, resolved into a value in which none does. What a choice leaves without use is not
-// there.
+// each other, resolved into a value in which none does.
 struct ReuseSettings {
-  // A change begins where the picture's test says, or with what comes out of the stem.
-  struct Change {
-    std::variant<ChangeConfig, Stem> begin;
-    FeatureTest test;
-  };
-  struct TestedStem {
-    Stem stem;
-    FeatureTest test;  // of what comes out of it
-  };
-  struct Fixed {
-    std::variant<ChangeConfig, TestedStem> begin;
-    int growth = 1;
-  };
-
   struct InPlace {
-    bool relight = true;
+    bool relight;
   };
   struct OnCanvas {};
   struct ByWarp {};
 
-  // Bits decide, every frame stands where it was seen and in its own light, and no part is ever
-  // old.
-  struct Exact {};
   struct Lossy {
-    std::variant<Change, Fixed> policy;
+    // A change begins where the picture's test says, or with what comes out of the stem.
+    std::variant<ChangeConfig, Stem> begin;
+    FeatureTest test;  // of every map; with a growth of what comes out of a stem
+    // Without one every map is tested; with it the same pixels, so much grown, are computed in all
+    // maps of a resolution.
+    std::optional<int> growth;
     std::variant<InPlace, OnCanvas, ByWarp> geometry;
-    int refresh = 8;  // frames in which every part is stored anew; 0: never
+    int refresh = 8;  // frames in which every part is stored again; 0: never
   };
 
-  std::variant<Exact, Lossy> way;
+  // None: bits decide, every frame stands where it was seen and in its own light, and no part is
+  // ever old.
+  std::optional<Lossy> lossy;
   int flush = 0;            // every so many frames one is computed whole; 0: never
   double most_work = 0.85;  // share of a dense run beyond which reuse does not pay; 0: it does
+  double budget_mb = 0;     // that activations may take; 0: all maps are kept
 
-  bool is_exact() const { return std::holds_alternative<Exact>(way); }
   bool relights() const;
-  int refresh() const;  // 0 where no part gets old
+  bool is_on_canvas() const;
+  bool is_by_warp() const;
+  bool follows_camera() const { return is_on_canvas() || is_by_warp(); }
+  int refresh() const { return lossy ? lossy->refresh : 0; }
 
   // What counts as changed of a picture: every byte that differs, where the network decides.
   ChangeConfig picture_test() const;
 
-  // For the executor, still without spreads, and what these are scaled by.
+  // For a state, still without spreads, and what these are scaled by.
   ChangePolicy change_policy() const;
   std::vector<double> change_scales() const;
 };
 
 // The only place that knows which settings disable which. REQUIRES: checked configurations.
-ReuseSettings Resolve(const CacheSettings& settings);
+ReuseSettings Resolve(const CacheConfig& cache, const ChangeConfig& change);
+
+// The levels that differ: where bits decide, nothing stands between normal and dense.
+std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured);
+
+// What a level makes of the configured settings. The geometry stays what it is.
+ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured);
 
 // A sentence for each setting of mode cache that was set for nothing. None in other modes.
 std::vector<std::string> UnusedSettings(const RobotConfig& config);

@@ -18,18 +18,6 @@ constexpr double kTolerance = 0.02;  // of the agreement before
 constexpr std::array kGeometries = {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas,
                                     CacheConfig::Geometry::kWarp};
 
-const char* NameOf(CacheConfig::Geometry geometry) {
-  switch (geometry) {
-    case CacheConfig::Geometry::kNone:
-      return "none";
-    case CacheConfig::Geometry::kCanvas:
-      return "canvas";
-    case CacheConfig::Geometry::kWarp:
-      return "warp";
-  }
-  return "";
-}
-
 // Of every frame, the share of pixels that have the dense answer's class.
 std::vector<double> AgreementOf(const std::shared_ptr<const CompiledModel>& model,
                                 const RobotConfig& config, const Shot& shot) {
@@ -64,15 +52,14 @@ void AddRow(const std::shared_ptr<const CompiledModel>& model, const RobotConfig
   // Where nothing comes before, what is usual is what it comes to in the end.
   const double usual = shot.begin > 1 ? Mean(agreement, 1, shot.begin)
                                       : Mean(agreement, after, static_cast<int>(agreement.size()));
-  report->AddRow(
-      {{"shot", shot.name},
-       {"policy", config.cache.policy == CacheConfig::Policy::kChange ? "change" : "fixed"},
-       {"geometry", NameOf(config.cache.geometry)},
-       {"before", usual},
-       {"worst_meanwhile",
-        *std::min_element(agreement.begin() + shot.begin, agreement.begin() + shot.end)},
-       {"after", Mean(agreement, after, static_cast<int>(agreement.size()))},
-       {"frames_until_back", FramesUntilBack(shot, agreement, usual - kTolerance)}});
+  report->AddRow({{"shot", shot.name},
+                  {"policy", NameOf(config.cache.policy)},
+                  {"geometry", NameOf(config.cache.geometry)},
+                  {"before", usual},
+                  {"worst_meanwhile",
+                   *std::min_element(agreement.begin() + shot.begin, agreement.begin() + shot.end)},
+                  {"after", Mean(agreement, after, static_cast<int>(agreement.size()))},
+                  {"frames_until_back", FramesUntilBack(shot, agreement, usual - kTolerance)}});
 }
 
 }  // namespace

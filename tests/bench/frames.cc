@@ -12,6 +12,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "common/base/words.h"
+#include "common/reuse/settings.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
@@ -49,7 +50,7 @@ Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geomet
   return {"cache",
           NameOf(policy),
           NameOf(geometry),
-          config.cache.FollowsCamera() ? NameOf(tracker) : "none",
+          Resolve(config.cache, config.tracker.change).follows_camera() ? NameOf(tracker) : "none",
           config.tracker.change.threshold,
           config};
 }

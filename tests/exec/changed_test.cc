@@ -58,7 +58,7 @@ class ChangedTest : public OnBackends {
   std::mt19937 random_;
 };
 
-INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), BackendName);
 
 TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {

@@ -89,7 +89,7 @@ class ChosenTest : public OnBackends {
   int64_t not_kept_ = 0;  // in all graphs
 };
 
-INSTANTIATE_TEST_SUITE_P(On, ChosenTest, TwoBackends(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, ChosenTest, TwoBackends(), BackendName);
 
 TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {

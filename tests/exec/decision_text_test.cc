@@ -102,7 +102,7 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
             line + "kind must be whole without a base and a mask");
   EXPECT_EQ(changed("\"frame\":12", "\"frame\":-1"), line + "frame must be at least 0");
   EXPECT_EQ(changed("\"kind\":\"changed\"", "\"kind\":\"every\""),
-            line + "kind must be whole, changed or refresh");
+            line + "kind must be one of whole, changed, refresh");
   EXPECT_EQ(changed("\"kind\":\"changed\"", "\"kind\":\"whole\""),
             line + "changed must be everything in a whole frame");
   EXPECT_EQ(changed("\"kind\":\"changed\"", "\"kind\":\"refresh\""),

@@ -59,7 +59,7 @@ class BackendTest : public OnBackends {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(On, BackendTest, EveryBackend(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, BackendTest, EveryBackend(), BackendName);
 
 TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {

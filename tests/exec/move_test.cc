@@ -141,7 +141,7 @@ class MoveTest : public OnBackends {
   std::mt19937 random_;
 };
 
-INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
 
 // Maps moved as a whole before the frame, and maps fetched as the frame needs them, with or without
 // idle time after it, give the same under every policy, whatever moves and whatever is kept.

@@ -53,7 +53,7 @@ inline auto TwoBackends() {
                          BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
 }
 
-inline std::string NameOf(const testing::TestParamInfo<BackendChoice>& info) {
+inline std::string BackendName(const testing::TestParamInfo<BackendChoice>& info) {
   return info.param.name;
 }
 

@@ -105,7 +105,7 @@ class ScrollTest : public OnBackends {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(On, ScrollTest, TwoBackends(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, ScrollTest, TwoBackends(), BackendName);
 
 TEST_P(ScrollTest, AfterAnyShiftEveryValueHasTheBitsOfADenseRun) {
   CheckShifts([](std::mt19937&) { return StateOptions{{}, Keep::kAll}; });

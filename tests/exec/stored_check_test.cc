@@ -49,7 +49,7 @@ class StoredCheckTest : public OnBackends {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, TwoBackends(), NameOf);
+INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, TwoBackends(), BackendName);
 
 TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
   ForEachGraph(kGraphs, Varied, [&] {

@@ -115,9 +115,9 @@ class CachedNetwork {
 
   void MakeCache(const CacheConfig& config, const ChangeConfig& change,
                  std::unique_ptr<Tracker> tracker) {
-    cache_ = std::make_unique<FrameCache>(CacheSettings{config, change},
-                                          MakeGeometry(config, *graph_, std::move(tracker)), clock_,
-                                          *state_);
+    const ReuseSettings settings = Resolve(config, change);
+    cache_ = std::make_unique<FrameCache>(
+        settings, MakeGeometry(settings, *graph_, std::move(tracker)), clock_, *state_);
   }
 
   FrameWork Show(const Pixels& pixels) {

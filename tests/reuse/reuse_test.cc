@@ -14,6 +14,7 @@
 #include "common/model/graph/decode.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
+#include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
 #include "common/tracker/scripted_tracker.h"
@@ -57,7 +58,7 @@ PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight,
 class ReuseTest : public testing::Test {
  protected:
   Reuse Decider(const CacheConfig& config) const {
-    return Reuse({config, {}}, *graph_, std::make_unique<InPlace>(kWidth, kHeight));
+    return Reuse(Resolve(config, {}), *graph_, std::make_unique<InPlace>(kWidth, kHeight));
   }
 
   std::shared_ptr<const Graph> graph_ = Network();
@@ -67,7 +68,6 @@ TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
   Reuse reuse = Decider({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0});
   const Pixels pixels = Render(CameraMotion::kStill, 0);
   EXPECT_EQ(reuse.Decide(0, View(pixels), {}).kind, Kind::kWhole);
-  EXPECT_TRUE(reuse.keeps_nothing());
   const FrameDecision& again = reuse.Decide(1, View(pixels), {});
   EXPECT_EQ(again.kind, Kind::kWhole);
   EXPECT_EQ(again.number, 1);
@@ -144,10 +144,11 @@ TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
     config.most_work = 0.0;
     Motion motion;
     motion.reference_from_frame.m[0][2] = 2;
-    Reuse reuse({config, {}}, *graph_,
-                MakeGeometry(config, *graph_,
+    const ReuseSettings settings = Resolve(config, {});
+    Reuse reuse(settings, *graph_,
+                MakeGeometry(settings, *graph_,
                              std::make_unique<ScriptedTracker>(std::vector<Motion>{motion})));
-    const StateOptions options = {{}, Keep::kAll, geometry == CacheConfig::Geometry::kWarp};
+    const StateOptions options = OptionsFor(settings, *graph_);
     const auto model =
         std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
     ModelState one(model, options);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include "common/reuse/settings.h"
 
 namespace cacheinf {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using Level = SafetyLevel;
 
 // Four samples, patience of three, at least .8.
-SafetyLevels FourLevels() { return SafetyLevels(LevelsFor({}), 4, 3, 0.8); }
+SafetyLevels FourLevels() { return SafetyLevels(LevelsFor(Resolve({}, {})), 4, 3, 0.8); }
 
 // Adds the same sample so often; returns how often the level changed.
 int AddTimes(SafetyLevels& levels, int times, double agreement) {
@@ -97,69 +97,6 @@ TEST(SafetyLevelsTest, WaitsTwiceAsLongEachTimeThatGoingUpFails) {
   AddTimes(levels, 4, 0.7);
   ASSERT_EQ(levels.level(), Level::kShorterExpiry);
   EXPECT_EQ(AddTimes(levels, 3, 1.0), 1);
-}
-
-TEST(SafetyLevelsTest, ASafetySettingReusesLessThanTheOneBefore) {
-  CacheSettings configured;
-  configured.cache.policy = CacheConfig::Policy::kFixed;
-  configured.cache.refresh = 12;
-  configured.cache.flush = 100;
-  configured.cache.change = 0.3;
-  const CacheSettings shorter = SettingsAt(Level::kShorterExpiry, configured);
-  EXPECT_EQ(shorter.cache.refresh, 6);
-  EXPECT_EQ(shorter.cache.flush, 50);
-  EXPECT_EQ(shorter.cache.stem, configured.cache.stem);
-  const CacheSettings safer = SettingsAt(Level::kSafer, configured);
-  EXPECT_EQ(safer.cache.refresh, 6);
-  EXPECT_EQ(safer.cache.stem, configured.cache.stem + 1);
-  EXPECT_DOUBLE_EQ(safer.cache.change, 0.075);
-  configured.cache.budget_mb = 10;
-  EXPECT_EQ(SettingsAt(Level::kSafer, configured).cache.stem, configured.cache.stem);
-  EXPECT_EQ(safer.cache.growth, configured.cache.growth + 1);
-  EXPECT_LT(safer.change.threshold, configured.change.threshold);
-  EXPECT_EQ(SettingsAt(Level::kDense, configured).cache.flush, 1);
-  EXPECT_EQ(SettingsAt(Level::kNormal, configured).cache.refresh, 12);
-}
-
-// Errors of a quarter are 12 decibels; nothing is less strict than what is the default.
-TEST(SafetyLevelsTest, BlocksMustBeMoreAlikeWhereItShallBeSafer) {
-  CacheSettings configured;
-  configured.change.rule = ChangeConfig::Rule::kBlocks;
-  const auto safer_than = [&](double psnr) {
-    configured.change.psnr = psnr;
-    return SettingsAt(Level::kSafer, configured).change.psnr;
-  };
-  EXPECT_NEAR(safer_than(20), 32, 0.1);
-  EXPECT_NEAR(safer_than(25), 37, 0.1);
-  EXPECT_EQ(safer_than(5), ChangeConfig().psnr);
-  EXPECT_EQ(safer_than(95), 100);
-  EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).change.psnr, 95);
-}
-
-TEST(SafetyLevelsTest, WhereItShallBeSaferTheNetworkSeesTheLightAsItIs) {
-  CacheSettings configured;
-  configured.cache.relight = true;
-  EXPECT_TRUE(SettingsAt(Level::kShorterExpiry, configured).cache.relight);
-  EXPECT_FALSE(SettingsAt(Level::kSafer, configured).cache.relight);
-}
-
-TEST(SafetyLevelsTest, SettingsThatNeverExpireDoSoWhereItShallBeSafer) {
-  CacheSettings configured;
-  configured.cache.refresh = 0;
-  EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).cache.refresh, CacheConfig().refresh);
-  EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).cache.flush, 0);
-  configured.cache.refresh = 1000;
-  EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).cache.refresh, CacheConfig().refresh);
-  for (const int kept : {1, 2}) {
-    configured.cache.refresh = kept;
-    EXPECT_EQ(SettingsAt(Level::kShorterExpiry, configured).cache.refresh, kept);
-  }
-}
-
-TEST(SafetyLevelsTest, FromTheExactPolicyThereIsOnlyDense) {
-  CacheConfig exact;
-  exact.policy = CacheConfig::Policy::kExact;
-  EXPECT_EQ(LevelsFor(exact), (std::vector<Level>{Level::kNormal, Level::kDense}));
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "common/config/robot_config.h"
+
 namespace cacheinf {
 namespace {
 
+using Level = SafetyLevel;
 using Policy = CacheConfig::Policy;
 using Geometry = CacheConfig::Geometry;
 
@@ -19,23 +22,23 @@ TEST(ReuseSettingsTest, NothingThatIsDisabledIsLeft) {
         for (const bool relight : {false, true}) {
           SCOPED_TRACE(testing::Message() << NameOf(policy) << " " << NameOf(geometry) << " stem "
                                           << stem << " relight " << relight);
-          CacheSettings given;
-          given.cache.policy = policy;
-          given.cache.geometry = geometry;
-          given.cache.stem = stem;
-          given.cache.relight = relight;
-          given.cache.change = 0.3;
-          given.cache.change_scales = {2.0};
-          given.cache.growth = 3;
-          given.cache.refresh = 5;
-          given.cache.flush = 7;
-          given.change.threshold = 0.2;
-          const ReuseSettings resolved = Resolve(given);
+          CacheConfig given;
+          given.policy = policy;
+          given.geometry = geometry;
+          given.stem = stem;
+          given.relight = relight;
+          given.change = 0.3;
+          given.change_scales = {2.0};
+          given.growth = 3;
+          given.refresh = 5;
+          given.flush = 7;
+          const ReuseSettings resolved = Resolve(given, {.threshold = 0.2});
           const ChangePolicy executed = resolved.change_policy();
           const bool is_exact = policy == Policy::kExact;
           const bool tests_maps =
               policy == Policy::kChange || (policy == Policy::kFixed && stem > 0);
-          EXPECT_EQ(resolved.is_exact(), is_exact);
+          EXPECT_EQ(resolved.is_on_canvas(), !is_exact && geometry == Geometry::kCanvas);
+          EXPECT_EQ(resolved.is_by_warp(), !is_exact && geometry == Geometry::kWarp);
           EXPECT_EQ(executed.kind, static_cast<ChangePolicy::Kind>(policy));
           EXPECT_EQ(executed.stem_depth, is_exact ? 0 : stem);
           EXPECT_EQ(executed.threshold, tests_maps ? 0.3f : 0.0f);
@@ -49,6 +52,77 @@ TEST(ReuseSettingsTest, NothingThatIsDisabledIsLeft) {
       }
     }
   }
+}
+
+TEST(ReuseSettingsTest, ASaferLevelReusesLessThanTheOneBefore) {
+  CacheConfig given;
+  given.policy = Policy::kFixed;
+  given.refresh = 12;
+  given.flush = 100;
+  given.change = 0.3;
+  given.growth = 1;
+  for (const int stem : {0, 1}) {
+    SCOPED_TRACE(stem);
+    given.stem = stem;
+    given.budget_mb = 0;
+    const ReuseSettings configured = Resolve(given, {});
+    EXPECT_EQ(SettingsAt(Level::kNormal, configured).refresh(), 12);
+    const ReuseSettings shorter = SettingsAt(Level::kShorterExpiry, configured);
+    EXPECT_EQ(shorter.refresh(), 6);
+    EXPECT_EQ(shorter.flush, 50);
+    EXPECT_EQ(shorter.change_policy().stem_depth, stem);
+    EXPECT_EQ(shorter.change_policy().growth, 1);
+    const ReuseSettings safer = SettingsAt(Level::kSafer, configured);
+    EXPECT_EQ(safer.refresh(), 6);
+    EXPECT_EQ(safer.flush, 50);
+    EXPECT_EQ(safer.change_policy().stem_depth, stem + 1);
+    EXPECT_FLOAT_EQ(safer.change_policy().threshold, 0.075f);
+    EXPECT_EQ(safer.change_policy().growth, 2);
+    EXPECT_EQ(SettingsAt(Level::kDense, configured).flush, 1);
+    given.budget_mb = 10;
+    const ReuseSettings in_budget = SettingsAt(Level::kSafer, Resolve(given, {}));
+    EXPECT_EQ(in_budget.change_policy().stem_depth, stem) << "it is settled which maps are kept";
+    EXPECT_DOUBLE_EQ(in_budget.picture_test().threshold, stem == 0 ? 0.025 : 0.0);
+  }
+  given.change = 1;
+  EXPECT_FLOAT_EQ(SettingsAt(Level::kSafer, Resolve(given, {})).change_policy().threshold, 0.1f);
+}
+
+// Errors of a quarter are 12 decibels; nothing is less strict than what is the default.
+TEST(ReuseSettingsTest, BlocksMustBeMoreAlikeWhereItShallBeSafer) {
+  const auto psnr_at = [](Level level, double psnr) {
+    const ChangeConfig blocks = {.rule = ChangeConfig::Rule::kBlocks, .psnr = psnr};
+    return SettingsAt(level, Resolve({.stem = 0, .budget_mb = 10}, blocks)).picture_test().psnr;
+  };
+  EXPECT_NEAR(psnr_at(Level::kSafer, 20), 32, 0.1);
+  EXPECT_NEAR(psnr_at(Level::kSafer, 25), 37, 0.1);
+  EXPECT_EQ(psnr_at(Level::kSafer, 5), ChangeConfig().psnr);
+  EXPECT_EQ(psnr_at(Level::kSafer, 95), 100);
+  EXPECT_EQ(psnr_at(Level::kShorterExpiry, 95), 95);
+}
+
+TEST(ReuseSettingsTest, WhereItShallBeSaferTheNetworkSeesTheLightAsItIs) {
+  const ReuseSettings configured = Resolve({.relight = true}, {});
+  EXPECT_TRUE(SettingsAt(Level::kShorterExpiry, configured).relights());
+  EXPECT_FALSE(SettingsAt(Level::kSafer, configured).relights());
+}
+
+TEST(ReuseSettingsTest, SettingsThatNeverExpireDoSoWhereItShallBeSafer) {
+  const auto shorter = [](int refresh) {
+    return SettingsAt(Level::kShorterExpiry, Resolve({.refresh = refresh}, {}));
+  };
+  EXPECT_EQ(shorter(0).refresh(), CacheConfig().refresh);
+  EXPECT_EQ(shorter(0).flush, 0);
+  EXPECT_EQ(shorter(1000).refresh(), CacheConfig().refresh);
+  for (const int kept : {1, 2}) EXPECT_EQ(shorter(kept).refresh(), kept);
+}
+
+TEST(ReuseSettingsTest, FromTheExactPolicyThereIsOnlyDense) {
+  const ReuseSettings exact = Resolve({.policy = Policy::kExact, .flush = 100}, {});
+  EXPECT_EQ(LevelsFor(exact), (std::vector<Level>{Level::kNormal, Level::kDense}));
+  EXPECT_EQ(LevelsFor(Resolve({}, {})).size(), 4u);
+  EXPECT_EQ(SettingsAt(Level::kDense, exact).flush, 1);
+  EXPECT_EQ(SettingsAt(Level::kDense, exact).change_policy().kind, ChangePolicy::Kind::kExact);
 }
 
 TEST(ReuseSettingsTest, NamesWhatWasSetForNothing) {

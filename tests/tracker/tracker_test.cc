@@ -52,9 +52,9 @@ TEST(TrackerTest, AScriptIsFollowedToItsLastMotion) {
 }
 
 TEST(TrackerTest, EveryLossHasANameOfItsOwn) {
-  std::set<std::string> names;
-  for (int loss = 0; loss < kLossCount; ++loss) names.insert(NameOf(static_cast<Loss>(loss)));
-  EXPECT_EQ(names.size(), static_cast<size_t>(kLossCount));
+  const auto words = WordsOf(Loss());
+  const std::set<std::string> names(words.begin(), words.end());
+  EXPECT_EQ(names.size(), static_cast<size_t>(Loss::kTooDifferent) + 1);
   EXPECT_FALSE(names.contains(""));
 }
 

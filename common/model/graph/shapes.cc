@@ -3,9 +3,11 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/model/graph/fields.h"
 #include "common/model/graph/graph.h"
 
 namespace cacheinf {
@@ -596,15 +598,17 @@ class Inference {
   const Operator& op_;
 };
 
+// Tells some kinds apart that are one in files.
 struct KindNamer {
+  std::string_view in_files;
+
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return std::string(in_files);
+  }
   std::string operator()(const op::Conv& conv) const {
     return conv.spec.transposed ? "transposed_conv" : "conv";
   }
-  std::string operator()(const op::Linear&) const { return "linear"; }
-  std::string operator()(const op::MatMul&) const { return "matmul"; }
-  std::string operator()(const op::ScaleShift&) const { return "scale_shift"; }
-  std::string operator()(const op::LayerNorm&) const { return "layer_norm"; }
-  std::string operator()(const op::GroupNorm&) const { return "group_norm"; }
   std::string operator()(const op::Activation& activation) const {
     static constexpr const char* kNames[] = {
         "identity",     "relu",  "leaky_relu", "prelu", "elu",       "clip",       "sigmoid",
@@ -620,9 +624,6 @@ struct KindNamer {
     const auto index = static_cast<size_t>(binary.kind);
     return index < std::size(kNames) ? kNames[index] : "binary";
   }
-  std::string operator()(const op::Concat&) const { return "concat"; }
-  std::string operator()(const op::Slice&) const { return "slice"; }
-  std::string operator()(const op::Gather&) const { return "gather"; }
   std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind, ""); }
   std::string operator()(const op::AdaptivePool& pool) const {
     return PoolName(pool.kind, "adaptive_");
@@ -632,24 +633,15 @@ struct KindNamer {
     const auto index = static_cast<size_t>(resize.spec.kind);
     return index < std::size(kNames) ? kNames[index] : "resize";
   }
-  std::string operator()(const op::DepthToSpace&) const { return "depth_to_space"; }
-  std::string operator()(const op::SpaceToDepth&) const { return "space_to_depth"; }
-  std::string operator()(const op::Pad&) const { return "pad"; }
-  std::string operator()(const op::Reshape&) const { return "reshape"; }
-  std::string operator()(const op::Permute&) const { return "permute"; }
-  std::string operator()(const op::Expand&) const { return "expand"; }
   std::string operator()(const op::Softmax& softmax) const {
     return softmax.logarithm ? "log_softmax" : "softmax";
   }
-  std::string operator()(const op::ArgMax&) const { return "argmax"; }
   std::string operator()(const op::Reduce& reduce) const {
     static constexpr const char* kNames[] = {"reduce_mean", "reduce_sum", "reduce_max",
                                              "reduce_min"};
     const auto index = static_cast<size_t>(reduce.kind);
     return index < std::size(kNames) ? kNames[index] : "reduce";
   }
-  std::string operator()(const op::DecodeBoxes&) const { return "decode_boxes"; }
-  std::string operator()(const op::NonMaxSuppression&) const { return "non_max_suppression"; }
   std::string operator()(const op::Foreign& foreign) const { return foreign.type; }
 
   static std::string PoolName(PoolSpec::Kind kind, const std::string& prefix) {
@@ -659,7 +651,9 @@ struct KindNamer {
 
 }  // namespace
 
-std::string KindName(const Operator& op) { return std::visit(KindNamer{}, op.attributes); }
+std::string KindName(const Operator& op) {
+  return std::visit(KindNamer{kAttributeNames[op.attributes.index()]}, op.attributes);
+}
 
 std::vector<InferredOutput> InferShapes(const Graph& graph, const Operator& op) {
   return Inference(graph, op).Run();

@@ -523,14 +523,14 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   EXPECT_EQ(with("recording.json", "\"schemes\": [", "\"schemes\": [3,"),
             about + ": schemes: not a JSON object");
   EXPECT_EQ(with("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"fast\""),
-            about + ": schemes: scheme must be direct, winograd or bf16");
+            about + ": schemes: scheme must be one of direct, winograd, bf16");
   EXPECT_EQ(with("recording.json", "\"layer\":", "\"player\":"),
             about + ": schemes: layer must be a text");
   EXPECT_EQ(with("frames.jsonl", "\"outputs\":", "\"error\":\"x\",\"outputs\":"),
             line + "failed_step must be a text");
   EXPECT_EQ(with("frames.jsonl",
                  "\"outputs\":", "\"error\":\"x\",\"failed_step\":\"sleep\",\"outputs\":"),
-            line + "failed_step must be one of the steps of a frame");
+            line + "failed_step must be one of answer, publish, check, guard, refresh");
   EXPECT_EQ(with("frames.jsonl", "\"forget\":false", "\"forget\":0"),
             line + "forget must be true or false");
   EXPECT_EQ(with("frames.jsonl", "\"number\":0,\"base\":-1", "\"number\":1,\"base\":0"),
@@ -539,7 +539,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
             line + "decision: base must be -1 or a number before this one's");
   EXPECT_EQ(with("frames.jsonl", "\"frame\":0", "\"frame\":-1"), line + "frame must be at least 0");
   EXPECT_EQ(with("frames.jsonl", "\"level\":\"normal\"", "\"level\":\"best\""),
-            line + "level must be one of the guard's levels");
+            line + "level must be one of normal, shorter expiry, safer, dense");
   EXPECT_EQ(with("frames.jsonl", "\"outputs\":", "\"output\":"),
             line + "outputs must be 16 hexadecimal digits");
   EXPECT_EQ(with("frames.jsonl", "{", "[{"), line + "not a JSON object");

@@ -1,0 +1,34 @@
+#ifndef CACHEINF_COMMON_REUSE_VERDICT_H_
+#define CACHEINF_COMMON_REUSE_VERDICT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "common/base/words.h"
+
+namespace cacheinf {
+
+// How much is reused.
+enum class SafetyLevel : uint8_t {
+  kNormal,         // as configured
+  kShorterExpiry,  // everything stored is refreshed in half the time
+  kSafer,          // that, and less counts as unchanged
+  kDense,          // nothing is reused
+};
+constexpr Words<4> WordsOf(SafetyLevel) { return {"normal", "shorter expiry", "safer", "dense"}; }
+
+// What a guard or a recorder asks of the next decision.
+struct Verdict {
+  bool forget = false;  // treat the frame as the first
+  SafetyLevel level = SafetyLevel::kNormal;
+};
+
+// What a reader of an answer should know about how it was made.
+struct GuardState {
+  SafetyLevel level = SafetyLevel::kNormal;
+  std::optional<double> agreement;  // with dense answers, estimated; nothing without a sample yet
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_VERDICT_H_
