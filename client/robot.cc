@@ -152,7 +152,7 @@ void Robot::FitPicture(const Frame& frame) {
   }
   // What is kept is of another picture.
   kept_.reset();
-  if (cache_) cache_->SetPlaceOfFrames(PlaceOfFrame(*fit_));
+  if (cache_) cache_->SetPlaceOfFrames(fit_->place());
 }
 
 std::optional<ClassMap> Robot::recomputed() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "client/answer/answer.h"
 #include "common/answer/answers.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/clock.h"

@@ -13,7 +13,6 @@
 
 #include "client/answer/output_paths.h"
 #include "client/answer/overlay.h"
-#include "client/guard.h"
 #include "client/record/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
@@ -24,6 +23,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/reuse/guard.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
@@ -196,7 +196,8 @@ class Run {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
     if (config.check > 0) check_.emplace(model, config, clock);
     if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
-      guard_.emplace(model, config, clock);
+      guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
+                     config.model_config.decoder, clock);
     }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
@@ -285,7 +286,8 @@ class Run {
   }
 
   void Guarded(const Answer& answer) {
-    guard_->Judge(answer, robot_);
+    guard_->Judge({*robot_.decision(), answer.content, robot_.state(), robot_.model_picture(),
+                   robot_.seen_picture(), robot_.fit()});
     if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
   }
 

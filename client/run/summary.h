@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "client/guard.h"
+#include "client/answer/answer.h"
 #include "common/answer/agreement.h"
-#include "common/answer/answers.h"
 #include "common/answer/statistics.h"
 #include "common/config/robot_config.h"
 #include "common/exec/model_state.h"
+#include "common/reuse/guard.h"
 
 namespace cacheinf {
 

@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
-#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 
 namespace cacheinf {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestNamesFile = 1 << 20;
 constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
@@ -92,76 +88,6 @@ Keypoint FindPeak(const HeatMap& map) {
   if (x > 0 && x + 1 < map.width) peak.x += QuarterStep(map.At(x - 1, y), map.At(x + 1, y));
   if (y > 0 && y + 1 < map.height) peak.y += QuarterStep(map.At(x, y - 1), map.At(x, y + 1));
   return peak;
-}
-
-Json ToJson(const ScoredClass& scored, const AnswerReader& reader) {
-  return {
-      {"class", scored.index}, {"name", reader.ClassName(scored.index)}, {"score", scored.score}};
-}
-
-void Write(Json& json, const RawOutputs& raw, const AnswerReader&) {
-  json["kind"] = "raw";
-  json["outputs"] = Json::array();
-  for (const RawOutputs::Output& output : raw.outputs) {
-    json["outputs"].push_back({{"name", output.name},
-                               {"shape", output.shape},
-                               {"min", output.minimum},
-                               {"max", output.maximum},
-                               {"mean", output.mean}});
-  }
-}
-
-void Write(Json& json, const Classification& classification, const AnswerReader& reader) {
-  json["kind"] = "classification";
-  json["classes"] = Json::array();
-  for (const ScoredClass& scored : classification.best) {
-    json["classes"].push_back(ToJson(scored, reader));
-  }
-}
-
-void Write(Json& json, const ClassMap& map, const AnswerReader& reader) {
-  std::vector<int64_t> counts;
-  for (const int32_t index : map.classes) {
-    if (static_cast<size_t>(index) >= counts.size()) counts.resize(static_cast<size_t>(index) + 1);
-    ++counts[static_cast<size_t>(index)];
-  }
-  json["kind"] = "segmentation";
-  json["width"] = map.width;
-  json["height"] = map.height;
-  json["classes"] = Json::array();
-  for (size_t index = 0; index < counts.size(); ++index) {
-    if (counts[index] == 0) continue;
-    const double share =
-        static_cast<double>(counts[index]) / static_cast<double>(map.classes.size());
-    json["classes"].push_back(
-        {{"class", index}, {"name", reader.ClassName(static_cast<int>(index))}, {"share", share}});
-  }
-}
-
-void Write(Json& json, const Detections& detections, const AnswerReader& reader) {
-  json["kind"] = "boxes";
-  json["boxes"] = Json::array();
-  for (const Detection& detection : detections.boxes) {
-    Json box = ToJson(detection.label, reader);
-    box["left"] = detection.left;
-    box["top"] = detection.top;
-    box["right"] = detection.right;
-    box["bottom"] = detection.bottom;
-    json["boxes"].push_back(std::move(box));
-  }
-}
-
-void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
-  json["kind"] = "keypoints";
-  json["keypoints"] = Json::array();
-  for (size_t i = 0; i < keypoints.points.size(); ++i) {
-    const Keypoint& point = keypoints.points[i];
-    json["keypoints"].push_back({{"keypoint", i},
-                                 {"name", reader.ClassName(static_cast<int>(i))},
-                                 {"x", point.x},
-                                 {"y", point.y},
-                                 {"score", point.score}});
-  }
 }
 
 int ClassCount(const Graph& graph) {
@@ -332,25 +258,6 @@ Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture
 std::string AnswerReader::ClassName(int index) const {
   const auto at = static_cast<size_t>(index);
   return at < class_names_.size() ? class_names_[at] : std::to_string(index);
-}
-
-std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
-  Json json = {{"frame", answer.frame},
-               {"computed_from", answer.computed_from},
-               {"stamp_ms", Milliseconds(answer.stamp)},
-               {"latency_ms", Milliseconds(answer.latency())}};
-  if (answer.work) {
-    json["active"] = answer.work->active;
-    json["work"] = answer.work->share();
-    if (answer.work->rests) json["rests"] = true;
-    if (answer.work->loss != Loss::kNone) json["lost"] = NameOf(answer.work->loss);
-  }
-  if (answer.guard) {
-    json["guard"] = {{"level", NameOf(answer.guard->level)}};
-    if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
-  }
-  std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 }  // namespace cacheinf

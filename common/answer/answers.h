@@ -1,23 +1,19 @@
 #ifndef CACHEINF_COMMON_ANSWER_ANSWERS_H_
 #define CACHEINF_COMMON_ANSWER_ANSWERS_H_
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "common/config/model_config.h"
-#include "common/exec/model_state.h"
-#include "common/model/picture.h"
-#include "common/reuse/frame_work.h"
-#include "common/reuse/verdict.h"
+#include "common/model/graph/graph.h"
 
 // What the model's outputs say about a frame.
 
 namespace cacheinf {
 
+class ModelState;
 struct SeenPicture;
 
 struct ScoredClass {
@@ -82,25 +78,6 @@ struct RawOutputs {
 
 using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
 
-struct Answer {
-  int64_t frame = 0;
-  int64_t computed_from = 0;          // the frame of the content: this one, or an earlier one
-  std::chrono::nanoseconds stamp{0};  // the frame's
-  // What the answer waited for since the frame was there: first for the robot, while it was busy
-  // with the last frame, its refresh, or the guard. The frames of a record wait
-  // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
-  // after the answer counts in the frame rate only.
-  std::chrono::nanoseconds waited{0};
-  std::chrono::nanoseconds preprocess{0};
-  std::chrono::nanoseconds compute{0};
-  std::chrono::nanoseconds decode{0};
-  std::optional<FrameWork> work;    // what was computed, where results are kept
-  std::optional<GuardState> guard;  // where one watches
-  AnswerContent content;
-
-  std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
-};
-
 // Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
 // graph's last operator.
 class AnswerReader {
@@ -140,9 +117,6 @@ class AnswerReader {
   std::vector<std::string> class_names_;
   std::vector<float> values_;
 };
-
-// One line of JSON, without its line break.
-std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
 
 }  // namespace cacheinf
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "common/reuse/inset.h"
-
 namespace cacheinf {
 namespace {
 
@@ -70,7 +68,7 @@ ClassMap SeenPicture::InModel(const ClassMap& seen, int model_width, int model_h
   const double pixel_width = static_cast<double>(model_width) / seen.width;
   const double pixel_height = static_cast<double>(model_height) / seen.height;
   const Rectangle place =
-      fit == nullptr ? Rectangle{{0, model_height}, {0, model_width}} : PlaceOfFrame(*fit);
+      fit == nullptr ? Rectangle{{0, model_height}, {0, model_width}} : fit->place();
   ClassMap model = seen;
   for (int y = 0; y < seen.height; ++y) {
     for (int x = 0; x < seen.width; ++x) {

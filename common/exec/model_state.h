@@ -10,6 +10,7 @@
 
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
+#include "common/exec/changed_work.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
@@ -42,16 +43,6 @@ struct MemoryReport {
   size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
   size_t constant_bytes = 0;     // copies of the constants that operators work on, beside the arena
   size_t scratch_bytes = 0;
-};
-
-// Multiply-adds of convolutions and products.
-struct ChangedWork {
-  int64_t done = 0;
-  int64_t of_all = 0;  // of a dense run
-
-  double share() const {
-    return of_all == 0 ? 0.0 : static_cast<double>(done) / static_cast<double>(of_all);
-  }
 };
 
 // A pixel of a kept map.

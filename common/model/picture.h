@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/picture_view.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/cpu/blend_kernels.h"
 #include "sparse_ops/views.h"
@@ -43,6 +44,8 @@ struct AxisFit {
 
   // The model's pixel that shows the centre of the frame's pixel; -1 if none does.
   int ToModel(int frame) const;
+
+  Range model_range() const { return {model_begin, model_begin + model_length}; }
 };
 
 // Fits frames of one size to a model's picture.
@@ -62,6 +65,9 @@ class PictureFit {
   int channels() const { return spec_.channels == PictureSpec::Channels::kGray ? 1 : 3; }
   const AxisFit& columns() const { return columns_; }
   const AxisFit& rows() const { return rows_; }
+
+  // The part of the model's picture that shows the frame.
+  Rectangle place() const { return {rows_.model_range(), columns_.model_range()}; }
 
   // Computes `rows` of the model's picture into `out`, which holds the whole picture: height ×
   // width × channels() bytes, channels in the spec's order. REQUIRES: a frame of the size given.

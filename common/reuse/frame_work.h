@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "common/exec/model_state.h"
+#include "common/exec/changed_work.h"
 #include "common/reuse/loss.h"
 
 namespace cacheinf {

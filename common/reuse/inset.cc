@@ -19,13 +19,6 @@ Homography Moved(const Homography& h, const Rectangle& place, int sign) {
 
 }  // namespace
 
-Rectangle PlaceOfFrame(const PictureFit& fit) {
-  const auto range = [](const AxisFit& axis) {
-    return Range{axis.model_begin, axis.model_begin + axis.model_length};
-  };
-  return {range(fit.rows()), range(fit.columns())};
-}
-
 Inset::Inset(const Rectangle& place, int width, int height)
     : place_(place),
       picture_width_(width),

@@ -5,16 +5,12 @@
 #include <vector>
 
 #include "common/base/picture_view.h"
-#include "common/model/picture.h"
 #include "sparse_ops/homography.h"
 
 // A letterbox leaves bars beside the frame. They show neither the camera's motion nor the light,
 // and never change.
 
 namespace cacheinf {
-
-// The part of the model's picture that shows the frame.
-Rectangle PlaceOfFrame(const PictureFit& fit);
 
 // A part of pictures of one shape. Homographies of the part and of the whole map the same pixels,
 // counted from the part's first pixel and from the picture's; the identity of one is exactly that

@@ -33,11 +33,11 @@ TEST(InsetTest, KnowsWhereALetterboxHasTheFrame) {
   spec.width = 160;
   spec.height = 128;
   spec.fit = PictureSpec::Fit::kLetterbox;
-  const Rectangle portrait = PlaceOfFrame(PictureFit(spec, 96, 192));
+  const Rectangle portrait = PictureFit(spec, 96, 192).place();
   EXPECT_EQ(portrait.rows, (Range{0, 128}));
   EXPECT_EQ(portrait.columns, (Range{48, 112}));
   spec.fit = PictureSpec::Fit::kStretch;
-  EXPECT_EQ(PlaceOfFrame(PictureFit(spec, 96, 192)).columns, (Range{0, 160}));
+  EXPECT_EQ(PictureFit(spec, 96, 192).place().columns, (Range{0, 160}));
 }
 
 TEST(InsetTest, APartPutBackIsThePicture) {

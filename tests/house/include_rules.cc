@@ -45,10 +45,10 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/config", {"common/model/graph"}},
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec"}},
-    {"common/reuse", {"common/config", "common/plan"}},
+    {"common/answer", {"common/config", "common/exec"}},
+    {"common/reuse", {"common/answer", "common/plan"}},
     {"common/tracker", {"common/reuse"}},
     {"common/canvas", {"common/tracker"}},
-    {"common/answer", {"common/reuse"}},
     {"common/link", {"common/base"}},
     {"common/pair", {"common/reuse", "common/link"}},
 

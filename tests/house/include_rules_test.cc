@@ -143,7 +143,7 @@ TEST_F(PlantedIncludeTest, EveryWrongDirectionBetweenRoomsIsFound) {
       {"common/reuse/a.cc", "common/source/frame_source.h"},
       {"common/source/a.cc", "common/exec/model_state.h"},
       {"common/tracker/a.cc", "common/canvas/canvas.h"},
-      {"common/canvas/a.cc", "common/answer/answers.h"},
+      {"common/answer/a.cc", "common/reuse/inset.h"},
       {"client/answer/a.cc", "client/robot.h"},
       {"client/robot.cc", "client/record/recorder.h"},
       {"client/robot.cc", "client/run/run.h"},

@@ -1,4 +1,4 @@
-#include "client/guard.h"
+#include "common/reuse/guard.h"
 
 #include <gtest/gtest.h>
 
@@ -8,18 +8,70 @@
 #include <vector>
 
 #include "client/robot_setup.h"
+#include "common/answer/seen_picture.h"
 #include "common/base/log.h"
+#include "common/canvas/make_geometry.h"
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
 #include "common/model/passes/passes.h"
+#include "common/reuse/frame_cache.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 
-// A robot on a generated clip, beside one that computes every frame, with a guard that judges.
+// A cached network on a generated clip, with a guard that judges: pictures, states and answers, no
+// robot.
 
 namespace cacheinf {
 namespace {
+
+// A network's answers to the frames of a clip, each from what is stored of those before.
+class Answering {
+ public:
+  Answering(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+            const Clock& clock)
+      : settings_(Resolve(config.cache, config.tracker.change)),
+        state_(model, OptionsFor(settings_, model->graph())),
+        reader_(model->graph(), config.model_config.decoder),
+        cache_(settings_, MakeGeometry(settings_, model->graph(), MakeTracker(config.tracker)),
+               clock, state_),
+        guard_(model, config.guard, settings_, config.model_config.decoder, clock) {}
+
+  // Returns whether something was reused.
+  bool Answer(const Frame& frame) {
+    if (!fit_) fit_.emplace(state_.graph().picture, frame.picture.width, frame.picture.height);
+    pixels_.resize(picture().byte_count());
+    fit_->Resize(frame.picture, {0, picture().height}, pixels_.data());
+    const FrameWork work = cache_.Run(picture(), guard_.verdict(), frame.index);
+    content_ = reader_.Read(state_, {&*fit_, cache_.reuse().placement().frame_from_seen});
+    return !work.is_dense;
+  }
+
+  void Judge() {
+    const Reuse& reuse = cache_.reuse();
+    guard_.Judge({reuse.decision(), content_, state_, picture(), reuse.seen(), &*fit_});
+  }
+
+  void Refresh() { cache_.Refresh(picture(), guard_.verdict()); }
+
+  // The frame.
+  PictureView picture() const {
+    const PictureSpec& spec = state_.graph().picture;
+    return {pixels_.data(), spec.width, spec.height, fit_->channels()};
+  }
+  const AnswerContent& content() const { return content_; }
+  const Guard& guard() const { return guard_; }
+
+ private:
+  ReuseSettings settings_;
+  ModelState state_;
+  AnswerReader reader_;
+  FrameCache cache_;
+  Guard guard_;
+  std::optional<PictureFit> fit_;
+  std::vector<uint8_t> pixels_;
+  AnswerContent content_;
+};
 
 // A map of four rows, filled with class 0 but for so many pixels of other classes in one of them.
 class CompareRowsTest : public ::testing::Test {
@@ -116,24 +168,25 @@ class GuardTest : public ::testing::Test {
   double Run(const RobotConfig& config, int judged_frames) {
     config.Check();
     const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
-    Robot robot(model, config, clock_);
-    RobotConfig dense_config = config;
-    dense_config.mode = RobotConfig::Mode::kDense;
-    Robot dense(model, dense_config, clock_);
-    Guard guard(model, config, clock_);
+    Answering answering(model, config, clock_);
+    const Guard& guard = answering.guard();
+    ModelState dense(model);
+    AnswerReader reader(model->graph(), config.model_config.decoder);
     const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
     MapAgreement agreement;
     levels_.clear();
     alarms_ = 0;
     while (const std::optional<Frame> frame = source->Next()) {
       levels_.push_back(guard.state().level);
-      const Answer answer = robot.Process(*frame, guard.verdict());
+      answering.Answer(*frame);
       if (frame->index >= 60 - judged_frames) {
-        agreement.Add(std::get<ClassMap>(answer.content),
-                      std::get<ClassMap>(dense.Process(*frame).content));
+        dense.SetPicture(answering.picture());
+        dense.Run();
+        agreement.Add(std::get<ClassMap>(answering.content()),
+                      std::get<ClassMap>(reader.Read(dense, {})));
       }
-      if (config.guard.is_on) guard.Judge(answer, robot);
-      robot.Refresh(*frame, guard.verdict());
+      if (config.guard.is_on) answering.Judge();
+      answering.Refresh();
       alarms_ += guard.alarm().empty() ? 0 : 1;
     }
     report_ = guard.report();
@@ -197,18 +250,17 @@ TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
   RobotConfig config = Demo();
   config.guard.share = 0.02;
   config.Check();
-  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
-  Robot robot(model, config, clock_);
-  Guard guard(model, config, clock_);
+  Answering answering(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, clock_);
+  const Guard& guard = answering.guard();
   const std::optional<Frame> frame = OpenSource(config.source, clock_)->Next();
-  const Answer whole = robot.Process(*frame);
-  ASSERT_TRUE(whole.work->is_dense);
-  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(guard.Judge(whole, robot));
-  const Answer reused = robot.Process(*frame);
-  ASSERT_FALSE(reused.work->is_dense);
+  ASSERT_FALSE(answering.Answer(*frame));
+  for (int i = 0; i < 2000; ++i) answering.Judge();
+  EXPECT_EQ(guard.report().samples, 0);
+  ASSERT_TRUE(answering.Answer(*frame));
   int first = 0;
   for (int i = 1; i <= 100; ++i) {
-    if (guard.Judge(reused, robot) && first == 0) first = i;
+    answering.Judge();
+    if (guard.report().samples > 0 && first == 0) first = i;
   }
   EXPECT_GE(first, 1);
   EXPECT_LE(first, 8) << "it was due, and put off once";
@@ -253,12 +305,13 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   RobotConfig config = Demo();
   config.model_config.decoder = {};
   config.model_config.decoder.kind = DecoderConfig::Kind::kRaw;
-  const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
-  Robot robot(model, config, clock_);
-  Guard guard(model, config, clock_);
+  Answering answering(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, clock_);
+  const Guard& guard = answering.guard();
   const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
-  while (const std::optional<Frame> frame = source->Next())
-    guard.Judge(robot.Process(*frame, guard.verdict()), robot);
+  while (const std::optional<Frame> frame = source->Next()) {
+    answering.Answer(*frame);
+    answering.Judge();
+  }
   EXPECT_GE(guard.report().samples, 10);
   EXPECT_EQ(guard.report().whole_samples, guard.report().samples);
   EXPECT_GT(*guard.state().agreement, 0.8);
@@ -352,15 +405,13 @@ class GuardOfSquaresTest : public GuardTest {
     AddPictureAndDecoder(graph, config.model_config);
     Optimise(graph);
     graph.Validate();
-    const auto model = Compile(std::move(graph), config);
-    Robot robot(model, config, clock_);
-    Guard guard(model, config, clock_);
+    Answering answering(Compile(std::move(graph), config), config, clock_);
     for (int i = 0; i < 60; ++i) {
-      const Frame frame = FrameAt(i);
-      guard.Judge(robot.Process(frame, guard.verdict()), robot);
-      robot.Refresh(frame, guard.verdict());
+      answering.Answer(FrameAt(i));
+      answering.Judge();
+      answering.Refresh();
     }
-    return guard.report();
+    return answering.guard().report();
   }
 };
 

@@ -1,4 +1,4 @@
-#include "client/guard.h"
+#include "common/reuse/guard.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/answer/outputs.h"
-#include "common/answer/statistics.h"
+#include "common/answer/seen_picture.h"
 
 namespace cacheinf {
 namespace {
@@ -57,46 +57,44 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
   return {sum / classes, pixels - static_cast<double>(usual->both) + given};
 }
 
-Guard::Guard(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock)
+Guard::Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
+             const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock)
     : state_(std::move(model)),
-      reader_(state_.graph(), config.model_config.decoder),
+      reader_(state_.graph(), decoder),
       clock_(clock),
-      sampling_(state_.graph(), config.guard, Resolve(config.cache, config.tracker.change),
-                HasBands(reader_, state_.graph())) {}
+      sampling_(state_.graph(), config, settings, HasBands(reader_, state_.graph())) {}
 
-std::optional<std::chrono::nanoseconds> Guard::Judge(const Answer& answer, const Robot& robot) {
-  const bool is_whole = answer.work && answer.work->is_dense;
-  const Sample* const sample = sampling_.Next(is_whole, answer.frame);
-  if (sample == nullptr) return std::nullopt;
+void Guard::Judge(const AnsweredFrame& answered) {
+  const FrameDecision& decision = answered.decision;
+  const bool is_whole = decision.kind == FrameDecision::Kind::kWhole;
+  const Sample* const sample = sampling_.Next(is_whole, decision.frame);
+  if (sample == nullptr) return;
   const auto begin = clock_.Now();
-  sampling_.Judge(Compare(answer, robot, *sample), answer.frame);
-  const auto time = clock_.Now() - begin;
-  time_.Add(time);
-  return time;
+  sampling_.Judge(Compare(answered, *sample), decision.frame);
+  time_.Add(clock_.Now() - begin);
 }
 
 GuardReport Guard::report() const {
   return {sampling_.counts(), state(), time_, state_.memory().arena_bytes};
 }
 
-AgreementSample Guard::Compare(const Answer& answer, const Robot& robot, const Sample& sample) {
-  const bool is_raw = std::holds_alternative<RawOutputs>(answer.content);
-  state_.SetPicture(is_raw ? robot.seen_picture() : robot.model_picture());
+AgreementSample Guard::Compare(const AnsweredFrame& answered, const Sample& sample) {
+  const bool is_raw = std::holds_alternative<RawOutputs>(answered.content);
+  state_.SetPicture(is_raw ? answered.seen : answered.picture);
   if (sample.is_whole) {
     state_.Run();
   } else {
     state_.Run(sample.operators);
   }
-  const AnswerContent exact = reader_.Read(state_, {robot.fit(), {}});
+  const AnswerContent exact = reader_.Read(state_, {answered.fit, {}});
   if (const auto* map = std::get_if<ClassMap>(&exact)) {
     const Range rows = sample.is_whole ? Range{0, map->height} : sample.rows;
-    return CompareRows(std::get<ClassMap>(answer.content), *map, rows);
+    return CompareRows(std::get<ClassMap>(answered.content), *map, rows);
   }
-  ReadOutputs(robot.state(), numbers_);
+  ReadOutputs(answered.state, numbers_);
   ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
-  agreement.Add(answer.content, numbers_, exact, exact_numbers_);
+  agreement.Add(answered.content, numbers_, exact, exact_numbers_);
   return SampleOf(agreement);
 }
 

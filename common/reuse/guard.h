@@ -1,20 +1,23 @@
-#ifndef CACHEINF_CLIENT_GUARD_H_
-#define CACHEINF_CLIENT_GUARD_H_
+#ifndef CACHEINF_COMMON_REUSE_GUARD_H_
+#define CACHEINF_COMMON_REUSE_GUARD_H_
 
-#include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "client/robot.h"
 #include "common/answer/agreement.h"
 #include "common/answer/answers.h"
 #include "common/answer/statistics.h"
 #include "common/base/clock.h"
-#include "common/config/robot_config.h"
+#include "common/base/picture_view.h"
+#include "common/config/guard_config.h"
+#include "common/config/model_config.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
+#include "common/model/picture.h"
 #include "common/reuse/sampling.h"
+#include "common/reuse/settings.h"
+#include "common/reuse/verdict.h"
 
 namespace cacheinf {
 
@@ -33,22 +36,31 @@ struct GuardReport : SampleCounts {
   size_t arena_bytes = 0;  // of the state for samples
 };
 
-// Judges some answers of a robot in mode cache (sampling.h), once they are out: computes a sample
+// An answer, and what it was made of.
+struct AnsweredFrame {
+  const FrameDecision& decision;  // with an answer: no refresh
+  const AnswerContent& content;
+  const ModelState& state;  // its outputs are the answer's
+  PictureView picture;      // the frame, fitted to the model
+  PictureView seen;         // what the network saw instead
+  const PictureFit* fit;    // of the frame to the picture
+};
+
+// Judges some answers that reuse what is stored (sampling.h), once they are out: computes a sample
 // exactly, from the frame alone, with a state that keeps nothing: of a segmentation mostly a band
-// of random rows, with all that they need of the layers before; else the whole
-// answer.
+// of random rows, with all that they need of the layers before; else the whole answer.
 //
 // Agreement is top-1, F1, or PCK (agreement.h); of raw outputs 1 less the relative error, against
 // a dense run of what the network saw; of segmentations CompareRows. Two boxes that agree are
 // counted in addition, so that a sample with hardly anything in it says little.
 class Guard {
  public:
-  // As for the robot, which is in mode cache.
-  Guard(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
+  // Model, settings and decoder are those of the answers. The clock outlives the guard.
+  Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
+        const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock);
 
-  // Call it for every answer once it is out, before the robot's Refresh. Returns the time of the
-  // sample, if there was one.
-  std::optional<std::chrono::nanoseconds> Judge(const Answer& answer, const Robot& robot);
+  // Call it for every answer once it is out, before the refresh.
+  void Judge(const AnsweredFrame& answered);
 
   // As Sampling says.
   GuardState state() const { return sampling_.state(); }
@@ -58,7 +70,7 @@ class Guard {
   GuardReport report() const;
 
  private:
-  AgreementSample Compare(const Answer& answer, const Robot& robot, const Sample& sample);
+  AgreementSample Compare(const AnsweredFrame& answered, const Sample& sample);
 
   ModelState state_;
   AnswerReader reader_;
@@ -71,4 +83,4 @@ class Guard {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_GUARD_H_
+#endif  // CACHEINF_COMMON_REUSE_GUARD_H_

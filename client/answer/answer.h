@@ -1,0 +1,40 @@
+#ifndef CACHEINF_CLIENT_ANSWER_ANSWER_H_
+#define CACHEINF_CLIENT_ANSWER_ANSWER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/answer/answers.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/verdict.h"
+
+namespace cacheinf {
+
+// What a robot answers to a frame.
+struct Answer {
+  int64_t frame = 0;
+  int64_t computed_from = 0;          // the frame of the content: this one, or an earlier one
+  std::chrono::nanoseconds stamp{0};  // the frame's
+  // What the answer waited for since the frame was there: first for the robot, while it was busy
+  // with the last frame, its refresh, or the guard. The frames of a record wait
+  // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
+  // after the answer counts in the frame rate only.
+  std::chrono::nanoseconds waited{0};
+  std::chrono::nanoseconds preprocess{0};
+  std::chrono::nanoseconds compute{0};
+  std::chrono::nanoseconds decode{0};
+  std::optional<FrameWork> work;    // what was computed, where results are kept
+  std::optional<GuardState> guard;  // where one watches
+  AnswerContent content;
+
+  std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
+};
+
+// One line of JSON, without its line break.
+std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ANSWER_ANSWER_H_
