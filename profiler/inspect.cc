@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/words.h"
 #include "common/model/graph/cost.h"
 
 namespace cacheinf {
@@ -79,24 +80,10 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   return report;
 }
 
-std::string_view KindText(AxisWindow::Kind kind) {
-  switch (kind) {
-    case AxisWindow::Kind::kSliding:
-      return "sliding";
-    case AxisWindow::Kind::kTransposed:
-      return "transposed";
-    case AxisWindow::Kind::kResize:
-      return "resize";
-    case AxisWindow::Kind::kReflect:
-      return "reflect";
-    case AxisWindow::Kind::kEdge:
-      return "edge";
-    case AxisWindow::Kind::kBroadcast:
-      return "broadcast";
-    case AxisWindow::Kind::kWhole:
-      return "whole";
-  }
-  return "";
+const char* KindText(AxisWindow::Kind kind) {
+  constexpr Words<7> kNames = {"sliding", "transposed", "resize", "reflect",
+                               "edge",    "broadcast",  "whole"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 // One number for both axes where they agree.
@@ -109,7 +96,7 @@ std::string Both(std::string_view prefix, int rows, int columns) {
 std::string WindowText(const Window& window) {
   const AxisWindow::Kind kind = window.rows.kind;
   const bool has_taps = kind == AxisWindow::Kind::kSliding || kind == AxisWindow::Kind::kTransposed;
-  if (!has_taps || window.columns.kind != kind) return std::string(KindText(kind));
+  if (!has_taps || window.columns.kind != kind) return KindText(kind);
   const WindowAxis& rows = window.rows.window;
   const WindowAxis& columns = window.columns.window;
   std::string text = fmt::format("{}x{}", rows.kernel, columns.kernel);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,7 +19,6 @@ Json ToJson(const ScoredClass& scored, const AnswerReader& reader) {
 }
 
 void Write(Json& json, const RawOutputs& raw, const AnswerReader&) {
-  json["kind"] = "raw";
   json["outputs"] = Json::array();
   for (const RawOutputs::Output& output : raw.outputs) {
     json["outputs"].push_back({{"name", output.name},
@@ -30,7 +30,6 @@ void Write(Json& json, const RawOutputs& raw, const AnswerReader&) {
 }
 
 void Write(Json& json, const Classification& classification, const AnswerReader& reader) {
-  json["kind"] = "classification";
   json["classes"] = Json::array();
   for (const ScoredClass& scored : classification.best) {
     json["classes"].push_back(ToJson(scored, reader));
@@ -43,7 +42,6 @@ void Write(Json& json, const ClassMap& map, const AnswerReader& reader) {
     if (static_cast<size_t>(index) >= counts.size()) counts.resize(static_cast<size_t>(index) + 1);
     ++counts[static_cast<size_t>(index)];
   }
-  json["kind"] = "segmentation";
   json["width"] = map.width;
   json["height"] = map.height;
   json["classes"] = Json::array();
@@ -57,7 +55,6 @@ void Write(Json& json, const ClassMap& map, const AnswerReader& reader) {
 }
 
 void Write(Json& json, const Detections& detections, const AnswerReader& reader) {
-  json["kind"] = "boxes";
   json["boxes"] = Json::array();
   for (const Detection& detection : detections.boxes) {
     Json box = ToJson(detection.label, reader);
@@ -70,7 +67,6 @@ void Write(Json& json, const Detections& detections, const AnswerReader& reader)
 }
 
 void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
-  json["kind"] = "keypoints";
   json["keypoints"] = Json::array();
   for (size_t i = 0; i < keypoints.points.size(); ++i) {
     const Keypoint& point = keypoints.points[i];
@@ -99,6 +95,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     json["guard"] = {{"level", NameOf(answer.guard->level)}};
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
   }
+  json["kind"] = NameOf(reader.kind());
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

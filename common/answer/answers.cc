@@ -106,47 +106,42 @@ int32_t ClassOf(float number) {
   return number > 0 ? static_cast<int32_t>(std::min(number, kMost)) : 0;
 }
 
+// What the graph's tail shows.
+DecoderConfig::Kind KindOf(const Graph& graph) {
+  using Kind = DecoderConfig::Kind;
+  const Value& output = graph.value(graph.outputs.front());
+  if (output.producer == kNone) return Kind::kRaw;
+  const Operator& last = graph.operators[static_cast<size_t>(output.producer)];
+  if (last.As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
+  if (last.As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
+  if (last.As<op::Softmax>() != nullptr && IsClassScores(output)) return Kind::kClassification;
+  return Kind::kRaw;
+}
+
+// Throws InputError if it is configured and does not fit.
+DecoderConfig::Kind KindOf(const Graph& graph, DecoderConfig::Kind configured) {
+  using Kind = DecoderConfig::Kind;
+  if (configured == Kind::kAuto) return KindOf(graph);
+  const Value& output = graph.value(graph.outputs.front());
+  const auto require = [&](Kind kind, bool fits, std::string_view needed) {
+    if (kind != configured || fits) return;
+    throw InputError(fmt::format("decoder.kind \"{}\" needs {}, but output '{}' has shape {}",
+                                 NameOf(kind), needed, output.name, ToString(output.shape)));
+  };
+  require(Kind::kClassification, IsClassScores(output), "one score a class");
+  require(Kind::kSegmentation, IsClassMap(output), "one class a pixel");
+  require(Kind::kBoxes, IsBoxes(output), "six numbers a box");
+  require(Kind::kKeypoints, IsHeatMaps(output), "one heat map a keypoint");
+  return configured;
+}
+
 }  // namespace
 
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
-    : kind_(KindOf(graph, config)),
+    : kind_(KindOf(graph, config.kind)),
       class_count_(ClassCount(graph)),
       top_(config.top),
       class_names_(ReadClassNames(config)) {}
-
-AnswerReader::Kind AnswerReader::KindOf(const Graph& graph, const DecoderConfig& config) {
-  const Value& output = graph.value(graph.outputs.front());
-  const Operator* last =
-      output.producer == kNone ? nullptr : &graph.operators[static_cast<size_t>(output.producer)];
-  const auto require = [&](bool fits, std::string_view kind, std::string_view needed) {
-    if (fits) return;
-    throw InputError(fmt::format("decoder.kind \"{}\" needs {}, but output '{}' has shape {}", kind,
-                                 needed, output.name, ToString(output.shape)));
-  };
-  switch (config.kind) {
-    case DecoderConfig::Kind::kRaw:
-      return Kind::kRaw;
-    case DecoderConfig::Kind::kClassification:
-      require(IsClassScores(output), "classification", "one score a class");
-      return Kind::kClassification;
-    case DecoderConfig::Kind::kSegmentation:
-      require(IsClassMap(output), "segmentation", "one class a pixel");
-      return Kind::kSegmentation;
-    case DecoderConfig::Kind::kBoxes:
-      require(IsBoxes(output), "boxes", "six numbers a box");
-      return Kind::kBoxes;
-    case DecoderConfig::Kind::kKeypoints:
-      require(IsHeatMaps(output), "keypoints", "one heat map a keypoint");
-      return Kind::kKeypoints;
-    case DecoderConfig::Kind::kAuto:
-      break;
-  }
-  if (last == nullptr) return Kind::kRaw;
-  if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
-  if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
-  if (last->As<op::Softmax>() != nullptr && IsClassScores(output)) return Kind::kClassification;
-  return Kind::kRaw;
-}
 
 const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {
   values_.resize(OutputCount(state.graph(), output));
@@ -164,6 +159,7 @@ AnswerContent AnswerReader::Read(const ModelState& state, const SeenPicture& see
       return ReadDetections(state, seen);
     case Kind::kKeypoints:
       return ReadKeypoints(state, seen);
+    case Kind::kAuto:
     case Kind::kRaw:
       break;
   }

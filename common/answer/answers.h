@@ -82,7 +82,7 @@ using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detecti
 // graph's last operator.
 class AnswerReader {
  public:
-  enum class Kind { kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
+  using Kind = DecoderConfig::Kind;
 
   // Throws InputError if the outputs are not what the configuration says, or the file of class
   // names cannot be read.
@@ -91,7 +91,7 @@ class AnswerReader {
   // `seen` says where in the frame lies what the network saw.
   AnswerContent Read(const ModelState& state, const SeenPicture& seen);
 
-  Kind kind() const { return kind_; }
+  Kind kind() const { return kind_; }  // not kAuto
 
   // How many classes the first output tells apart, if the graph says so; else 0.
   int class_count() const { return class_count_; }
@@ -100,8 +100,6 @@ class AnswerReader {
   std::string ClassName(int index) const;
 
  private:
-  static Kind KindOf(const Graph& graph, const DecoderConfig& config);
-
   RawOutputs ReadRaw(const ModelState& state);
   Classification ReadClassification(const ModelState& state);
   ClassMap ReadClassMap(const ModelState& state, const SeenPicture& seen);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/canvas/inset_tracker.h"
+#include "common/model/picture.h"
 #include "common/tracker/homography_tracker.h"
 #include "common/tracker/scripted_tracker.h"
 #include "tests/tracker/pictures.h"
