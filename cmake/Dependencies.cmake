@@ -13,6 +13,8 @@ find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
+find_package(PNG REQUIRED)
 # What benchmarks send values and pictures with.
 pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 

@@ -35,6 +35,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"sparse_ops/cuda", {"sparse_ops/reference"}},
 
     {"common/base", {}},
+    {"common/codec", {"common/base"}},
     {"common/model/graph", {"common/base"}},
     {"common/model/picture", {"common/model/graph"}},
     {"common/model/onnx", {"common/model/graph"}},

@@ -1,0 +1,239 @@
+#include "common/codec/picture_codec.h"
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/base/little_endian.h"
+#include "common/codec/block_codec.h"
+#include "common/codec/still_picture.h"
+#include "common/codec/video_codec.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kHeaderBytes = 24;
+constexpr uint8_t kMagic = 'P';
+constexpr uint8_t kVersion = 1;
+
+constexpr int kUsualJpegQuality = 85;
+constexpr int kUsualBlockQuality = 90;
+constexpr const char* kUsualVideoEncoder = "libx264";
+
+std::vector<std::string> Split(const std::string& text) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(':', begin);
+    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return parts;
+}
+
+int ReadQuality(const std::string& text) {
+  int quality = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, quality);
+  if (error != std::errc() || rest != end || quality < 1 || quality > 100) {
+    throw InputError("codec: \"" + text + "\" is no JPEG quality from 1 to 100");
+  }
+  return quality;
+}
+
+void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
+  size_t next = 1;
+  const bool is_named = next < parts.size() && parts[next].find('=') == std::string::npos;
+  codec->video_encoder = is_named ? parts[next++] : kUsualVideoEncoder;
+  if (codec->video_encoder == kUsualVideoEncoder) {
+    codec->video_options = {
+        {"preset", "ultrafast"}, {"tune", "zerolatency"}, {"crf", "23"}, {"sc_threshold", "0"}};
+  }
+  for (; next < parts.size(); ++next) {
+    const size_t equals = parts[next].find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw InputError("codec: \"" + parts[next] + "\" is no option=value of a video encoder");
+    }
+    codec->video_options.emplace_back(parts[next].substr(0, equals),
+                                      parts[next].substr(equals + 1));
+  }
+}
+
+bool StandsAlone(PictureCodecKind kind) {
+  return kind != PictureCodecKind::kBlocks && kind != PictureCodecKind::kVideo;
+}
+
+}  // namespace
+
+bool PictureCodec::is_lossless() const {
+  return kind == PictureCodecKind::kRaw || kind == PictureCodecKind::kPng ||
+         (kind == PictureCodecKind::kBlocks && jpeg_quality == 0);
+}
+
+PictureCodec ParsePictureCodec(const std::string& text) {
+  const std::vector<std::string> parts = Split(text);
+  const std::optional<PictureCodecKind> kind = ValueOf<PictureCodecKind>(parts[0]);
+  if (!kind) throw InputError("codec \"" + text + "\" is not raw, png, jpeg, blocks or video");
+  PictureCodec codec;
+  codec.kind = *kind;
+  if (codec.kind == PictureCodecKind::kVideo) {
+    ReadVideo(parts, &codec);
+    return codec;
+  }
+  const bool is_jpeg = codec.kind == PictureCodecKind::kJpeg;
+  const bool is_blocks = codec.kind == PictureCodecKind::kBlocks;
+  if (parts.size() > (is_jpeg || is_blocks ? 2 : 1)) {
+    throw InputError("codec \"" + text + "\" says more than " + parts[0] + " knows");
+  }
+  if (is_jpeg || is_blocks) {
+    codec.jpeg_quality = is_jpeg ? kUsualJpegQuality : kUsualBlockQuality;
+    if (parts.size() == 2) {
+      codec.jpeg_quality = is_blocks && parts[1] == "raw" ? 0 : ReadQuality(parts[1]);
+    }
+  }
+  return codec;
+}
+
+class PictureEncoder::Impl {
+ public:
+  Impl(const PictureCodec& codec, const PictureFormat& format) : codec_(codec), format_(format) {
+    if (codec.kind == PictureCodecKind::kBlocks) blocks_.emplace(format, codec.jpeg_quality);
+    if (codec.kind == PictureCodecKind::kVideo) video_.emplace(format, codec);
+  }
+
+  void Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
+    const bool alone = begins_ || StandsAlone(codec_.kind);
+    const size_t begin = bytes->size();
+    bytes->resize(begin + kHeaderBytes);
+    uint8_t* const header = bytes->data() + begin;
+    header[0] = kMagic;
+    header[1] = kVersion;
+    header[2] = static_cast<uint8_t>(codec_.kind);
+    header[3] = alone ? 1 : 0;
+    PutLittleEndian(format_.width, header + 4);
+    PutLittleEndian(format_.height, header + 8);
+    PutLittleEndian(format_.channels, header + 12);
+    PutLittleEndian(number_++, header + 16);
+    begins_ = true;  // unless this one succeeds
+    switch (codec_.kind) {
+      case PictureCodecKind::kRaw:
+        bytes->insert(bytes->end(), picture.pixels, picture.pixels + picture.byte_count());
+        break;
+      case PictureCodecKind::kPng:
+        AppendPng(picture.pixels, format_, bytes);
+        break;
+      case PictureCodecKind::kJpeg:
+        AppendJpeg(picture.pixels, format_, codec_.jpeg_quality, bytes);
+        break;
+      case PictureCodecKind::kBlocks:
+        blocks_->Append(picture.pixels, alone, bytes);
+        break;
+      case PictureCodecKind::kVideo:
+        video_->Append(picture.pixels, alone, bytes);
+        break;
+    }
+    begins_ = false;
+  }
+
+  void Reset() { begins_ = true; }
+
+ private:
+  PictureCodec codec_;
+  PictureFormat format_;
+  uint64_t number_ = 0;
+  bool begins_ = true;
+  std::optional<BlockEncoder> blocks_;
+  std::optional<VideoEncoder> video_;
+};
+
+PictureEncoder::PictureEncoder(const PictureCodec& codec, const PictureFormat& format)
+    : impl_(std::make_unique<Impl>(codec, format)) {}
+PictureEncoder::~PictureEncoder() = default;
+PictureEncoder::PictureEncoder(PictureEncoder&&) noexcept = default;
+PictureEncoder& PictureEncoder::operator=(PictureEncoder&&) noexcept = default;
+
+void PictureEncoder::Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
+  impl_->Append(picture, bytes);
+}
+
+void PictureEncoder::Reset() { impl_->Reset(); }
+
+class PictureDecoder::Impl {
+ public:
+  explicit Impl(const PictureFormat& format)
+      : format_(format), pixels_(format.byte_count()), blocks_(format), video_(format) {}
+
+  const char* Decode(std::span<const uint8_t> bytes) {
+    const bool waited = std::exchange(waits_, true);  // unless this one succeeds
+    if (bytes.size() < kHeaderBytes || bytes[0] != kMagic) return "these bytes are no picture";
+    if (bytes[1] != kVersion) return "a picture has another version";
+    const auto kind = static_cast<PictureCodecKind>(bytes[2]);
+    const bool alone = bytes[3] == 1;
+    if (bytes[2] >= WordsOf(kind).size()) return "a picture's codec is unknown";
+    if (bytes[3] > 1 || (StandsAlone(kind) && !alone)) {
+      return "a picture's header has bits that mean nothing";
+    }
+    if (LittleEndianAt<int>(&bytes[4]) != format_.width ||
+        LittleEndianAt<int>(&bytes[8]) != format_.height ||
+        LittleEndianAt<int>(&bytes[12]) != format_.channels) {
+      return "a picture has another size than the model's";
+    }
+    const auto number = LittleEndianAt<uint64_t>(&bytes[16]);
+    if (!alone && (waited || kind != kind_ || number != number_ + 1)) {
+      return "a picture depends on one that did not come";
+    }
+    kind_ = kind;
+    number_ = number;
+    const char* error = Read(kind, alone, bytes.subspan(kHeaderBytes));
+    waits_ = error != nullptr;
+    return error;
+  }
+
+  PictureView picture() const {
+    return {pixels_.data(), format_.width, format_.height, format_.channels};
+  }
+
+  bool waits_for_whole() const { return waits_; }
+
+ private:
+  const char* Read(PictureCodecKind kind, bool alone, std::span<const uint8_t> bytes) {
+    switch (kind) {
+      case PictureCodecKind::kRaw:
+        if (bytes.size() != pixels_.size()) return "a raw picture has another size than it says";
+        std::memcpy(pixels_.data(), bytes.data(), bytes.size());
+        return nullptr;
+      case PictureCodecKind::kPng:
+        return ReadPng(bytes, format_, pixels_.data());
+      case PictureCodecKind::kJpeg:
+        return ReadJpeg(bytes, format_, JpegColours::kSmooth, pixels_.data());
+      case PictureCodecKind::kBlocks:
+        return blocks_.Decode(bytes, alone, pixels_.data());
+      case PictureCodecKind::kVideo:
+        return video_.Decode(bytes, alone, pixels_.data());
+    }
+    return "a picture's codec is unknown";
+  }
+
+  PictureFormat format_;
+  std::vector<uint8_t> pixels_;
+  BlockDecoder blocks_;
+  VideoDecoder video_;
+  PictureCodecKind kind_ = PictureCodecKind::kRaw;
+  uint64_t number_ = 0;
+  bool waits_ = true;
+};
+
+PictureDecoder::PictureDecoder(const PictureFormat& format)
+    : impl_(std::make_unique<Impl>(format)) {}
+PictureDecoder::~PictureDecoder() = default;
+PictureDecoder::PictureDecoder(PictureDecoder&&) noexcept = default;
+PictureDecoder& PictureDecoder::operator=(PictureDecoder&&) noexcept = default;
+
+const char* PictureDecoder::Decode(std::span<const uint8_t> bytes) { return impl_->Decode(bytes); }
+
+PictureView PictureDecoder::picture() const { return impl_->picture(); }
+
+bool PictureDecoder::waits_for_whole() const { return impl_->waits_for_whole(); }
+
+}  // namespace cacheinf

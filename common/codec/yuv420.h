@@ -1,0 +1,28 @@
+#ifndef CACHEINF_COMMON_CODEC_YUV420_H_
+#define CACHEINF_COMMON_CODEC_YUV420_H_
+
+#include <array>
+#include <cstdint>
+
+#include "common/codec/picture_codec.h"
+
+// Colours of ITU-R BT.601, luma 16 to 235, in integers: the same bytes on every machine. Chroma is
+// that of the mean of 2 × 2 pixels, and all four get it back.
+
+namespace cacheinf {
+
+// Planes of luma and of both differences, of even sizes that hold a picture.
+template <typename Byte>
+struct Yuv420 {
+  std::array<Byte*, 3> planes = {};
+  std::array<int, 3> row_bytes = {};
+};
+
+// Writes planes of the picture's size, made even.
+void ToYuv420(const uint8_t* pixels, const PictureFormat& format, const Yuv420<uint8_t>& yuv);
+
+void FromYuv420(const Yuv420<const uint8_t>& yuv, const PictureFormat& format, uint8_t* pixels);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CODEC_YUV420_H_

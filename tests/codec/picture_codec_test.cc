@@ -1,0 +1,359 @@
+#include "common/codec/picture_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include "common/base/error.h"
+#include "tests/codec/pictures.h"
+#include "tests/fuzz/mutate.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kHeaderBytes = 24;
+constexpr PictureFormat kFormat = {161, 95, 3, true};
+
+double MeanError(const Bytes& a, const Bytes& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+  return sum / static_cast<double>(a.size());
+}
+
+// Which of the blocks of `side` pixels have other bytes, row by row.
+std::vector<bool> ChangedBlocks(const Bytes& a, const Bytes& b, const PictureFormat& format,
+                                int side) {
+  const int columns = (format.width + side - 1) / side;
+  std::vector<bool> changed(static_cast<size_t>(columns) * ((format.height + side - 1) / side));
+  for (size_t i = 0; i < a.size(); ++i) {
+    const int pixel = static_cast<int>(i) / format.channels;
+    const int block = pixel / format.width / side * columns + pixel % format.width / side;
+    if (a[i] != b[i]) changed[static_cast<size_t>(block)] = true;
+  }
+  return changed;
+}
+
+std::string ParseError(const std::string& text) {
+  try {
+    ParsePictureCodec(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string EncoderError(const std::string& text) {
+  try {
+    PictureEncoder encoder(ParsePictureCodec(text), kFormat);
+    Encode(encoder, Bytes(kFormat.byte_count()), kFormat);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PictureCodecTest, ATextNamesACodec) {
+  EXPECT_EQ(ParsePictureCodec("raw").kind, PictureCodecKind::kRaw);
+  EXPECT_EQ(ParsePictureCodec("jpeg").jpeg_quality, 85);
+  EXPECT_EQ(ParsePictureCodec("jpeg:100").jpeg_quality, 100);
+  EXPECT_EQ(ParsePictureCodec("blocks").jpeg_quality, 90);
+  EXPECT_FALSE(ParsePictureCodec("blocks:50").is_lossless());
+  EXPECT_TRUE(ParsePictureCodec("blocks:raw").is_lossless());
+  EXPECT_TRUE(ParsePictureCodec("png").is_lossless());
+  EXPECT_FALSE(ParsePictureCodec("video").is_lossless());
+  const PictureCodec video = ParsePictureCodec("video:crf=18");
+  EXPECT_EQ(video.video_encoder, "libx264");
+  EXPECT_EQ(video.video_options.back(), std::pair(std::string("crf"), std::string("18")));
+  const PictureCodec other = ParsePictureCodec("video:libvpx:deadline=realtime:lag-in-frames=0");
+  EXPECT_EQ(other.video_encoder, "libvpx");
+  EXPECT_EQ(other.video_options.size(), 2U);
+}
+
+TEST(PictureCodecTest, OtherTextsAreRefusedInASentence) {
+  EXPECT_EQ(ParseError("jpg"), "codec \"jpg\" is not raw, png, jpeg, blocks or video");
+  EXPECT_EQ(ParseError("jpeg:0"), "codec: \"0\" is no JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("jpeg:raw"), "codec: \"raw\" is no JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("blocks:9x"), "codec: \"9x\" is no JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("raw:1"), "codec \"raw:1\" says more than raw knows");
+  EXPECT_EQ(ParseError("jpeg:1:2"), "codec \"jpeg:1:2\" says more than jpeg knows");
+  EXPECT_EQ(ParseError("video:libx264:fast"),
+            "codec: \"fast\" is no option=value of a video encoder");
+  EXPECT_EQ(EncoderError("video:libx26"),
+            "video encoder libx26 is not in this machine's libavcodec");
+  EXPECT_EQ(EncoderError("video:mjpeg"),
+            "video encoder mjpeg makes neither H.264 nor HEVC, VP8 or VP9");
+  EXPECT_EQ(EncoderError("video:cfr=20"), "video encoder libx264 has no option \"cfr\"");
+  EXPECT_EQ(EncoderError("video:preset=quick"),
+            "video encoder libx264 does not start with these options");
+  EXPECT_EQ(EncoderError("video:preset=medium:tune=film"),
+            "video encoder libx264 keeps pictures back unless its options say otherwise");
+}
+
+TEST(PictureCodecTest, LosslessCodecsGiveEveryByteBack) {
+  std::mt19937 random(1);
+  for (const char* codec : {"raw", "png", "blocks:raw"}) {
+    for (const auto& [width, height] :
+         {std::pair{1, 1}, {3, 1}, {3, 50}, {16, 16}, {17, 33}, {160, 15}}) {
+      for (const int channels : {1, 3}) {
+        const PictureFormat format = {width, height, channels};
+        PictureEncoder encoder(ParsePictureCodec(codec), format);
+        PictureDecoder decoder(format);
+        Bytes pixels = Noise(format, random);
+        for (int frame = 0; frame < 4; ++frame) {
+          ASSERT_EQ(Decode(decoder, Encode(encoder, pixels, format)), "") << codec;
+          ASSERT_EQ(PixelsOf(decoder), pixels) << codec << ' ' << width << " × " << height;
+          pixels[random() % pixels.size()] ^= 1;
+        }
+      }
+    }
+  }
+}
+
+TEST(PictureCodecTest, OthersStayCloseToThePicture) {
+  for (const char* codec : {"jpeg", "jpeg:95", "blocks", "video", "video:crf=18"}) {
+    for (const int channels : {1, 3}) {
+      PictureFormat format = kFormat;
+      format.channels = channels;
+      const Clip clip(format);
+      PictureEncoder encoder(ParsePictureCodec(codec), format);
+      PictureDecoder decoder(format);
+      for (int frame = 0; frame < 3; ++frame) {
+        const Bytes pixels = clip.Picture(frame);
+        const Bytes bytes = Encode(encoder, pixels, format);
+        EXPECT_LT(bytes.size(), pixels.size() / 2) << codec;
+        ASSERT_EQ(Decode(decoder, bytes), "") << codec;
+        EXPECT_LT(MeanError(PixelsOf(decoder), pixels), 5.0) << codec << ' ' << channels;
+      }
+    }
+  }
+}
+
+TEST(PictureCodecTest, TinyPicturesAreCodedToo) {
+  for (const char* codec : {"jpeg", "blocks", "video"}) {
+    for (const auto& [width, height] : {std::pair{1, 1}, {3, 2}, {3, 50}}) {
+      const PictureFormat format = {width, height, 3};
+      const Bytes pixels(format.byte_count(), 77);
+      PictureEncoder encoder(ParsePictureCodec(codec), format);
+      PictureDecoder decoder(format);
+      for (int frame = 0; frame < 2; ++frame) {
+        ASSERT_EQ(Decode(decoder, Encode(encoder, pixels, format)), "") << codec;
+        EXPECT_LT(MeanError(PixelsOf(decoder), pixels), 3.0) << codec;
+      }
+    }
+  }
+}
+
+TEST(PictureCodecTest, RedStaysRedWhicheverColourIsFirst) {
+  for (const char* codec : {"jpeg", "blocks", "video"}) {
+    for (const bool is_blue_first : {false, true}) {
+      const PictureFormat format = {32, 32, 3, is_blue_first};
+      const size_t red = is_blue_first ? 2 : 0;
+      Bytes pixels(format.byte_count(), 20);
+      for (size_t i = red; i < pixels.size(); i += 3) pixels[i] = 230;
+      PictureEncoder encoder(ParsePictureCodec(codec), format);
+      PictureDecoder decoder(format);
+      ASSERT_EQ(Decode(decoder, Encode(encoder, pixels, format)), "");
+      EXPECT_LT(MeanError(PixelsOf(decoder), pixels), 3.0) << codec << ' ' << is_blue_first;
+    }
+  }
+}
+
+TEST(PictureCodecTest, OnlyChangedBlocksCross) {
+  PictureEncoder encoder(ParsePictureCodec("blocks:raw"), kFormat);
+  Bytes pixels(kFormat.byte_count(), 50);
+  const auto blocks_sent = [&] {
+    const size_t bytes = Encode(encoder, pixels, kFormat).size();
+    return bytes / (16 * 16 * 3);  // headers and mask are smaller than a block
+  };
+  EXPECT_EQ(blocks_sent(), 11U * 6U);
+  EXPECT_EQ(blocks_sent(), 0U);
+  pixels.back() = 51;
+  EXPECT_EQ(blocks_sent(), 1U);
+  pixels[15 * 3] = 51;  // the last column of a block, and the first of the next
+  pixels[16 * 3] = 51;
+  EXPECT_EQ(blocks_sent(), 2U);
+  encoder.Reset();
+  EXPECT_EQ(blocks_sent(), 11U * 6U);
+}
+
+// What comes of a stream with gaps is what comes of the stream without them, or nothing.
+TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
+  for (const char* codec : {"blocks", "blocks:raw", "video"}) {
+    std::mt19937 random(3);
+    const Clip clip(kFormat);
+    PictureEncoder encoder(ParsePictureCodec(codec), kFormat);
+    PictureDecoder all(kFormat);
+    PictureDecoder some(kFormat);
+    EXPECT_TRUE(some.waits_for_whole());
+    int gaps = 0;
+    int refused = 0;
+    for (int frame = 0; frame < 50; ++frame) {
+      // The encoder hears of a gap some frames later.
+      if (some.waits_for_whole() && random() % 3 == 0) encoder.Reset();
+      const Bytes bytes = Encode(encoder, clip.Picture(frame), kFormat);
+      ASSERT_EQ(Decode(all, bytes), "") << codec << ' ' << frame;
+      if (random() % 6 == 0) {
+        ++gaps;
+        continue;
+      }
+      const std::string error = Decode(some, bytes);
+      ASSERT_EQ(some.waits_for_whole(), !error.empty());
+      if (error.empty()) {
+        ASSERT_EQ(PixelsOf(some), PixelsOf(all)) << codec << ' ' << frame;
+      } else {
+        EXPECT_EQ(error, "a picture depends on one that did not come");
+        ++refused;
+      }
+    }
+    EXPECT_GT(gaps, 3) << codec;
+    EXPECT_GT(refused, 3) << codec;
+  }
+}
+
+TEST(PictureCodecTest, BlocksThatDoNotChangeKeepTheirBytes) {
+  const Clip clip(kFormat);
+  PictureEncoder encoder(ParsePictureCodec("blocks"), kFormat);
+  PictureDecoder decoder(kFormat);
+  Bytes before = clip.Picture(0);
+  ASSERT_EQ(Decode(decoder, Encode(encoder, before, kFormat)), "");
+  Bytes decoded_before = PixelsOf(decoder);
+  int kept = 0;
+  for (int frame = 1; frame < 10; ++frame) {
+    const Bytes pixels = clip.Picture(frame);
+    ASSERT_EQ(Decode(decoder, Encode(encoder, pixels, kFormat)), "");
+    const Bytes decoded = PixelsOf(decoder);
+    const std::vector<bool> changed = ChangedBlocks(before, pixels, kFormat, 16);
+    const std::vector<bool> rewritten = ChangedBlocks(decoded_before, decoded, kFormat, 16);
+    for (size_t i = 0; i < changed.size(); ++i) {
+      if (changed[i]) continue;
+      ++kept;
+      ASSERT_FALSE(rewritten[i]) << frame << ' ' << i;
+    }
+    before = pixels;
+    decoded_before = decoded;
+  }
+  EXPECT_GT(kept, 100);
+}
+
+TEST(PictureCodecTest, WhatAVideoSkipsKeepsItsBytes) {
+  const PictureFormat format = {160, 96, 3, true};
+  for (const double moving_share : {0.0, 0.3}) {
+    const Clip clip(format, moving_share);
+    PictureEncoder encoder(ParsePictureCodec("video"), format);
+    PictureDecoder decoder(format);
+    PictureDecoder other(format);
+    Bytes before;
+    size_t blocks = 0;
+    size_t rewritten = 0;
+    for (int frame = 0; frame < 60; ++frame) {
+      const Bytes bytes = Encode(encoder, clip.Picture(frame), format);
+      ASSERT_EQ(Decode(decoder, bytes), "");
+      ASSERT_EQ(Decode(other, bytes), "");
+      Bytes decoded = PixelsOf(decoder);
+      ASSERT_EQ(PixelsOf(other), decoded);
+      if (frame >= 30) {
+        const std::vector<bool> changed = ChangedBlocks(before, decoded, format, 8);
+        blocks += changed.size();
+        rewritten += static_cast<size_t>(std::count(changed.begin(), changed.end(), true));
+      }
+      before = std::move(decoded);
+    }
+    // x264 goes on improving a few blocks even of a picture that stands still.
+    EXPECT_LT(rewritten, moving_share == 0.0 ? blocks / 8 : blocks / 2);
+  }
+}
+
+TEST(PictureCodecTest, AnotherStandardOfVideoDoesAsWell) {
+  const PictureCodec codec = ParsePictureCodec("video:libvpx:deadline=realtime:lag-in-frames=0");
+  const Clip clip(kFormat);
+  std::unique_ptr<PictureEncoder> encoder;
+  try {
+    encoder = std::make_unique<PictureEncoder>(codec, kFormat);
+  } catch (const InputError&) {
+    GTEST_SKIP() << "libavcodec has no libvpx";
+  }
+  PictureDecoder decoder(kFormat);
+  for (int frame = 0; frame < 5; ++frame) {
+    const Bytes pixels = clip.Picture(frame);
+    ASSERT_EQ(Decode(decoder, Encode(*encoder, pixels, kFormat)), "");
+    EXPECT_LT(MeanError(PixelsOf(decoder), pixels), 12.0);
+  }
+}
+
+TEST(PictureCodecTest, AStreamMayChangeItsCodec) {
+  const Clip clip(kFormat);
+  PictureDecoder decoder(kFormat);
+  PictureEncoder blocks(ParsePictureCodec("blocks"), kFormat);
+  PictureEncoder video(ParsePictureCodec("video"), kFormat);
+  ASSERT_EQ(Decode(decoder, Encode(blocks, clip.Picture(0), kFormat)), "");
+  ASSERT_EQ(Decode(decoder, Encode(video, clip.Picture(0), kFormat)), "");
+  // Its number fits, but what it needs is another codec's.
+  EXPECT_NE(Decode(decoder, Encode(blocks, clip.Picture(1), kFormat)), "");
+}
+
+TEST(PictureCodecTest, AHeaderThatIsNotAsAgreedIsRefused) {
+  const PictureFormat format = {20, 10, 3};
+  const Bytes pixels(format.byte_count(), 9);
+  PictureEncoder encoder(ParsePictureCodec("raw"), format);
+  const Bytes good = Encode(encoder, pixels, format);
+  const auto error_with = [&](size_t at, uint8_t byte) {
+    Bytes bytes = good;
+    bytes[at] = byte;
+    PictureDecoder decoder(format);
+    return Decode(decoder, bytes);
+  };
+  EXPECT_EQ(error_with(0, 'P'), "");
+  EXPECT_EQ(error_with(0, 'Q'), "these bytes are no picture");
+  EXPECT_EQ(error_with(1, 2), "a picture has another version");
+  EXPECT_EQ(error_with(2, 5), "a picture's codec is unknown");
+  EXPECT_EQ(error_with(3, 0), "a picture's header has bits that mean nothing");
+  EXPECT_EQ(error_with(3, 3), "a picture's header has bits that mean nothing");
+  for (const size_t at : {4, 7, 8, 11, 12, 15}) {
+    EXPECT_EQ(error_with(at, 200), "a picture has another size than the model's");
+  }
+  EXPECT_EQ(error_with(2, 1), "a picture is no PNG");
+  EXPECT_EQ(error_with(2, 2), "a picture is no JPEG");
+  PictureDecoder decoder(format);
+  for (size_t size = 0; size < good.size(); ++size) {
+    ASSERT_NE(Decode(decoder, Bytes(good.begin(), good.begin() + static_cast<ptrdiff_t>(size))),
+              "");
+  }
+}
+
+// A file's own size counts, not only the header's before it.
+TEST(PictureCodecTest, AFileOfAnotherSizeIsRefused) {
+  const PictureFormat small = {20, 10, 3};
+  const PictureFormat large = {40, 20, 3};
+  for (const auto& [codec, sentence] :
+       {std::pair{"png", "a PNG has another size"},
+        {"jpeg", "a JPEG has another size"},
+        {"blocks", "The mask has not the size that it must have."},
+        {"video", "a video's picture has another size or format"}}) {
+    PictureEncoder of_small(ParsePictureCodec(codec), small);
+    PictureEncoder of_large(ParsePictureCodec(codec), large);
+    const Bytes header = Encode(of_small, Bytes(small.byte_count(), 9), small);
+    Bytes bytes = Encode(of_large, Bytes(large.byte_count(), 9), large);
+    std::copy_n(header.begin(), kHeaderBytes, bytes.begin());
+    PictureDecoder decoder(small);
+    EXPECT_EQ(Decode(decoder, bytes), sentence) << codec;
+  }
+}
+
+TEST(PictureCodecTest, DamagedPicturesAreRefusedOrRead) {
+  Mutator mutator(PictureSeeds(), {}, 5);
+  int read = 0;
+  int refused = 0;
+  for (int i = FuzzRuns(3000); i > 0; --i) {
+    const std::string text = mutator.Next();
+    const Bytes bytes(text.begin(), text.end());  // exactly, so that a sanitizer sees its end
+    ++(DecodesAsPicture(bytes) ? read : refused);
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,45 @@
+#ifndef CACHEINF_TESTS_CODEC_SLICES_H_
+#define CACHEINF_TESTS_CODEC_SLICES_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/slice_codec.h"
+#include "common/exec/reference_backend.h"
+#include "common/exec/slice.h"
+
+namespace cacheinf {
+
+// Rows 2 and 3 of a map of 5 channels and 6 × 7 pixels; the numbers of some of them.
+inline std::vector<uint8_t> SliceOf(int pixels, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> number;
+  std::vector<float> numbers(5 * 6 * 7);
+  for (float& value : numbers) value = number(random);
+  const ConstTensorView map = {numbers.data(), 4, {1, 5, 6, 7}, {210, 1, 35, 5}};
+  Mask mask(2, 7);
+  for (int i = 0; i < pixels; ++i) mask.view().Set(i / 7, i % 7);
+  ReferenceBackend backend;
+  std::vector<uint8_t> bytes;
+  AppendSlice(backend, map, /*id=*/3, {2, 4}, mask, &bytes);
+  return bytes;
+}
+
+inline std::vector<std::string> CodedSliceSeeds() {
+  std::vector<std::string> seeds;
+  for (size_t codec = 0; codec < WordsOf(SliceCodec()).size(); ++codec) {
+    for (const int pixels : {0, 5, 14}) {
+      std::vector<uint8_t> bytes;
+      AppendCodedSlice(static_cast<SliceCodec>(codec), SliceOf(pixels, 1), &bytes);
+      seeds.emplace_back(bytes.begin(), bytes.end());
+    }
+  }
+  return seeds;
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_CODEC_SLICES_H_
