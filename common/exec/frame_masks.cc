@@ -75,6 +75,7 @@ struct FrameMasks::State {
       shows_picture[input] = graph.value(input).is_map();
       if (!shows_picture[input] || picture.exists()) continue;
       picture = MakeLike(values[input].own);
+      picture_input = input;
       picture_mask = Mask(picture.height, picture.width);
     }
     for (const Operator& op : graph.operators) {
@@ -214,6 +215,11 @@ struct FrameMasks::State {
       sets.Clear(resolution.forced);
       sets.AddRescaled(picture, resolution.forced);
     }
+  }
+
+  // Whether pixels of it may have changed by so little that nobody called it a change.
+  bool IsRefreshed(ValueId value) const {
+    return value == picture_input && has_forced && policy.kind != ChangePolicy::Kind::kExact;
   }
 
   // Under kFixed, the masks of all resolutions: where the stem's outputs changed, or the inputs.
@@ -429,7 +435,12 @@ struct FrameMasks::State {
       sets.Remove(written, output.sent);
     };
     add(output.current);
-    if (policy.threshold > 0.0f && IsForced(op) && operators[op].shows_picture) add(ForcedOf(op));
+    // Small changes that are stored are no news to readers, but to the peer.
+    if (policy.threshold <= 0.0f || !IsForced(op)) return;
+    if (operators[op].shows_picture) return add(ForcedOf(op));
+    const PixelSet all = ScratchOf(output.own);
+    sets.Fill(all);
+    add(all);
   }
 
   // What an operator that does not run would have had to compute becomes stale, or, where nothing
@@ -561,7 +572,8 @@ struct FrameMasks::State {
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
   std::vector<PixelSet> scratch;
-  PixelSet picture;  // of the size of the first map among the inputs
+  PixelSet picture;  // what is forced of the first map among the inputs
+  ValueId picture_input = kNone;
   Mask picture_mask;
   bool masks_are_fixed = false;  // in this frame
   bool has_forced = false;
@@ -595,6 +607,11 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
     state.SetRows(input, {0, input.own.height}, ValueMasks::kComputed);
   }
   state.SetForced(forced);
+  if (state.trades && holds_inputs && state.IsRefreshed(state.picture_input)) {
+    const ValueMasks& input = state.values[state.picture_input];
+    state.sets.Add(state.picture, input.unsent);
+    state.sets.Remove(state.picture, input.sent);
+  }
 }
 
 PixelRunArgs FrameMasks::Activate(OpId op) { return state_->Activate(op); }
@@ -737,7 +754,6 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   state.sets.AddRows(received.stale, rows, received.own);
   state.sets.ClearRows(received.stale, rows);
   state.SetRows(received, rows, ValueMasks::kReceived);
-  state.sets.AddWritten(pixels, rows, received.own);
   const PixelSet arrived = state.ScratchOf(received.own);
   state.sets.Clear(arrived);
   state.sets.AddWritten(pixels, rows, arrived);
@@ -751,12 +767,16 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   }
   // Readers of what lies in it may have run. Exactly, both sides compute the same; under kFixed
   // nothing is promised of inputs.
-  if (state.policy.kind != ChangePolicy::Kind::kChange) return;
-  for (const ValueId part : received.parts) {
-    if (!state.values[part].stale.exists()) continue;
-    state.sets.Add(arrived, state.values[part].stale);
-    state.MayBeStale(state.values[part]);
+  if (state.policy.kind == ChangePolicy::Kind::kChange) {
+    for (const ValueId part : received.parts) {
+      if (!state.values[part].stale.exists()) continue;
+      state.sets.Add(arrived, state.values[part].stale);
+      state.MayBeStale(state.values[part]);
+    }
   }
+  // What a refresh brings of a picture changes nothing behind the refreshed pixels.
+  if (state.IsRefreshed(value)) state.sets.Remove(state.picture, arrived);
+  state.sets.Add(arrived, received.own);
 }
 
 void FrameMasks::LosePeer() {

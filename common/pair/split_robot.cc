@@ -50,7 +50,7 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
     return ComputeAlone(decision, seen, policy);
   }
   const bool is_first = told_ == -1;
-  const bool is_shared = behind_ == -1 && !std::exchange(is_next_alone_, false);
+  const bool is_shared = !std::exchange(is_next_alone_, false) && behind_ == -1;
   FrameDecision told = decision;
   told.settings = connection_.settings().version;
   if (is_shared) robot_rows_ = RobotRowsOf(settings_.cuts, std::as_const(told.changed));
@@ -96,7 +96,14 @@ ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const Pictur
                                      const ChangePolicy& policy) {
   ++counts_.alone;
   computed_all_ = true;
-  return state_.Apply(decision, seen, policy);
+  const bool is_compared = told_ != -1 && policy.kind == ChangePolicy::Kind::kExact;
+  if (decision.kind != FrameDecision::Kind::kWhole || !is_compared) {
+    return state_.Apply(decision, seen, policy);
+  }
+  // Bit by bit with what is stored, so that the server need not be sent everything again.
+  state_.BeginFrame(decision, seen, policy);
+  state_.Finish();
+  return {};
 }
 
 ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& seen,
@@ -136,7 +143,9 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
   const Time begin = clock_.Now();
   // Its link may live on where it does not.
   const Time patient_until = begin + kPatience;
+  connection_.channel().Expect(true);
   const bool has_come = begin < give_up_at && wait_(std::min(give_up_at, patient_until));
+  connection_.channel().Expect(false);
   if (!has_come && clock_.Now() >= patient_until) {
     connection_.Leave("the server is too slow");
   }

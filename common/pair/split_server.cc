@@ -93,6 +93,7 @@ void SplitServer::Take(const message::Frame& frame) {
     answer_.active =
         static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
     walk_.Begin(decision, settings_.cuts, settings_.policy);
+    channel_.Expect(true);
   } catch (const std::exception& error) {
     Refuse(decision.number, error.what());
   }
@@ -134,6 +135,7 @@ void SplitServer::Refuse(int64_t frame, const std::string& reason) {
   LogInfo(fmt::format("frame {} is refused: {}", frame, reason));
   walk_.Abandon();
   told_ = -1;
+  channel_.Expect(false);
   Say(channel_, message::FrameRefusal{frame, reason});
 }
 
@@ -144,6 +146,7 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
 }
 
 void SplitServer::SendAnswer() {
+  channel_.Expect(false);
   answer_.work = walk_.work().share();
   answer_.compute_us = std::chrono::duration_cast<std::chrono::microseconds>(computing_).count();
   Say(channel_, answer_);

@@ -28,13 +28,7 @@ class Clip {
 
   // Of the first one nothing is stored.
   const FrameDecision& Next() {
-    ++decision_.number;
-    decision_.base = decision_.number - 1;
-    decision_.frame = decision_.number;
-    decision_.kind = FrameDecision::Kind::kChanged;
-    decision_.changed = Mask(height_, width_);
-    decision_.forced = Mask(height_, width_);
-    decision_.scroll = {};
+    Begin();
     const uint32_t chance = random_() % 16;
     if (decision_.number == 0 || chance == 0) {
       decision_.kind = FrameDecision::Kind::kWhole;
@@ -51,10 +45,34 @@ class Clip {
     return decision_;
   }
 
+  // Every pixel changes by so little that nobody takes it for a change.
+  const FrameDecision& Drift() {
+    Begin();
+    for (uint8_t& pixel : pixels_) pixel ^= 1;
+    return decision_;
+  }
+
+  const FrameDecision& RefreshAll() {
+    Begin();
+    decision_.kind = FrameDecision::Kind::kRefresh;
+    SetAll(decision_.forced);
+    return decision_;
+  }
+
   PictureView picture() const { return {pixels_.data(), width_, height_, 3}; }
   const FrameDecision& decision() const { return decision_; }
 
  private:
+  void Begin() {
+    ++decision_.number;
+    decision_.base = decision_.number - 1;
+    decision_.frame = decision_.number;
+    decision_.kind = FrameDecision::Kind::kChanged;
+    decision_.changed = Mask(height_, width_);
+    decision_.forced = Mask(height_, width_);
+    decision_.scroll = {};
+  }
+
   int Below(int limit) { return static_cast<int>(random_() % static_cast<uint32_t>(limit)); }
 
   uint8_t* Pixel(int y, int x) {

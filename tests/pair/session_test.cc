@@ -80,7 +80,7 @@ class World {
   // Everything but the robot goes on for a moment.
   void Turn() {
     session_->Advance();
-    channels_->Step();
+    channels_->RunFor(std::chrono::microseconds(100));
   }
   void TakeTurns(int count) {
     for (int i = 0; i < count; ++i) Turn();

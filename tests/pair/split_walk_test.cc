@@ -49,6 +49,7 @@ class WalkPair {
   ModelState& robot() { return robot_; }
   ModelState& server() { return *server_; }
   std::mt19937& random() { return random_; }
+  Clip& clip() { return clip_; }
   size_t slices() const { return slices_; }
   bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
 
@@ -65,7 +66,7 @@ class WalkPair {
 
   // The robot's first frames, alone. `spreads` are measured on the first.
   void Begin() {
-    BeginFrame();
+    decision_ = clip_.Next();
     ComputeAlone();
     if (policy_.threshold > 0.0f) {
       policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(robot_));
@@ -74,7 +75,11 @@ class WalkPair {
 
   // The next frame; on both sides unless `is_shared`. The robot gives it up after so many turns.
   void Frame(const std::vector<Cut>& cuts, bool is_shared = true, size_t turns = SIZE_MAX) {
-    BeginFrame();
+    Frame(clip_.Next(), cuts, is_shared, turns);
+  }
+  void Frame(const FrameDecision& decision, const std::vector<Cut>& cuts, bool is_shared = true,
+             size_t turns = SIZE_MAX) {
+    decision_ = decision;
     decision_.robot_rows = RobotRowsOf(cuts, std::as_const(decision_.changed));
     server_robot_has_ ? server_->ConfirmSent() : server_->ForgetSent();
     server_robot_has_ = false;
@@ -112,8 +117,6 @@ class WalkPair {
       pipe.emplace_back(transfer, std::move(slice));
     };
   }
-
-  void BeginFrame() { decision_ = clip_.Next(); }
 
   void ComputeAlone() { robot_.Apply(decision_, clip_.picture(), policy_); }
 
@@ -255,6 +258,23 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
       if (!is_shared && side == &pair.server()) continue;
       EXPECT_FALSE(side->CheckStored(100, static_cast<uint32_t>(i)))
           << (side == &pair.robot() ? "robot" : "server");
+    }
+  }
+}
+
+// What a robot does not call a change its server does not hear of, until it is refreshed.
+TEST_P(SplitWalks, ARefreshReachesTheServersPicture) {
+  for (const ChangePolicy& policy :
+       {ChangePolicy{.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f},
+        ChangePolicy{.kind = ChangePolicy::Kind::kFixed}}) {
+    WalkPair pair(GetParam(), {{}, Keep::kAll}, policy);
+    pair.Begin();
+    for (const int thousandths : {0, 500}) {
+      const std::vector<Cut> cuts = {{pair.graph().inputs[0], thousandths}};
+      for (int i = 0; i < 3; ++i) pair.Frame(cuts);
+      pair.Frame(pair.clip().Drift(), cuts);
+      pair.Frame(pair.clip().RefreshAll(), cuts);
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
     }
   }
 }
