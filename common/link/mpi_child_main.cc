@@ -6,15 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
-#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "common/link/descriptor.h"
 #include "common/link/mpi_child_protocol.h"
@@ -43,14 +43,15 @@ constexpr milliseconds kPortPatience(12000);   // until the server's MPI has sta
 constexpr milliseconds kEndPatience(500);      // to get rid of the last packets
 constexpr milliseconds kDrainPatience(50);     // for packets of a peer that is gone
 constexpr milliseconds kHangupPatience(800);  // of a parent that is gone; then whatever hangs, ends
+constexpr milliseconds kSilence(1);
+constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
+constexpr nanoseconds kLongestSleep = milliseconds(10);
 constexpr int kTag = 1;
 
-// Among names that others publish with the same name server.
-std::string ServiceName(const std::string& name) { return "cacheinf/" + name; }
-
-class Child {
+// The program that started this one.
+class Parent {
  public:
-  explicit Child(int socket) : socket_(socket) {
+  explicit Parent(int socket) : socket_(socket) {
     // Open MPI starts a process, which must not keep the connections open.
     fcntl(socket, F_SETFD, FD_CLOEXEC);
     std::thread([socket] {
@@ -62,150 +63,182 @@ class Child {
     }).detach();
   }
 
-  void Say(MpiChildLetter letter, const std::string& sentence = "") const {
+  int socket() const { return socket_; }
+
+  void Tell(MpiChildLetter letter, const std::string& sentence = "") const {
     const std::string message = static_cast<char>(letter) + sentence;
     send(socket_, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
   [[noreturn]] void Leave(const std::string& why) const {
-    Say(MpiChildLetter::kGone, why);
+    Tell(MpiChildLetter::kGone, why);
     // Never MPI_Finalize: it may wait for a peer that is gone.
     _exit(0);
   }
 
-  void StartMpi() const {
-    MPI_Init(nullptr, nullptr);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+ private:
+  const int socket_;
+};
+
+bool IsAtEnd(ssize_t received) {
+  return received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+// Moves packets between the parent and the peer until one of them ends that.
+class Carrier {
+ public:
+  Carrier(const Parent& parent, MPI_Comm peer, MpiChildMemory* memory, const Descriptor& knock)
+      : parent_(parent),
+        memory_(*memory),
+        knock_(knock.get()),
+        pump_(peer, 0, kTag, &memory->to_peer, &memory->from_peer) {
+    MPI_Comm_set_errhandler(peer, MPI_ERRORS_RETURN);
   }
 
-  void Publish(const std::string& name, const std::string& value) const {
-    StartMpi();
-    Say(MpiChildLetter::kAsking);
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "ompi_global_scope", "true");
-    if (MPI_Publish_name(ServiceName(name).c_str(), info, value.c_str()) != MPI_SUCCESS) {
-      Leave("the name server did not take the name " + name);
+  [[noreturn]] void Run() {
+    parent_.Tell(MpiChildLetter::kConnected);
+    while (is_peer_there_ && !pump_.has_peer_ended() && pump_.error().empty()) {
+      memory_.is_child_asleep = 1;
+      if (!Pump()) Sleep();
+      memory_.is_child_asleep = 0;
+      if (has_parent_ended_) End();
     }
-    Say(MpiChildLetter::kDone);
-    _exit(0);  // the name server keeps it
-  }
-
-  // Until somebody is found, and then until the end.
-  void Connect(MpiChildMemory* memory, const std::string& name) const {
-    StartMpi();
-    for (;;) {
-      const std::string rest = ConnectOnce(memory, name);
-      Say(MpiChildLetter::kResting, rest);
-      std::this_thread::sleep_for(kRest);
-    }
-  }
-
-  void Accept(MpiChildMemory* memory, Descriptor knock) const {
-    StartMpi();
-    std::array<char, MPI_MAX_PORT_NAME> port = {};
-    if (MPI_Open_port(MPI_INFO_NULL, port.data()) != MPI_SUCCESS) Leave("MPI opens no port");
-    Say(MpiChildLetter::kMeeting);
-    if (!WriteLine(knock, port.data())) Leave("the robot went away before it was connected");
-    MPI_Comm robot = MPI_COMM_NULL;
-    if (MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &robot) != MPI_SUCCESS) {
-      Leave("MPI did not connect to the robot");
-    }
-    Carry(robot, memory, knock);
+    // What the peer sent before it died may still be on its way.
+    const auto until = steady_clock::now() + kDrainPatience;
+    while (!is_peer_there_ && pump_.error().empty() && steady_clock::now() < until) Pump();
+    if (!pump_.error().empty()) parent_.Leave("the connection broke: " + pump_.error());
+    parent_.Leave(pump_.has_peer_ended() ? "the peer ended the connection"
+                                         : "the connection was lost");
   }
 
  private:
-  // Returns why nobody is there.
-  std::string ConnectOnce(MpiChildMemory* memory, const std::string& name) const {
-    Say(MpiChildLetter::kAsking);
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "ompi_lookup_order", "global");
-    std::array<char, MPI_MAX_PORT_NAME> published = {};
-    const int result = MPI_Lookup_name(ServiceName(name).c_str(), info, published.data());
-    MPI_Info_free(&info);
-    if (result != MPI_SUCCESS) return "the name server knows no server " + name;
-    Say(MpiChildLetter::kKnocking);
-    const Descriptor knock = Knock(published.data(), kAddressPatience);
-    if (!knock) return "the server " + name + " does not answer";
-    std::string port = ReadLine(knock, kPortPatience).value_or("");
-    if (port.empty()) return "the server " + name + " could not begin a connection";
-    Say(MpiChildLetter::kMeeting);
-    port.resize(MPI_MAX_PORT_NAME);
-    MPI_Comm server = MPI_COMM_NULL;
-    if (MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &server) != MPI_SUCCESS) {
-      Leave("MPI did not connect to the server " + name);
+  bool Pump() {
+    const bool is_sending = pump_.has_more_to_send();
+    if (!pump_.Pump()) return false;
+    const auto now = steady_clock::now();
+    // MPI's messages wake nobody. The first one after a silence is announced on the socket, behind
+    // it, and those that follow find the peer awake.
+    if (is_sending && now - moved_at_ > kSilence) {
+      const char byte = 0;
+      send(knock_, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
-    Carry(server, memory, knock);
+    moved_at_ = now;
+    Wake(&memory_.is_parent_asleep, parent_.socket());
+    return true;
   }
 
-  [[noreturn]] void Carry(MPI_Comm peer, MpiChildMemory* memory, const Descriptor& knock) const {
-    MPI_Comm_set_errhandler(peer, MPI_ERRORS_RETURN);
-    MpiPump pump(peer, 0, kTag, &memory->to_peer, &memory->from_peer);
-    Say(MpiChildLetter::kConnected);
-    auto moved_at = steady_clock::now();
-    bool is_parent_there = true;
-    bool is_peer_there = true;
-    while (is_parent_there && is_peer_there && !pump.has_peer_ended() && pump.error().empty()) {
-      const auto now = steady_clock::now();
-      if (pump.Pump()) {
-        moved_at = now;
-        Wake(&memory->is_parent_asleep, socket_);
-        continue;
-      }
-      memory->is_child_asleep = 1;
-      if (!pump.has_more_to_send()) {
-        Sleep(knock, MpiPollInterval(now - moved_at), &is_parent_there, &is_peer_there);
-      }
-      memory->is_child_asleep = 0;
-    }
-    if (!is_parent_there) End(&pump, knock);
-    // What the peer sent before it died may still be on its way.
-    const auto until = steady_clock::now() + kDrainPatience;
-    while (!is_peer_there && pump.error().empty() && steady_clock::now() < until) {
-      if (pump.Pump()) Wake(&memory->is_parent_asleep, socket_);
-    }
-    Wake(&memory->is_parent_asleep, socket_);
-    if (!pump.error().empty()) Leave("the connection broke: " + pump.error());
-    Leave(pump.has_peer_ended() ? "the peer ended the connection" : "the connection was lost");
-  }
-
-  // Until the parent or the peer may have something, at most for that long.
-  void Sleep(const Descriptor& knock, nanoseconds at_most, bool* is_parent_there,
-             bool* is_peer_there) const {
+  // Until the parent or the peer may have something. An announced message that is late is looked
+  // for ever more rarely.
+  void Sleep() {
+    const nanoseconds at_most = std::clamp<nanoseconds>((steady_clock::now() - moved_at_) / 10,
+                                                        kShortestSleep, kLongestSleep);
     const timespec limit = {0, static_cast<long>(at_most.count())};
-    std::array<pollfd, 2> waited = {pollfd{socket_, POLLIN, 0}, pollfd{knock.get(), POLLIN, 0}};
+    std::array<pollfd, 2> waited = {pollfd{parent_.socket(), POLLIN, 0}, pollfd{knock_, POLLIN, 0}};
     if (ppoll(waited.data(), waited.size(), &limit, nullptr) <= 0) return;
-    auto letter = MpiChildLetter::kWake;
     if (waited[0].revents != 0) {
-      if (IsAtEnd(recv(socket_, &letter, sizeof(letter), MSG_DONTWAIT))) _exit(0);
-      *is_parent_there = letter != MpiChildLetter::kEnd;
+      auto letter = MpiChildLetter::kWake;
+      if (IsAtEnd(recv(parent_.socket(), &letter, sizeof(letter), MSG_DONTWAIT))) _exit(0);
+      has_parent_ended_ = letter == MpiChildLetter::kEnd;
     }
-    // A peer says nothing here, but hangs up.
     if (waited[1].revents != 0) {
-      *is_peer_there = !IsAtEnd(recv(knock.get(), &letter, sizeof(letter), MSG_DONTWAIT));
+      std::array<char, 64> bytes;
+      is_peer_there_ = !IsAtEnd(recv(knock_, bytes.data(), bytes.size(), MSG_DONTWAIT));
+      moved_at_ = steady_clock::now();
     }
-  }
-
-  static bool IsAtEnd(ssize_t received) {
-    return received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR);
   }
 
   // The peer takes all that the parent sent, and hangs up.
-  [[noreturn]] void End(MpiPump* pump, const Descriptor& knock) const {
-    pump->End();
+  [[noreturn]] void End() {
+    pump_.End();
     const auto until = steady_clock::now() + kEndPatience;
-    char byte = 0;
-    while (pump->error().empty() && !pump->has_peer_ended() && steady_clock::now() < until &&
-           !IsAtEnd(recv(knock.get(), &byte, sizeof(byte), MSG_DONTWAIT))) {
-      if (!pump->Pump()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    std::array<char, 64> bytes;
+    while (pump_.error().empty() && !pump_.has_peer_ended() && steady_clock::now() < until &&
+           !IsAtEnd(recv(knock_, bytes.data(), bytes.size(), MSG_DONTWAIT))) {
+      if (!Pump()) std::this_thread::sleep_for(kShortestSleep);
     }
     _exit(0);
   }
 
-  const int socket_;
+  const Parent& parent_;
+  MpiChildMemory& memory_;
+  const int knock_;
+  MpiPump pump_;
+  steady_clock::time_point moved_at_ = steady_clock::now();
+  bool has_parent_ended_ = false;
+  bool is_peer_there_ = true;
 };
+
+void StartMpi() {
+  MPI_Init(nullptr, nullptr);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
+// Among names that others publish with the same name server.
+std::string ServiceName(const std::string& name) { return "cacheinf/" + name; }
+
+[[noreturn]] void Publish(const Parent& parent, const std::string& name, const std::string& value) {
+  StartMpi();
+  parent.Tell(MpiChildLetter::kAsking);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "ompi_global_scope", "true");
+  if (MPI_Publish_name(ServiceName(name).c_str(), info, value.c_str()) != MPI_SUCCESS) {
+    parent.Leave("the name server did not take the name " + name);
+  }
+  parent.Tell(MpiChildLetter::kDone);
+  _exit(0);  // the name server keeps it
+}
+
+// Returns why nobody is there.
+std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std::string& name) {
+  parent.Tell(MpiChildLetter::kAsking);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "ompi_lookup_order", "global");
+  std::array<char, MPI_MAX_PORT_NAME> published = {};
+  const int result = MPI_Lookup_name(ServiceName(name).c_str(), info, published.data());
+  MPI_Info_free(&info);
+  if (result != MPI_SUCCESS) return "the name server knows no server " + name;
+  parent.Tell(MpiChildLetter::kKnocking);
+  const Descriptor knock = Knock(published.data(), kAddressPatience);
+  if (!knock) return "the server " + name + " does not answer";
+  std::string port = ReadLine(knock, kPortPatience).value_or("");
+  if (port.empty()) return "the server " + name + " could not begin a connection";
+  parent.Tell(MpiChildLetter::kMeeting);
+  port.resize(MPI_MAX_PORT_NAME);
+  MPI_Comm server = MPI_COMM_NULL;
+  if (MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &server) != MPI_SUCCESS) {
+    parent.Leave("MPI did not connect to the server " + name);
+  }
+  Carrier(parent, server, memory, knock).Run();
+}
+
+// Until somebody is found, and then until the end.
+[[noreturn]] void Connect(const Parent& parent, MpiChildMemory* memory, const std::string& name) {
+  StartMpi();
+  for (;;) {
+    const std::string why = ConnectOnce(parent, memory, name);
+    parent.Tell(MpiChildLetter::kResting, why);
+    std::this_thread::sleep_for(kRest);
+  }
+}
+
+[[noreturn]] void Accept(const Parent& parent, MpiChildMemory* memory, const Descriptor& knock) {
+  fcntl(knock.get(), F_SETFD, FD_CLOEXEC);
+  StartMpi();
+  std::array<char, MPI_MAX_PORT_NAME> port = {};
+  if (MPI_Open_port(MPI_INFO_NULL, port.data()) != MPI_SUCCESS) {
+    parent.Leave("MPI opens no port");
+  }
+  parent.Tell(MpiChildLetter::kMeeting);
+  if (!WriteLine(knock, port.data())) parent.Leave("it went away");
+  MPI_Comm robot = MPI_COMM_NULL;
+  if (MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &robot) != MPI_SUCCESS) {
+    parent.Leave("MPI did not accept it");
+  }
+  Carrier(parent, robot, memory, knock).Run();
+}
 
 MpiChildMemory* MapMemory(int descriptor) {
   struct stat status = {};
@@ -221,21 +254,12 @@ int Run(const std::vector<std::string>& words) {
     return 2;
   }
   const std::string& role = words[0];
-  const Child child(std::atoi(words[1].c_str()));
-  if (role == "publish") {
-    child.Publish(words[2], words[3]);
-  } else {
-    MpiChildMemory* const memory = MapMemory(std::atoi(words[2].c_str()));
-    if (memory == nullptr) child.Leave("cacheinf-mpi-child is of another version");
-    if (role == "connect") {
-      child.Connect(memory, words[3]);
-    } else {
-      const int knock = std::atoi(words[3].c_str());
-      fcntl(knock, F_SETFD, FD_CLOEXEC);
-      child.Accept(memory, Descriptor(knock));
-    }
-  }
-  return 0;
+  const Parent parent(std::atoi(words[1].c_str()));
+  if (role == "publish") Publish(parent, words[2], words[3]);
+  MpiChildMemory* const memory = MapMemory(std::atoi(words[2].c_str()));
+  if (memory == nullptr) parent.Leave("cacheinf-mpi-child is of another version");
+  if (role == "connect") Connect(parent, memory, words[3]);
+  Accept(parent, memory, Descriptor(std::atoi(words[3].c_str())));
 }
 
 }  // namespace

@@ -99,9 +99,4 @@ bool MpiPump::Cancel() {
   return is_free;
 }
 
-std::chrono::nanoseconds MpiPollInterval(std::chrono::nanoseconds silence) {
-  using std::chrono::microseconds;
-  return std::clamp<std::chrono::nanoseconds>(silence / 50, microseconds(50), microseconds(2000));
-}
-
 }  // namespace cacheinf

@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -62,9 +61,6 @@ class MpiPump {
   bool has_peer_ended_ = false;
   std::string error_;
 };
-
-// How long to wait before looking again: 2 % of the time for which nothing moved, up to 2 ms.
-std::chrono::nanoseconds MpiPollInterval(std::chrono::nanoseconds silence);
 
 }  // namespace cacheinf
 

@@ -22,6 +22,9 @@ using std::chrono::steady_clock;
 // the link that it opens, and 0 when it leaves.
 constexpr int kNewsTag = 0;
 constexpr std::chrono::milliseconds kEndPatience(500);
+// A message waits 2 % of the silence before it, within these limits.
+constexpr std::chrono::microseconds kShortestSleep(50);
+constexpr std::chrono::microseconds kLongestSleep(2000);
 
 // MPI is called by one thread at a time.
 std::mutex& MpiMutex() {
@@ -71,8 +74,9 @@ class MpiWorld::WorldLink final : public Link {
           (wants_room_ && !wire_->outgoing.full())) {
         return;
       }
-      std::this_thread::sleep_for(
-          std::min<nanoseconds>(until - now, MpiPollInterval(now - moved_at_)));
+      const nanoseconds interval =
+          std::clamp<nanoseconds>((now - moved_at_) / 50, kShortestSleep, kLongestSleep);
+      std::this_thread::sleep_for(std::min<nanoseconds>(until - now, interval));
     }
   }
 
