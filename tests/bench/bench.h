@@ -98,6 +98,10 @@ void BenchLight(const BenchOptions& options, BenchReport* report);
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 
+// Bytes that go from a robot to a server and back, over MPI between programs started apart: alone,
+// and as messages of a channel.
+void BenchPingPong(const BenchOptions& options, BenchReport* report);
+
 // How a frame is aligned with the one before: block matchers as in DeepCache's Table 4, and
 // homographies.
 void BenchTracker(const BenchOptions& options, BenchReport* report);

@@ -35,6 +35,8 @@ constexpr std::array kBenches = {
     Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
           BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
+    Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
+          BenchPingPong},
     Bench{"tracker", "how a frame is aligned with the one before, by blocks and by homographies",
           BenchTracker},
 };

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/link/address.h"
+#include "common/link/channel.h"
+#include "common/link/mpi_link.h"
+#include "tests/bench/bench.h"
+#include "tests/testing/command.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience(20000);
+const std::vector<size_t> kSizes = {1,       1 << 6,  1 << 10, 1 << 12, 1 << 14,
+                                    1 << 16, 1 << 18, 1 << 20, 1 << 22};
+
+class NameServerOfOurOwn {
+ public:
+  NameServerOfOurOwn() {
+    std::string folder = (fs::temp_directory_path() / "cacheinf_bench_XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = folder;
+    Run("start");
+  }
+  ~NameServerOfOurOwn() {
+    Run("stop");
+    fs::remove_all(folder_);
+  }
+
+  fs::path file() const { return folder_ / "name-server"; }
+
+ private:
+  void Run(const std::string& command) const {
+    RunCommand({CACHEINF_SOURCE_DIR "/scripts/name-server", command, "--file", file().string()});
+  }
+
+  fs::path folder_;
+};
+
+struct Ends {
+  std::unique_ptr<Link> robot;
+  std::unique_ptr<Link> server;
+};
+
+Ends ConnectBy(MpiListener* listener, MpiConnector* connector) {
+  Ends ends;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!ends.robot || !ends.server) {
+    if (!ends.robot) ends.robot = connector->Poll();
+    if (!ends.server) ends.server = listener->Accept(milliseconds(1));
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error(connector->problem());
+  }
+  return ends;
+}
+
+void SendWhole(Link* link, std::span<const uint8_t> packet) {
+  while (!link->Send(packet)) {
+    if (!link->fault().empty()) throw std::runtime_error(link->fault());
+    link->Wait(milliseconds(100));
+  }
+}
+
+void EchoPackets(Link* link, const std::atomic<bool>& stop) {
+  std::vector<uint8_t> packet;
+  while (!stop) {
+    if (link->Receive(&packet)) {
+      SendWhole(link, packet);
+    } else {
+      link->Wait(milliseconds(100));
+    }
+  }
+}
+
+// Packets go and come back at the same time where there are several.
+void PingPackets(Link* link, const std::vector<uint8_t>& bytes) {
+  std::vector<uint8_t> packet;
+  size_t sent = 0;
+  size_t received = 0;
+  while (received < bytes.size()) {
+    const size_t size = std::min(bytes.size() - sent, Link::kLargestPacket);
+    if (size != 0 && link->Send({bytes.data() + sent, size})) {
+      sent += size;
+    } else if (link->Receive(&packet)) {
+      received += packet.size();
+    } else {
+      if (!link->fault().empty()) throw std::runtime_error(link->fault());
+      link->Wait(milliseconds(100));
+    }
+  }
+}
+
+std::chrono::nanoseconds Soon(const Clock& clock) { return clock.Now() + milliseconds(100); }
+
+void EchoMessages(Channel* channel, const Clock& clock, const std::atomic<bool>& stop) {
+  while (!stop) {
+    if (!channel->WaitForMessage(Soon(clock))) continue;
+    std::optional<Message> message = channel->Receive();
+    if (message) channel->Send(std::move(*message));
+  }
+}
+
+void PingMessage(Channel* channel, const Clock& clock, const std::vector<uint8_t>& bytes) {
+  channel->Send({.bytes = bytes});
+  while (!channel->WaitForMessage(Soon(clock))) {
+    if (!channel->fault().empty()) throw std::runtime_error(channel->fault());
+  }
+  channel->Receive();
+}
+
+void AddRows(const std::string& layer, const std::function<void(const std::vector<uint8_t>&)>& ping,
+             const TimingOptions& timing, BenchReport* report) {
+  std::vector<std::function<void()>> actions;
+  for (const size_t size : kSizes) {
+    actions.push_back([&ping, bytes = std::vector<uint8_t>(size, 1)] { ping(bytes); });
+  }
+  const Timing times = TimeInterleaved(actions, timing);
+  report->AddNoise(times);
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    const Samples& samples = times.contenders[i];
+    const double bits = 2 * 8 * static_cast<double>(kSizes[i]);
+    report->AddRow({{"layer", layer},
+                    {"bytes", kSizes[i]},
+                    {"median_ms", samples.Median()},
+                    {"p95_ms", samples.Quantile(0.95)},
+                    {"mbit_s", bits / samples.Median() / 1000}});
+  }
+}
+
+}  // namespace
+
+void BenchPingPong(const BenchOptions& options, BenchReport* report) {
+  const NameServerOfOurOwn name_server;
+  const LinkAddress address{"ping-pong", name_server.file()};
+  MpiListener listener(address);
+  MpiConnector connector(address);
+  Ends ends = ConnectBy(&listener, &connector);
+  {
+    std::atomic<bool> stop = false;
+    std::thread echo([&] { EchoPackets(ends.server.get(), stop); });
+    AddRows(
+        "link", [&](const std::vector<uint8_t>& bytes) { PingPackets(ends.robot.get(), bytes); },
+        options.timing, report);
+    stop = true;
+    echo.join();
+  }
+  const SteadyClock clock;
+  Channel robot(std::move(ends.robot), clock);
+  Channel server(std::move(ends.server), clock);
+  robot.StartPumping();
+  server.StartPumping();
+  robot.Expect(true);
+  server.Expect(true);
+  std::atomic<bool> stop = false;
+  std::thread echo([&] { EchoMessages(&server, clock, stop); });
+  AddRows(
+      "channel", [&](const std::vector<uint8_t>& bytes) { PingMessage(&robot, clock, bytes); },
+      options.timing, report);
+  stop = true;
+  echo.join();
+}
+
+}  // namespace cacheinf
