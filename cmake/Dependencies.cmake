@@ -18,6 +18,22 @@ find_package(PNG REQUIRED)
 # What benchmarks send values and pictures with.
 pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 
+# The Open MPI of scripts/setup --mpi goes before the system's, unless MPI_HOME names another, and is
+# found even if the system's was found before.
+set(cacheinf_cache "$ENV{CACHEINF_CACHE}")
+if(NOT cacheinf_cache)
+  set(cacheinf_cache "$ENV{HOME}/.cache/cacheinf")
+endif()
+set(own_mpicc ${cacheinf_cache}/openmpi/bin/mpicc)
+if(EXISTS ${own_mpicc} AND NOT MPI_HOME AND NOT "${MPI_C_COMPILER}" STREQUAL ${own_mpicc})
+  get_cmake_property(found_before CACHE_VARIABLES)
+  list(FILTER found_before INCLUDE REGEX "^MPI(EXEC)?_|^OpenMPI_")
+  foreach(variable ${found_before})
+    unset(${variable} CACHE)
+  endforeach()
+  set(MPI_C_COMPILER ${own_mpicc} CACHE FILEPATH "Of scripts/setup --mpi")
+  set(MPIEXEC_EXECUTABLE ${cacheinf_cache}/openmpi/bin/mpirun CACHE FILEPATH "Likewise")
+endif()
 find_package(MPI QUIET COMPONENTS C)
 find_path(OpenMPI_EXTENSIONS mpi-ext.h HINTS ${MPI_C_INCLUDE_DIRS})
 mark_as_advanced(OpenMPI_EXTENSIONS)

@@ -169,6 +169,10 @@ class Carrier {
 };
 
 void StartMpi() {
+  // It looks for its orted there, which must be of the same build.
+  const char* const path = std::getenv("PATH");
+  const std::string programs = CACHEINF_MPI_PROGRAMS;
+  setenv("PATH", path == nullptr ? programs.c_str() : (programs + ":" + path).c_str(), 1);
   MPI_Init(nullptr, nullptr);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -30,7 +30,7 @@ std::map<std::string, std::string> MpirunEnvironment() {
 }
 
 std::vector<std::string> Mpirun(const std::vector<std::vector<std::string>>& programs) {
-  std::vector<std::string> words = {"mpirun", "--bind-to", "none", "--oversubscribe"};
+  std::vector<std::string> words = {CACHEINF_MPIRUN, "--bind-to", "none", "--oversubscribe"};
   for (const std::vector<std::string>& program : programs) {
     if (words.back() != "--oversubscribe") words.emplace_back(":");
     words.insert(words.end(), program.begin(), program.end());
