@@ -7,14 +7,18 @@
 #include <vector>
 
 #include "client/answer/answer.h"
+#include "client/server_peer.h"
 #include "common/answer/answers.h"
 #include "common/answer/seen_picture.h"
+#include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
+#include "common/pair/remote_robot.h"
+#include "common/pair/split_robot.h"
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
@@ -32,6 +36,9 @@ class UnfitFrame : public InputError {
 //   cache    computes of every frame what changed (frame_cache.h).
 //   stale    answers at once with the last frame's result, then computes the frame.
 //   every-k  computes every k-th frame and repeats its answer for those between.
+//   remote   sends pictures to a server, which computes them.
+//   split    computes of every frame what changed, some rows of it on a server.
+// In the last two, frames for which there is no server are answered as in mode cache.
 // A frame of another size than the one before is computed in every mode.
 class Robot {
  public:
@@ -51,7 +58,10 @@ class Robot {
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
 
-  // What was executed last; null if the last answer repeats an earlier one.
+  // Null in other modes.
+  const ServerPeer* server() const { return server_.get(); }
+
+  // What was executed last; null if the last answer repeats an earlier one, or is a server's.
   const FrameDecision* decision() const;
 
   // Until Refresh its outputs are those of the last answer.
@@ -75,6 +85,13 @@ class Robot {
 
  private:
   void MakeCache(const RobotConfig& config);
+  void MeetServer();
+  void Slow(std::chrono::nanoseconds work) const;
+  bool IsServerReady();
+  void AwaitServer();
+  void ShareWith(ServerConnection& server);
+  bool ComputeRemotely(const Frame& frame, std::chrono::nanoseconds begin);
+  std::chrono::nanoseconds GiveUpAt(std::chrono::nanoseconds begin) const;
   void Fit(const Frame& frame);
   void FitPicture(const Frame& frame);
   bool CanRepeat() const;
@@ -84,8 +101,10 @@ class Robot {
   SeenPicture Seen() const;
   void SetInput(const Frame& frame);
 
+  const RobotConfig config_;
   RobotConfig::Mode mode_;
   int every_;
+  const std::shared_ptr<const CompiledModel> model_;
   ModelState state_;
   AnswerReader reader_;
   const Clock& clock_;
@@ -97,6 +116,15 @@ class Robot {
   std::optional<Answer> kept_;  // the last one computed, if the mode repeats it
   int repeats_ = 0;             // of it
   FrameDecision decision_;      // without a cache
+
+  // Modes remote and split. Each member refers to those before it.
+  std::vector<Cut> cuts_;
+  std::unique_ptr<ServerPeer> server_;
+  std::optional<RemoteRobot> remote_;
+  std::optional<SplitRobot> split_;
+  bool is_from_server_ = false;  // the last answer, and the state's outputs with it
+  std::optional<std::chrono::nanoseconds> wait_until_;
+  LatencyHistogram alone_;  // times of frames without the server
 };
 
 }  // namespace cacheinf

@@ -1,7 +1,6 @@
 #include "client/robot_setup.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/base/error.h"
@@ -38,19 +37,6 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   graph.Validate();
   return graph;
 }
-
-namespace {
-
-// The cores that this process may run on, or as many as its quota of time is worth.
-int CoresToUse(const Machine& machine) {
-  int cores = std::max(1, machine.usable_cores);
-  if (machine.cpu_quota > 0) {
-    cores = std::clamp(static_cast<int>(std::ceil(machine.cpu_quota)), 1, cores);
-  }
-  return cores;
-}
-
-}  // namespace
 
 int ThreadsToUse(const RobotConfig& config) {
   return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -230,6 +231,14 @@ std::string Fingerprint(const Machine& machine) {
   std::string text(16, '0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = kDigits[hash >> (60 - 4 * i) & 15];
   return text;
+}
+
+int CoresToUse(const Machine& machine) {
+  int cores = std::max(1, machine.usable_cores);
+  if (machine.cpu_quota > 0) {
+    cores = std::clamp(static_cast<int>(std::ceil(machine.cpu_quota)), 1, cores);
+  }
+  return cores;
 }
 
 }  // namespace cacheinf

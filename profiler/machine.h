@@ -49,6 +49,9 @@ nlohmann::json ToJson(const Machine& machine);
 // 16 hexadecimal digits that differ if any fact that timings depend on differs.
 std::string Fingerprint(const Machine& machine);
 
+// The cores that this process may run on, or as many as its quota of time is worth.
+int CoresToUse(const Machine& machine);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_PROFILER_MACHINE_H_

@@ -95,6 +95,16 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     json["guard"] = {{"level", NameOf(answer.guard->level)}};
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
   }
+  if (answer.server) {
+    const ServerPart& part = *answer.server;
+    json["server"] = {{"sent_bytes", part.sent_bytes},
+                      {"received_bytes", part.received_bytes},
+                      {"encode_ms", Milliseconds(part.encoding)},
+                      {"wait_ms", Milliseconds(part.waiting)},
+                      {"decode_ms", Milliseconds(part.decoding)},
+                      {"compute_ms", Milliseconds(part.computing)},
+                      {"work", part.work}};
+  }
   json["kind"] = NameOf(reader.kind());
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/answer/answers.h"
+#include "common/pair/server_part.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/verdict.h"
 
@@ -27,6 +28,7 @@ struct Answer {
   std::chrono::nanoseconds decode{0};
   std::optional<FrameWork> work;    // what was computed, where results are kept
   std::optional<GuardState> guard;  // where one watches
+  std::optional<ServerPart> server;  // where one has a part in it
   AnswerContent content;
 
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }

@@ -13,7 +13,7 @@ void CalibrateCommand::AddTo(CLI::App& app) {
   command_ = app.add_subcommand(
       "calibrate",
       "Find the settings of mode \"cache\" that agree with dense answers on a clip for least.");
-  config_.AddTo(*command_,
+  config_.AddTo(*command_, RobotConfig().Fields(),
                 {"--model", "--shape", "--threads", "--backend", "--scheme", "--log-level"});
   command_->add_option("--source", clip_,
                        "the clip: a video, a folder of pictures, generated[:…]; in place of the "
@@ -44,7 +44,7 @@ void CalibrateCommand::AddTo(CLI::App& app) {
 }
 
 int CalibrateCommand::Run() {
-  const RobotConfig config = config_.Effective();
+  const RobotConfig config = EffectiveConfig(config_);
   options_.config_file = config_.file();
   SetLogLevel(config.log_level);
   const SteadyClock clock;

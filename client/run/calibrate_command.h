@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/calibrate/calibrate.h"
-#include "client/run/config_options.h"
+#include "common/config/config_options.h"
 
 namespace cacheinf {
 

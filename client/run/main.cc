@@ -5,12 +5,12 @@
 
 #include "client/record/replay.h"
 #include "client/run/calibrate_command.h"
-#include "client/run/config_options.h"
 #include "client/run/run.h"
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
 #include "common/base/log.h"
 #include "common/base/program.h"
+#include "common/config/config_options.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
@@ -42,7 +42,7 @@ int Run(int argc, char** argv) {
   ConfigOptions options;
   bool print_config = false;
   bool print_schema = false;
-  options.AddTo(run);
+  options.AddTo(run, RobotConfig().Fields());
   run.add_flag("--print-config", print_config,
                "Prints the configuration in effect, as JSON that --config takes, and ends.");
   run.add_flag("--print-config-schema", print_schema,
@@ -58,7 +58,7 @@ int Run(int argc, char** argv) {
     std::cout << RobotConfigSchema();
     return 0;
   }
-  RobotConfig config = options.Effective();
+  RobotConfig config = EffectiveConfig(options);
   if (print_config) {
     std::cout << WriteJson(config.Fields());
     return 0;

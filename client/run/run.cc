@@ -201,6 +201,7 @@ class Run {
     }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
+    if (config.UsesServer()) summary_.server.emplace().emulation = config.server.Emulation();
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_.state().memory();
     start_ = clock.Now();
@@ -234,6 +235,7 @@ class Run {
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());
     }
+    if (summary_.server) summary_.server->link = robot_.server()->statistics();
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.dropped = source_.dropped();

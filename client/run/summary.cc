@@ -145,7 +145,66 @@ Json Describe(const GuardReport& guard) {
   return json;
 }
 
+std::string ToText(const ServerShares& server) {
+  std::string text = fmt::format("server   {} frames", server.frames);
+  if (server.frames > 0) {
+    const auto frames = static_cast<double>(server.frames);
+    text += fmt::format(
+        ", {:.1f} kB there and {:.1f} kB back each; p50 encoding {:.2f}, waiting {:.2f}, of which "
+        "the server decodes {:.2f} and computes {:.2f} ms",
+        static_cast<double>(server.sent_bytes) / frames / 1e3,
+        static_cast<double>(server.received_bytes) / frames / 1e3,
+        server.encoding.PercentileMs(0.50), server.waiting.PercentileMs(0.50),
+        server.decoding.PercentileMs(0.50), server.computing.PercentileMs(0.50));
+  }
+  text += '\n';
+  if (server.link && server.link->bandwidth && server.link->round_trip) {
+    text += fmt::format(
+        "link     {:.1f} Mbit/s {:.1f} s ago, round trip {:.2f} ms {:.1f} s ago\n",
+        server.link->bandwidth->bits_per_second / 1e6, Seconds(server.link->bandwidth->age),
+        Milliseconds(server.link->round_trip->time), Seconds(server.link->round_trip->age));
+  }
+  if (!server.emulation.empty()) text += fmt::format("emulated {}\n", server.emulation);
+  return text;
+}
+
+Json Describe(const ServerShares& server) {
+  Json json = {
+      {"frames", server.frames},
+      {"sent_bytes", server.sent_bytes},
+      {"received_bytes", server.received_bytes},
+      {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0},
+      {"encode_ms", Describe(server.encoding)},
+      {"wait_ms", Describe(server.waiting)},
+      {"decode_ms", Describe(server.decoding)},
+      {"compute_ms", Describe(server.computing)}};
+  if (!server.emulation.empty()) json["emulated"] = server.emulation;
+  if (!server.link) return json;
+  json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
+                  {"received_wire_bytes", server.link->received.wire}};
+  if (server.link->bandwidth) {
+    json["link"]["bits_per_second"] = server.link->bandwidth->bits_per_second;
+    json["link"]["bandwidth_age_ms"] = Milliseconds(server.link->bandwidth->age);
+  }
+  if (server.link->round_trip) {
+    json["link"]["round_trip_ms"] = Milliseconds(server.link->round_trip->time);
+    json["link"]["round_trip_age_ms"] = Milliseconds(server.link->round_trip->age);
+  }
+  return json;
+}
+
 }  // namespace
+
+void ServerShares::Add(const ServerPart& part) {
+  ++frames;
+  sent_bytes += part.sent_bytes;
+  received_bytes += part.received_bytes;
+  work_sum += part.work;
+  encoding.Add(part.encoding);
+  waiting.Add(part.waiting);
+  decoding.Add(part.decoding);
+  computing.Add(part.computing);
+}
 
 void Summary::Add(const Answer& answer) {
   ++frames;
@@ -157,6 +216,7 @@ void Summary::Add(const Answer& answer) {
   compute.Add(answer.compute);
   decode.Add(answer.decode);
   if (answer.work) work.Add(*answer.work);
+  if (answer.server) server->Add(*answer.server);
 }
 
 void Summary::Add(const RefreshWork& done) {
@@ -192,6 +252,7 @@ std::string ToText(const Summary& summary) {
                         summary.fresh, summary.frames);
   }
   if (summary.work.frames > 0) text += ToText(summary.work);
+  if (summary.server) text += ToText(*summary.server);
   if (summary.guard) text += ToText(*summary.guard);
   if (summary.refresh.count() > 0) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
@@ -242,6 +303,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   }
   if (summary.work.frames > 0) json["work"] = Describe(summary.work);
   if (summary.guard) json["guard"] = Describe(*summary.guard);
+  if (summary.server) json["server"] = Describe(*summary.server);
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());

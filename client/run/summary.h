@@ -12,6 +12,8 @@
 #include "common/answer/statistics.h"
 #include "common/config/robot_config.h"
 #include "common/exec/model_state.h"
+#include "common/link/channel.h"
+#include "common/pair/server_part.h"
 #include "common/reuse/guard.h"
 
 namespace cacheinf {
@@ -36,6 +38,22 @@ struct WorkShares {
   double share() const { return share_sum / static_cast<double>(frames); }
 };
 
+// What a server did, where there is one; bytes and work are sums over its frames.
+struct ServerShares {
+  int64_t frames = 0;  // in which it had a part
+  uint64_t sent_bytes = 0;
+  uint64_t received_bytes = 0;
+  double work_sum = 0;
+  LatencyHistogram encoding;
+  LatencyHistogram waiting;
+  LatencyHistogram decoding;
+  LatencyHistogram computing;
+  std::string emulation;                  // what is slowed down on purpose; empty: nothing
+  std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
+
+  void Add(const ServerPart& part);
+};
+
 // The result of a run.
 struct Summary {
   std::string mode;
@@ -54,7 +72,8 @@ struct Summary {
   LatencyHistogram decode;
   WorkShares work;  // in mode cache
   std::optional<GuardReport> guard;
-  LatencyHistogram refresh;  // work for the next frame after an answer was out
+  std::optional<ServerShares> server;  // in modes remote and split
+  LatencyHistogram refresh;            // work for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // if source and model have the same classes
   std::string

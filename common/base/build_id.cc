@@ -59,4 +59,6 @@ std::string BuildId() {
   return id;
 }
 
+std::string BitsId() { return CACHEINF_VERSION; }
+
 }  // namespace cacheinf

@@ -9,6 +9,9 @@ namespace cacheinf {
 // from other code. Empty if the linker wrote none.
 std::string BuildId();
 
+// Programs of the same one compute the same bits: CacheInf's version.
+std::string BitsId();
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_BASE_BUILD_ID_H_

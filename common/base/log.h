@@ -4,9 +4,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/base/words.h"
+
 namespace cacheinf {
 
 enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarning, kError, kOff };
+
+constexpr Words<6> WordsOf(LogLevel) {
+  return {"trace", "debug", "info", "warning", "error", "off"};
+}
 
 // Drops messages below the level; kInfo until set. Called once, by main.
 void SetLogLevel(LogLevel level);

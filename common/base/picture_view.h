@@ -31,6 +31,8 @@ struct PictureView {
 struct Rectangle {
   Range rows;
   Range columns;
+
+  bool operator==(const Rectangle&) const = default;
 };
 
 }  // namespace cacheinf

@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/config/config_options.h"
 
 namespace cacheinf {
 namespace {
@@ -27,6 +28,21 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
         fmt::format("{}: check {} and every {} have a common divisor: of the frames between two "
                     "computed ones always the same would be checked",
                     name, config.check, config.every));
+  }
+}
+
+void CheckServer(const RobotConfig& config, std::string_view name) {
+  if (!config.UsesServer()) return;
+  const char* const mode = NameOf(config.mode);
+  if (config.server.address.empty()) {
+    throw InputError(fmt::format("{}: mode {} needs a server, such as --server mpi", name, mode));
+  }
+  if (!config.record.folder.empty()) {
+    throw InputError(fmt::format("{}: mode {} cannot be recorded", name, mode));
+  }
+  if (config.mode != RobotConfig::Mode::kSplit) return;
+  if (config.server.cuts.empty()) {
+    throw InputError(fmt::format("{}: mode split needs a cut, such as --cut VALUE", name));
   }
 }
 
@@ -77,9 +93,10 @@ FieldTable RobotConfig::Fields() {
       Field{"mode", MakeChoice(mode),
             "What is computed: every frame; of every frame what changed; every frame, but answered "
             "at once with what the frame "
-            "before came to; or every k-th frame, whose answer is repeated for those between.",
-            "Take cache where much of the picture stays as it is; the others are what it is "
-            "compared with."}
+            "before came to; every k-th frame, whose answer is repeated for those between; every "
+            "frame, by a server; or of every frame what changed, by robot and server.",
+            "Take cache where much of the picture stays as it is, remote or split where there is "
+            "a server; the others are what these are compared with."}
           .Flag("--mode"),
       Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
           .Between(1, kMostBetween)
@@ -136,6 +153,7 @@ FieldTable RobotConfig::Fields() {
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
       Field{"output", output.Fields(), "Where results go."},
       Field{"record", record.Fields(), "What is kept for when something looks wrong."},
+      Field{"server", server.Fields(), "Who computes in modes \"remote\" and \"split\"."},
   };
 }
 
@@ -174,6 +192,7 @@ void RobotConfig::Check(std::string_view name) const {
   CheckBounds(name, copy.Fields());
   for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
   CheckChecking(*this, name);
+  CheckServer(*this, name);
   cache.Check(name);
   guard.Check(name);
   model_config.Check(name);
@@ -188,6 +207,13 @@ RobotConfig ParseRobotConfig(std::string_view text, std::string_view name) {
 
 RobotConfig LoadRobotConfig(const std::filesystem::path& path) {
   return ParseRobotConfig(ReadFile(path, kLargestFile), path.string());
+}
+
+RobotConfig EffectiveConfig(const ConfigOptions& options) {
+  RobotConfig config = options.file().empty() ? RobotConfig() : LoadRobotConfig(options.file());
+  options.Override(config.Fields());
+  config.Check();
+  return config;
 }
 
 std::string RobotConfigSchema() {

@@ -14,9 +14,12 @@
 #include "common/config/guard_config.h"
 #include "common/config/model_config.h"
 #include "common/config/record_config.h"
+#include "common/config/server_link_config.h"
 #include "common/config/tracker_config.h"
 
 namespace cacheinf {
+
+class ConfigOptions;
 
 // Where a run's results go; empty: nowhere.
 struct OutputConfig {
@@ -31,7 +34,7 @@ struct OutputConfig {
 
 // The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
-  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK };
+  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit };
   enum class Backend : uint8_t { kCpu, kReference };
   enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch, kBf16 };
 
@@ -54,6 +57,11 @@ struct RobotConfig {
   ModelConfig model_config;
   OutputConfig output;
   RecordConfig record;
+  ServerLinkConfig server;  // modes remote and split
+
+  bool UsesServer() const { return mode == Mode::kRemote || mode == Mode::kSplit; }
+  // Whether what was computed of a frame is used for the next.
+  bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
@@ -70,15 +78,17 @@ struct RobotConfig {
   FieldTable CacheFields();
 };
 
-constexpr Words<6> WordsOf(LogLevel) {
-  return {"trace", "debug", "info", "warning", "error", "off"};
+constexpr Words<6> WordsOf(RobotConfig::Mode) {
+  return {"dense", "cache", "stale", "every-k", "remote", "split"};
 }
-constexpr Words<4> WordsOf(RobotConfig::Mode) { return {"dense", "cache", "stale", "every-k"}; }
 constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
 constexpr Words<4> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch", "bf16"}; }
 
 // The defaults, overridden by the file. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
+
+// That of the options' file, overridden by the other options. Throws InputError.
+RobotConfig EffectiveConfig(const ConfigOptions& options);
 
 // The same from a file's text.
 RobotConfig ParseRobotConfig(std::string_view text, std::string_view name);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "common/base/cache_folder.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 
@@ -48,10 +49,7 @@ LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
 
 fs::path DefaultNameServerFile() {
   if (std::string file = FromEnvironment("CACHEINF_NAME_SERVER"); !file.empty()) return file;
-  if (std::string cache = FromEnvironment("CACHEINF_CACHE"); !cache.empty()) {
-    return fs::path(cache) / "name-server";
-  }
-  return fs::path(FromEnvironment("HOME")) / ".cache/cacheinf/name-server";
+  return CacheFolder() / "name-server";
 }
 
 NameServer ReadNameServer(const fs::path& file) {

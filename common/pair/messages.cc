@@ -250,7 +250,7 @@ void VisitFields(Visitor& visit, Settings& settings) {
   visit.Choice("mode", settings.mode, 2);
   visit.List("schemes", settings.schemes,
              [&](Scheme& scheme) { visit.Choice("schemes", scheme, 3); });
-  visit.Choice("slice_codec", settings.slice_codec, 3);
+  visit.Choice("slice_codec", settings.slice_codec, 4);
   VisitPolicy(visit, settings.policy);
   visit.Choice("keep", settings.keep, 4);
   const bool keeps = settings.keep == Keep::kAll || settings.keep == Keep::kChosen;
@@ -261,7 +261,6 @@ void VisitFields(Visitor& visit, Settings& settings) {
     visit.Number("a cut's share", cut.robot_thousandths, 0, 1000);
   });
   visit.Choice("server_mode", settings.server_mode, 2);
-  visit.Choice("picture_codec", settings.picture_codec, 5);
   visit.Cache("cache", settings.cache);
   visit.Choice("tracker", settings.tracker, 2);
   VisitShare(visit, "change_threshold", settings.change_threshold);
@@ -270,6 +269,16 @@ void VisitFields(Visitor& visit, Settings& settings) {
 template <typename Visitor>
 void VisitFields(Visitor& visit, Ready& ready) {
   visit.Number("settings", ready.settings, int64_t{0}, kMostNumber);
+}
+
+template <typename Visitor>
+void VisitHomography(Visitor& visit, const char* name, Homography& homography) {
+  constexpr double kFinite = std::numeric_limits<double>::max();
+  visit.Rare(name, homography, homography.IsIdentity(), [&](Homography& read) {
+    for (auto& row : read.m) {
+      for (double& entry : row) visit.Number(name, entry, -kFinite, kFinite);
+    }
+  });
 }
 
 template <typename Visitor>
@@ -285,14 +294,7 @@ void VisitDecision(Visitor& visit, FrameDecision& decision) {
     visit.Number("scroll", shift.rows, -kLongestShift, kLongestShift);
     visit.Number("scroll", shift.columns, -kLongestShift, kLongestShift);
   });
-  visit.Rare("stored_from_frame", decision.stored_from_frame,
-             decision.stored_from_frame.IsIdentity(), [&](Homography& motion) {
-               for (auto& row : motion.m) {
-                 for (double& entry : row) {
-                   visit.Number("stored_from_frame", entry, -kFinite, kFinite);
-                 }
-               }
-             });
+  VisitHomography(visit, "stored_from_frame", decision.stored_from_frame);
   visit.Rare("light", decision.light, decision.light.IsIdentity(), [&](Light& light) {
     visit.Number("light", light.gain, -kFinite, kFinite);
     visit.Number("light", light.offset, -kFinite, kFinite);
@@ -314,13 +316,16 @@ void VisitFields(Visitor& visit, Frame& frame) {
   visit.Number("committed", frame.committed, int64_t{-1}, frame.decision.number - 1);
   visit.Choice("is_shared", frame.is_shared, 2);
   visit.Bytes("picture", frame.picture);
+  for (Range* const range : {&frame.place.rows, &frame.place.columns}) {
+    visit.Number("place", range->begin, 0, kLongestShift);
+    visit.Number("place", range->end, 0, kLongestShift);
+  }
 }
 
 template <typename Visitor>
 void VisitFields(Visitor& visit, Slice& slice) {
   visit.Number("frame", slice.frame, int64_t{0}, kMostNumber);
   visit.Number("transfer", slice.transfer, 0u, std::numeric_limits<uint32_t>::max());
-  visit.Choice("codec", slice.codec, 3);
   visit.Bytes("bytes", slice.bytes);
 }
 
@@ -331,7 +336,8 @@ void VisitFields(Visitor& visit, Answer& answer) {
   VisitShare(visit, "active", answer.active);
   visit.Number("work", answer.work, 0.0, std::numeric_limits<double>::max());
   visit.Number("compute_us", answer.compute_us, int64_t{0}, kMostNumber);
-  visit.Choice("codec", answer.codec, 3);
+  visit.Number("decode_us", answer.decode_us, int64_t{0}, kMostNumber);
+  VisitHomography(visit, "frame_from_seen", answer.frame_from_seen);
   visit.List("outputs", answer.outputs,
              [&](std::vector<uint8_t>& output) { visit.Bytes("outputs", output); });
 }

@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/picture_view.h"
 #include "common/base/words.h"
+#include "common/codec/slice_codec.h"
 #include "common/config/cache_config.h"
+#include "common/config/server_link_config.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_decision.h"
@@ -82,15 +85,13 @@ struct ModelPiece {
   std::vector<uint8_t> bytes = {};
 };
 
-enum class SliceCodec : uint8_t { kRaw, kFp16, kZstd };
-enum class PictureCodec : uint8_t { kRaw, kPng, kJpeg, kBlocks, kVideo };
 
 // All that does not change from frame to frame.
 struct Settings {
   static constexpr Kind kKind = Kind::kSettings;
 
   enum class Mode : uint8_t { kSplit, kRemote };
-  enum class ServerMode : uint8_t { kDense, kCache };
+  using ServerMode = ServerLinkConfig::ServerMode;
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
@@ -105,7 +106,6 @@ struct Settings {
 
   // kRemote: what the server decides by.
   ServerMode server_mode = ServerMode::kDense;
-  PictureCodec picture_codec = PictureCodec::kRaw;
   CacheConfig cache;
   TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
   double change_threshold = 0.0;  // ChangeConfig
@@ -131,7 +131,9 @@ struct Frame {
   // Whether the server computes its rows. Else the robot computes all, and what the server stores
   // becomes stale where it may have changed.
   bool is_shared = true;
-  std::vector<uint8_t> picture = {};  // in kRemote, by its codec
+  // In kRemote, as common/codec/picture_codec.h says, and the part of it that shows the frame.
+  std::vector<uint8_t> picture = {};
+  Rectangle place = {};
 };
 
 // Rows that cross in a frame.
@@ -140,8 +142,7 @@ struct Slice {
 
   int64_t frame = 0;
   uint32_t transfer = 0;  // SplitRows::transfers
-  SliceCodec codec = SliceCodec::kRaw;
-  std::vector<uint8_t> bytes = {};  // common/exec/slice.h, coded
+  std::vector<uint8_t> bytes = {};  // common/codec/slice_codec.h
 };
 
 // The server has done its part of a frame.
@@ -153,8 +154,10 @@ struct Answer {
   double active = 0.0;                                     // share of the picture's pixels
   double work = 0.0;                                       // share of a dense run's multiply-adds
   int64_t compute_us = 0;
-  // In kRemote one a graph output, as slices.
-  SliceCodec codec = SliceCodec::kRaw;
+  // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and
+  // a coded slice of all of each graph output.
+  int64_t decode_us = 0;
+  Homography frame_from_seen = {};
   std::vector<std::vector<uint8_t>> outputs = {};
 };
 
@@ -189,10 +192,7 @@ std::vector<uint8_t> Encode(Message message);
 template <typename Message>
 std::string Decode(std::span<const uint8_t> bytes, Message* message);
 
-constexpr Words<3> WordsOf(SliceCodec) { return {"raw", "fp16", "zstd"}; }
-constexpr Words<5> WordsOf(PictureCodec) { return {"raw", "png", "jpeg", "blocks", "video"}; }
 constexpr Words<2> WordsOf(Settings::Mode) { return {"split", "remote"}; }
-constexpr Words<2> WordsOf(Settings::ServerMode) { return {"dense", "cache"}; }
 
 }  // namespace cacheinf::message
 

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_SAY_H_
 #define CACHEINF_COMMON_PAIR_SAY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace cacheinf {
 
 // Of messages that Channel::GiveUp never takes back.
 inline constexpr int64_t kNoFrame = -1;
+
+// Of a slice that is not coded: more than any value of ours has.
+inline constexpr size_t kMostSliceBytes = size_t{512} << 20;
 
 // False: the channel is broken.
 template <typename T>

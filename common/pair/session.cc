@@ -36,6 +36,7 @@ bool Session::Advance() {
       has_moved = true;
     }
     if (split_ && split_->Step()) has_moved = true;
+    if (remote_ && !has_moved) has_moved = remote_->Refresh();
   } catch (const std::exception& error) {
     Leave(error.what());
   }
@@ -58,6 +59,8 @@ void Session::Take(const Message& message) {
     const auto frame = Read<message::Frame>(message);
     if (split_->is_open() && frame.follows != -1) return Hold(message);
     split_->Take(frame);
+  } else if (Is<message::Frame>(message) && remote_) {
+    remote_->Take(Read<message::Frame>(message));
   } else if (Is<message::Slice>(message) && split_) {
     split_->Take(Read<message::Slice>(message));
   } else if (Is<message::GiveUp>(message) && split_) {
@@ -96,21 +99,30 @@ void Session::TakeSettings(const message::Settings& settings) {
     Say(channel_, message::Ready{settings.version});
     return;
   }
-  if (settings.mode != message::Settings::Mode::kSplit) {
-    throw InputError("this server knows no mode but split");
-  }
   split_.reset();
-  preparing_ = std::async(std::launch::async, [this, settings] {
-    return std::make_unique<SplitServer>(store_.Get(model_, settings.schemes), settings, channel_,
-                                         clock_);
-  });
+  remote_.reset();
+  preparing_ = std::async(std::launch::async, [this, settings] { return Prepare(settings); });
+}
+
+// On a thread of its own.
+Session::Work Session::Prepare(const message::Settings& settings) {
+  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes);
+  Work work;
+  if (settings.mode == message::Settings::Mode::kSplit) {
+    work.split = std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_);
+  } else {
+    work.remote = std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_);
+  }
+  return work;
 }
 
 bool Session::FinishPreparing() {
   const bool is_done = preparing_.valid() &&
                        preparing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (!is_done) return false;
-  split_ = preparing_.get();
+  Work work = preparing_.get();
+  split_ = std::move(work.split);
+  remote_ = std::move(work.remote);
   Say(channel_, message::Ready{settings_->version});
   return true;
 }

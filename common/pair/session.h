@@ -11,6 +11,7 @@
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
+#include "common/pair/remote_server.h"
 #include "common/pair/split_server.h"
 
 namespace cacheinf {
@@ -62,8 +63,15 @@ class Session {
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
   std::optional<message::Settings> settings_;
-  std::future<std::unique_ptr<SplitServer>> preparing_;
+  // One of them, as the settings say.
+  struct Work {
+    std::unique_ptr<SplitServer> split;
+    std::unique_ptr<RemoteServer> remote;
+  };
+  Work Prepare(const message::Settings& settings);
+  std::future<Work> preparing_;
   std::unique_ptr<SplitServer> split_;
+  std::unique_ptr<RemoteServer> remote_;
   std::optional<Message> held_;  // until the frame in hand is done, or what is prepared is ready
   std::string end_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/log.h"
+#include "common/codec/slice_codec.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
@@ -25,9 +26,10 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
                        Time deadline) { return connection.channel().WaitForMessage(deadline); }),
       walk_(SplitWalk::Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
-              Say(connection_.channel(),
-                  message::Slice{number_, transfer, message::SliceCodec::kRaw, std::move(slice)},
-                  number_);
+              message::Slice coded = {number_, transfer};
+              AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
+              part_->sent_bytes += coded.bytes.size();
+              Say(connection_.channel(), std::move(coded), number_);
             }),
       settings_(std::move(settings)) {
   SetCuts(settings_.cuts);
@@ -44,8 +46,8 @@ void SplitRobot::SetCuts(std::vector<Cut> cuts) {
 ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView& seen,
                                 const ChangePolicy& policy, Time give_up_at) {
   number_ = decision.number;
-  TakeMessages();
-  if (!PrepareServer(policy)) {
+  part_.reset();
+  if (!IsReady(policy)) {
     LoseServer();
     return ComputeAlone(decision, seen, policy);
   }
@@ -74,8 +76,8 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
   }
 }
 
-// Whether the server takes frames of what holds now.
-bool SplitRobot::PrepareServer(const ChangePolicy& policy) {
+bool SplitRobot::IsReady(const ChangePolicy& policy) {
+  TakeMessages();
   if (!connection_.fault().empty()) return false;
   const ChangePolicy& known = settings_.policy;
   const bool is_known = known.kind == policy.kind && known.threshold == policy.threshold &&
@@ -109,6 +111,7 @@ ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const Pictur
 ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& seen,
                               const ChangePolicy& policy, Time give_up_at) {
   computed_all_ = false;
+  part_.emplace();
   walk_.Begin(decision, settings_.cuts, policy, seen);
   while (walk_.is_open()) {
     switch (walk_.Step()) {
@@ -150,7 +153,9 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
     connection_.Leave("the server is too slow");
   }
   TakeMessages();
-  counts_.waited += clock_.Now() - begin;
+  const Time waited = clock_.Now() - begin;
+  counts_.waited += waited;
+  if (part_) part_->waiting += waited;
   return told_ != -1 && (has_come || clock_.Now() < give_up_at);
 }
 
@@ -178,7 +183,12 @@ void SplitRobot::TakeMessages() {
 void SplitRobot::Take(message::Slice slice) {
   // Of a frame that was given up they may still come.
   if (!walk_.is_open() || slice.frame != number_) return;
-  if (walk_.Take(slice.transfer, std::move(slice.bytes))) return;
+  part_->received_bytes += slice.bytes.size();
+  std::vector<uint8_t> plain;
+  if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
+    return connection_.Leave(fault);
+  }
+  if (walk_.Take(slice.transfer, std::move(plain))) return;
   connection_.Leave(fmt::format("slice {} was not expected", slice.transfer));
 }
 

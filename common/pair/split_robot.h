@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/exec/model_state.h"
 #include "common/pair/messages.h"
 #include "common/pair/server_connection.h"
+#include "common/pair/server_part.h"
 #include "common/pair/split_walk.h"
 
 namespace cacheinf {
@@ -43,6 +45,9 @@ class SplitRobot {
   // From the next frame on. Throws InputError if they do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
 
+  // Whether the server takes frames under this policy; tells it what it must know for that.
+  bool IsReady(const ChangePolicy& policy);
+
   // Executes a decision; `seen` is what the network sees. The server is waited for until
   // `give_up_at`; a refresh, for which nobody waits, has no such time. Returns what the robot
   // computed. If it throws, the next decision makes up for it.
@@ -63,11 +68,13 @@ class SplitRobot {
   };
   const Counts& counts() const { return counts_; }
 
+  // Of the last decision; nothing if the server had no part in it.
+  const std::optional<ServerPart>& part() const { return part_; }
+
   // Of the last frame that the server did its part of.
   const message::Answer& last_answer() const { return last_answer_; }
 
  private:
-  bool PrepareServer(const ChangePolicy& policy);
   ChangedWork ComputeAlone(const FrameDecision& decision, const PictureView& seen,
                            const ChangePolicy& policy);
   ChangedWork Share(const FrameDecision& decision, const PictureView& seen,
@@ -96,6 +103,7 @@ class SplitRobot {
   bool computed_all_ = true;
   bool is_next_alone_ = false;
   Counts counts_;
+  std::optional<ServerPart> part_;
   message::Answer last_answer_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/codec/slice_codec.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
@@ -101,7 +102,11 @@ void SplitServer::Take(const message::Frame& frame) {
 
 void SplitServer::Take(message::Slice slice) {
   if (!walk_.is_open() || slice.frame != told_) return;  // of a frame that has been refused
-  if (!walk_.Take(slice.transfer, std::move(slice.bytes))) {
+  std::vector<uint8_t> plain;
+  if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
+    return Refuse(slice.frame, fault);
+  }
+  if (!walk_.Take(slice.transfer, std::move(plain))) {
     Refuse(slice.frame, fmt::format("it expects no slice {}", slice.transfer));
   }
 }
@@ -141,8 +146,9 @@ void SplitServer::Refuse(int64_t frame, const std::string& reason) {
 
 void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   if (is_given_up_) return;
-  Say(channel_, message::Slice{told_, transfer, message::SliceCodec::kRaw, std::move(slice)},
-      told_);
+  message::Slice coded = {told_, transfer};
+  AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
+  Say(channel_, std::move(coded), told_);
 }
 
 void SplitServer::SendAnswer() {

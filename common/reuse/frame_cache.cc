@@ -57,11 +57,15 @@ std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const V
 }
 
 ChangedWork FrameCache::Execute(const FrameDecision& decision) {
-  const ChangedWork work = state_.Apply(decision, reuse_.seen(), reuse_.policy());
-  reuse_.Commit(work.share());
-  const bool is_refresh = decision.kind == FrameDecision::Kind::kRefresh;
-  if (!is_refresh && reuse_.AreSpreadsDue()) reuse_.SetSpreads(MeasureSpreads(state_));
-  return work;
+  const Executed done =
+      execution_ ? execution_(decision, reuse_.seen(), reuse_.policy(), needs_all_)
+                 : Executed{state_.Apply(decision, reuse_.seen(), reuse_.policy())};
+  reuse_.Commit(done.work.share());
+  if (decision.kind == FrameDecision::Kind::kRefresh) return done.work;
+  const bool are_spreads_due = reuse_.AreSpreadsDue();
+  needs_all_ = are_spreads_due && !done.holds_all;
+  if (are_spreads_due && done.holds_all) reuse_.SetSpreads(MeasureSpreads(state_));
+  return done.work;
 }
 
 }  // namespace cacheinf

@@ -2,8 +2,10 @@
 #define CACHEINF_COMMON_REUSE_FRAME_CACHE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "common/exec/model_state.h"
@@ -27,6 +29,16 @@ class FrameCache {
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
 
+  // How decisions are executed where not by Apply of the state, which brings about the same. With
+  // `needs_all` the state must hold all of it afterwards; else it says whether it does.
+  struct Executed {
+    ChangedWork work;
+    bool holds_all = true;
+  };
+  using Execution = std::function<Executed(const FrameDecision& decision, const PictureView& seen,
+                                           const ChangePolicy& policy, bool needs_all)>;
+  void SetExecution(Execution execution) { execution_ = std::move(execution); }
+
   // Brings the stored values to what the frame gives, as far as the policy goes. After an exception
   // the next call makes up for what this one missed.
   FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0);
@@ -44,6 +56,8 @@ class FrameCache {
   const Clock& clock_;
   ModelState& state_;
   Reuse reuse_;
+  Execution execution_;
+  bool needs_all_ = false;
 };
 
 }  // namespace cacheinf

@@ -51,7 +51,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/tracker", {"common/reuse"}},
     {"common/canvas", {"common/tracker"}},
     {"common/link", {"common/base"}},
-    {"common/pair", {"common/reuse", "common/link"}},
+    {"common/pair", {"common/canvas", "common/link", "common/codec"}},
 
     {"client/answer", {}},
     {"client", {"client/answer"}},  // the door

@@ -76,7 +76,7 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(std::move(whole)),
       Seed(std::move(refresh)),
       Seed(Frame{.decision = ChangedDecision(), .follows = 40, .committed = 40, .picture = {9, 8}}),
-      Seed(Slice{41, 2, SliceCodec::kFp16, {1, 2, 3, 4}}),
+      Seed(Slice{41, 2, {1, 2, 3, 4}}),
       Seed(
           Answer{.frame = 41, .active = 0.2, .work = 0.4, .compute_us = 900, .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),

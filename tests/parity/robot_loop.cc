@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string>
 
-#include "client/run/config_options.h"
+#include "common/config/config_options.h"
 #include "client/run/run.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -25,7 +25,7 @@ std::string ErrorOf(const std::string& arguments) {
     ConfigOptions options;
     options.AddTo(app);
     app.parse(arguments);
-    RunRobot(options.Effective(), clock, stop);
+    RunRobot(EffectiveConfig(options), clock, stop);
     return "";
   } catch (const std::exception& error) {
     std::string what = error.what();

@@ -1,4 +1,4 @@
-#include "client/run/config_options.h"
+#include "common/config/config_options.h"
 
 #include <cstdint>
 #include <variant>
@@ -23,11 +23,11 @@ std::string TypeName(const Field& field) {
 
 }  // namespace
 
-void ConfigOptions::AddTo(CLI::App& command, const std::set<std::string>& only) {
+void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
+                          const std::set<std::string>& only) {
   command.add_option("--config", file_,
                      "Configuration (JSON); options of the command line win over it.");
-  RobotConfig defaults;
-  ForEachField(defaults.Fields(), [&](const std::string& path, const Field& field) {
+  ForEachField(fields, [&](const std::string& path, const Field& field) {
     const bool is_wanted = only.empty() || only.contains(field.flag);
     if (!field.flag.empty() && is_wanted) AddOption(command, path, field);
   });
@@ -65,14 +65,10 @@ ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
   return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
 }
 
-RobotConfig ConfigOptions::Effective() const {
-  RobotConfig config = file_.empty() ? RobotConfig() : LoadRobotConfig(file_);
-  const FieldTable fields = config.Fields();
+void ConfigOptions::Override(const FieldTable& fields) const {
   for (const Setting& setting : settings_) {
     SetField(setting.path, setting.text, setting.name, fields);
   }
-  config.Check();
-  return config;
 }
 
 }  // namespace cacheinf

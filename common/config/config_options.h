@@ -1,17 +1,17 @@
-#ifndef CACHEINF_CLIENT_RUN_CONFIG_OPTIONS_H_
-#define CACHEINF_CLIENT_RUN_CONFIG_OPTIONS_H_
+#ifndef CACHEINF_COMMON_CONFIG_CONFIG_OPTIONS_H_
+#define CACHEINF_COMMON_CONFIG_CONFIG_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "common/config/robot_config.h"
+#include "common/config/fields.h"
 
 namespace cacheinf {
 
-// The options of a command line that make up a robot's configuration: --config, those that the
-// configuration's fields name, and --set.
+// The options of a command line that make up a program's configuration: --config, those that its
+// fields name, and --set.
 class ConfigOptions {
  public:
   ConfigOptions() = default;
@@ -20,10 +20,10 @@ class ConfigOptions {
 
   // Of the fields' options only these; none named: all. Those of booleans can stand alone, for
   // true. Outlives the command's parsing.
-  void AddTo(CLI::App& command, const std::set<std::string>& only = {});
+  void AddTo(CLI::App& command, const FieldTable& fields, const std::set<std::string>& only = {});
 
-  // The file's configuration, overridden by the command line. Throws InputError.
-  RobotConfig Effective() const;
+  // Sets what the command line says, but for --config. Throws InputError.
+  void Override(const FieldTable& fields) const;
 
   // The file; empty if none was given.
   const std::string& file() const { return file_; }
@@ -44,4 +44,4 @@ class ConfigOptions {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_RUN_CONFIG_OPTIONS_H_
+#endif  // CACHEINF_COMMON_CONFIG_CONFIG_OPTIONS_H_

@@ -1,0 +1,76 @@
+#include "client/server_peer.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "common/base/build_id.h"
+#include "common/base/log.h"
+#include "common/link/address.h"
+#include "common/link/emulated_link.h"
+
+namespace cacheinf {
+namespace {
+
+std::string NameOfThisMachine() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock)
+    : clock_(clock),
+      model_(PackForServers(graph)),
+      connector_(ParseLinkAddress("--server", config.address, config.name_server)) {
+  if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
+}
+
+ServerPeer::~ServerPeer() {
+  if (!connection_ || !connection_->fault().empty()) return;
+  connection_->Leave("");
+  const auto deadline = clock_.Now() + std::chrono::milliseconds(500);
+  while (!channel_->IsFlushed() && channel_->fault().empty() && clock_.Now() < deadline) {
+    usleep(1000);
+  }
+}
+
+ServerConnection* ServerPeer::Poll() {
+  if (is_lost()) {
+    LogWarning(
+        fmt::format("the server is lost, the robot answers alone: {}", connection_->fault()));
+    connection_.reset();
+    channel_.reset();
+  }
+  if (connection_) return nullptr;
+  std::unique_ptr<Link> link = connector_.Poll();
+  if (!link) {
+    ReportProblem();
+    return nullptr;
+  }
+  problem_.clear();
+  if (shape_) link = EmulateLink(std::move(link), *shape_, clock_);
+  channel_ = std::make_unique<Channel>(std::move(link), clock_);
+  channel_->StartPumping();
+  connection_.emplace(*channel_, BitsId(), NameOfThisMachine(), model_);
+  LogInfo("a server is there");
+  return &*connection_;
+}
+
+// Once for each.
+void ServerPeer::ReportProblem() {
+  if (connector_.problem() == problem_) return;
+  problem_ = connector_.problem();
+  if (problem_.empty()) return;
+  LogWarning(fmt::format("there is no server, the robot answers alone: {}", problem_));
+}
+
+std::optional<ChannelStatistics> ServerPeer::statistics() const {
+  if (!channel_) return std::nullopt;
+  return channel_->statistics();
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,70 @@
+#include "common/config/server_link_config.h"
+
+#include <fmt/core.h>
+
+namespace cacheinf {
+
+std::string ServerLinkConfig::Emulation() const {
+  std::string text;
+  if (slowdown > 1) text = fmt::format("the robot is slowed down {} times", slowdown);
+  if (!link_shape.empty()) {
+    text += fmt::format("{}the link from the robot is {}", text.empty() ? "" : ", ", link_shape);
+  }
+  return text;
+}
+
+FieldTable ServerLinkConfig::Fields() {
+  return {
+      Field{
+          "address", &address,
+          "Where the server is, for modes \"remote\" and \"split\": mpi among the programs of one "
+          "mpirun, or mpi:NAME for a server that listens under this name.",
+          "Set it for these modes. Without the server the robot answers alone, as in mode "
+          "\"cache\"."}
+          .Flag("--server"),
+      Field{
+          "name_server", &name_server,
+          "The file of the name server that knows mpi:NAME; by default $CACHEINF_NAME_SERVER, else "
+          "name-server in ${CACHEINF_CACHE:-~/.cache/cacheinf}.",
+          "Set it where there are several."}
+          .Flag("--name-server"),
+      Field{"wait", &wait_s,
+            "Seconds to wait at the start until the server is ready; 0: the robot answers alone "
+            "until it is.",
+            "Set it for comparisons."}
+          .Between(0, 1e6)
+          .Flag("--server-wait"),
+      Field{"codec", &codec,
+            "How pictures travel in mode \"remote\": raw, png, jpeg[:QUALITY], "
+            "blocks[:QUALITY|:raw], or video[:ENCODER][:OPTION=VALUE]....",
+            "Take video on narrow links, raw or png where every bit counts."}
+          .Flag("--codec"),
+      Field{"slice_codec", MakeChoice(slice_codec),
+            "How rows and answers travel: zstd loses nothing, fp16 rounds.",
+            "Take zstd or fp16 on narrow links."}
+          .Flag("--slice-codec"),
+      Field{"mode", MakeChoice(server_mode),
+            "What the server computes of a picture in mode \"remote\": all of it, or what changed.",
+            "Take dense where the server is fast and most of the picture changes."}
+          .Flag("--server-mode"),
+      Field{"cuts", &cuts,
+            "For mode \"split\", VALUE[:SHARE]: of what is computed from this value on, until the "
+            "next cut, the robot takes this share of the rows that changed, none if left out. "
+            "Values are named as \"cacheinf-profile inspect\" prints them.",
+            "Set it for mode \"split\"."}
+          .AtMostItems(64)
+          .Flag("--cut"),
+      Field{"emulate_slowdown", &slowdown,
+            "After every piece of work the robot sleeps, so that it takes so many times as long.",
+            "Leave it at 1 but for experiments on one machine."}
+          .Between(1, 1000)
+          .Flag("--emulate-slowdown"),
+      Field{"emulate_link", &link_shape,
+            "What leaves the robot does so at this speed and after this time, like 93mbit,3ms, or "
+            "as a trace says, FILE.csv[:COLUMN],3ms. Give the server the same.",
+            "Leave it empty but for experiments on one machine."}
+          .Flag("--emulate-link"),
+  };
+}
+
+}  // namespace cacheinf

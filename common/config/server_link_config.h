@@ -1,0 +1,39 @@
+#ifndef CACHEINF_COMMON_CONFIG_SERVER_LINK_CONFIG_H_
+#define CACHEINF_COMMON_CONFIG_SERVER_LINK_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/words.h"
+#include "common/codec/slice_codec.h"
+#include "common/config/fields.h"
+
+namespace cacheinf {
+
+// A robot's server, and what it does in modes remote and split.
+struct ServerLinkConfig {
+  enum class ServerMode : uint8_t { kDense, kCache };
+
+  std::string address;      // empty: there is none
+  std::string name_server;  // its file; empty: the default one
+  double wait_s = 0;
+  std::string codec = "jpeg";
+  SliceCodec slice_codec = SliceCodec::kRaw;
+  ServerMode server_mode = ServerMode::kCache;
+  std::vector<std::string> cuts;
+  double slowdown = 1;
+  std::string link_shape;  // empty: as the link is
+
+  // What is slowed down on purpose, for people; empty: nothing.
+  std::string Emulation() const;
+
+  // The table lies over this object, which must outlive it.
+  FieldTable Fields();
+};
+
+constexpr Words<2> WordsOf(ServerLinkConfig::ServerMode) { return {"dense", "cache"}; }
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CONFIG_SERVER_LINK_CONFIG_H_

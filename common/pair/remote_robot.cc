@@ -1,0 +1,136 @@
+#include "common/pair/remote_robot.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/codec/slice_codec.h"
+#include "common/exec/slice.h"
+#include "common/pair/remote_picture.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr std::chrono::seconds kPatience(10);
+
+}  // namespace
+
+PictureFormat PictureFormatOf(const Graph& graph) {
+  if (graph.inputs.size() != 1 || graph.picture.width == 0) {
+    throw InputError("mode remote needs a model whose one input is a picture");
+  }
+  const Shape& shape = graph.value(graph.inputs.front()).shape;
+  return {graph.picture.width, graph.picture.height, static_cast<int>(shape[1])};
+}
+
+Mask AllPixelsOf(const Value& value) {
+  Mask all(HeightOf(value), WidthOf(value));
+  SetAll(all);
+  return all;
+}
+
+RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
+                         ModelState& state, const Clock& clock, const message::Settings& settings,
+                         const PictureCodec& codec, Wait wait)
+    : connection_(connection),
+      model_(std::move(model)),
+      state_(state),
+      clock_(clock),
+      wait_(wait ? std::move(wait)
+                 : [&connection](
+                       Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      encoder_(codec, PictureFormatOf(state.graph())) {
+  connection_.Use(settings);
+}
+
+bool RemoteRobot::IsReady() {
+  TakeMessages();
+  return connection_.is_ready();
+}
+
+bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
+                          Time give_up_at) {
+  const Time begin = clock_.Now();
+  message::Frame sent;
+  sent.decision.number = ++number_;
+  sent.decision.frame = frame;
+  sent.place = place;
+  if (std::exchange(is_whole_due_, false)) encoder_.Reset();
+  encoder_.Append(picture, &sent.picture);
+  part_ = {.sent_bytes = sent.picture.size()};
+  Say(connection_.channel(), std::move(sent), number_);
+  const Time encoded = clock_.Now();
+  part_.encoding = encoded - begin;
+  const Time until = std::min(give_up_at, encoded + kPatience);
+  bool is_answered = false;
+  while (!is_answered && connection_.fault().empty() && !is_whole_due_ && clock_.Now() < until) {
+    wait_(until);
+    is_answered = TakeMessages();
+  }
+  part_.waiting = clock_.Now() - encoded;
+  if (is_answered) return true;
+  connection_.channel().GiveUp(number_);
+  is_whole_due_ = true;
+  if (clock_.Now() >= encoded + kPatience) connection_.Leave("the server is too slow");
+  return false;
+}
+
+// Whether the answer to the last frame was among them. What belongs to earlier ones, which were
+// given up, still comes.
+bool RemoteRobot::TakeMessages() {
+  bool is_answered = false;
+  while (const std::optional<Message> received = connection_.Receive()) {
+    std::string wrong;
+    if (Is<message::Answer>(*received)) {
+      message::Answer answer;
+      wrong = Decode(received->bytes, &answer);
+      if (wrong.empty() && answer.frame == number_) {
+        wrong = TakeOutputs(answer);
+        is_answered = wrong.empty();
+        part_.received_bytes = received->bytes.size();
+        part_.decoding = std::chrono::microseconds(answer.decode_us);
+        part_.computing = std::chrono::microseconds(answer.compute_us);
+        part_.work = answer.work;
+        answer_ = std::move(answer);
+      }
+    } else if (Is<message::FrameRefusal>(*received)) {
+      message::FrameRefusal refusal;
+      wrong = Decode(received->bytes, &refusal);
+      if (wrong.empty() && refusal.frame == number_) {
+        LogInfo(fmt::format("the server refuses a picture: {}", refusal.reason));
+        is_whole_due_ = true;
+      }
+    } else {
+      wrong = fmt::format("a message of kind {} was not expected", received->kind);
+    }
+    if (!wrong.empty()) connection_.Leave(wrong);
+  }
+  return is_answered;
+}
+
+std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
+  const Graph& graph = state_.graph();
+  if (answer.outputs.size() != graph.outputs.size()) return "an answer has not all outputs";
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueId output = graph.outputs[i];
+    std::vector<uint8_t> slice;
+    if (const char* const fault = DecodeSlice(answer.outputs[i], kMostSliceBytes, &slice)) {
+      return fault;
+    }
+    Mask mask(HeightOf(graph.value(output)), WidthOf(graph.value(output)));
+    const MaskView pixels = mask;
+    const char* const fault = ReadSlice(model_->backend(), slice, output, {0, pixels.height},
+                                        pixels, state_.view(output));
+    if (fault != nullptr) return fault;
+    if (CountActive(pixels) != pixels.pixel_count()) {
+      return "an answer has not all pixels";
+    }
+  }
+  return "";
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,22 @@
+#ifndef CACHEINF_COMMON_PAIR_SERVER_PART_H_
+#define CACHEINF_COMMON_PAIR_SERVER_PART_H_
+
+#include <chrono>
+#include <cstdint>
+
+namespace cacheinf {
+
+// What a server did for a frame, and what that took.
+struct ServerPart {
+  std::chrono::nanoseconds encoding{};  // on the robot
+  std::chrono::nanoseconds waiting{};   // of the robot, for the link and the server
+  std::chrono::nanoseconds decoding{};  // on the server
+  std::chrono::nanoseconds computing{};
+  double work = 0;  // share of a dense run's multiply-adds
+  uint64_t sent_bytes = 0;
+  uint64_t received_bytes = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_SERVER_PART_H_

@@ -1,0 +1,18 @@
+#ifndef CACHEINF_COMMON_PLAN_CUT_TEXT_H_
+#define CACHEINF_COMMON_PLAN_CUT_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "common/model/graph/graph.h"
+#include "common/plan/split.h"
+
+namespace cacheinf {
+
+// Cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value has a name of
+// its own, or that of the operator that gives it. Throws InputError.
+std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PLAN_CUT_TEXT_H_

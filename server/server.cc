@@ -1,0 +1,180 @@
+#include "server/server.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/build_id.h"
+#include "common/base/log.h"
+#include "common/exec/cpu_backend.h"
+#include "common/link/channel.h"
+#include "common/link/emulated_link.h"
+#include "common/pair/model_store.h"
+#include "common/pair/session.h"
+#include "profiler/machine.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kLook = milliseconds(5);  // for new robots, and `stop`
+constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
+constexpr nanoseconds kLastWords = milliseconds(500);  // for what was sent to leave
+
+// Robots that have come, from the thread that waits for them to the one that computes.
+class Door {
+ public:
+  explicit Door(const AcceptRobot& accept) : thread_([this, accept] { Watch(accept); }) {}
+  ~Door() {
+    is_closed_ = true;
+    thread_.join();
+  }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  std::vector<std::unique_ptr<Link>> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(links_, {});
+  }
+
+ private:
+  void Watch(const AcceptRobot& accept) {
+    while (!is_closed_) {
+      std::unique_ptr<Link> link = accept();
+      if (!link) continue;
+      const std::lock_guard lock(mutex_);
+      links_.push_back(std::move(link));
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Link>> links_;
+  std::atomic<bool> is_closed_ = false;
+  std::thread thread_;  // the last member: it uses all others
+};
+
+struct Guest {
+  Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock)
+      : channel(std::move(link), clock), session(channel, store, clock, BitsId()) {
+    channel.StartPumping();
+  }
+
+  Channel channel;
+  Session session;
+  bool is_announced = false;
+};
+
+class Server {
+ public:
+  Server(const ServerConfig& config, const Clock& clock)
+      : config_(config),
+        clock_(clock),
+        pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
+                                                               : config.threads)),
+        store_(config.models, [this] { return MakeBackend(); }) {
+    if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
+  }
+
+  int Serve(const AcceptRobot& accept, const std::function<bool()>& stop) {
+    const nanoseconds begin = clock_.Now();
+    const std::chrono::duration<double> wait(config_.wait_s);
+    Door door(accept);
+    while (!stop()) {
+      for (std::unique_ptr<Link>& link : door.Take()) Welcome(std::move(link));
+      if (!Advance()) Rest();
+      SayGoodbye();
+      if (!config_.once) continue;
+      if (served_ > 0 && guests_.empty()) break;
+      if (served_ == 0 && config_.wait_s > 0 && clock_.Now() - begin > wait) break;
+    }
+    Close();
+    return served_;
+  }
+
+ private:
+  std::unique_ptr<Backend> MakeBackend() const {
+    CpuBackendOptions options;
+    options.pool = pool_;
+    return std::make_unique<CpuBackend>(options);
+  }
+
+  void Welcome(std::unique_ptr<Link> link) {
+    if (config_.once && served_ > 0) return;
+    if (shape_) link = EmulateLink(std::move(link), *shape_, clock_);
+    guests_.emplace_back(std::move(link), store_, clock_);
+  }
+
+  // A stage of every session that has one to compute; whether any had.
+  bool Advance() {
+    bool was_busy = false;
+    for (Guest& guest : guests_) {
+      const nanoseconds begin = clock_.Now();
+      if (!guest.session.Advance()) continue;
+      was_busy = true;
+      if (config_.slowdown > 1) {
+        std::this_thread::sleep_for((clock_.Now() - begin) * (config_.slowdown - 1));
+      }
+      if (guest.session.has_robot() && !guest.is_announced) {
+        guest.is_announced = true;
+        ++served_;
+        LogInfo(fmt::format("robot \"{}\" is served", guest.session.robot()));
+      }
+    }
+    return was_busy;
+  }
+
+  void Rest() {
+    if (guests_.size() == 1) {
+      guests_.front().channel.WaitForMessage(clock_.Now() + kLook);
+    } else {
+      std::this_thread::sleep_for(guests_.empty() ? kLook : kLookAtMany);
+    }
+  }
+
+  void SayGoodbye() {
+    std::erase_if(guests_, [](const Guest& guest) {
+      if (!guest.session.is_over()) return false;
+      LogInfo(guest.is_announced
+                  ? fmt::format("robot \"{}\" left: {}", guest.session.robot(), guest.session.end())
+                  : fmt::format("a robot was turned away: {}", guest.session.end()));
+      return true;
+    });
+  }
+
+  void Close() {
+    for (Guest& guest : guests_) guest.session.Leave("the server stops");
+    const nanoseconds deadline = clock_.Now() + kLastWords;
+    for (const Guest& guest : guests_) {
+      while (!guest.channel.IsFlushed() && guest.channel.fault().empty() &&
+             clock_.Now() < deadline) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+    }
+    SayGoodbye();
+  }
+
+  const ServerConfig& config_;
+  const Clock& clock_;
+  const std::shared_ptr<ThreadPool> pool_;
+  ModelStore store_;
+  std::optional<LinkShape> shape_;
+  std::list<Guest> guests_;
+  int served_ = 0;
+};
+
+}  // namespace
+
+int ServeRobots(const AcceptRobot& accept, const ServerConfig& config, const Clock& clock,
+                const std::function<bool()>& stop) {
+  return Server(config, clock).Serve(accept, stop);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,34 @@
+#ifndef CACHEINF_SERVER_SERVER_CONFIG_H_
+#define CACHEINF_SERVER_SERVER_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/log.h"
+#include "common/config/fields.h"
+
+namespace cacheinf {
+
+class ConfigOptions;
+
+struct ServerConfig {
+  std::string listen = "mpi";
+  std::string name_server;  // empty: the default file
+  int threads = 0;          // 0: one a core
+  std::string models;       // folder
+  bool once = false;
+  double wait_s = 0;  // with `once`; 0: for ever
+  double slowdown = 1;
+  std::string link_shape;  // empty: as the link is
+  LogLevel log_level = LogLevel::kInfo;
+
+  // The table lies over this object, which must outlive it.
+  FieldTable Fields();
+
+  // What the options say. Throws InputError.
+  void Load(const ConfigOptions& options);
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SERVER_SERVER_CONFIG_H_
