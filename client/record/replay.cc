@@ -101,7 +101,7 @@ bool IsReplayed(FrameStep step) {
   return step == FrameStep::kAnswer || step == FrameStep::kRefresh;
 }
 
-// With the schemes that its layers had: chosen anew they might be others, with other bits.
+// With the schemes that its layers had: chosen again they might be others, with other bits.
 Graph LoadRecordedGraph(const Recording& recording, bool has_tensors) {
   const RobotConfig& config = recording.config;
   if (HashOfFile(config.model) != recording.model_hash) {

@@ -59,12 +59,12 @@ FieldTable OutputConfig::Fields() {
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
             "Video file (.mp4) to draw the answers into; in mode \"cache\" with an outline of what "
-            "was computed anew.",
+            "was recomputed.",
             "Set it to see the answers."}
           .Flag("--overlay"),
       Field{"picture", &picture,
             "PNG file for the last frame, its answer, where known the truth, and in mode \"cache\" "
-            "what was computed anew, side by side.",
+            "what was recomputed, side by side.",
             "Set it to see one answer."}
           .Flag("--picture"),
       Field{"summary", &summary, "File to write the run's summary to, as JSON.",

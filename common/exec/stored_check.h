@@ -28,11 +28,11 @@ class StoredCheck {
   // A run of everything: all pixels hold what was computed.
   void AllComputed();
 
-  // A frame with this policy begins. `stores_small_changes`: some pixels are stored anew without
-  // those behind them being told.
+  // A frame with this policy begins. `stores_small_changes`: some pixels are stored without those
+  // behind them being told.
   void Begin(const ChangePolicy& policy, bool stores_small_changes);
 
-  // Stored pixels were moved: what no operator computes anew is promised nothing until everything
+  // Stored pixels were moved: what no operator computes again is promised nothing until everything
   // runs.
   void Move();
 

@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// How long may take what Open MPI may hang in for ever; it is then given up and begun anew.
+// How long may take what Open MPI may hang in for ever; it is then given up and begun again.
 struct MpiLimits {
   std::chrono::milliseconds start{10000};   // MPI, and the process that Open MPI starts for it
   std::chrono::milliseconds ask{1000};      // the name server

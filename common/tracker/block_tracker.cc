@@ -145,7 +145,7 @@ void BlockTracker::SearchBlocks() {
 }
 
 BlockTracker::Searched BlockTracker::Search(const Block& block) {
-  if (++search_ == 0) {  // the numbers start anew: those of old must not be taken for new ones
+  if (++search_ == 0) {  // the numbers start over: old ones must not pass for new ones
     std::fill(tried_.begin(), tried_.end(), 0u);
     search_ = 1;
   }

@@ -224,7 +224,7 @@ def export(name, entry, options):
     """Writes the two files of a network; gives what the manifest says of them."""
     shape, test_shape = entry["input_shape"], entry["test_shape"]
     generator = torch.Generator().manual_seed(SEED)
-    torch.manual_seed(SEED)  # what the constructors draw is drawn anew below, but not by chance
+    torch.manual_seed(SEED)  # the constructors draw by chance; what they draw is replaced below
     net = build(name)
     parameters = count_parameters(name, entry, net)
     if options.weights:
@@ -302,7 +302,7 @@ def read_manifest(path):
     try:
         return json.loads(path.read_text())
     except ValueError:
-        refuse(f"{path} is not valid JSON; delete it to export anew")
+        refuse(f"{path} is not valid JSON; delete it to export again")
 
 
 def write_manifest(path, manifest):

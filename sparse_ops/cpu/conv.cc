@@ -306,7 +306,7 @@ void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
   });
 }
 
-// Either the blocks read all input anew, or parts of the pixels all weights: what moves less
+// Either the blocks read all input again, or parts of the pixels all weights: what moves less
 // memory.
 int Conv::PixelsAtOnce(const WorkItem& item) const {
   const Phase& phase = *item.phase;

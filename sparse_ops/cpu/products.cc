@@ -53,8 +53,8 @@ Matrix<T> MatrixAt(const BasicTensorView<T>& view, int64_t index) {
           view.strides[rank - 2], view.strides[rank - 1]};
 }
 
-// One product. The right matrix is laid out anew for the kernels, the left one if its rows are not
-// contiguous.
+// One product. The right matrix is copied into the order of the kernels, the left one if its rows
+// are not contiguous.
 class Product {
  public:
   Product(const Matrix<const float>& a, const Matrix<const float>& b, const Matrix<float>& out,

@@ -35,7 +35,7 @@
 // Predicted: everything else. A server takes the robot's time for the same work, divided by
 // `speedup`, whether it gets values or pictures (of which it is taken to find the same pixels
 // changed). A link is bandwidth and latency, and idle when a frame begins: no header, no loss. The
-// parts of a frame follow each other. What a refresh between two frames stores anew crosses in idle
+// parts of a frame follow each other. What a refresh between two frames stores crosses in idle
 // time and is not counted. What int8 and fp16 do to the answers is not looked at.
 
 namespace cacheinf {

@@ -85,7 +85,7 @@ std::string NameOf(const testing::TestParamInfo<CacheConfig::Geometry>& info) {
   return info.param == kNone ? "None" : info.param == kCanvas ? "Canvas" : "Warp";
 }
 
-// Of a frame of these scenes, where all is well. What a canvas shows is drawn anew wherever the
+// Of a frame of these scenes, where all is well. What a canvas shows is drawn again wherever the
 // camera has moved since its anchor.
 double LeastAgreement(CacheConfig::Geometry geometry) { return geometry == kCanvas ? 0.95 : 0.975; }
 

@@ -205,7 +205,7 @@ TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_GT(beside_border, 0.96);
 }
 
-// What was computed at a border from the padding beyond it is computed anew as soon as that is in
+// What was computed at a border from the padding beyond it is computed again as soon as that is in
 // view. Nothing else is left after a refresh either.
 TEST_F(PanTest, NoPixelKeepsWhatPaddingMadeOfIt) {
   for (int index = 0; index <= kBack; ++index) {

@@ -211,7 +211,7 @@ TEST_F(PackTest, ConstantsAreAlignedPartsOfTheFileStoredOnce) {
   }
 }
 
-// The mapping lives as long as any constant does, also when the file is gone or written anew.
+// The mapping lives as long as any constant does, also when the file is gone or overwritten.
 TEST_F(PackTest, ConstantsOutliveGraphAndFile) {
   Tensor constant;
   float first = 0.0f;

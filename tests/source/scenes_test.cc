@@ -51,7 +51,7 @@ double MeanDifference(const Frame& a, const Frame& b) {
 }
 
 // The trained network and every figure taken on generated clips rest on these bytes. Whoever
-// changes them on purpose trains the demo's network anew and writes the new sums here.
+// changes them on purpose trains the demo's network again and writes the new sums here.
 TEST(Scenes, FramesAreTheSameBytesEverywhere) {
   SceneOptions everything = Options(3, CameraMotion::kHandheld);
   everything.width = 200;

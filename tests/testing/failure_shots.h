@@ -19,7 +19,7 @@ struct Shot {
 
 // Each 40 frames of such a size, seen by a hand-held camera: a cut to another scene, a flash, blur,
 // a rolling shutter in a shaken camera, black frames in the middle and at the start, a camera that
-// is unplugged and sees the scene anew seconds later, and one that switches its resolution and
+// is unplugged and sees the scene again seconds later, and one that switches its resolution and
 // back.
 std::vector<Shot> FailureShots(int width, int height);
 

@@ -1,4 +1,4 @@
-// Converters of the TorchScript operators that move numbers, or only name them anew. Argument
+// Converters of the TorchScript operators that move numbers, or only rename them. Argument
 // positions are those of the operators' schemas, quoted above each converter where not obvious.
 
 #include <algorithm>

@@ -56,7 +56,7 @@ Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inp
           [answers] { return *answers; }};
 }
 
-// glibc gives large maps back to the system at every answer and faults them in anew at the next;
+// glibc gives large maps back to the system at every answer and faults them in again at the next;
 // PyTorch's guide to speed recommends allocators that do not.
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

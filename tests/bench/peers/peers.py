@@ -247,7 +247,7 @@ class Model:
         return self.torchscript if engine == "ncnn" and self.torchscript else self.onnx
 
     def converted(self, engine):
-        """The stem of the files made of it, anew when the source changes."""
+        """The stem of the files made of it, new ones when the source changes."""
         source = pathlib.Path(self.source(engine))
         status = source.stat()
         facts = [str(source.resolve()), status.st_size, status.st_mtime_ns, self.shapes]

@@ -126,7 +126,7 @@ TEST(OverlayTest, DrawsInColourOverGreyFrames) {
   EXPECT_EQ(At(Draw(RawOutputs{}, 1), 7, 7), kUntouched);
 }
 
-// The left half was computed anew.
+// The left half was recomputed.
 ClassMap LeftRecomputed() { return {2, 1, {255, 0}}; }
 
 TEST(OverlayTest, OutlinesWhatWasComputedAnew) {

@@ -173,7 +173,7 @@ TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
   EXPECT_EQ(Run(again).frames, count);
 }
 
-// Spans begin anew several times in the run, and recordings hold the end of one and all of another.
+// A span begins several times in the run, and recordings hold the end of one and all of another.
 TEST_F(RecordingTest, AMovingCameraReplaysBitForBitFromWhereverItBegins) {
   RobotConfig config = Moving();
   config.deadline_ms = 1e-6;
@@ -319,7 +319,7 @@ TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
             "frame 2: the recorded error did not happen: a stored pixel is wrong");
 }
 
-// A span begins anew with every third frame here.
+// A span begins with every third frame here.
 TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
   RobotConfig config = Moving();
   config.record.seconds = 0.1;
