@@ -15,7 +15,6 @@
 #include "common/exec/scheme_file.h"
 #include "common/exec/schemes.h"
 #include "profiler/machine.h"
-#include "sparse_ops/cpu/bf16_kernels.h"
 
 namespace cacheinf {
 namespace {
@@ -97,14 +96,6 @@ void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
   switch (choice) {
     case RobotConfig::Scheme::kDirect:
     case RobotConfig::Scheme::kLibTorch:
-      return;
-    case RobotConfig::Scheme::kBf16:
-      SetSchemes(graph, Bf16WhereItApplies(graph));
-      LogInfo(fmt::format("{} convolutions are computed in BF16", CountOf(graph, Scheme::kBf16)));
-      if (!cpu::HasBf16Instructions()) {
-        LogWarning(
-            "the processor has no AVX512-BF16: BF16 is emulated, several times slower than FP32");
-      }
       return;
     case RobotConfig::Scheme::kAuto:
       SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));

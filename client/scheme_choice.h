@@ -33,7 +33,7 @@ NamedSchemes SchemesOf(const Graph& graph);
 // in name or number, or one cannot use its scheme.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
 
-constexpr Words<3> WordsOf(Scheme) { return {"direct", "winograd", "bf16"}; }
+constexpr Words<2> WordsOf(Scheme) { return {"direct", "winograd"}; }
 
 }  // namespace cacheinf
 

@@ -67,13 +67,8 @@ struct ChannelFunction {
 // y stride - pad_begin + ky dilation = output row; and kx likewise.
 // Then v = acc + bias if there is one, and
 //   activation(v), activation(v + residual), or activation(v) + residual.
-//
-// In BF16 (bf16.h; REQUIRES: one group) x and w are rounded by RoundToBf16, and acc =
-// Bf16MultiplyAdd(x, w, acc) over the channels of a tap in pairs, the second of each pair first:
-// 1, 0, 3, 2, …. An odd count ends with a channel of +0 by +0. All that follows is as above.
 struct ConvArgs {
   ConvSpec spec;
-  Precision precision = Precision::kFp32;
   ConstImageView input;
   const float* weights = nullptr;  // as ConvSpec says, contiguous
   const float* bias = nullptr;     // one per output channel, or none

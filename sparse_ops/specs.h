@@ -69,9 +69,6 @@ struct ConvSpec {
   int output_padding_columns = 0;
 };
 
-// The numbers that a convolution multiplies (ops.h).
-enum class Precision : uint8_t { kFp32, kBf16 };
-
 struct PoolSpec {
   enum class Kind : uint8_t { kMax, kAverage };
   Kind kind = Kind::kMax;

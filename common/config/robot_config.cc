@@ -136,11 +136,8 @@ FieldTable RobotConfig::Fields() {
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "
             "definition; directly or by Winograd, whichever is measured to be faster, layer by "
-            "layer, once for each machine and model; by LibTorch; or in BF16, those of one group "
-            "and 16 input channels or more: emulated, and slow, where the processor has no "
-            "AVX512-BF16.",
-            "Take auto for networks with many 3x3 layers, libtorch to compare with it, and bf16 "
-            "only where you measured that it is faster."}
+            "layer, once for each machine and model; or by LibTorch.",
+            "Take auto for networks with many 3x3 layers, libtorch to compare with it."}
           .Flag("--scheme"),
       Field{"log_level", MakeChoice(log_level),
             "The least important messages that are written to stderr.",

@@ -36,7 +36,7 @@ struct OutputConfig {
 struct RobotConfig {
   enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit };
   enum class Backend : uint8_t { kCpu, kReference };
-  enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch, kBf16 };
+  enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch };
 
   std::string model;
   std::vector<std::string> shapes;
@@ -82,7 +82,7 @@ constexpr Words<6> WordsOf(RobotConfig::Mode) {
   return {"dense", "cache", "stale", "every-k", "remote", "split"};
 }
 constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
-constexpr Words<4> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch", "bf16"}; }
+constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
 // The defaults, overridden by the file. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);

@@ -193,10 +193,6 @@ void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
                      ") cannot be computed by Winograd");
   }
-  if (conv != nullptr && conv->scheme == Scheme::kBf16 && !cpu::Conv::CanRunInBf16(conv->spec)) {
-    throw InputError("operator '" + op.name + "' (" + KindName(op) +
-                     ") cannot be computed in BF16");
-  }
   std::vector<ConstTensorView> inputs;
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));

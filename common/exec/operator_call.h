@@ -65,7 +65,6 @@ class OperatorRunner {
   void operator()(const op::Conv& conv) {
     ConvArgs args;
     args.spec = conv.spec;
-    if (conv.scheme == Scheme::kBf16) args.precision = Precision::kBf16;
     args.input = AsImage(inputs_[0]);
     args.weights = Parameter(1);
     size_t next = 2;

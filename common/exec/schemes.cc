@@ -13,13 +13,10 @@
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
-#include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/winograd.h"
 
 namespace cacheinf {
 namespace {
-
-constexpr int kFewestBf16Channels = 16;
 
 constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 15;
@@ -161,20 +158,6 @@ SchemePlan WinogradWhereItApplies(const Graph& graph) {
   return PlanWhereWinogradApplies(graph, [](const Operator&) { return Scheme::kWinograd; });
 }
 
-bool Bf16Applies(const Graph& graph, const Operator& op) {
-  const auto* conv = op.As<op::Conv>();
-  return conv != nullptr && cpu::Conv::CanRunInBf16(conv->spec) &&
-         graph.value(op.inputs[0]).shape[1] >= kFewestBf16Channels;
-}
-
-SchemePlan Bf16WhereItApplies(const Graph& graph) {
-  SchemePlan plan;
-  for (const Operator& op : graph.operators) {
-    plan.push_back(Bf16Applies(graph, op) ? Scheme::kBf16 : Scheme::kDirect);
-  }
-  return plan;
-}
-
 // MNN's equation 2, with k the kernel and i_c and o_c the channels:
 //   C(n) = 2 i_c (n+k-1)^3 + i_c o_c (n+k-1)^2 + o_c n (n+k-1) (2n+k-1)
 // the transform of a tile's input, the products, the transform of its output. Two things differ
@@ -208,10 +191,6 @@ void SetSchemes(Graph& graph, const SchemePlan& plan) {
     if (plan[i] == Scheme::kWinograd && !WinogradApplies(graph, op)) {
       throw InputError(
           fmt::format("operator '{}' ({}) cannot be computed by Winograd", op.name, KindName(op)));
-    }
-    if (plan[i] == Scheme::kBf16 && !Bf16Applies(graph, op)) {
-      throw InputError(
-          fmt::format("operator '{}' ({}) cannot be computed in BF16", op.name, KindName(op)));
     }
     if (auto* conv = op.As<op::Conv>()) conv->scheme = plan[i];
   }

@@ -26,13 +26,6 @@ bool WinogradApplies(const Graph& graph, const Operator& op);
 
 SchemePlan WinogradWhereItApplies(const Graph& graph);
 
-// Of one group and enough input channels: rounding a picture to BF16 would cost more of the answer
-// than its few products take time, and grouped and depthwise ones have no pairs to fill.
-bool Bf16Applies(const Graph& graph, const Operator& op);
-
-// kDirect where it does not apply.
-SchemePlan Bf16WhereItApplies(const Graph& graph);
-
 // What tiles of n x n output pixels cost a whole convolution of kernel k x k, in multiplications;
 // n = 1 is the direct one.
 struct AnalyticCost {
@@ -50,7 +43,7 @@ struct AnalyticCost {
 SchemePlan AnalyticSchemes(const Graph& graph);
 
 // Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd
-// and BF16 only where they apply.
+// only where it applies.
 void SetSchemes(Graph& graph, const SchemePlan& plan);
 
 // What a convolution's time depends on, and nothing else: "3x3 64->64 1x56x56 pad 1,1 relu".

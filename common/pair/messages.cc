@@ -249,7 +249,7 @@ void VisitFields(Visitor& visit, Settings& settings) {
   visit.Number("version", settings.version, int64_t{0}, kMostNumber);
   visit.Choice("mode", settings.mode, 2);
   visit.List("schemes", settings.schemes,
-             [&](Scheme& scheme) { visit.Choice("schemes", scheme, 3); });
+             [&](Scheme& scheme) { visit.Choice("schemes", scheme, 2); });
   visit.Choice("slice_codec", settings.slice_codec, 4);
   VisitPolicy(visit, settings.policy);
   visit.Choice("keep", settings.keep, 4);

@@ -1,7 +1,6 @@
 #include "sparse_ops/cpu/conv.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/change_test.h"
@@ -106,8 +105,6 @@ struct Conv::List {
   int* weight_taps;          // [tap]: which of the phase's it is
   uint64_t taps_inside = 0;  // of all its pixels, if the phase groups by them
   float* patches;            // [row of taps][kListPixels][numbers under it], for border pixels
-  const float** rounded;     // as `inputs`, where the pixels in BF16 lie among `pairs`
-  float* pairs;
   int count = 0;
   // Addresses, not pointers: those of a border pixel may lie outside the picture.
   uintptr_t anchors[kListPixels] = {};
@@ -134,11 +131,6 @@ size_t Conv::FloatsOnStage() const {
   return (static_cast<size_t>(out_channels_) + kStageGrain - 1) / kStageGrain * kStageGrain;
 }
 
-int Conv::InputSteps() const {
-  const int channels = in_channels_ / groups_;
-  return bf16_ == nullptr ? channels : DivideUp(channels, 2);
-}
-
 size_t Conv::MostTaps() const {
   size_t most_taps = 0;
   for (const Phase& phase : phases_) most_taps = std::max(most_taps, phase.taps.size());
@@ -148,8 +140,7 @@ size_t Conv::MostTaps() const {
 size_t Conv::PointerFloats() const {
   size_t floats_of_pixel = 0;
   for (const Phase& phase : phases_) {
-    const size_t pointers_of_tap = bf16_ == nullptr ? 1 : 2;
-    const size_t pointers = phase.taps.size() * pointers_of_tap * sizeof(float*) / sizeof(float);
+    const size_t pointers = phase.taps.size() * sizeof(float*) / sizeof(float);
     const size_t patch =
         phase.row_blocks.empty() ? 0 : phase.taps.size() * static_cast<size_t>(in_channels_);
     floats_of_pixel = std::max(floats_of_pixel, pointers + patch);
@@ -157,12 +148,8 @@ size_t Conv::PointerFloats() const {
   return floats_of_pixel * kListPixels;
 }
 
-size_t Conv::PairFloats() const {
-  return bf16_ == nullptr ? 0 : MostTaps() * kListPixels * static_cast<size_t>(InputSteps());
-}
-
 size_t Conv::TapFloats() const {
-  const size_t floats = PairFloats() + PointerFloats() + MostTaps();
+  const size_t floats = PointerFloats() + MostTaps();
   // Those of all threads are aligned.
   return (floats + kStageGrain - 1) / kStageGrain * kStageGrain;
 }
@@ -345,10 +332,8 @@ void Conv::RunItem(const Frame& frame, const WorkItem& item, const Place& place,
   List list;
   list.place = &place;
   list.inputs = taps;
-  list.rounded = taps + item.phase->taps.size() * kListPixels;
-  list.patches = reinterpret_cast<float*>(list.rounded);  // one or the other is used
-  list.pairs = reinterpret_cast<float*>(taps) + PointerFloats();
-  list.weight_taps = reinterpret_cast<int*>(list.pairs + PairFloats());
+  list.patches = reinterpret_cast<float*>(taps + item.phase->taps.size() * kListPixels);
+  list.weight_taps = reinterpret_cast<int*>(reinterpret_cast<float*>(taps) + PointerFloats());
   const int blocks_at_once = item.phase->weights_stay_cached ? item.blocks.size() : 1;
   const int pixels_at_once = PixelsAtOnce(item);
   for (int first = item.pixels.begin; first < item.pixels.end; first += pixels_at_once) {
@@ -567,11 +552,10 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   } else {
     taps = FillTaps(frame.input, phase, list);
   }
-  if (bf16_ != nullptr) RoundInputs(taps, list);
   PixelList pixels;
   pixels.count = list.count;
   pixels.taps = taps;
-  pixels.inputs = bf16_ == nullptr ? list.inputs : list.rounded;
+  pixels.inputs = list.inputs;
   if (!by_rows) pixels.weight_taps = list.weight_taps;
   pixels.outputs = list.outputs;
   if (frame.residual.data != nullptr) pixels.residuals = list.residuals;
@@ -584,12 +568,11 @@ void Conv::RunList(const Frame& frame, const WorkItem& item, List& list) const {
   list.border_count = 0;
   if (is_depthwise_) return kernels_.depthwise(phase.depthwise, pixels);
   const std::vector<ConvBlock>& blocks = by_rows ? phase.row_blocks : phase.blocks;
-  const auto conv = bf16_ == nullptr ? kernels_.conv : bf16_->conv;
   for (int b = item.blocks.begin; b < item.blocks.end; ++b) {
     const Range part = Part(static_cast<int>(ahead.end - ahead.begin), 1, b - item.blocks.begin,
                             item.blocks.size());
     pixels.ahead = {ahead.begin + part.begin, ahead.begin + part.end};
-    conv(blocks[static_cast<size_t>(b)], pixels);
+    kernels_.conv(blocks[static_cast<size_t>(b)], pixels);
   }
 }
 
@@ -625,31 +608,6 @@ int Conv::FillTaps(const ConstImageView& input, const Phase& phase, const List& 
     list.weight_taps[taps++] = static_cast<int>(t);
   }
   return taps;
-}
-
-// The pixel under a tap is mostly that under an earlier tap of the pixel beside this one, which is
-// rounded already: `taps_back` taps before, `pixels_on` pixels on.
-void Conv::RoundInputs(int taps, const List& list) const {
-  const int step = std::gcd(in_step_columns_, column_dilation_);
-  const int taps_back = in_step_columns_ / step;
-  const int pixels_on = column_dilation_ / step;
-  float* next = list.pairs;
-  for (int t = 0; t < taps; ++t) {
-    const float** const rounded = list.rounded + t * kListPixels;
-    std::fill_n(rounded, kListPixels, zeros_.data());
-    for (int p = 0; p < list.count; ++p) {
-      const float* const input = list.inputs[t * kListPixels + p];
-      const int earlier = (t - taps_back) * kListPixels + p + pixels_on;
-      if (input == zeros_.data()) continue;
-      if (t >= taps_back && p + pixels_on < list.count && list.inputs[earlier] == input) {
-        rounded[p] = list.rounded[earlier];
-      } else {
-        bf16_->to_pairs(input, in_channels_, next);
-        rounded[p] = next;
-        next += InputSteps();
-      }
-    }
-  }
 }
 
 void Conv::FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const {

@@ -7,7 +7,6 @@
 
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/aligned_floats.h"
-#include "sparse_ops/cpu/bf16_kernels.h"
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
@@ -21,11 +20,8 @@ class PixelTest;
 // Kernels get output pixels as lists; dense rows are one case.
 class Conv {
  public:
-  static bool CanRunInBf16(const ConvSpec& spec) { return spec.groups == 1; }
-
-  // Copies from `args` what does not change between frames: spec, precision, weights, bias,
-  // activation, and the channels of the input and output views, whose data may be null.
-  // REQUIRES: CanRunInBf16(args.spec), if the precision is BF16.
+  // Copies from `args` what does not change between frames: spec, weights, bias, activation, and
+  // the channels of the input and output views, whose data may be null.
   explicit Conv(const ConvArgs& args);
 
   size_t ScratchFloats(int threads) const;
@@ -92,11 +88,9 @@ class Conv {
   int PixelsOnStage() const;     // of one thread
   size_t FloatsOnStage() const;  // of one pixel
   size_t StageFloats() const;    // of one thread
-  int InputSteps() const;        // of a tap: the channels of a group, or pairs of them
   size_t MostTaps() const;       // of a phase
   size_t PointerFloats() const;  // of one thread: scratch memory for the pointers of a list
-  size_t PairFloats() const;     // likewise, for its pixels in BF16
-  size_t TapFloats() const;      // likewise, for both and for the numbers of its taps
+  size_t TapFloats() const;      // likewise, and for the numbers of its taps
 
   // The pixels with these numbers, on all threads.
   void RunShared(const Frame& frame, Range pixels, const Place& place, ThreadPool& pool,
@@ -145,14 +139,11 @@ class Conv {
                         size_t index) const;
   // Returns how many taps are left.
   int FillTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
-  // Rounds the pixels under the list's first taps to pairs, for list.rounded.
-  void RoundInputs(int taps, const List& list) const;
   // One bit per tap of the pixel whose taps lie around this one.
   static uint64_t TapsInside(const ConstImageView& input, const Phase& phase, const Tap& anchor);
   void FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const List& list) const;
 
   const PixelKernels& kernels_;
-  const Bf16Kernels* bf16_;  // null: in FP32
   int groups_;
   int in_channels_;
   int out_channels_;

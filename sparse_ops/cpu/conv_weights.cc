@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "sparse_ops/bf16.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/parts.h"
 
@@ -64,27 +62,14 @@ float WeightOf(const ConvArgs& args, int output, int input_of_group, int kernel_
   return args.weights[row * kernel_size + kernel_tap];
 }
 
-// The weights of one channel, or in BF16 of a pair of them.
-float WeightsOfStep(const ConvArgs& args, int output, int step, int kernel_tap) {
-  if (args.precision == Precision::kFp32) return WeightOf(args, output, step, kernel_tap);
-  uint32_t bits = RoundToBf16(WeightOf(args, output, 2 * step, kernel_tap));
-  if (2 * step + 1 < args.input.channels) {
-    bits |= uint32_t{RoundToBf16(WeightOf(args, output, 2 * step + 1, kernel_tap))} << 16;
-  }
-  float pair;
-  std::memcpy(&pair, &bits, sizeof(pair));
-  return pair;
-}
-
 }  // namespace
 
 Conv::Conv(const ConvArgs& args)
     : kernels_(ChoosePixelKernels()),
-      bf16_(args.precision == Precision::kBf16 ? &ChooseBf16Kernels() : nullptr),
       groups_(args.spec.groups),
       in_channels_(args.input.channels),
       out_channels_(args.output.channels),
-      is_depthwise_(bf16_ == nullptr && groups_ == in_channels_ && groups_ == out_channels_),
+      is_depthwise_(groups_ == in_channels_ && groups_ == out_channels_),
       row_dilation_(args.spec.rows.dilation),
       column_dilation_(args.spec.columns.dilation),
       zeros_(static_cast<size_t>(in_channels_)),
@@ -131,7 +116,7 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
     PackBlocks(args, kernel_taps, phase);
   }
   phase.takes_rows =
-      !spec.transposed && bf16_ == nullptr &&
+      !spec.transposed &&
       (is_depthwise_ || phase.taps.size() * static_cast<size_t>(in_channels_ / spec.groups) *
                                 static_cast<size_t>(out_channels_) <=
                             kLittleWork);
@@ -155,10 +140,8 @@ void Conv::ChooseTapsToSkip(const ConvArgs& args, Phase& phase) const {
   if (is_depthwise_ || args.bias == nullptr) return;
   const size_t weights_of_tap = static_cast<size_t>(out_channels_) * (in_channels_ / spec.groups);
   const size_t weights = weights_of_tap * spec.rows.kernel * spec.columns.kernel;
-  const auto is_finite = [&](float weight) {
-    return std::isfinite(bf16_ == nullptr ? weight : FromBf16(RoundToBf16(weight)));
-  };
-  phase.skips_taps = std::all_of(args.weights, args.weights + weights, is_finite) &&
+  phase.skips_taps = std::all_of(args.weights, args.weights + weights,
+                                 [](float weight) { return std::isfinite(weight); }) &&
                      std::none_of(args.bias, args.bias + out_channels_,
                                   [](float bias) { return bias == 0.0f && std::signbit(bias); });
   const bool is_dilated = row_dilation_ > 1 || column_dilation_ > 1;
@@ -167,12 +150,12 @@ void Conv::ChooseTapsToSkip(const ConvArgs& args, Phase& phase) const {
 }
 
 bool Conv::CanTakeRowsOfTaps(const ConvSpec& spec) const {
-  return !spec.transposed && bf16_ == nullptr && groups_ == 1 && spec.columns.dilation == 1 &&
+  return !spec.transposed && groups_ == 1 && spec.columns.dilation == 1 &&
          spec.columns.kernel > 1 && in_channels_ <= kFewChannels;
 }
 
 void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps, Phase& phase) {
-  const int inputs = InputSteps();
+  const int inputs = in_channels_ / groups_;
   const int outputs = out_channels_ / groups_;
   const int vectors = DivideUp(outputs, kernels_.lanes);
   // Of all phases together, so that they have the same blocks.
@@ -210,7 +193,7 @@ void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps,
         for (int input = 0; input < inputs; ++input) {
           for (int i = 0; i < width; ++i) {
             *weights++ = i < block.outputs
-                             ? WeightsOfStep(args, block.first_output + i, input, kernel_tap)
+                             ? WeightOf(args, block.first_output + i, input, kernel_tap)
                              : 0.0f;
           }
         }

@@ -1,6 +1,5 @@
 #include "sparse_ops/cpu/pixel_kernels.h"
 
-#include "sparse_ops/cpu/ahead_of_tile.h"
 #include "sparse_ops/cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/pixel_kernels.cc"
@@ -55,6 +54,32 @@ constexpr int kStepChannels = 16;
 // Outputs of a row are fetched by so many pixels ahead: some tiles, each of which takes a few
 // hundred cycles, as long as memory does.
 constexpr int kOutputPixelsAhead = kListPixels;
+
+// What a tile prefetches, a few lines at each step over some channels.
+class AheadOfTile {
+ public:
+  // The share of pixels [first, last) of `count`, in `steps` steps; in none, nothing.
+  AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
+    const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
+    next_ = ahead.begin + all * first / count * kLineFloats;
+    end_ = ahead.begin + all * last / count * kLineFloats;
+    lines_ = steps == 0 ? 0 : static_cast<int>(((end_ - next_) / kLineFloats + steps - 1) / steps);
+  }
+
+  HWY_INLINE void Fetch() {
+    for (int line = 0; line < lines_ && next_ < end_; ++line) {
+      __builtin_prefetch(next_, 0, 2);  // to the second-level cache
+      next_ += kLineFloats;
+    }
+  }
+
+ private:
+  static constexpr int kLineFloats = 16;  // the size of a cache line
+
+  const float* next_;
+  const float* end_;
+  int lines_;
+};
 
 // The numbers under a tap of each pixel of a tile: pixels that lie anywhere.
 template <int kPixels>
@@ -159,25 +184,6 @@ void ConvPixels(const ConvBlock& block, const PixelList& list) {
     default:
       return ConvTiles<kMaxVectors>(block, list);
   }
-}
-
-void FinishSums(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,
-                float* sums) {
-  const int width = block.vectors * kLanes;
-  for (int p = 0; p < pixels && block.bias != nullptr; ++p) {
-    for (int c = 0; c < width; c += kLanes) {
-      float* const sum = sums + p * width + c;
-      const Floats bias = hn::LoadU(FloatTag(), block.bias + c);
-      hn::StoreU(hn::Add(hn::LoadU(FloatTag(), sum), bias), FloatTag(), sum);
-    }
-  }
-  FinishInMemory({block.slopes,
-                  &block.epilogue,
-                  {list, first_pixel, pixels},
-                  block.first_output,
-                  block.outputs,
-                  width},
-                 sums);
 }
 
 template <int kPixels, int kVectors>
@@ -573,8 +579,8 @@ void DepthwiseList(const DepthwiseBlock& block, const PixelList& list) {
 }  // namespace
 
 const PixelKernels& TargetPixelKernels() {
-  static constexpr PixelKernels kKernels = {kLanes,     kMaxVectors,   ConvPixels,   ConvRow,
-                                            FinishSums, DepthwiseList, DepthwiseRow, Slides};
+  static constexpr PixelKernels kKernels = {kLanes,        kMaxVectors,  ConvPixels, ConvRow,
+                                            DepthwiseList, DepthwiseRow, Slides};
   return kKernels;
 }
 

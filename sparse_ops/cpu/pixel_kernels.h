@@ -105,10 +105,6 @@ struct PixelKernels {
   int max_vectors = 0;
   void (*conv)(const ConvBlock& block, const PixelList& list) = nullptr;
   void (*conv_row)(const ConvBlock& block, const PixelRow& row) = nullptr;  // of whole grains
-  // The epilogue on the sums of some pixels of a list, bias included, in `sums`,
-  // [pixels][vectors * lanes], which it overwrites.
-  void (*finish)(const ConvBlock& block, const PixelList& list, int first_pixel, int pixels,
-                 float* sums) = nullptr;
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
   void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
   // Whether depthwise_row takes pixels with taps beyond the input's columns, where x is +0. Only

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "sparse_ops/bf16.h"
 #include "sparse_ops/reference/channel_function.h"
 #include "sparse_ops/reference/reference.h"
 
@@ -83,23 +82,9 @@ class ConvKernel {
         is_inside
             ? args_.input.Pixel(n, static_cast<int>(in_y), static_cast<int>(in_x)) + first_input
             : nullptr;
-    if (args_.precision == Precision::kBf16) return AddTapInBf16(pixel, weights, sum);
     for (int ci = 0; ci < group_inputs_; ++ci) {
       const float value = is_inside ? pixel[ci] : 0.0f;
       sum = std::fma(value, weights.first[ci * weights.stride], sum);
-    }
-    return sum;
-  }
-
-  // `pixel` is null outside the picture.
-  float AddTapInBf16(const float* pixel, const TapWeights& weights, float sum) const {
-    for (int pair = 0; pair < group_inputs_; pair += 2) {
-      for (const int ci : {pair + 1, pair}) {
-        const bool exists = ci < group_inputs_;
-        const float x = exists && pixel != nullptr ? pixel[ci] : 0.0f;
-        const float w = exists ? weights.first[ci * weights.stride] : 0.0f;
-        sum = Bf16MultiplyAdd(FromBf16(RoundToBf16(x)), FromBf16(RoundToBf16(w)), sum);
-      }
     }
     return sum;
   }

@@ -22,7 +22,6 @@ struct BenchOptions {
   std::filesystem::path cache;                // where converted models are kept
   std::filesystem::path sige;                 // a build of SIGE to measure too; empty: none
   std::filesystem::path sige_python;          // has the PyTorch that it was built with
-  std::string bf16 = "auto";                  // or "emulated", "instructions": how BF16 is computed
   std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
   int frames = 0;                   // of every clip; 0: the bench's own
   std::vector<double> budgets;      // shares of the memory that keeping all takes; empty: 1
@@ -69,10 +68,6 @@ void BenchKernels(const BenchOptions& options, BenchReport* report);
 // Whole networks of which a part of the picture changed, under each policy: the time beside that
 // of the share of multiply-adds that are done.
 void BenchChanges(const BenchOptions& options, BenchReport* report);
-
-// Whole networks in BF16 beside FP32: how far their answers are apart and, with AVX512-BF16, the
-// time of both.
-void BenchPrecision(const BenchOptions& options, BenchReport* report);
 
 // Videos, frame by frame, computed by keeping results in every way and by the simple rivals: time
 // beside a dense run, and agreement with it.

@@ -32,8 +32,6 @@ constexpr std::array kBenches = {
           BenchFailures},
     Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
           BenchLight},
-    Bench{"precision", "whole networks in BF16: how far their answers are from those in FP32",
-          BenchPrecision},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
     Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
           BenchPingPong},
@@ -95,8 +93,6 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");
   app.add_option("--sige-python", options.sige_python, "the Python that has its PyTorch");
-  app.add_option("--bf16", options.bf16, "how BF16 is computed")
-      ->check(CLI::IsMember({"auto", "emulated", "instructions"}));
   app.add_option("--commit", commit, "what to write as the commit");
   try {
     app.parse(argc, argv);

@@ -69,12 +69,10 @@ class SchemeChoiceTest : public FolderTest {
 
 constexpr Scheme kD = Scheme::kDirect;
 constexpr Scheme kW = Scheme::kWinograd;
-constexpr Scheme kB = Scheme::kBf16;
 
 TEST_F(SchemeChoiceTest, IsAsTheConfigurationSays) {
   EXPECT_EQ(Chosen(Choice::kDirect), (std::vector{kD, kD, kD}));
   EXPECT_EQ(Chosen(Choice::kLibTorch), (std::vector{kD, kD, kD}));
-  EXPECT_EQ(Chosen(Choice::kBf16), (std::vector{kD, kD, kB}));
   EXPECT_TRUE(Files().empty());
 }
 

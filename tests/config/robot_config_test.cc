@@ -76,7 +76,7 @@ TEST(RobotConfigTest, RefusesKeysAndWordsThatAreGone) {
   EXPECT_EQ(Refusal(R"({"guard": {"least": {"boxes": 0.9}}})"),
             "robot.json: guard.least must be a number, got {\"boxes\":0.9}");
   EXPECT_EQ(Refusal(R"({"scheme": "winograd"})"),
-            "robot.json: scheme must be one of \"direct\", \"auto\", \"libtorch\", \"bf16\", got "
+            "robot.json: scheme must be one of \"direct\", \"auto\", \"libtorch\", got "
             "\"winograd\"");
 }
 

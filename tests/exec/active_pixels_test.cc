@@ -78,7 +78,6 @@ class ActivePixelsTest : public testing::TestWithParam<BackendChoice> {
     int count = 0;
     for (Graph& graph : OneOperatorGraphs(kSeed, 150)) {
       if (GetParam().scheme == Scheme::kWinograd) SetSchemes(graph, WinogradWhereItApplies(graph));
-      if (GetParam().scheme == Scheme::kBf16) SetBf16WhereItCanRun(graph);
       const Operator& op = graph.operators[0];
       if (!IsLocal(graph, op)) continue;
       SCOPED_TRACE(KindName(op));
@@ -162,7 +161,6 @@ INSTANTIATE_TEST_SUITE_P(
                     BackendChoice{"cpu_3_threads", MakeCpuBackend<3>},
                     BackendChoice{"winograd_1_thread", MakeCpuBackend<1>, Scheme::kWinograd},
                     BackendChoice{"winograd_3_threads", MakeCpuBackend<3>, Scheme::kWinograd},
-                    BackendChoice{"bf16_3_threads", MakeCpuBackend<3>, Scheme::kBf16},
                     BackendChoice{"libtorch", MakeLibTorchBackend}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -41,9 +41,7 @@ inline auto EveryBackend() {
                          BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
                          BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
                          BackendChoice{"winograd", 1, Scheme::kWinograd},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
-                         BackendChoice{"bf16_reference", 0, Scheme::kBf16},
-                         BackendChoice{"bf16_3_threads", 3, Scheme::kBf16});
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
 }
 
 // For what the executor does, whatever kernels compute: a device whose masks the host cannot read,
@@ -86,7 +84,6 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
       graph_ = RandomGraph(seed_, options);
       inputs_ = RandomInputs(graph_, seed_);
       if (winograd) SetSchemes(graph_, WinogradWhereItApplies(graph_));
-      if (GetParam().scheme == Scheme::kBf16) SetBf16WhereItCanRun(graph_);
       check();
     }
   }

@@ -165,26 +165,6 @@ TEST(SetSchemesTest, TakesAPlanOfThisGraphOnly) {
   EXPECT_EQ(std::count(plan.begin(), plan.end(), Scheme::kWinograd), 4);
 }
 
-TEST(Bf16WhereItAppliesTest, TakesOneGroupOfEnoughChannels) {
-  const auto scheme = [](const Layer& layer) {
-    return Bf16WhereItApplies(OneLayer(layer, 9, 9))[0];
-  };
-  EXPECT_EQ(scheme(Channels(16, 1)), Scheme::kBf16);
-  Layer pointwise = Channels(64, 64);
-  pointwise.kernel = 1;
-  EXPECT_EQ(scheme(pointwise), Scheme::kBf16);
-  EXPECT_EQ(scheme(Channels(3, 64)), Scheme::kDirect);
-  for (const int groups : {2, 64}) {
-    Layer grouped = Channels(64, 64);
-    grouped.groups = groups;
-    EXPECT_EQ(scheme(grouped), Scheme::kDirect);
-    Graph graph = OneLayer(grouped, 9, 9);
-    EXPECT_THROW(SetSchemes(graph, {Scheme::kBf16}), InputError);
-    graph.operators[0].As<op::Conv>()->scheme = Scheme::kBf16;
-    EXPECT_THROW(MakeState(graph, std::make_unique<CpuBackend>()), InputError);
-  }
-}
-
 TEST(ModelDigestTest, DiffersWhereTimesDo) {
   const Graph graph = SmallNetwork();
   EXPECT_EQ(ModelDigest(graph), ModelDigest(SmallNetwork()));
@@ -288,27 +268,6 @@ TEST(WinogradNetworkTest, AgreesWithTheReferenceWithinFiveMillionthsOfTheRange) 
   }
   EXPECT_LT(error, 5e-6f * range);
   EXPECT_GT(error, 0.0f) << "Winograd was not run";
-}
-
-// BF16 keeps eight bits of each factor.
-TEST(Bf16NetworkTest, AgreesWithFp32WithinAHundredthOfTheRange) {
-  Graph graph = SmallNetwork();
-  const std::vector<Tensor> inputs = RandomInputs(graph, 3);
-  const auto expected = EvaluateDirectly(graph, inputs)[graph.outputs[0]];
-  SetBf16WhereItCanRun(graph);
-  const auto state = MakeState(graph, std::make_unique<CpuBackend>());
-  SetInputs(*state, inputs);
-  state->Run();
-  const auto actual = Outputs(*state)[0];
-  ASSERT_EQ(actual.size(), expected.size());
-  float range = 0.0f;
-  float error = 0.0f;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    range = std::max(range, std::abs(expected[i]));
-    error = std::max(error, std::abs(actual[i] - expected[i]));
-  }
-  EXPECT_LT(error, 1e-2f * range);
-  EXPECT_GT(error, 1e-4f * range) << "BF16 was not run";
 }
 
 TEST(WinogradNetworkTest, ABackendRefusesWinogradWhereItCannotBe) {

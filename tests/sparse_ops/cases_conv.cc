@@ -21,7 +21,6 @@ struct ConvCase {
   Function activation;
   bool activation_before_residual = false;
   bool one_slope = false;
-  Precision precision = Precision::kFp32;
   bool has_special_numbers = false;
   bool is_winograd = false;
 };
@@ -44,7 +43,6 @@ void AddConv(Table& table, const ConvCase& c) {
     if (c.has_special_numbers) memory.UseSpecialNumbers();
     ConvArgs args;
     args.spec = c.spec;
-    args.precision = c.precision;
     args.input = AsImage(memory.Map({c.batch, c.in_channels, c.height, c.width}));
     args.weights = memory.Floats(static_cast<int64_t>(c.in_channels) * c.out_channels /
                                  c.spec.groups * c.spec.rows.kernel * c.spec.columns.kernel);
@@ -180,40 +178,6 @@ void AddConvEpilogues(Table& table) {
   AddConv(table, c);
 }
 
-void AddBf16Convolutions(Table& table) {
-  const auto add = [&table](ConvCase c) {
-    c.precision = Precision::kBf16;
-    c.name = "bf16_" + c.name;
-    AddConv(table, c);
-  };
-  for (const int channels : {1, 16, 33, 64, 65, 128}) {
-    const std::string suffix = "_to_" + std::to_string(channels) + "_channels";
-    add(Plain("1x1_from_40" + suffix, 40, channels, Square(1)));
-    add(Plain("3x3_from_33" + suffix, 33, channels, Square(3, 1, 1)));
-  }
-  add(Plain("3x3_stride_2", 16, 32, Square(3, 2, 1)));
-  add(Plain("5x5_stride_2_dilation_3", 17, 20, Square(5, 2, 6, 3)));
-  add(Plain("3x3_dilation_12_mostly_outside", 40, 33, Square(3, 1, 12, 12)));
-  add(Plain("7x7_from_3", 3, 24, Square(7, 2, 3)));
-  add(Plain("1x1_from_1_to_1", 1, 1, Square(1)));
-  add(Plain("transposed_4x4_stride_2", 32, 16, Transposed(Square(4, 2, 1))));
-  ConvCase large = Plain("weights_larger_than_a_cache", 1000, 330, Square(1));
-  large.height = large.width = 13;
-  add(large);
-  ConvCase c = Plain("residual_and_sigmoid", 12, 37, Square(3, 1, 1));
-  c.batch = 2;
-  c.has_residual = true;
-  c.activation = {Kind::kSigmoid, 0, 0};
-  add(c);
-  c.name = "slopes_before_residual";
-  c.activation = {Kind::kPRelu, 0, 0};
-  c.activation_before_residual = true;
-  add(c);
-  c.name = "special_numbers";
-  c.has_special_numbers = true;
-  add(c);
-}
-
 void AddWinograd(Table& table) {
   const auto add = [&table](ConvCase c) {
     c.is_winograd = true;
@@ -286,7 +250,6 @@ ConvCase OfSize(int height, int width, ConvCase c) {
 void AddConvolutions(Table& table) {
   AddConvShapes(table);
   AddConvEpilogues(table);
-  AddBf16Convolutions(table);
   AddWinograd(table);
 }
 
@@ -304,9 +267,6 @@ void AddTimedConvolutions(Table& table) {
   AddConv(
       table,
       OfSize(28, 28, Plain("4x4_transposed_from_64_to_32", 64, 32, Transposed(Square(4, 2, 1)))));
-  ConvCase bf16 = OfSize(56, 56, Plain("bf16_3x3_from_64_to_64", 64, 64, Square(3, 1, 1)));
-  bf16.precision = Precision::kBf16;
-  AddConv(table, bf16);
   for (ConvCase winograd :
        {OfSize(56, 56, Plain("3x3_from_64_to_64", 64, 64, Square(3, 1, 1))),
         OfSize(48, 64, Plain("3x3_from_128_to_128", 128, 128, Square(3, 1, 1)))}) {

@@ -433,7 +433,6 @@ void AddConv(Table& table, Random& random, const std::string& name, bool is_wide
     out_channels = random.Between(1, 70);
   }
   const int batch = random.Between(1, 2);
-  const bool is_bf16 = spec.groups == 1 && random.Chance(2);
   const bool has_bias = !random.Chance(4);
   const bool has_residual = random.Chance(2);
   const bool activates_first = random.Chance(2);
@@ -444,7 +443,6 @@ void AddConv(Table& table, Random& random, const std::string& name, bool is_wide
     const Dims out = {batch, out_channels, out_height, out_width};
     ConvArgs args;
     args.spec = spec;
-    if (is_bf16) args.precision = Precision::kBf16;
     args.input = AsImage(memory.Map({batch, in_channels, height, width}));
     args.weights = memory.Floats(int64_t{in_channels} * out_channels / spec.groups *
                                  spec.rows.kernel * spec.columns.kernel);

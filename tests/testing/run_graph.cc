@@ -106,13 +106,6 @@ void SetInputs(ModelState& state, const std::vector<Tensor>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) state.SetInput(i, inputs[i].view());
 }
 
-void SetBf16WhereItCanRun(Graph& graph) {
-  for (Operator& op : graph.operators) {
-    auto* conv = op.As<op::Conv>();
-    if (conv != nullptr && cpu::Conv::CanRunInBf16(conv->spec)) conv->scheme = Scheme::kBf16;
-  }
-}
-
 std::vector<std::vector<float>> Outputs(const ModelState& state) {
   std::vector<std::vector<float>> outputs;
   for (size_t i = 0; i < state.graph().outputs.size(); ++i) {

@@ -37,9 +37,6 @@ void RunRows(ModelState& state, OpId op, Range rows);
 
 void SetInputs(ModelState& state, const std::vector<Tensor>& inputs);
 
-// Gives every convolution that can be computed in BF16 that scheme, however few its channels.
-void SetBf16WhereItCanRun(Graph& graph);
-
 // One a graph output, in logical order.
 std::vector<std::vector<float>> Outputs(const ModelState& state);
 

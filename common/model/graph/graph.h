@@ -61,7 +61,6 @@ class Tensor {
 enum class Scheme : uint8_t {
   kDirect,    // as ops.h defines it, to the bit
   kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
-  kBf16,      // as ops.h defines it in BF16, to the bit
 };
 
 // The operator set. Each struct holds an operator's attributes; the comment lists its inputs.

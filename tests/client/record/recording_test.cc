@@ -395,16 +395,11 @@ class SchemeRecordingTest : public RecordingTest {
 };
 
 TEST_F(SchemeRecordingTest, AReplayUsesTheSchemesOfTheRecording) {
-  RobotConfig config = Convolutions();
-  config.scheme = RobotConfig::Scheme::kBf16;
-  Run(config);
+  Run(Convolutions());
   ASSERT_EQ(Recordings().size(), 1u);
-  const NamedSchemes both = {{"first", Scheme::kDirect}, {"second", Scheme::kBf16}};
+  const NamedSchemes both = {{"first", Scheme::kDirect}, {"second", Scheme::kDirect}};
   EXPECT_EQ(ReadRecording(Recordings()[0]).schemes, both);
-  // Whatever the configuration would choose here and now.
-  Replace("config.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
-  EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
-  Replace("recording.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
+  Replace("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"winograd\"");
   EXPECT_NE(Replay(Recordings()[0], clock_).first_difference.find("other bits"), std::string::npos)
       << "the recorded schemes were not used";
 }
@@ -432,9 +427,6 @@ TEST_F(SchemeRecordingTest, SchemesThatDoNotFitTheModelAreRefused) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.error, "cacheinf-robot: " + Refusal(folder) + "\n");
   Replace("recording.json", "\"third\"", "\"first\"");
-  Replace("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"bf16\"");
-  EXPECT_EQ(Refusal(folder), begin + "operator 'first' (conv) cannot be computed in BF16");
-  Replace("recording.json", "\"scheme\": \"bf16\"", "\"scheme\": \"direct\"");
   EXPECT_EQ(Refusal(folder), "");
   Replace("recording.json", "\"schemes\": [",
           "\"schemes\": [{\"layer\": \"first\", \"scheme\": \"direct\"},");
@@ -523,7 +515,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   EXPECT_EQ(with("recording.json", "\"schemes\": [", "\"schemes\": [3,"),
             about + ": schemes: not a JSON object");
   EXPECT_EQ(with("recording.json", "\"scheme\": \"direct\"", "\"scheme\": \"fast\""),
-            about + ": schemes: scheme must be one of direct, winograd, bf16");
+            about + ": schemes: scheme must be one of direct, winograd");
   EXPECT_EQ(with("recording.json", "\"layer\":", "\"player\":"),
             about + ": schemes: layer must be a text");
   EXPECT_EQ(with("frames.jsonl", "\"outputs\":", "\"error\":\"x\",\"outputs\":"),

@@ -53,7 +53,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
                              "--print-config",
                              "cpu|reference",
                              "dense|cache|stale|every-k",
-                             "direct|auto|libtorch|bf16"}) {
+                             "direct|auto|libtorch"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }
