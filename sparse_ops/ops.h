@@ -9,8 +9,8 @@
 #include "sparse_ops/views.h"
 
 // The one interface of every family of kernels: what an operator takes, and what it computes, to
-// the last bit. reference/reference.h declares one function for each struct here and defines its
-// arithmetic; every other family must give the same bits.
+// the last bit. reference/reference.h computes each struct here and so defines its arithmetic;
+// every other family must give the same bits.
 //
 // Shapes
 //   Operators with a window see feature maps as images; all others see tensors of any rank, and
@@ -25,8 +25,6 @@
 //   nothing else: the same bits as if all were active. Tensors that are no maps are computed whole.
 //   GroupNorm, Linear, MatMul, the operators of detection, and any other that mixes pixels over
 //   the whole picture compute maps whole, too: ask them for AllPixels.
-//   The functions of reference/reference.h compute given rows, or fill the views they are given,
-//   which CutPixels makes smaller.
 //
 // Aliasing
 //   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a
@@ -110,14 +108,18 @@ struct ResizeArgs {
 // kChannelsFirst: channel = (c block + by) block + bx   (ONNX: CRD; PyTorch's pixel shuffle)
 enum class BlockOrder : uint8_t { kRowsFirst, kChannelsFirst };
 
-// DepthToSpace: output (y block + by, x block + bx, c) is input (y, x, channel).
-// SpaceToDepth: output (y, x, channel) is input (y block + by, x block + bx, c).
 struct BlockArgs {
   int block = 2;
   BlockOrder order = BlockOrder::kChannelsFirst;
   ConstImageView input;
   ImageView output;
 };
+
+// Output (y block + by, x block + bx, c) is input (y, x, channel).
+struct DepthToSpaceArgs : BlockArgs {};
+
+// Output (y, x, channel) is input (y block + by, x block + bx, c).
+struct SpaceToDepthArgs : BlockArgs {};
 
 // ---------------------------------------------------------------------------------------------
 // Element-wise.
@@ -156,9 +158,9 @@ struct BinaryArgs {
 // Element by element; the same dims. With `in_logical_order` the dims may differ but not the
 // count: the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
 struct CopyArgs {
-  bool in_logical_order = false;
   ConstTensorView input;
   TensorView output;
+  bool in_logical_order = false;
 };
 
 // Entry i of the output along `axis` is entry indices[i] of the input.
@@ -313,6 +315,7 @@ struct NonMaxSuppressionArgs {
 inline Range AllPixels(const TensorView& output) {
   return {0, output.rank == 4 ? static_cast<int>(output.dims[2]) : 1};
 }
+inline Range AllPixels(const ImageView& output) { return {0, output.height}; }
 
 // The same operator on a rectangle of its maps.
 // REQUIRES: an output of rank 4; an operator that is pointwise in rows and columns.

@@ -7,10 +7,8 @@
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
-// Old values for a map of the new frame when the camera has moved: fetched from the map of the last
-// frame, through a homography. HaloFetch fetches what an operator needs beside its active pixels,
-// before it runs; WarpAndMerge fetches the rest, in idle time. reference/warp.h is the definition
-// as code; cpu/warp.h gives the same bits.
+// Old values for a map of the new frame when the camera has moved (Eq. 6): fetched from the map of
+// the last frame, through a homography. reference/warp.cc is the definition as code.
 
 namespace cacheinf {
 
@@ -19,7 +17,8 @@ enum class Interpolation : uint8_t { kNearest, kBilinear };
 // Positions are counted in these parts of a pixel.
 constexpr int kPositionParts = 1024;
 
-// What pixel (x, y) of `to` gets from `from`, a map of the same batch, height, width and channels.
+// What a wanted pixel (x, y) of `to` gets from `from`, a map of the same batch, height, width and
+// channels.
 // With (m, all in doubles, every operation rounded separately, so that vectors, rows and threads do
 // not matter)
 //
@@ -39,20 +38,18 @@ constexpr int kPositionParts = 1024;
 //     mix(a, b, w) = w == 0 ? a : fma(b, w, a (1 - w))   in single precision
 //   A pixel of weight 0 is not read. So a shift by whole pixels copies bits.
 //
-// With a `missing` mask, a pixel that would read any of its pixels is out of view as well.
-//
 // Of maps without images (a batch of 0) it touches no numbers and only finds what is out of
 // view.
 //
-// The exact identity means that `to` already holds what is wanted, as a cache does while the camera
-// is still: nothing is read, written or out of view.
-// REQUIRES: height and width below 2^20; maps that do not overlap, unless the identity.
+// REQUIRES: height and width below 2^20; maps that do not overlap, nor the masks, which are as
+// large as the maps.
 struct WarpArgs {
   Interpolation interpolation = Interpolation::kBilinear;
   Homography from_of_to;  // of these maps (OfMap): to a pixel of `to`, its place in `from`
   ConstImageView from;
-  ConstMaskView missing;  // pixels of `from` that hold nothing to be used; none if words is null
   ImageView to;
+  ConstMaskView wanted;  // all other pixels of `to` stay as they are
+  MaskView out_of_view;  // of those wanted: set, not cleared; not asked for if words is null
 };
 
 }  // namespace cacheinf

@@ -79,11 +79,10 @@ class Backend {
   // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
   virtual void Move(const TensorView& map, int rows, int columns) = 0;
 
-  // HaloFetch and WarpAndMerge of warp.h, for all rows of maps in the device's memory.
-  virtual void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                         PixelSet out_of_view) = 0;
-  virtual void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                            PixelSet out_of_view) = 0;
+  // What warp.h says, of maps in the device's memory, with these sets for masks; `out_of_view` need
+  // not exist.
+  virtual void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
+                    PixelSet out_of_view) = 0;
 
   // Between the host's memory and the device's, same dims, any strides.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;

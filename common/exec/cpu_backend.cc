@@ -11,7 +11,6 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/simd_targets.h"
-#include "sparse_ops/cpu/warp.h"
 
 namespace cacheinf {
 namespace {
@@ -55,9 +54,9 @@ TensorView ShapeOf(const Value& value) {
 
 }  // namespace
 
-// Called with the operators that pack weights or need scratch memory, on views without memory.
+// Packs weights and finds how much scratch memory is needed, on views without memory.
 struct CpuBackend::PreparingKernels {
-  void Conv(const ConvArgs& args, const ActivePixels&) {
+  void operator()(const ConvArgs& args, const ActivePixels&) const {
     if (own.call.op->As<op::Conv>()->scheme == Scheme::kWinograd) {
       const auto& winograd = own.packed.emplace<cpu::Winograd>(args);
       own.scratch_floats = winograd.ScratchFloats(args.output, threads);
@@ -66,37 +65,25 @@ struct CpuBackend::PreparingKernels {
       own.scratch_floats = conv.ScratchFloatsWithTest(threads);
     }
   }
-  void Linear(const LinearArgs& args) {
+  void operator()(const LinearArgs& args) const {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
     own.scratch_floats = linear.ScratchFloats(threads);
   }
-  void MatMul(const MatMulArgs& args) { own.scratch_floats = cpu::MatMulScratchFloats(args); }
-
-  void Pool(const PoolArgs&, const ActivePixels&) {}
-  void AdaptivePool(const AdaptivePoolArgs&, const ActivePixels&) {}
-  void Resize(const ResizeArgs&, const ActivePixels&) {}
-  void DepthToSpace(const BlockArgs&, const ActivePixels&) {}
-  void SpaceToDepth(const BlockArgs&, const ActivePixels&) {}
-  void Activation(const ActivationArgs&, const ActivePixels&) {}
-  void ScaleShift(const ScaleShiftArgs&, const ActivePixels&) {}
-  void Binary(const BinaryArgs&, const ActivePixels&) {}
-  void Copy(const CopyArgs&, const ActivePixels&) {}
-  void Gather(const GatherArgs&, const ActivePixels&) {}
-  void Pad(const PadArgs&, const ActivePixels&) {}
-  void LayerNorm(const LayerNormArgs&, const ActivePixels&) {}
-  void GroupNorm(const GroupNormArgs&) {}
-  void Softmax(const SoftmaxArgs&, const ActivePixels&) {}
-  void ArgMax(const ArgMaxArgs&, const ActivePixels&) {}
-  void Reduce(const ReduceArgs&, const ActivePixels&) {}
-  void DecodeBoxes(const DecodeBoxesArgs&) {}
-  void NonMaxSuppression(const NonMaxSuppressionArgs&) {}
+  void operator()(const MatMulArgs& args) const {
+    own.scratch_floats = cpu::MatMulScratchFloats(args);
+  }
+  // All others pack nothing.
+  template <typename Args>
+  void operator()(const Args&) const {}
+  template <typename Args>
+  void operator()(const Args&, const ActivePixels&) const {}
 
   OwnCall& own;
   int threads;
 };
 
 struct CpuBackend::RunningKernels {
-  void Conv(const ConvArgs& args, const ActivePixels& pixels) {
+  void operator()(const ConvArgs& args, const ActivePixels& pixels) const {
     if (const auto* winograd = std::get_if<cpu::Winograd>(&own.packed)) {
       winograd->Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
     } else {
@@ -104,52 +91,18 @@ struct CpuBackend::RunningKernels {
       conv.Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
     }
   }
-  void Linear(const LinearArgs& args) {
+  void operator()(const LinearArgs& args) const {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
   }
-  void MatMul(const MatMulArgs& args) { cpu::MatMul(args, pool, scratch); }
-  void Pool(const PoolArgs& args, const ActivePixels& pixels) { cpu::Pool(args, pixels, pool); }
-  void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels) {
-    cpu::AdaptivePool(args, pixels, pool);
+  void operator()(const MatMulArgs& args) const { cpu::MatMul(args, pool, scratch); }
+  template <typename Args>
+  void operator()(const Args& args) const {
+    cpu::Compute(args, pool);
   }
-  void Resize(const ResizeArgs& args, const ActivePixels& pixels) {
-    cpu::Resize(args, pixels, pool);
+  template <typename Args>
+  void operator()(const Args& args, const ActivePixels& pixels) const {
+    cpu::Compute(args, pixels, pool);
   }
-  void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels) {
-    cpu::DepthToSpace(args, pixels, pool);
-  }
-  void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels) {
-    cpu::SpaceToDepth(args, pixels, pool);
-  }
-  void Activation(const ActivationArgs& args, const ActivePixels& pixels) {
-    cpu::Activation(args, pixels, pool);
-  }
-  void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels) {
-    cpu::ScaleShift(args, pixels, pool);
-  }
-  void Binary(const BinaryArgs& args, const ActivePixels& pixels) {
-    cpu::Binary(args, pixels, pool);
-  }
-  void Copy(const CopyArgs& args, const ActivePixels& pixels) { cpu::Copy(args, pixels, pool); }
-  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
-    cpu::Gather(args, pixels, pool);
-  }
-  void Pad(const PadArgs& args, const ActivePixels& pixels) { cpu::Pad(args, pixels, pool); }
-  void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels) {
-    cpu::LayerNorm(args, pixels, pool);
-  }
-  void GroupNorm(const GroupNormArgs& args) { cpu::GroupNorm(args, pool); }
-  void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels) {
-    cpu::Softmax(args, pixels, pool);
-  }
-  void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels) {
-    cpu::ArgMax(args, pixels, pool);
-  }
-  void Reduce(const ReduceArgs& args, const ActivePixels& pixels) {
-    cpu::Reduce(args, pixels, pool);
-  }
-  void DecodeBoxes(const DecodeBoxesArgs& args) { cpu::DecodeBoxes(args, pool); }
-  void NonMaxSuppression(const NonMaxSuppressionArgs& args) { cpu::NonMaxSuppression(args); }
 
   const OwnCall& own;
   const ChangeTest* test;  // of a convolution
@@ -196,8 +149,8 @@ void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   std::vector<ConstTensorView> inputs;
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
-  PreparingKernels kernels = {own, pool_->threads()};
-  RunOperator(kernels, own.call, inputs, {&output, 1}, Range{0, 0}, nullptr);
+  RunOperator(PreparingKernels{own, pool_->threads()}, own.call, inputs, {&output, 1}, Range{0, 0},
+              nullptr);
 }
 
 size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const {
@@ -233,16 +186,16 @@ void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
   }
   cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, *pool_, scratch,
                    [&](const ActivePixels& part) {
-                     RunningKernels kernels = {own, nullptr, alone_, nullptr};
-                     RunOperator(kernels, own.call, inputs, outputs, part, nullptr);
+                     RunOperator(RunningKernels{own, nullptr, alone_, nullptr}, own.call, inputs,
+                                 outputs, part, nullptr);
                    });
 }
 
 void CpuBackend::RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
                         std::span<const TensorView> outputs, const ActivePixels& pixels,
                         const ChangeTest* test, float* scratch) {
-  RunningKernels kernels = {own, test, *pool_, scratch};
-  RunOperator(kernels, own.call, inputs, outputs, pixels, scratch);
+  RunOperator(RunningKernels{own, test, *pool_, scratch}, own.call, inputs, outputs, pixels,
+              scratch);
 }
 
 // No such operator is local, so all of it is computed.
@@ -260,7 +213,7 @@ void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (IsParameter(*own.call.op, i) || !IsToBeRelaid(inputs[i], axis)) continue;
     const TensorView laid = lay(inputs[i]);
-    cpu::Copy({/*in_logical_order=*/false, inputs[i], laid}, AllPixels(laid), *pool_);
+    cpu::Compute(CopyArgs{inputs[i], laid}, AllPixels(laid), *pool_);
     own_inputs[i] = laid;
   }
   const bool is_output_laid = own.relaid.includes_output && IsToBeRelaid(output, axis);
@@ -268,24 +221,17 @@ void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs
   RunOwn(own, {own_inputs.data(), inputs.size()}, {&own_output, 1}, AllPixels(own_output),
          /*test=*/nullptr, scratch);
   if (!is_output_laid) return;
-  cpu::Copy({/*in_logical_order=*/false, own_output, output}, AllPixels(output), *pool_);
+  cpu::Compute(CopyArgs{own_output, output}, AllPixels(output), *pool_);
 }
 
-void CpuBackend::FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                             MaskView out_of_view) {
-  cpu::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view, *pool_);
-}
-
-void CpuBackend::FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
-  cpu::WarpAndMerge(args, held, {0, args.to.height}, out_of_view, *pool_);
-}
+void CpuBackend::RunWarp(const WarpArgs& args) { cpu::Compute(args, *pool_); }
 
 void CpuBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  cpu::Copy({/*in_logical_order=*/false, host, device}, AllPixels(device), *pool_);
+  cpu::Compute(CopyArgs{host, device}, AllPixels(device), *pool_);
 }
 
 void CpuBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  cpu::Copy({/*in_logical_order=*/false, device, host}, AllPixels(host), *pool_);
+  cpu::Compute(CopyArgs{device, host}, AllPixels(host), *pool_);
 }
 
 }  // namespace cacheinf

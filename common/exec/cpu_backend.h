@@ -46,9 +46,7 @@ class CpuBackend : public HostBackend {
 
  protected:
   void PrepareKernel(const Graph& graph, const Operator& op) override;
-  void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                   MaskView out_of_view) override;
-  void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
+  void RunWarp(const WarpArgs& args) override;
 
  private:
   struct PreparingKernels;

@@ -91,17 +91,14 @@ void HostBackend::Move(const TensorView& map, int rows, int columns) {
   }
 }
 
-void HostBackend::HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                            PixelSet out_of_view) {
+void HostBackend::Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
+                       PixelSet out_of_view) {
   auto& own = static_cast<HostPixelSets&>(sets);
-  if (own.IsKnownEmpty(needed)) return;
-  FetchPixels(args, own.mask(needed), own.mask(held), own.MaskToChange(out_of_view));
-}
-
-void HostBackend::WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                               PixelSet out_of_view) {
-  auto& own = static_cast<HostPixelSets&>(sets);
-  FetchRest(args, own.mask(held), own.MaskToChange(out_of_view));
+  if (own.IsKnownEmpty(wanted)) return;
+  WarpArgs masked = args;
+  masked.wanted = own.mask(wanted);
+  if (out_of_view.exists()) masked.out_of_view = own.MaskToChange(out_of_view);
+  RunWarp(masked);
 }
 
 void HostBackend::Gather(const ConstTensorView& map, ConstMaskView pixels,

@@ -24,10 +24,7 @@ class HostBackend : public Backend {
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) final;
   void Move(const TensorView& map, int rows, int columns) final;
-  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                 PixelSet out_of_view) final;
-  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                    PixelSet out_of_view) final;
+  void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) final;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) final;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels, const TensorView& map) final;
 
@@ -42,9 +39,7 @@ class HostBackend : public Backend {
  protected:
   // As Backend::Prepare. Handles count from 0.
   virtual void PrepareKernel(const Graph& graph, const Operator& op) = 0;
-  virtual void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                           MaskView out_of_view) = 0;
-  virtual void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) = 0;
+  virtual void RunWarp(const WarpArgs& args) = 0;
 
  private:
   std::vector<bool> is_local_;  // one per handle

@@ -15,9 +15,6 @@
 namespace cacheinf {
 namespace {
 
-// The identity, but not by its entries, so that it is fetched through: every pixel is copied.
-constexpr Homography kCopy = {{{2, 0, 0}, {0, 2, 0}, {0, 0, 2}}};
-
 // Where the pixels of a map stand in the picture.
 struct MapPlacement {
   AxisPlacement rows;
@@ -80,7 +77,7 @@ struct Grid {
   std::optional<MapPlacement> placement;  // none: the pixels stay where they are
   Homography stored_from_frame;           // of these maps
   PixelSet out_of_view;
-  PixelSet missed;
+  PixelSet wanted;  // while they are fetched
 };
 
 // Neighbouring channels of a map, in both places.
@@ -259,21 +256,19 @@ struct MovingMaps::State {
     for (Grid& grid : grids) {
       grid.stored_from_frame =
           grid.placement ? OfMap(stored_from_frame, grid.placement->rows, grid.placement->columns)
-                         : kCopy;
-      if (grid.stored_from_frame.IsIdentity()) grid.stored_from_frame = kCopy;
+                         : Homography();
       if (grid.placement) FindOutOfView(grid);
     }
   }
 
   void FindOutOfView(const Grid& grid) {
     sets.Clear(grid.out_of_view);
-    sets.Clear(grid.missed);
+    sets.Fill(grid.wanted);
     ImageView no_images;
     no_images.height = grid.height;
     no_images.width = grid.width;
-    backend.WarpAndMerge(
-        {Interpolation::kNearest, grid.stored_from_frame, no_images, {}, no_images}, sets,
-        grid.missed, grid.out_of_view);
+    backend.Warp({Interpolation::kNearest, grid.stored_from_frame, no_images, no_images, {}, {}},
+                 sets, grid.wanted, grid.out_of_view);
   }
 
   void Fetch(ValueId value, PixelSet pixels) {
@@ -293,22 +288,26 @@ struct MovingMaps::State {
     Fetch(content.viewed, content.viewed_pixels);
   }
 
-  // What is out of view is not missed: it is computed before it is read.
+  // The paper's halo fetch.
   void FetchLeaf(const Leaf& leaf, PixelSet pixels) {
-    const PixelSet missed = grids[leaf.grid].missed;
-    sets.Clear(missed);
-    for (const TwoPlaces& channels : leaf.channels) {
-      backend.HaloFetch(ArgsOf(leaf, channels), sets, pixels, leaf.held, missed);
-    }
+    sets.Copy(pixels, grids[leaf.grid].wanted);
+    FetchWanted(leaf);
     sets.Add(pixels, leaf.held);
   }
 
-  WarpArgs ArgsOf(const Leaf& leaf, const TwoPlaces& channels) const {
-    return {leaf.interpolation,
-            grids[leaf.grid].stored_from_frame,
-            channels[static_cast<size_t>(1 - front)],
-            {},
-            channels[static_cast<size_t>(front)]};
+  // But for what is held. What is out of view is computed before it is read.
+  void FetchWanted(const Leaf& leaf) {
+    const Grid& grid = grids[leaf.grid];
+    sets.Remove(leaf.held, grid.wanted);
+    for (const TwoPlaces& channels : leaf.channels) {
+      backend.Warp({leaf.interpolation,
+                    grid.stored_from_frame,
+                    channels[static_cast<size_t>(1 - front)],
+                    channels[static_cast<size_t>(front)],
+                    {},
+                    {}},
+                   sets, grid.wanted, PixelSet());
+    }
   }
 
   void FetchReads(OpId op, PixelSet output_pixels) {
@@ -329,13 +328,11 @@ struct MovingMaps::State {
     return leaf == kNone ? nullptr : &leaves[static_cast<size_t>(leaf)];
   }
 
+  // The paper's warp and merge.
   void Settle() {
     for (const Leaf& leaf : leaves) {
-      const PixelSet missed = grids[leaf.grid].missed;
-      sets.Clear(missed);
-      for (const TwoPlaces& channels : leaf.channels) {
-        backend.WarpAndMerge(ArgsOf(leaf, channels), sets, leaf.held, missed);
-      }
+      sets.Fill(grids[leaf.grid].wanted);
+      FetchWanted(leaf);
     }
     is_settled = true;
   }

@@ -40,21 +40,22 @@ struct OperatorCall {
 };
 
 // Calls the kernels that compute the active pixels of the outputs (all of them, if the operator is
-// not local). `Kernels` has a member function for every function of reference/reference.h, with the
-// same struct and, unless the operator is never local, the active pixels of args.output. Allocates
-// nothing. Concat leaves alone what lies in its place already.
-// REQUIRES: not op::Foreign.
+// not local): kernels(args, pixels) with a struct of ops.h and the active pixels of args.output, or
+// kernels(args) for operators that are never local. Allocates nothing. Concat leaves alone what
+// lies in its place already. REQUIRES: not op::Foreign.
 template <typename Kernels>
-void RunOperator(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch);
+void RunOperator(const Kernels& kernels, OperatorCall& call,
+                 std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+                 const ActivePixels& pixels, float* scratch);
 
 // -------------------------------------------------------------------------------------------------
 
 template <typename Kernels>
 class OperatorRunner {
  public:
-  OperatorRunner(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch)
+  OperatorRunner(const Kernels& kernels, OperatorCall& call,
+                 std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+                 const ActivePixels& pixels, float* scratch)
       : kernels_(kernels),
         call_(call),
         inputs_(inputs),
@@ -70,76 +71,41 @@ class OperatorRunner {
     size_t next = 2;
     if (conv.has_bias) args.bias = Parameter(next++);
     if (conv.has_residual) args.residual = AsImage(inputs_[next++]);
-    args.activation.function = conv.activation;
-    if (conv.has_slope) SetSlopes(args.activation, next);
+    args.activation = ActivationOf(conv.activation, next);
     args.activation_before_residual = conv.activation_before_residual;
     args.output = AsImage(output_);
-    kernels_.Conv(args, Pixels());
+    Run(args);
   }
 
   void operator()(const op::Linear& linear) {
-    LinearArgs args;
-    args.weights = Parameter(1);
-    if (linear.has_bias) args.bias = Parameter(2);
-    args.activation = linear.activation;
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.Linear(args);
+    kernels_(LinearArgs{Parameter(1), Parameter(2, linear.has_bias), linear.activation, inputs_[0],
+                        output_});
   }
 
-  void operator()(const op::MatMul&) { kernels_.MatMul({inputs_[0], inputs_[1], output_}); }
+  void operator()(const op::MatMul&) { kernels_(MatMulArgs{inputs_[0], inputs_[1], output_}); }
 
   void operator()(const op::ScaleShift& scale_shift) {
-    ScaleShiftArgs args;
-    args.scale = Parameter(1);
-    args.shift = Parameter(2);
-    if (!scale_shift.channel_order.empty()) args.channel_order = scale_shift.channel_order.data();
-    args.activation.function = scale_shift.activation;
-    if (scale_shift.activation.kind == Function::Kind::kPRelu) SetSlopes(args.activation, 3);
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.ScaleShift(args, Pixels(args.output));
+    const std::vector<int>& order = scale_shift.channel_order;
+    Run(ScaleShiftArgs{Parameter(1), Parameter(2), order.empty() ? nullptr : order.data(),
+                       ActivationOf(scale_shift.activation, 3), inputs_[0], output_});
   }
 
   void operator()(const op::LayerNorm& norm) {
-    LayerNormArgs args;
-    args.first_axis = norm.first_axis;
-    args.axis_count = norm.axis_count;
-    args.epsilon = norm.epsilon;
-    if (norm.has_affine) {
-      args.scale = Parameter(1);
-      args.shift = Parameter(2);
-    }
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.LayerNorm(args, Pixels(args.output));
+    Run(LayerNormArgs{norm.first_axis, norm.axis_count, norm.epsilon, Parameter(1, norm.has_affine),
+                      Parameter(2, norm.has_affine), inputs_[0], output_});
   }
 
   void operator()(const op::GroupNorm& norm) {
-    GroupNormArgs args;
-    args.groups = norm.groups;
-    args.epsilon = norm.epsilon;
-    if (norm.has_affine) {
-      args.scale = Parameter(1);
-      args.shift = Parameter(2);
-    }
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.GroupNorm(args);
+    kernels_(GroupNormArgs{norm.groups, norm.epsilon, Parameter(1, norm.has_affine),
+                           Parameter(2, norm.has_affine), inputs_[0], output_});
   }
 
   void operator()(const op::Activation& activation) {
-    ActivationArgs args;
-    args.activation.function = activation.function;
-    if (activation.function.kind == Function::Kind::kPRelu) SetSlopes(args.activation, 1);
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.Activation(args, Pixels(args.output));
+    Run(ActivationArgs{ActivationOf(activation.function, 1), inputs_[0], output_});
   }
 
   void operator()(const op::Binary& binary) {
-    const BinaryArgs args = {binary.kind, binary.activation, inputs_[0], inputs_[1], output_};
-    kernels_.Binary(args, Pixels());
+    Run(BinaryArgs{binary.kind, binary.activation, inputs_[0], inputs_[1], output_});
   }
 
   void operator()(const op::Concat& concat) {
@@ -165,44 +131,40 @@ class OperatorRunner {
 
   void operator()(const op::Gather& gather) {
     const TensorView output = gather.scalar ? InsertAxis(output_, gather.axis) : output_;
-    kernels_.Gather({gather.axis, gather.indices.data(), inputs_[0], output}, Pixels(output));
+    Run(GatherArgs{gather.axis, gather.indices.data(), inputs_[0], output});
   }
 
   void operator()(const op::Pool& pool) {
-    kernels_.Pool({pool.spec, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
+    Run(PoolArgs{pool.spec, AsImage(inputs_[0]), AsImage(output_)});
   }
 
   void operator()(const op::AdaptivePool& pool) {
-    kernels_.AdaptivePool({pool.kind, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
+    Run(AdaptivePoolArgs{pool.kind, AsImage(inputs_[0]), AsImage(output_)});
   }
 
   void operator()(const op::Resize& resize) {
-    kernels_.Resize({resize.spec, AsImage(inputs_[0]), AsImage(output_)}, Pixels());
+    Run(ResizeArgs{resize.spec, AsImage(inputs_[0]), AsImage(output_)});
   }
 
   void operator()(const op::DepthToSpace& shuffle) {
-    kernels_.DepthToSpace(Blocks(shuffle.block, shuffle.order), Pixels());
+    Run(DepthToSpaceArgs{Blocks(shuffle.block, shuffle.order)});
   }
 
   void operator()(const op::SpaceToDepth& shuffle) {
-    kernels_.SpaceToDepth(Blocks(shuffle.block, shuffle.order), Pixels());
+    Run(SpaceToDepthArgs{Blocks(shuffle.block, shuffle.order)});
   }
 
   void operator()(const op::Pad& pad) {
-    PadArgs args;
-    args.mode = pad.mode;
-    args.value = pad.value;
+    PadArgs args = {pad.mode, pad.value, {}, inputs_[0], output_};
     std::copy(pad.begins.begin(), pad.begins.end(), args.begins.begin());
-    args.input = inputs_[0];
-    args.output = output_;
-    kernels_.Pad(args, Pixels());
+    Run(args);
   }
 
   void operator()(const op::Reshape&) {
     if (call_.is_local) {
       Copy(inputs_[0], output_);
     } else {
-      kernels_.Copy({/*in_logical_order=*/true, inputs_[0], output_}, Pixels());
+      Run(CopyArgs{inputs_[0], output_, /*in_logical_order=*/true});
     }
   }
 
@@ -213,35 +175,27 @@ class OperatorRunner {
   void operator()(const op::Expand&) { Copy(BroadcastTo(inputs_[0], output_), output_); }
 
   void operator()(const op::Softmax& softmax) {
-    kernels_.Softmax({softmax.axis, softmax.logarithm, inputs_[0], output_}, Pixels());
+    Run(SoftmaxArgs{softmax.axis, softmax.logarithm, inputs_[0], output_});
   }
 
   void operator()(const op::ArgMax& arg_max) {
     const TensorView output = arg_max.keep_dimension ? output_ : InsertAxis(output_, arg_max.axis);
-    kernels_.ArgMax({arg_max.axis, inputs_[0], output}, Pixels(output));
+    Run(ArgMaxArgs{arg_max.axis, inputs_[0], output});
   }
 
   void operator()(const op::Reduce& reduce) {
-    ReduceArgs args;
-    args.kind = reduce.kind;
+    ReduceArgs args = {reduce.kind, {}, inputs_[0], output_};
     for (int axis : reduce.axes) args.reduced[axis] = true;
-    TensorView output = output_;
     for (int axis = 0; axis < inputs_[0].rank && !reduce.keep_dimensions; ++axis) {
-      if (args.reduced[axis]) output = InsertAxis(output, axis);
+      if (args.reduced[axis]) args.output = InsertAxis(args.output, axis);
     }
-    args.input = inputs_[0];
-    args.output = output;
-    kernels_.Reduce(args, Pixels(args.output));
+    Run(args);
   }
 
   void operator()(const op::DecodeBoxes& decode) {
     LayHeads();
-    DecodeBoxesArgs args;
-    args.heads = call_.heads.data();
-    args.head_count = static_cast<int>(call_.heads.size());
-    args.apply_sigmoid = decode.apply_sigmoid;
-    args.output = output_;
-    kernels_.DecodeBoxes(args);
+    kernels_(DecodeBoxesArgs{call_.heads.data(), static_cast<int>(call_.heads.size()),
+                             decode.apply_sigmoid, output_});
   }
 
   void operator()(const op::NonMaxSuppression& suppression) {
@@ -261,7 +215,7 @@ class OperatorRunner {
       args.row = reinterpret_cast<float*>(args.scratch + call_.boxes.count);
     }
     args.output = output_;
-    kernels_.NonMaxSuppression(args);
+    kernels_(args);
   }
 
   void operator()(const op::Foreign&) {
@@ -273,20 +227,17 @@ class OperatorRunner {
     for (size_t i = 0; i < call_.heads.size(); ++i) call_.heads[i].map = AsImage(inputs_[i]);
   }
 
-  // Those of a view of the output to compute.
-  ActivePixels Pixels(const TensorView& output) const {
-    return call_.is_local ? pixels_ : ActivePixels(AllPixels(output));
+  template <typename Args>
+  void Run(const Args& args) {
+    kernels_(args, call_.is_local ? pixels_ : ActivePixels(AllPixels(args.output)));
   }
-  ActivePixels Pixels() const { return Pixels(output_); }
 
   void Copy(const ConstTensorView& from, const TensorView& to) {
-    CopyUnlessThere(from, to, Pixels(to));
+    if (!LiesThere(from, to)) Run(CopyArgs{from, to});
   }
 
-  void CopyUnlessThere(const ConstTensorView& from, const TensorView& to,
-                       const ActivePixels& pixels) {
-    const bool lies_there = from.data == to.data && from.strides == to.strides;
-    if (!lies_there) kernels_.Copy({/*in_logical_order=*/false, from, to}, pixels);
+  static bool LiesThere(const ConstTensorView& from, const TensorView& to) {
+    return from.data == to.data && from.strides == to.strides;
   }
 
   // `input` fills these rows (axis 2) or columns of the output.
@@ -297,7 +248,8 @@ class OperatorRunner {
       if (along.empty()) return;
       const TensorView to = CutPixels(output_, rows, columns);
       along = {along.begin - filled.begin, along.end - filled.begin};
-      CopyUnlessThere(CutPixels(input, rows, columns), to, AllPixels(to));
+      const ConstTensorView from = CutPixels(input, rows, columns);
+      if (!LiesThere(from, to)) kernels_(CopyArgs{from, to}, AllPixels(to));
     };
     if (!pixels_.is_sparse) return copy(pixels_.rows, {0, static_cast<int>(output_.dims[3])});
     for (int i = 0; i < pixels_.run_count; ++i) {
@@ -306,14 +258,16 @@ class OperatorRunner {
     }
   }
 
-  const float* Parameter(size_t input) const {
-    return call_.graph->value(call_.op->inputs[input]).constant.data();
+  // Null if the operator has none.
+  const float* Parameter(size_t input, bool exists = true) const {
+    return exists ? call_.graph->value(call_.op->inputs[input]).constant.data() : nullptr;
   }
 
-  void SetSlopes(ChannelFunction& function, size_t input) const {
-    const Tensor& slopes = call_.graph->value(call_.op->inputs[input]).constant;
-    function.slopes = slopes.data();
-    function.one_slope = slopes.count() == 1;
+  // kPRelu has its slopes in this input.
+  ChannelFunction ActivationOf(const Function& function, size_t slopes_input) const {
+    if (function.kind != Function::Kind::kPRelu) return {function};
+    const Tensor& slopes = call_.graph->value(call_.op->inputs[slopes_input]).constant;
+    return {function, slopes.data(), slopes.count() == 1};
   }
 
   BlockArgs Blocks(int block, op::DepthToSpace::Order order) const {
@@ -323,7 +277,7 @@ class OperatorRunner {
     return {block, block_order, AsImage(inputs_[0]), AsImage(output_)};
   }
 
-  Kernels& kernels_;
+  const Kernels& kernels_;
   OperatorCall& call_;
   std::span<const ConstTensorView> inputs_;
   TensorView output_;
@@ -332,8 +286,9 @@ class OperatorRunner {
 };
 
 template <typename Kernels>
-void RunOperator(Kernels& kernels, OperatorCall& call, std::span<const ConstTensorView> inputs,
-                 std::span<const TensorView> outputs, const ActivePixels& pixels, float* scratch) {
+void RunOperator(const Kernels& kernels, OperatorCall& call,
+                 std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+                 const ActivePixels& pixels, float* scratch) {
   std::visit(OperatorRunner<Kernels>(kernels, call, inputs, outputs, pixels, scratch),
              call.op->attributes);
 }

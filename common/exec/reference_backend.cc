@@ -1,67 +1,20 @@
 #include "common/exec/reference_backend.h"
 
 #include "common/exec/shadow.h"
-#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
-#include "sparse_ops/reference/warp.h"
 
 namespace cacheinf {
 namespace {
 
 struct ReferenceKernels {
-  void Conv(const ConvArgs& args, const ActivePixels& pixels) {
-    reference::Conv(args, pixels.rows);
+  template <typename Args>
+  void operator()(const Args& args) const {
+    reference::Compute(args);
   }
-  void Pool(const PoolArgs& args, const ActivePixels& pixels) {
-    reference::Pool(args, pixels.rows);
+  template <typename Args>
+  void operator()(const Args& args, const ActivePixels& pixels) const {
+    reference::Compute(args, pixels);
   }
-  void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels) {
-    reference::AdaptivePool(args, pixels.rows);
-  }
-  void Resize(const ResizeArgs& args, const ActivePixels& pixels) {
-    reference::Resize(args, pixels.rows);
-  }
-  void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels) {
-    reference::DepthToSpace(args, pixels.rows);
-  }
-  void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels) {
-    reference::SpaceToDepth(args, pixels.rows);
-  }
-  void Activation(const ActivationArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Activation, args, pixels);
-  }
-  void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::ScaleShift, args, pixels);
-  }
-  void Binary(const BinaryArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Binary, args, pixels);
-  }
-  void Copy(const CopyArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Copy, args, pixels);
-  }
-  void Gather(const GatherArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Gather, args, pixels);
-  }
-  void Pad(const PadArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Pad, args, pixels);
-  }
-  void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::LayerNorm, args, pixels);
-  }
-  void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Softmax, args, pixels);
-  }
-  void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::ArgMax, args, pixels);
-  }
-  void Reduce(const ReduceArgs& args, const ActivePixels& pixels) {
-    reference::OnPixels(reference::Reduce, args, pixels);
-  }
-  void Linear(const LinearArgs& args) { reference::Linear(args); }
-  void MatMul(const MatMulArgs& args) { reference::MatMul(args); }
-  void GroupNorm(const GroupNormArgs& args) { reference::GroupNorm(args); }
-  void DecodeBoxes(const DecodeBoxesArgs& args) { reference::DecodeBoxes(args); }
-  void NonMaxSuppression(const NonMaxSuppressionArgs& args) { reference::NonMaxSuppression(args); }
 };
 
 }  // namespace
@@ -88,7 +41,7 @@ void ReferenceBackend::RunKernel(int handle, std::span<const ConstTensorView> in
     return;
   }
   auto& call = std::get<OperatorCall>(calls_[handle]);
-  ReferenceKernels kernels;
+  const ReferenceKernels kernels;
   if (!pixels.is_sparse || !call.is_local) {
     RunOperator(kernels, call, inputs, outputs, pixels, scratch);
     return;
@@ -98,21 +51,14 @@ void ReferenceBackend::RunKernel(int handle, std::span<const ConstTensorView> in
   });
 }
 
-void ReferenceBackend::FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                                   MaskView out_of_view) {
-  reference::HaloFetch(args, needed, held, {0, args.to.height}, out_of_view);
-}
-
-void ReferenceBackend::FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) {
-  reference::WarpAndMerge(args, held, {0, args.to.height}, out_of_view);
-}
+void ReferenceBackend::RunWarp(const WarpArgs& args) { reference::Compute(args); }
 
 void ReferenceBackend::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  reference::Copy({/*in_logical_order=*/false, host, device});
+  reference::Compute(CopyArgs{host, device});
 }
 
 void ReferenceBackend::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  reference::Copy({/*in_logical_order=*/false, device, host});
+  reference::Compute(CopyArgs{device, host});
 }
 
 }  // namespace cacheinf

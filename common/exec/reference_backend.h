@@ -26,9 +26,7 @@ class ReferenceBackend : public HostBackend {
 
  protected:
   void PrepareKernel(const Graph& graph, const Operator& op) override;
-  void FetchPixels(const WarpArgs& args, ConstMaskView needed, ConstMaskView held,
-                   MaskView out_of_view) override;
-  void FetchRest(const WarpArgs& args, ConstMaskView held, MaskView out_of_view) override;
+  void RunWarp(const WarpArgs& args) override;
 
  private:
   std::vector<std::variant<OperatorCall, TorchCall>> calls_;

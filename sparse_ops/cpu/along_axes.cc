@@ -5,7 +5,6 @@
 #include "sparse_ops/cpu/row_kernels.h"
 #include "sparse_ops/cpu/runs.h"
 #include "sparse_ops/cpu/window_kernels.h"
-#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -174,11 +173,11 @@ void ReducePicture(const ReduceArgs& args, ThreadPool& pool) {
 
 }  // namespace
 
-void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const int axis = args.first_axis;
   const bool is_row = args.axis_count == 1 && IsContiguousAlong(args.input, axis) &&
                       IsContiguousAlong(args.output, axis);
-  if (!is_row) return reference::OnPixels(reference::LayerNorm, args, pixels);
+  if (!is_row) return reference::Compute(args, pixels);
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[axis];
   ForEachAcross(args.input, args.output, axis, pixels, pool, [&](const float* in, float* out) {
@@ -186,9 +185,9 @@ void LayerNorm(const LayerNormArgs& args, const ActivePixels& pixels, ThreadPool
   });
 }
 
-void GroupNorm(const GroupNormArgs& args, ThreadPool& pool) {
+void Compute(const GroupNormArgs& args, ThreadPool& pool) {
   if (!IsMapWithChannelsTogether(args.input) || !IsMapWithChannelsTogether(args.output)) {
-    return reference::GroupNorm(args);
+    return reference::Compute(args);
   }
   const ConstImageView input = AsImage(args.input);
   const ImageView output = AsImage(args.output);
@@ -203,9 +202,9 @@ void GroupNorm(const GroupNormArgs& args, ThreadPool& pool) {
   });
 }
 
-void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   if (!IsContiguousAlong(args.input, args.axis) || !IsContiguousAlong(args.output, args.axis)) {
-    return reference::OnPixels(reference::Softmax, args, pixels);
+    return reference::Compute(args, pixels);
   }
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[args.axis];
@@ -214,9 +213,8 @@ void Softmax(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& po
                 [&](const float* in, float* out) { softmax(in, count, out); });
 }
 
-void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
-  if (!IsContiguousAlong(args.input, args.axis))
-    return reference::OnPixels(reference::ArgMax, args, pixels);
+void Compute(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+  if (!IsContiguousAlong(args.input, args.axis)) return reference::Compute(args, pixels);
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[args.axis];
   ForEachAcross(args.input, args.output, args.axis, pixels, pool, [&](const float* in, float* out) {
@@ -224,7 +222,7 @@ void ArgMax(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool
   });
 }
 
-void Reduce(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   int reduced_axes = 0;
   int axis = 0;
   for (int i = 0; i < args.input.rank; ++i) {
@@ -237,7 +235,7 @@ void Reduce(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool
                           args.reduced[2] && args.reduced[3];
   if (is_picture) return ReducePicture(args, pool);
   if (reduced_axes != 1 || !IsContiguousAlong(args.input, axis))
-    return reference::OnPixels(reference::Reduce, args, pixels);
+    return reference::Compute(args, pixels);
 
   const RowKernels& kernels = ChooseRowKernels();
   const int64_t count = args.input.dims[axis];

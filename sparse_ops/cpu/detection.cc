@@ -32,8 +32,8 @@ void DecodeRow(const DecodeBoxesArgs& args, const DetectionHead& head, int ancho
 
 }  // namespace
 
-void DecodeBoxes(const DecodeBoxesArgs& args, ThreadPool& pool) {
-  if (args.output.strides[1] != 1) return reference::DecodeBoxes(args);
+void Compute(const DecodeBoxesArgs& args, ThreadPool& pool) {
+  if (args.output.strides[1] != 1) return reference::Compute(args);
   float* out = args.output.data;
   for (int h = 0; h < args.head_count; ++h) {
     const DetectionHead& head = args.heads[h];
@@ -113,9 +113,9 @@ int CollectFromRows(const NonMaxSuppressionArgs& args) {
 
 }  // namespace
 
-void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
+void Compute(const NonMaxSuppressionArgs& args, ThreadPool&) {
   if (args.heads != nullptr) return reference::KeepBest(args, CollectFromHeads(args));
-  if (args.input.strides[1] != 1) return reference::NonMaxSuppression(args);
+  if (args.input.strides[1] != 1) return reference::Compute(args);
   reference::KeepBest(args, CollectFromRows(args));
 }
 

@@ -5,7 +5,6 @@
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/cpu/runs.h"
-#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -138,14 +137,14 @@ bool AreRowsOfFewChannels(const ScaleShiftArgs& args) {
 
 }  // namespace
 
-void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const ActivationArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const bool by_channel = args.activation.slopes != nullptr && !args.activation.one_slope;
   const auto slope_strides = ChannelStrides(!by_channel);
   const Runs<3> runs(pixels, out.rank, out.dims,
                      {out.strides.data(), args.input.strides.data(), slope_strides.data()});
   if (runs.inner_stride(0) != 1 || runs.inner_stride(1) != 1)
-    return reference::OnPixels(reference::Activation, args, pixels);
+    return reference::Compute(args, pixels);
 
   if (by_channel && ArePixels(args.input, out)) {
     const PReluKernel prelu = ChooseFunctionKernels().prelu;
@@ -169,7 +168,7 @@ void Activation(const ActivationArgs& args, const ActivePixels& pixels, ThreadPo
   });
 }
 
-void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   if (AreRowsOfFewChannels(args)) return ScaleShiftPixels(args, pixels, pool);
   const TensorView& out = args.output;
   if (ArePixels(args.input, out) && args.channel_order == nullptr) {
@@ -185,7 +184,7 @@ void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPo
   const bool is_simple = args.channel_order == nullptr && args.activation.slopes == nullptr &&
                          runs.inner_stride(0) == 1 && runs.inner_stride(1) == 1 &&
                          runs.inner_stride(2) == 1;
-  if (!is_simple) return reference::OnPixels(reference::ScaleShift, args, pixels);
+  if (!is_simple) return reference::Compute(args, pixels);
   const ScaleShiftKernel scale_shift = ChooseFunctionKernels().scale_shift;
   const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.function.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
@@ -195,7 +194,7 @@ void ScaleShift(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPo
   });
 }
 
-void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView a = BroadcastTo(args.a, out);
   const ConstTensorView b = BroadcastTo(args.b, out);
@@ -206,8 +205,7 @@ void Binary(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 1) combine = kernels.both;
   if (runs.inner_stride(1) == 0 && runs.inner_stride(2) == 1) combine = kernels.one_a;
   if (runs.inner_stride(1) == 1 && runs.inner_stride(2) == 0) combine = kernels.one_b;
-  if (runs.inner_stride(0) != 1 || combine == nullptr)
-    return reference::OnPixels(reference::Binary, args, pixels);
+  if (runs.inner_stride(0) != 1 || combine == nullptr) return reference::Compute(args, pixels);
   const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.kind);
   runs.ForEach(pool, [&](const auto& at, int64_t count) {
     float* to = out.data + at[0];

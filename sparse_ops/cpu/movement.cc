@@ -5,7 +5,6 @@
 #include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/runs.h"
-#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -186,19 +185,19 @@ void PadChannels(const PadArgs& args, const float* from, int from_channels, floa
 }
 
 void CopyAll(const ConstTensorView& in, const TensorView& out, ThreadPool& pool) {
-  Copy({/*in_logical_order=*/false, in, out}, AllPixels(out), pool);
+  Compute(CopyArgs{in, out}, AllPixels(out), pool);
 }
 
 }  // namespace
 
-void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;
   if (args.in_logical_order) {
     // Numbers that lie in logical order may have any dims of the same count.
     if (LiesInLogicalOrder(out)) return CopyAll(in, WithDims(out, in), pool);
     if (LiesInLogicalOrder(in)) return CopyAll(WithDims(in, out), out, pool);
-    return reference::Copy(args);
+    return reference::Compute(args);
   }
   if (out.rank != 4 || !pixels.is_sparse) {
     const Transposition transposition(in, out, pixels.rows);
@@ -214,7 +213,7 @@ void Copy(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
 
 // Which entry an element belongs to is a third operand, that has a step along the axis alone. So
 // whole runs of one entry are copied, or, where the entries lie innermost, runs of entries.
-void Gather(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;
   const int64_t entry_stride = in.strides[args.axis];
@@ -239,12 +238,12 @@ void Gather(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool
   });
 }
 
-void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const auto are_pixels = [](const auto& view) {
     return view.dims[1] == 1 || view.strides[1] == 1;
   };
   const bool is_map = args.output.rank == 4 && are_pixels(args.output) && are_pixels(args.input);
-  if (!is_map) return reference::OnPixels(reference::Pad, args, pixels);
+  if (!is_map) return reference::Compute(args, pixels);
   const ConstImageView input = AsImage(args.input);
   const ImageView output = AsImage(args.output);
   const auto padded = [&](int axis, int index, int size) {
@@ -275,7 +274,7 @@ void Pad(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   });
 }
 
-void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const DepthToSpaceArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const ImageView& output = args.output;
   const int block = args.block;
   const ActiveRuns runs(pixels, output.batch, output.width);
@@ -295,7 +294,7 @@ void DepthToSpace(const BlockArgs& args, const ActivePixels& pixels, ThreadPool&
   });
 }
 
-void SpaceToDepth(const BlockArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
   const int block = args.block;

@@ -163,7 +163,7 @@ void Linear::Run(const LinearArgs& args, ThreadPool& pool, float* scratch) const
   ConstImageView input;
   ImageView output;
   if (!AsPixels(args.input, &input) || !AsPixels(args.output, &output)) {
-    return reference::Linear(args);
+    return reference::Compute(args);
   }
   conv_.Run(input, {}, output, Range{0, 1}, nullptr, pool, scratch);
 }
@@ -179,7 +179,7 @@ void MatMul(const MatMulArgs& args, ThreadPool& pool, float* scratch) {
   // As large as the output but for the two dimensions that are multiplied.
   TensorView shape = args.output;
   const int last = shape.rank - 1;
-  if (shape.dims[last] != 1 && shape.strides[last] != 1) return reference::MatMul(args);
+  if (shape.dims[last] != 1 && shape.strides[last] != 1) return reference::Compute(args);
   shape.dims[last - 1] = args.a.dims[args.a.rank - 2];
   shape.dims[last] = args.a.dims[args.a.rank - 1];
   const ConstTensorView a = BroadcastTo(args.a, shape);

@@ -20,8 +20,7 @@ struct WarpSources {
 };
 
 struct WarpKernels {
-  // The sources of pixels (y, x) … (y, x + count - 1), `missing` left aside. REQUIRES: count <=
-  // kMaxCount.
+  // The sources of pixels (y, x) … (y, x + count - 1). REQUIRES: count <= kMaxCount.
   void (*locate)(const WarpArgs& args, int y, int x, int count, WarpSources* sources) = nullptr;
 
   // Writes the pixels that are in view, of one image; `to` is the first pixel.

@@ -77,7 +77,7 @@ class ColumnTaps {
 
 }  // namespace
 
-void Pool(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
@@ -104,7 +104,7 @@ void Pool(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   });
 }
 
-void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const AdaptivePoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
@@ -135,7 +135,7 @@ void AdaptivePool(const AdaptivePoolArgs& args, const ActivePixels& pixels, Thre
   });
 }
 
-void Resize(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
+void Compute(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;

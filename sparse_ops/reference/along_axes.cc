@@ -55,7 +55,7 @@ Moments MomentsOf(const float* data, const ConstTensorView& shape, const AxisSet
 
 }  // namespace
 
-void LayerNorm(const LayerNormArgs& args) {
+void Compute(const LayerNormArgs& args) {
   AxisSet axes = {};
   for (int i = 0; i < args.axis_count; ++i) axes[args.first_axis + i] = true;
   const ConstTensorView& input = args.input;
@@ -73,7 +73,7 @@ void LayerNorm(const LayerNormArgs& args) {
   });
 }
 
-void GroupNorm(const GroupNormArgs& args) {
+void Compute(const GroupNormArgs& args) {
   AxisSet axes = {};
   for (int i = 1; i < args.input.rank; ++i) axes[i] = true;
   const int64_t group_channels = args.input.dims[1] / args.groups;
@@ -96,7 +96,7 @@ void GroupNorm(const GroupNormArgs& args) {
   }
 }
 
-void Softmax(const SoftmaxArgs& args) {
+void Compute(const SoftmaxArgs& args) {
   const AxisSet axes = OneAxis(args.axis);
   const int64_t count = args.input.dims[args.axis];
   const int64_t in_stride = args.input.strides[args.axis];
@@ -116,7 +116,7 @@ void Softmax(const SoftmaxArgs& args) {
   });
 }
 
-void ArgMax(const ArgMaxArgs& args) {
+void Compute(const ArgMaxArgs& args) {
   const int64_t count = args.input.dims[args.axis];
   const int64_t stride = args.input.strides[args.axis];
   ForEachAcross(args.input, OneAxis(args.axis), [&](const TensorIndex& start) {
@@ -132,7 +132,7 @@ void ArgMax(const ArgMaxArgs& args) {
   });
 }
 
-void Reduce(const ReduceArgs& args) {
+void Compute(const ReduceArgs& args) {
   const auto count = static_cast<float>(CountAlong(args.input, args.reduced));
   ForEachIndex(args.output, [&](const TensorIndex& start) {
     const float* data = ElementAt(args.input, start);

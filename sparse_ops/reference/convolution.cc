@@ -107,10 +107,10 @@ class ConvKernel {
 
 }  // namespace
 
-void Conv(const ConvArgs& args, Range rows) {
+void Compute(const ConvArgs& args, const ActivePixels& pixels) {
   const ConvKernel kernel(args);
   for (int n = 0; n < args.output.batch; ++n) {
-    for (int y = rows.begin; y < rows.end; ++y) {
+    for (int y = pixels.rows.begin; y < pixels.rows.end; ++y) {
       for (int x = 0; x < args.output.width; ++x) {
         float* pixel = args.output.Pixel(n, y, x);
         for (int c = 0; c < args.output.channels; ++c) pixel[c] = kernel.Output(n, y, x, c);

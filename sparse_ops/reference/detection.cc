@@ -63,7 +63,7 @@ Candidate CandidateOf(const float* row, int64_t stride, float score, int box, in
           row[stride] + half_height};
 }
 
-void DecodeBoxes(const DecodeBoxesArgs& args) {
+void Compute(const DecodeBoxesArgs& args) {
   const int64_t width = args.output.dims[1];
   float* out = args.output.data;
   ForEachCell(args.heads, args.head_count, width,
@@ -114,7 +114,7 @@ int CollectFromRows(const NonMaxSuppressionArgs& args) {
 
 }  // namespace
 
-void NonMaxSuppression(const NonMaxSuppressionArgs& args) {
+void Compute(const NonMaxSuppressionArgs& args) {
   KeepBest(args, args.heads != nullptr ? CollectFromHeads(args) : CollectFromRows(args));
 }
 

@@ -7,14 +7,14 @@
 namespace cacheinf {
 namespace reference {
 
-void Activation(const ActivationArgs& args) {
+void Compute(const ActivationArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& index) {
     *ElementAt(args.output, index) =
         Apply(args.activation, *ElementAt(args.input, index), index[1]);
   });
 }
 
-void ScaleShift(const ScaleShiftArgs& args) {
+void Compute(const ScaleShiftArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& index) {
     const int64_t channel = index[1];
     TensorIndex from = index;
@@ -25,7 +25,7 @@ void ScaleShift(const ScaleShiftArgs& args) {
   });
 }
 
-void Binary(const BinaryArgs& args) {
+void Compute(const BinaryArgs& args) {
   const ConstTensorView a = BroadcastTo(args.a, args.output);
   const ConstTensorView b = BroadcastTo(args.b, args.output);
   ForEachIndex(args.output, [&](const TensorIndex& index) {

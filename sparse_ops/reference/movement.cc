@@ -4,7 +4,7 @@
 namespace cacheinf {
 namespace reference {
 
-void Copy(const CopyArgs& args) {
+void Compute(const CopyArgs& args) {
   TensorIndex from = {};
   ForEachIndex(args.output, [&](const TensorIndex& to) {
     *ElementAt(args.output, to) = *ElementAt(args.input, args.in_logical_order ? from : to);
@@ -12,7 +12,7 @@ void Copy(const CopyArgs& args) {
   });
 }
 
-void Gather(const GatherArgs& args) {
+void Compute(const GatherArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& to) {
     TensorIndex from = to;
     from[args.axis] = args.indices[to[args.axis]];
@@ -20,7 +20,7 @@ void Gather(const GatherArgs& args) {
   });
 }
 
-void Pad(const PadArgs& args) {
+void Compute(const PadArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& to) {
     TensorIndex from = {};
     bool is_inside = true;

@@ -23,7 +23,7 @@ ConstTensorView WithOuterDims(const ConstTensorView& operand, const TensorView& 
 
 }  // namespace
 
-void Linear(const LinearArgs& args) {
+void Compute(const LinearArgs& args) {
   const int last = args.input.rank - 1;
   const int64_t count = args.input.dims[last];
   ForEachIndex(args.output, [&](const TensorIndex& index) {
@@ -37,7 +37,7 @@ void Linear(const LinearArgs& args) {
   });
 }
 
-void MatMul(const MatMulArgs& args) {
+void Compute(const MatMulArgs& args) {
   const ConstTensorView a = WithOuterDims(args.a, args.output);
   const ConstTensorView b = WithOuterDims(args.b, args.output);
   const int row = args.output.rank - 2;

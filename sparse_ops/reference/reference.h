@@ -1,40 +1,59 @@
 #ifndef CACHEINF_SPARSE_OPS_REFERENCE_REFERENCE_H_
 #define CACHEINF_SPARSE_OPS_REFERENCE_REFERENCE_H_
 
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 
 // Every operator, slow and obvious: the definition of its arithmetic. All other families of kernels
 // are checked against it bit for bit. Nothing here allocates memory.
 
 namespace cacheinf {
+
+struct WarpArgs;
+
 namespace reference {
 
-void Conv(const ConvArgs& args, Range rows);
-void Pool(const PoolArgs& args, Range rows);
-void AdaptivePool(const AdaptivePoolArgs& args, Range rows);
-void Resize(const ResizeArgs& args, Range rows);
-void DepthToSpace(const BlockArgs& args, Range rows);
-void SpaceToDepth(const BlockArgs& args, Range rows);
+// All pixels of the rows that the active ones lie in.
+void Compute(const ConvArgs& args, const ActivePixels& pixels);
+void Compute(const PoolArgs& args, const ActivePixels& pixels);
+void Compute(const AdaptivePoolArgs& args, const ActivePixels& pixels);
+void Compute(const ResizeArgs& args, const ActivePixels& pixels);
+void Compute(const DepthToSpaceArgs& args, const ActivePixels& pixels);
+void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels);
 
-void Activation(const ActivationArgs& args);
-void ScaleShift(const ScaleShiftArgs& args);
-void Binary(const BinaryArgs& args);
+// The whole output.
+void Compute(const ActivationArgs& args);
+void Compute(const ScaleShiftArgs& args);
+void Compute(const BinaryArgs& args);
+void Compute(const CopyArgs& args);
+void Compute(const GatherArgs& args);
+void Compute(const PadArgs& args);
+void Compute(const LayerNormArgs& args);
+void Compute(const SoftmaxArgs& args);
+void Compute(const ArgMaxArgs& args);
+void Compute(const ReduceArgs& args);
+void Compute(const LinearArgs& args);
+void Compute(const MatMulArgs& args);
+void Compute(const GroupNormArgs& args);
+void Compute(const DecodeBoxesArgs& args);
+void Compute(const NonMaxSuppressionArgs& args);
+void Compute(const WarpArgs& args);
 
-void Copy(const CopyArgs& args);
-void Gather(const GatherArgs& args);
-void Pad(const PadArgs& args);
-
-void Linear(const LinearArgs& args);
-void MatMul(const MatMulArgs& args);
-
-void LayerNorm(const LayerNormArgs& args);
-void GroupNorm(const GroupNormArgs& args);
-void Softmax(const SoftmaxArgs& args);
-void ArgMax(const ArgMaxArgs& args);
-void Reduce(const ReduceArgs& args);
-
-void DecodeBoxes(const DecodeBoxesArgs& args);
-void NonMaxSuppression(const NonMaxSuppressionArgs& args);
+// The active pixels of a map; all of any other tensor.
+// REQUIRES: of a map an operator that is pointwise in rows and columns.
+template <typename Args>
+void Compute(const Args& args, const ActivePixels& pixels) {
+  const TensorView& output = args.output;
+  const bool is_whole = output.rank != 4 || (!pixels.is_sparse && pixels.rows == AllPixels(output));
+  if (is_whole) return Compute(args);
+  if (!pixels.is_sparse) {
+    return Compute(CutPixels(args, pixels.rows, {0, static_cast<int>(output.dims[3])}));
+  }
+  for (int i = 0; i < pixels.run_count; ++i) {
+    const PixelRun& run = pixels.runs[i];
+    Compute(CutPixels(args, {run.row, run.row + 1}, {run.begin, run.end}));
+  }
+}
 
 }  // namespace reference
 }  // namespace cacheinf

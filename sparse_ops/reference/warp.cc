@@ -1,8 +1,10 @@
-#include "sparse_ops/reference/warp.h"
+#include "sparse_ops/warp.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
 namespace reference {
@@ -29,16 +31,6 @@ Tap TapAt(Interpolation interpolation, double position, int size) {
           static_cast<float>(from_centre % kPositionParts) / static_cast<float>(kPositionParts)};
 }
 
-bool ReadsMissing(ConstMaskView missing, const Source& source) {
-  if (missing.words == nullptr) return false;
-  for (int dy = 0; dy <= (source.row.weight != 0.0f ? 1 : 0); ++dy) {
-    for (int dx = 0; dx <= (source.column.weight != 0.0f ? 1 : 0); ++dx) {
-      if (missing.Test(source.row.index + dy, source.column.index + dx)) return true;
-    }
-  }
-  return false;
-}
-
 Source SourceOf(const WarpArgs& args, int y, int x) {
   const auto& m = args.from_of_to.m;
   const double from_x = m[0][0] * x + (m[0][1] * y + m[0][2]);
@@ -52,9 +44,7 @@ Source SourceOf(const WarpArgs& args, int y, int x) {
                           u >= 0 && u < static_cast<double>(kPositionParts) * width && v >= 0 &&
                           v < static_cast<double>(kPositionParts) * height;
   if (!is_in_view) return {};
-  const Source source = {true, TapAt(args.interpolation, v, height),
-                         TapAt(args.interpolation, u, width)};
-  return ReadsMissing(args.missing, source) ? Source() : source;
+  return {true, TapAt(args.interpolation, v, height), TapAt(args.interpolation, u, width)};
 }
 
 float Mix(float a, float b, float weight) { return std::fma(b, weight, a * (1.0f - weight)); }
@@ -70,16 +60,15 @@ float ValueAt(const ConstImageView& from, int n, const Source& source, int chann
   return Mix(a, row_value(source.row.index + 1), source.row.weight);
 }
 
-// needed == nullptr: all pixels.
-void Fetch(const WarpArgs& args, const ConstMaskView* needed, ConstMaskView active, Range rows,
-           MaskView out_of_view) {
-  if (args.from_of_to.IsIdentity()) return;
-  for (int y = rows.begin; y < rows.end; ++y) {
+}  // namespace
+
+void Compute(const WarpArgs& args) {
+  for (int y = 0; y < args.to.height; ++y) {
     for (int x = 0; x < args.to.width; ++x) {
-      if (active.Test(y, x) || (needed != nullptr && !needed->Test(y, x))) continue;
+      if (!args.wanted.Test(y, x)) continue;
       const Source source = SourceOf(args, y, x);
       if (!source.is_in_view) {
-        out_of_view.Set(y, x);
+        if (args.out_of_view.words != nullptr) args.out_of_view.Set(y, x);
         continue;
       }
       for (int n = 0; n < args.to.batch; ++n) {
@@ -89,17 +78,6 @@ void Fetch(const WarpArgs& args, const ConstMaskView* needed, ConstMaskView acti
       }
     }
   }
-}
-
-}  // namespace
-
-void HaloFetch(const WarpArgs& args, ConstMaskView needed, ConstMaskView active, Range rows,
-               MaskView out_of_view) {
-  Fetch(args, &needed, active, rows, out_of_view);
-}
-
-void WarpAndMerge(const WarpArgs& args, ConstMaskView active, Range rows, MaskView out_of_view) {
-  Fetch(args, nullptr, active, rows, out_of_view);
 }
 
 }  // namespace reference

@@ -69,10 +69,10 @@ ConstTensorView ChannelOf(const ConstImageView& image, int n, Range rows, Range 
 
 }  // namespace
 
-void Pool(const PoolArgs& args, Range rows) {
+void Compute(const PoolArgs& args, const ActivePixels& pixels) {
   const bool is_max = args.spec.kind == PoolSpec::Kind::kMax;
   const ConstImageView& input = args.input;
-  ForEachPixel(args.output, rows, [&](int n, int y, int x, float* pixel) {
+  ForEachPixel(args.output, pixels.rows, [&](int n, int y, int x, float* pixel) {
     const PoolTaps in_rows = TapsOfPool(args.spec.rows, input.height, y);
     const PoolTaps in_columns = TapsOfPool(args.spec.columns, input.width, x);
     const float divisor = PoolDivisor(args.spec, in_rows, in_columns);
@@ -89,10 +89,10 @@ void Pool(const PoolArgs& args, Range rows) {
   });
 }
 
-void AdaptivePool(const AdaptivePoolArgs& args, Range rows) {
+void Compute(const AdaptivePoolArgs& args, const ActivePixels& pixels) {
   const bool is_max = args.kind == PoolSpec::Kind::kMax;
   const AxisSet both = {true, true};
-  ForEachPixel(args.output, rows, [&](int n, int y, int x, float* pixel) {
+  ForEachPixel(args.output, pixels.rows, [&](int n, int y, int x, float* pixel) {
     const Range in_rows = CellOf(y, args.input.height, args.output.height);
     const Range in_columns = CellOf(x, args.input.width, args.output.width);
     const float count =
@@ -114,10 +114,10 @@ void AdaptivePool(const AdaptivePoolArgs& args, Range rows) {
   });
 }
 
-void Resize(const ResizeArgs& args, Range rows) {
+void Compute(const ResizeArgs& args, const ActivePixels& pixels) {
   const ConstImageView& input = args.input;
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
-  ForEachPixel(args.output, rows, [&](int n, int y, int x, float* pixel) {
+  ForEachPixel(args.output, pixels.rows, [&](int n, int y, int x, float* pixel) {
     const ResizeTaps in_rows = TapsOf(args.spec, true, input.height, args.output.height, y);
     const ResizeTaps in_columns = TapsOf(args.spec, false, input.width, args.output.width, x);
     for (int c = 0; c < args.output.channels; ++c) {
@@ -149,10 +149,10 @@ int DeepChannel(const BlockArgs& args, int wide_channels, int by, int bx, int c)
 
 }  // namespace
 
-void DepthToSpace(const BlockArgs& args, Range rows) {
+void Compute(const DepthToSpaceArgs& args, const ActivePixels& pixels) {
   const int block = args.block;
   const int channels = args.output.channels;
-  ForEachPixel(args.output, rows, [&](int n, int y, int x, float* pixel) {
+  ForEachPixel(args.output, pixels.rows, [&](int n, int y, int x, float* pixel) {
     const float* deep = args.input.Pixel(n, y / block, x / block);
     for (int c = 0; c < channels; ++c) {
       pixel[c] = deep[DeepChannel(args, channels, y % block, x % block, c)];
@@ -160,10 +160,10 @@ void DepthToSpace(const BlockArgs& args, Range rows) {
   });
 }
 
-void SpaceToDepth(const BlockArgs& args, Range rows) {
+void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels) {
   const int block = args.block;
   const int channels = args.input.channels;
-  ForEachPixel(args.output, rows, [&](int n, int y, int x, float* pixel) {
+  ForEachPixel(args.output, pixels.rows, [&](int n, int y, int x, float* pixel) {
     for (int by = 0; by < block; ++by) {
       for (int bx = 0; bx < block; ++bx) {
         const float* wide = args.input.Pixel(n, y * block + by, x * block + bx);

@@ -138,16 +138,9 @@ class DeferredBackend : public ForwardingBackend {
   void Move(const TensorView& map, int rows, int columns) override {
     calls_->Add([=, this] { backend_->Move(map, rows, columns); });
   }
-  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                 PixelSet out_of_view) override {
+  void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override {
     calls_->Add([=, this, own = &static_cast<DeferredSets&>(sets).sets()] {
-      backend_->HaloFetch(args, *own, needed, held, out_of_view);
-    });
-  }
-  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                    PixelSet out_of_view) override {
-    calls_->Add([=, this, own = &static_cast<DeferredSets&>(sets).sets()] {
-      backend_->WarpAndMerge(args, *own, held, out_of_view);
+      backend_->Warp(args, *own, wanted, out_of_view);
     });
   }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override {

@@ -265,37 +265,20 @@ class CountingBackend : public FailingBackend {
  public:
   using FailingBackend::FailingBackend;
 
-  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                 PixelSet out_of_view) override {
-    FailingBackend::HaloFetch(args, sets, needed, held, out_of_view);
-    Count(args, sets, needed, held, out_of_view);
-  }
-
-  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                    PixelSet out_of_view) override {
-    FailingBackend::WarpAndMerge(args, sets, held, out_of_view);
-    Count(args, sets, {}, held, out_of_view);
+  void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override {
+    if (args.to.batch == 0) return FailingBackend::Warp(args, sets, wanted, out_of_view);
+    const PixelSet outside = sets.Make(args.to.height, args.to.width);
+    FailingBackend::Warp(args, sets, wanted, outside);
+    sets.Remove(outside, wanted);
+    Mask fetched(args.to.height, args.to.width);
+    sets.Read(wanted, fetched);
+    fetched_[args.to.data] += CountActive(std::as_const(fetched));
   }
 
   // Pixels that were fetched into a map since the last question.
   int64_t Fetched(const TensorView& map) { return std::exchange(fetched_[map.data], 0); }
 
  private:
-  // All pixels are needed if there is no such set.
-  void Count(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-             PixelSet out_of_view) {
-    if (args.to.batch == 0) return;
-    Mask fetched(args.to.height, args.to.width);
-    SetAll(fetched);
-    if (needed.exists()) sets.Read(needed, fetched);
-    for (const PixelSet set : {held, out_of_view}) {
-      Mask other(args.to.height, args.to.width);
-      sets.Read(set, other);
-      Subtract(std::as_const(fetched), std::as_const(other), fetched);
-    }
-    fetched_[args.to.data] += CountActive(std::as_const(fetched));
-  }
-
   std::map<const float*, int64_t> fetched_;
 };
 

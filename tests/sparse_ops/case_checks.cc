@@ -84,22 +84,18 @@ std::vector<PixelRun> RunsOf(Range rows, int columns) {
 // A copy of what calls may write.
 struct Written {
   std::vector<float> output;
-  std::vector<double> sums;
   Mask out_of_view;
 
   explicit Written(const PreparedCase& prepared)
-      : output(prepared.output()),
-        sums(prepared.memory->sums),
-        out_of_view(prepared.memory->out_of_view) {}
+      : output(prepared.output()), out_of_view(prepared.memory->out_of_view) {}
 
   // Puts it back, so that the case is as it was prepared.
   void PutBack(const PreparedCase& prepared) const {
     prepared.memory->output = output;
-    prepared.memory->sums = sums;
     Copy(out_of_view, prepared.memory->out_of_view);
   }
 
-  // These pixels as a dense run wrote them; all else stays. REQUIRES: a case that keeps no state.
+  // These pixels as a dense run wrote them; all else stays.
   void TakePixels(const PreparedCase& dense, const std::vector<PixelRun>& runs) {
     const TensorView& map = dense.map();
     const ConstMaskView dense_out_of_view = dense.memory->out_of_view;
@@ -121,10 +117,8 @@ struct Written {
 };
 
 std::string Difference(const Written& actual, const Written& expected) {
-  std::string difference = DifferenceOfBits(actual.output, expected.output);
+  const std::string difference = DifferenceOfBits(actual.output, expected.output);
   if (!difference.empty()) return difference;
-  difference = DifferenceOfBits(actual.sums, expected.sums);
-  if (!difference.empty()) return "of the sums, " + difference;
   if (AreEqual(actual.out_of_view, expected.out_of_view)) return "";
   return "other pixels are out of view";
 }
@@ -179,7 +173,6 @@ void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const Families&
   std::mt19937 random(seed);
   for (const OperatorCase& c : cases) {
     const PreparedCase reference = c.Prepare(ReferenceFamily());
-    if (reference.memory->keeps_state) continue;
     reference.run(reference.rows(), nullptr);
     families([&](const OperatorFamily& family) {
       const PreparedCase actual = c.Prepare(family);
@@ -215,33 +208,6 @@ void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const Families&
         ASSERT_EQ(Difference(Written(actual), expected), "")
             << where << ", " << active.count() << " active pixels in rows " << rows.begin << " to "
             << rows.end;
-      }
-    });
-    if (testing::Test::HasFatalFailure()) return;
-  }
-}
-
-void ExpectReferenceBitsCallAfterCall(const std::vector<OperatorCase>& cases,
-                                      const Families& families, unsigned seed) {
-  constexpr int kCalls = 25;
-  std::mt19937 random(seed);
-  for (const OperatorCase& c : cases) {
-    if (!c.Prepare(ReferenceFamily()).memory->keeps_state) continue;
-    families([&](const OperatorFamily& family) {
-      const PreparedCase expected = c.Prepare(ReferenceFamily());
-      const PreparedCase actual = c.Prepare(family);
-      if (!actual.run) return;
-      for (int call = 0; call < kCalls; ++call) {
-        const Range rows =
-            random() % 2 == 0 ? expected.rows() : RandomRows(expected.rows(), random);
-        const auto shape = ActiveSet::kShapes[random() % std::size(ActiveSet::kShapes)];
-        const ActiveSet active(shape, expected.rows().end, expected.columns(), rows, random);
-        // Whole rows are a list of their own kind.
-        const ActivePixels pixels = random() % 4 == 0 ? ActivePixels(rows) : active.pixels();
-        expected.run(pixels, nullptr);
-        actual.run(pixels, nullptr);
-        ASSERT_EQ(Difference(actual, expected), "")
-            << c.name << " of " << family.name << ", call " << call << ", seed " << seed;
       }
     });
     if (testing::Test::HasFatalFailure()) return;

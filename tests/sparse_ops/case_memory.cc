@@ -16,7 +16,7 @@ struct Gaps {
 
 Gaps GapsOf(const CaseOptions& options) { return options.is_packed ? Gaps{0, 0, 0} : Gaps{}; }
 
-TensorView WithDims(const std::vector<int64_t>& dims) {
+TensorView WithDims(const Dims& dims) {
   TensorView view;
   view.rank = static_cast<int>(dims.size());
   std::copy(dims.begin(), dims.end(), view.dims.begin());
@@ -77,7 +77,7 @@ const DetectionHead* CaseMemory::Heads(std::vector<DetectionHead> heads) {
   return heads_.emplace_back(std::move(heads)).data();
 }
 
-TensorView CaseMemory::Map(const std::vector<int64_t>& dims) {
+TensorView CaseMemory::Map(const Dims& dims) {
   TensorView view = WithDims(dims);
   const int64_t count = LayOutAsMap(view, GapsOf(options_));
   view.data = Floats(count);
@@ -88,27 +88,27 @@ TensorView CaseMemory::Map(const std::vector<int64_t>& dims) {
   return view;
 }
 
-TensorView CaseMemory::Tensor(const std::vector<int64_t>& dims) {
+TensorView CaseMemory::Tensor(const Dims& dims) {
   TensorView view = WithDims(dims);
   view.data = Floats(LayOutAsTensor(view, GapsOf(options_)));
   return view;
 }
 
-TensorView CaseMemory::OutputMap(const std::vector<int64_t>& dims) {
+TensorView CaseMemory::OutputMap(const Dims& dims) {
   TensorView view = WithDims(dims);
   output.assign(static_cast<size_t>(LayOutAsMap(view, GapsOf(options_))), kMark);
   view.data = output.data();
   return view;
 }
 
-TensorView CaseMemory::OutputTensor(const std::vector<int64_t>& dims) {
+TensorView CaseMemory::OutputTensor(const Dims& dims) {
   TensorView view = WithDims(dims);
   output.assign(static_cast<size_t>(LayOutAsTensor(view, GapsOf(options_))), kMark);
   view.data = output.data();
   return view;
 }
 
-TensorView CaseMemory::InPlaceMap(const std::vector<int64_t>& dims) {
+TensorView CaseMemory::InPlaceMap(const Dims& dims) {
   takes_change_test = false;
   const TensorView view = OutputMap(dims);
   std::generate(output.begin(), output.end(), [this] { return Number(); });

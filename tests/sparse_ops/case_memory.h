@@ -13,6 +13,8 @@
 
 namespace cacheinf {
 
+using Dims = std::vector<int64_t>;
+
 // Owns the operands and the output of one case. Unless they are packed, maps have gaps between
 // pixels, rows and images, so that a kernel that mistakes a size for a stride is found out.
 class CaseMemory {
@@ -36,15 +38,21 @@ class CaseMemory {
   const DetectionHead* Heads(std::vector<DetectionHead> heads);
 
   // Dims are batch, channels, height, width.
-  TensorView Map(const std::vector<int64_t>& dims);
-  TensorView Tensor(const std::vector<int64_t>& dims);  // with gaps after each last dimension
+  TensorView Map(const Dims& dims);
+  TensorView Tensor(const Dims& dims);  // with gaps after each last dimension
 
   // The same for the output, which is marked all over.
-  TensorView OutputMap(const std::vector<int64_t>& dims);
-  TensorView OutputTensor(const std::vector<int64_t>& dims);
+  TensorView OutputMap(const Dims& dims);
+  TensorView OutputTensor(const Dims& dims);
+
+  // Maps if there are four dims, else tensors.
+  TensorView Input(const Dims& dims) { return dims.size() == 4 ? Map(dims) : Tensor(dims); }
+  TensorView Output(const Dims& dims) {
+    return dims.size() == 4 ? OutputMap(dims) : OutputTensor(dims);
+  }
 
   // An output map that holds random numbers, to be read and written over.
-  TensorView InPlaceMap(const std::vector<int64_t>& dims);
+  TensorView InPlaceMap(const Dims& dims);
 
   // One pixel in so many, at random; none for 0.
   MaskView Pixels(int height, int width, int one_in);
@@ -54,14 +62,12 @@ class CaseMemory {
 
   // What a call writes.
   std::vector<float> output;
-  std::vector<double> sums;  // that a global pool keeps
   Mask out_of_view;
 
-  // The map of which any pixels can be asked for: a local operator's output, or the input that a
-  // pool follows; of rank 0 if a call does all that there is to do.
+  // The map of which any pixels can be asked for: a local operator's output; of rank 0 if a call
+  // does all that there is to do.
   TensorView map;
   bool takes_change_test = true;     // where `map` is the output
-  bool keeps_state = false;          // what a call computes depends on the calls before
   std::optional<ConvArgs> winograd;  // what is computed with bits that are not the reference's
 
  private:

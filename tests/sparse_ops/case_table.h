@@ -15,27 +15,23 @@
 
 namespace cacheinf {
 
-class Table {
- public:
-  // Builds the arguments of one call in the case's memory and prepares the call.
-  using Build = std::function<PreparedCall(const OperatorFamily&, CaseMemory&)>;
-
-  void Add(std::string name, Build build) {
-    const auto seed = static_cast<unsigned>(cases.size() + 1);
-    cases.emplace_back(std::move(name), [seed, build = std::move(build)](
-                                            const auto& family, const CaseOptions& options) {
-      PreparedCase prepared;
-      prepared.memory = std::make_shared<CaseMemory>(seed, options);
-      prepared.run = build(family, *prepared.memory);
-      return prepared;
-    });
-  }
-
-  std::vector<OperatorCase> cases;
-};
-
+// Whether kernels take no pixels for it.
 template <typename Args>
-using Prepare = std::function<PreparedCall(const Args&)>;
+inline constexpr bool kIsNeverLocal =
+    std::is_same_v<Args, LinearArgs> || std::is_same_v<Args, MatMulArgs> ||
+    std::is_same_v<Args, GroupNormArgs> || std::is_same_v<Args, DecodeBoxesArgs> ||
+    std::is_same_v<Args, NonMaxSuppressionArgs>;
+
+// A call that fills its whole output, whatever is asked for. All others are local if their output
+// is a map: any pixels of it can be computed.
+template <typename Args>
+struct Whole {
+  // Where it depends: whether it does.
+  explicit Whole(const Args& call, bool fills_all = true) : args(call), applies(fills_all) {}
+
+  Args args;
+  bool applies;
+};
 
 inline TensorView AsTensor(const TensorView& view) { return view; }
 inline TensorView AsTensor(const ImageView& image) {
@@ -63,26 +59,56 @@ Args OfFirstImage(Args args) {
   } else {
     TakeFirstImage(args.input);
   }
-  if constexpr (std::is_same_v<Args, ConvArgs>) TakeFirstImage(args.residual);
+  if constexpr (std::is_base_of_v<ConvArgs, Args>) TakeFirstImage(args.residual);
   TakeFirstImage(args.output);
   return args;
 }
 
-// A local operator: any pixels of its output can be computed.
 template <typename Args>
-PreparedCall CallOnMap(const Prepare<Args>& prepare, const Args& args, CaseMemory& memory) {
-  const Args taken = memory.options().has_one_image ? OfFirstImage(args) : args;
-  memory.map = AsTensor(taken.output);
-  return prepare ? prepare(taken) : PreparedCall();
+PreparedCall Call(const OperatorFamily& family, const Whole<Args>& call, CaseMemory& memory) {
+  const bool fills_all = call.applies || AsTensor(call.args.output).rank != 4;
+  if constexpr (!kIsNeverLocal<Args>) {
+    if (!fills_all) {
+      if constexpr (std::is_same_v<Args, WinogradArgs>) memory.winograd = call.args;
+      const Args taken = memory.options().has_one_image ? OfFirstImage(call.args) : call.args;
+      memory.map = AsTensor(taken.output);
+      return family.prepare(taken);
+    }
+  }
+  const PreparedCall prepared = family.prepare(call.args);
+  if (!prepared) return {};
+  return [prepared, all = AllPixels(call.args.output)](const ActivePixels&, const ChangeTest*) {
+    prepared(all, nullptr);
+  };
 }
 
-// One that fills its whole output, whatever is asked for.
 template <typename Args>
-PreparedCall CallWhole(const Prepare<Args>& prepare, const Args& args) {
-  if (!prepare) return {};
-  return [call = prepare(args), all = AllPixels(args.output)](
-             const ActivePixels&, const ChangeTest*) { call(all, nullptr); };
+PreparedCall Call(const OperatorFamily& family, const Args& args, CaseMemory& memory) {
+  return Call(family, Whole<Args>(args, kIsNeverLocal<Args>), memory);
 }
+
+inline PreparedCall Call(const OperatorFamily& family, const WarpCall& warp, CaseMemory& memory) {
+  memory.map = AsTensor(warp.args.to);
+  return family.prepare(warp);
+}
+
+class Table {
+ public:
+  // build(memory) draws the arguments of one call, of a type of OperatorArgs or Whole of one.
+  template <typename Build>
+  void Add(std::string name, Build build) {
+    const auto seed = static_cast<unsigned>(cases.size() + 1);
+    cases.emplace_back(std::move(name), [seed, build = std::move(build)](
+                                            const auto& family, const CaseOptions& options) {
+      PreparedCase prepared;
+      prepared.memory = std::make_shared<CaseMemory>(seed, options);
+      prepared.run = Call(family, build(*prepared.memory), *prepared.memory);
+      return prepared;
+    });
+  }
+
+  std::vector<OperatorCase> cases;
+};
 
 void AddConvolutions(Table& table);
 void AddWindows(Table& table);

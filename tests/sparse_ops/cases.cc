@@ -2,55 +2,48 @@
 
 #include <utility>
 
-#include "sparse_ops/reference/on_pixels.h"
 #include "sparse_ops/reference/reference.h"
-#include "sparse_ops/reference/warp.h"
 #include "tests/sparse_ops/case_memory.h"
 #include "tests/sparse_ops/case_table.h"
 
 namespace cacheinf {
 namespace {
 
-// Kernels that compute the given rows.
-template <typename Args>
-Prepare<Args> OfRows(void (*kernel)(const Args&, Range)) {
-  return [kernel](const Args& args) -> PreparedCall {
-    return [kernel, args](const ActivePixels& pixels, const ChangeTest*) {
-      kernel(args, pixels.rows);
+struct ReferencePreparer {
+  PreparedCall operator()(const WarpCall& warp) const {
+    return [warp](const ActivePixels& pixels, const ChangeTest*) {
+      reference::Compute(warp.Wanting(pixels));
     };
-  };
-}
-
-// Kernels that fill the views they are given.
-template <typename Args>
-Prepare<Args> OfViews(void (*kernel)(const Args&)) {
-  return [kernel](const Args& args) -> PreparedCall {
-    return [kernel, args](const ActivePixels& pixels, const ChangeTest*) {
-      reference::OnPixels(kernel, args, pixels);
+  }
+  template <typename Args>
+  PreparedCall operator()(const Args& args) const {
+    return [args](const ActivePixels& pixels, const ChangeTest*) {
+      if constexpr (kIsNeverLocal<Args>) {
+        reference::Compute(args);
+      } else {
+        reference::Compute(args, pixels);
+      }
     };
-  };
-}
-
-template <typename Args>
-Prepare<Args> OfTensors(void (*kernel)(const Args&)) {
-  return [kernel](const Args& args) -> PreparedCall {
-    return [kernel, args](const ActivePixels&, const ChangeTest*) { kernel(args); };
-  };
-}
-
-PreparedCall HaloFetch(const WarpCall& warp) {
-  return [warp](const ActivePixels& pixels, const ChangeTest*) {
-    reference::HaloFetch(warp.args, warp.needed, warp.active, pixels.rows, warp.out_of_view);
-  };
-}
-
-PreparedCall WarpAndMerge(const WarpCall& warp) {
-  return [warp](const ActivePixels& pixels, const ChangeTest*) {
-    reference::WarpAndMerge(warp.args, warp.active, pixels.rows, warp.out_of_view);
-  };
-}
+  }
+  PreparedCall operator()(const WinogradArgs& args) const {
+    return (*this)(static_cast<const ConvArgs&>(args));
+  }
+};
 
 }  // namespace
+
+WarpArgs WarpCall::Wanting(const ActivePixels& asked) const {
+  ClearAll(wanted);
+  if (!asked.is_sparse) SetRectangle(asked.rows, {0, wanted.width}, wanted);
+  for (int i = 0; i < asked.run_count; ++i) {
+    const PixelRun& run = asked.runs[i];
+    SetRectangle({run.row, run.row + 1}, {run.begin, run.end}, wanted);
+  }
+  Subtract(wanted, held, wanted);
+  WarpArgs next = args;
+  next.wanted = wanted;
+  return next;
+}
 
 const std::vector<float>& PreparedCase::output() const { return memory->output; }
 const TensorView& PreparedCase::map() const { return memory->map; }
@@ -60,34 +53,8 @@ Range PreparedCase::rows() const {
 int PreparedCase::columns() const { return map().rank == 4 ? static_cast<int>(map().dims[3]) : 1; }
 
 OperatorFamily ReferenceFamily() {
-  OperatorFamily family;
-  family.name = "reference";
-  family.takes_only_rows = true;
-  family.conv = OfRows(reference::Conv);
-  family.winograd = family.conv;
-  family.pool = OfRows(reference::Pool);
-  family.adaptive_pool = OfRows(reference::AdaptivePool);
-  family.resize = OfRows(reference::Resize);
-  family.depth_to_space = OfRows(reference::DepthToSpace);
-  family.space_to_depth = OfRows(reference::SpaceToDepth);
-  family.activation = OfViews(reference::Activation);
-  family.scale_shift = OfViews(reference::ScaleShift);
-  family.binary = OfViews(reference::Binary);
-  family.copy = OfViews(reference::Copy);
-  family.gather = OfViews(reference::Gather);
-  family.pad = OfViews(reference::Pad);
-  family.layer_norm = OfViews(reference::LayerNorm);
-  family.softmax = OfViews(reference::Softmax);
-  family.arg_max = OfViews(reference::ArgMax);
-  family.reduce = OfViews(reference::Reduce);
-  family.linear = OfTensors(reference::Linear);
-  family.mat_mul = OfTensors(reference::MatMul);
-  family.group_norm = OfTensors(reference::GroupNorm);
-  family.decode_boxes = OfTensors(reference::DecodeBoxes);
-  family.non_max_suppression = OfTensors(reference::NonMaxSuppression);
-  family.halo_fetch = HaloFetch;
-  family.warp_and_merge = WarpAndMerge;
-  return family;
+  return {"reference", /*takes_only_rows=*/true,
+          [](const OperatorArgs& args) { return std::visit(ReferencePreparer(), args); }};
 }
 
 const std::vector<OperatorCase>& OperatorCases() {

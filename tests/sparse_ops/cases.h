@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
@@ -19,45 +20,31 @@ namespace cacheinf {
 // Computes the active pixels of the output it was prepared for, with a change test or without one.
 using PreparedCall = std::function<void(const ActivePixels& pixels, const ChangeTest* change)>;
 
-// HaloFetch or WarpAndMerge of the rows that are asked for; which pixels of them the masks say,
-// whose bits are others in the next call.
+// What `ConvArgs` computes but for rounding (cpu/winograd.h); the reference takes it for that.
+struct WinogradArgs : ConvArgs {};
+
+// A fetch of the pixels that are asked for but not held.
 struct WarpCall {
   WarpArgs args;
-  ConstMaskView needed;  // of HaloFetch
-  ConstMaskView active;
-  MaskView out_of_view;
+  ConstMaskView held;
+  MaskView wanted;  // memory for those that are left
+
+  // Of the next call.
+  WarpArgs Wanting(const ActivePixels& asked) const;
 };
 
-// A family of kernels as a table: what packs weights and the like for a call, once. An empty entry:
-// the family has no such operator.
+using OperatorArgs =
+    std::variant<ConvArgs, WinogradArgs, PoolArgs, AdaptivePoolArgs, ResizeArgs, DepthToSpaceArgs,
+                 SpaceToDepthArgs, ActivationArgs, ScaleShiftArgs, BinaryArgs, CopyArgs, GatherArgs,
+                 PadArgs, LinearArgs, MatMulArgs, LayerNormArgs, GroupNormArgs, SoftmaxArgs,
+                 ArgMaxArgs, ReduceArgs, DecodeBoxesArgs, NonMaxSuppressionArgs, WarpCall>;
+
+// A family of kernels.
 struct OperatorFamily {
   std::string name;
   bool takes_only_rows = false;  // whatever pixels of them are asked for, all are computed
-  std::function<PreparedCall(const ConvArgs&)> conv;
-  // What `conv` computes but for rounding (cpu/winograd.h); the reference's is `conv`.
-  std::function<PreparedCall(const ConvArgs&)> winograd;
-  std::function<PreparedCall(const PoolArgs&)> pool;
-  std::function<PreparedCall(const AdaptivePoolArgs&)> adaptive_pool;
-  std::function<PreparedCall(const ResizeArgs&)> resize;
-  std::function<PreparedCall(const BlockArgs&)> depth_to_space;
-  std::function<PreparedCall(const BlockArgs&)> space_to_depth;
-  std::function<PreparedCall(const ActivationArgs&)> activation;
-  std::function<PreparedCall(const ScaleShiftArgs&)> scale_shift;
-  std::function<PreparedCall(const BinaryArgs&)> binary;
-  std::function<PreparedCall(const CopyArgs&)> copy;
-  std::function<PreparedCall(const GatherArgs&)> gather;
-  std::function<PreparedCall(const PadArgs&)> pad;
-  std::function<PreparedCall(const LinearArgs&)> linear;
-  std::function<PreparedCall(const MatMulArgs&)> mat_mul;
-  std::function<PreparedCall(const LayerNormArgs&)> layer_norm;
-  std::function<PreparedCall(const GroupNormArgs&)> group_norm;
-  std::function<PreparedCall(const SoftmaxArgs&)> softmax;
-  std::function<PreparedCall(const ArgMaxArgs&)> arg_max;
-  std::function<PreparedCall(const ReduceArgs&)> reduce;
-  std::function<PreparedCall(const DecodeBoxesArgs&)> decode_boxes;
-  std::function<PreparedCall(const NonMaxSuppressionArgs&)> non_max_suppression;
-  std::function<PreparedCall(const WarpCall&)> halo_fetch;
-  std::function<PreparedCall(const WarpCall&)> warp_and_merge;
+  // Packs weights and the like for a call, once. Null: the family has no such operator.
+  std::function<PreparedCall(const OperatorArgs&)> prepare;
 };
 
 OperatorFamily ReferenceFamily();

@@ -21,7 +21,6 @@ struct ConvCase {
   Function activation;
   bool activation_before_residual = false;
   bool one_slope = false;
-  bool has_special_numbers = false;
   bool is_winograd = false;
 };
 
@@ -38,9 +37,7 @@ int OutputSize(const ConvSpec& spec, bool is_rows, int in_size) {
 void AddConv(Table& table, const ConvCase& c) {
   const int out_height = OutputSize(c.spec, true, c.height);
   const int out_width = OutputSize(c.spec, false, c.width);
-  const std::string kind = c.is_winograd ? "winograd_" : "conv_";
-  table.Add(kind + c.name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    if (c.has_special_numbers) memory.UseSpecialNumbers();
+  const auto draw = [=](CaseMemory& memory) {
     ConvArgs args;
     args.spec = c.spec;
     args.input = AsImage(memory.Map({c.batch, c.in_channels, c.height, c.width}));
@@ -57,10 +54,14 @@ void AddConv(Table& table, const ConvCase& c) {
       args.residual = AsImage(memory.Map({c.batch, c.out_channels, out_height, out_width}));
     }
     args.output = AsImage(memory.OutputMap({c.batch, c.out_channels, out_height, out_width}));
-    if (!c.is_winograd) return CallOnMap(family.conv, args, memory);
-    memory.winograd = args;
-    return CallOnMap(family.winograd, args, memory);
-  });
+    return args;
+  };
+  if (c.is_winograd) {
+    table.Add("winograd_" + c.name,
+              [draw](CaseMemory& memory) { return WinogradArgs{draw(memory)}; });
+  } else {
+    table.Add("conv_" + c.name, draw);
+  }
 }
 
 ConvSpec Square(int kernel, int stride = 1, int pad = 0, int dilation = 1, int groups = 1) {

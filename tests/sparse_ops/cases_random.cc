@@ -14,7 +14,6 @@
 namespace cacheinf {
 namespace {
 
-using Dims = std::vector<int64_t>;
 using Kind = Function::Kind;
 
 class Random {
@@ -44,21 +43,6 @@ class Random {
   std::mt19937 random_;
 };
 
-TensorView Input(CaseMemory& memory, const Dims& dims) {
-  return dims.size() == 4 ? memory.Map(dims) : memory.Tensor(dims);
-}
-
-TensorView Output(CaseMemory& memory, const Dims& dims) {
-  return dims.size() == 4 ? memory.OutputMap(dims) : memory.OutputTensor(dims);
-}
-
-template <typename Args>
-PreparedCall Call(const Prepare<Args>& prepare, const Args& args, CaseMemory& memory,
-                  bool is_local = true) {
-  if (args.output.rank == 4 && is_local) return CallOnMap(prepare, args, memory);
-  return CallWhole(prepare, args);
-}
-
 ChannelFunction AnyActivation(Random& random) {
   constexpr Kind kKinds[] = {Kind::kIdentity, Kind::kRelu, Kind::kSilu, Kind::kPRelu, Kind::kClip};
   ChannelFunction activation;
@@ -85,22 +69,32 @@ struct Layout {
   }
 };
 
+template <typename Build>
+void Add(Table& table, const std::string& name, const Layout& layout, const Build& build) {
+  table.Add(name, [=](CaseMemory& memory) {
+    layout.Use(memory);
+    return build(memory);
+  });
+}
+
 void AddElementWise(Table& table, Random& random, const std::string& name) {
   const Dims dims = random.AnyDims();
   const Layout layout(random, /*may_be_special=*/true);
-  ChannelFunction activation = AnyActivation(random);
+  const ChannelFunction activation = AnyActivation(random);
   const bool has_order = random.Chance(3);
   const bool shifts = random.Chance(2);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) mutable {
-    layout.Use(memory);
+  const auto with_slopes = [=](CaseMemory& memory) {
     ChannelFunction function = activation;
     TakeSlopes(function, dims[1], memory);
-    if (!shifts) {
-      ActivationArgs args = {function, Input(memory, dims), Output(memory, dims)};
-      return Call(family.activation, args, memory);
-    }
+    return function;
+  };
+  if (!shifts) {
+    return Add(table, name, layout, [=](CaseMemory& memory) {
+      return ActivationArgs{with_slopes(memory), memory.Input(dims), memory.Output(dims)};
+    });
+  }
+  Add(table, name, layout, [=](CaseMemory& memory) {
     ScaleShiftArgs args;
-    args.activation = function;
     args.scale = memory.Floats(dims[1]);
     args.shift = memory.Floats(dims[1]);
     if (has_order) {
@@ -108,9 +102,10 @@ void AddElementWise(Table& table, Random& random, const std::string& name) {
       std::iota(order.rbegin(), order.rend(), 0);
       args.channel_order = memory.Integers(order);
     }
-    args.input = Input(memory, dims);
-    args.output = Output(memory, dims);
-    return Call(family.scale_shift, args, memory);
+    args.activation = with_slopes(memory);
+    args.input = memory.Input(dims);
+    args.output = memory.Output(dims);
+    return args;
   });
 }
 
@@ -125,15 +120,12 @@ void AddBinary(Table& table, Random& random, const std::string& name) {
   const auto kind = random.Any(BinaryKind::kMaximum);
   const bool has_relu = random.Chance(3);
   const Layout layout(random, /*may_be_special=*/true);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    BinaryArgs args;
-    args.kind = kind;
-    if (has_relu) args.activation.kind = Kind::kRelu;
-    args.a = Input(memory, a);
-    args.b = Input(memory, b);
-    args.output = Output(memory, dims);
-    return Call(family.binary, args, memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    return BinaryArgs{kind,
+                      {has_relu ? Kind::kRelu : Kind::kIdentity},
+                      memory.Input(a),
+                      memory.Input(b),
+                      memory.Output(dims)};
   });
 }
 
@@ -167,10 +159,8 @@ void AddPool(Table& table, Random& random, const std::string& name) {
   const Dims out = {dims[0], dims[1], std::max(OutputSize(dims[2], spec.rows), 1),
                     std::max(OutputSize(dims[3], spec.columns), 1)};
   const Layout layout(random, /*may_be_special=*/true);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const PoolArgs args = {spec, AsImage(memory.Map(dims)), AsImage(memory.OutputMap(out))};
-    return CallOnMap(family.pool, args, memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    return PoolArgs{spec, AsImage(memory.Map(dims)), AsImage(memory.OutputMap(out))};
   });
 }
 
@@ -180,10 +170,8 @@ void AddAdaptivePool(Table& table, Random& random, const std::string& name) {
   const Dims out = {dims[0], dims[1], random.Between(1, 7), random.Between(1, 7)};
   const auto kind = random.Any(PoolSpec::Kind::kAverage);
   const Layout layout(random, /*may_be_special=*/true);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const AdaptivePoolArgs args = {kind, AsImage(memory.Map(dims)), AsImage(memory.OutputMap(out))};
-    return CallOnMap(family.adaptive_pool, args, memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    return AdaptivePoolArgs{kind, AsImage(memory.Map(dims)), AsImage(memory.OutputMap(out))};
   });
 }
 
@@ -197,12 +185,10 @@ void AddResize(Table& table, Random& random, const std::string& name) {
   spec.out_height = random.Between(1, 50);
   spec.out_width = random.Between(1, 90);
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const ResizeArgs args = {
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    return ResizeArgs{
         spec, AsImage(memory.Map(dims)),
         AsImage(memory.OutputMap({dims[0], dims[1], spec.out_height, spec.out_width}))};
-    return CallOnMap(family.resize, args, memory);
   });
 }
 
@@ -214,12 +200,15 @@ void AddBlocks(Table& table, Random& random, const std::string& name) {
   const bool to_space = random.Chance(2);
   const auto order = random.Any(BlockOrder::kChannelsFirst);
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const BlockArgs args = {block, order, AsImage(memory.Map(to_space ? deep : wide)),
-                            AsImage(memory.OutputMap(to_space ? wide : deep))};
-    return CallOnMap(to_space ? family.depth_to_space : family.space_to_depth, args, memory);
-  });
+  const auto args = [=](CaseMemory& memory) {
+    return BlockArgs{block, order, AsImage(memory.Map(to_space ? deep : wide)),
+                     AsImage(memory.OutputMap(to_space ? wide : deep))};
+  };
+  if (to_space) {
+    Add(table, name, layout, [=](CaseMemory& memory) { return DepthToSpaceArgs{args(memory)}; });
+  } else {
+    Add(table, name, layout, [=](CaseMemory& memory) { return SpaceToDepthArgs{args(memory)}; });
+  }
 }
 
 void AddCopy(Table& table, Random& random, const std::string& name) {
@@ -230,19 +219,14 @@ void AddCopy(Table& table, Random& random, const std::string& name) {
   std::vector<int> order = random.Shuffled(static_cast<int>(dims.size()));
   if (random.Chance(2)) std::sort(order.begin(), order.end());
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    CopyArgs args;
-    args.in_logical_order = reshapes;
-    args.input = Input(memory, dims);
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    const TensorView input = memory.Input(dims);
     if (reshapes) {
-      args.output = memory.OutputTensor({dims[0], args.input.Count() / dims[0]});
-      return CallWhole(family.copy, args);
+      return CopyArgs{input, memory.OutputTensor({dims[0], input.Count() / dims[0]}), true};
     }
-    args.input = PermuteAxes(args.input, order.data());
-    args.output =
-        Output(memory, Dims(args.input.dims.begin(), args.input.dims.begin() + dims.size()));
-    return Call(family.copy, args, memory);
+    const TensorView permuted = PermuteAxes(input, order.data());
+    return CopyArgs{permuted, memory.Output(Dims(permuted.dims.begin(),
+                                                 permuted.dims.begin() + permuted.rank))};
   });
 }
 
@@ -255,11 +239,9 @@ void AddGather(Table& table, Random& random, const std::string& name) {
   Dims out = dims;
   out[at] = static_cast<int64_t>(indices.size());
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const GatherArgs args = {axis, memory.Indices(indices), Input(memory, dims),
-                             Output(memory, out)};
-    return Call(family.gather, args, memory, /*is_local=*/axis < 2);
+  Add(table, name, layout, [=](CaseMemory& memory) {
+    return Whole{GatherArgs{axis, memory.Indices(indices), memory.Input(dims), memory.Output(out)},
+                 axis > 1};
   });
 }
 
@@ -275,12 +257,11 @@ void AddPad(Table& table, Random& random, const std::string& name) {
     out[axis] += pad.begins[axis] + random.Between(0, 4);
   }
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
     PadArgs args = pad;
-    args.input = Input(memory, dims);
-    args.output = Output(memory, out);
-    return Call(family.pad, args, memory);
+    args.input = memory.Input(dims);
+    args.output = memory.Output(out);
+    return args;
   });
 }
 
@@ -296,12 +277,11 @@ void AddReduction(Table& table, Random& random, const std::string& name) {
     if (reduce.reduced[axis]) out[axis] = 1;
   }
   const Layout layout(random, /*may_be_special=*/true);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
     ReduceArgs args = reduce;
     args.input = memory.Map(dims);
     args.output = memory.OutputMap(out);
-    return CallWhole(family.reduce, args);
+    return Whole{args};
   });
 }
 
@@ -313,10 +293,9 @@ void AddAlongAnAxis(Table& table, Random& random, const std::string& name) {
   const bool flag = random.Chance(2);
   const int which = random.Between(0, 2);
   const Layout layout(random, /*may_be_special=*/which == 2);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    const bool is_local = axis == 1;
-    if (which == 0) {
+  const bool is_whole = axis != 1;
+  if (which == 0) {
+    return Add(table, name, layout, [=](CaseMemory& memory) {
       LayerNormArgs args;
       args.first_axis = axis;
       args.axis_count = axis_count;
@@ -326,18 +305,20 @@ void AddAlongAnAxis(Table& table, Random& random, const std::string& name) {
         args.scale = memory.Floats(count);
         args.shift = memory.Floats(count);
       }
-      args.input = Input(memory, dims);
-      args.output = Output(memory, dims);
-      return Call(family.layer_norm, args, memory, is_local && axis_count == 1);
-    }
-    if (which == 1) {
-      const SoftmaxArgs args = {axis, flag, Input(memory, dims), Output(memory, dims)};
-      return Call(family.softmax, args, memory, is_local);
-    }
+      args.input = memory.Input(dims);
+      args.output = memory.Output(dims);
+      return Whole{args, is_whole || axis_count > 1};
+    });
+  }
+  if (which == 1) {
+    return Add(table, name, layout, [=](CaseMemory& memory) {
+      return Whole{SoftmaxArgs{axis, flag, memory.Input(dims), memory.Output(dims)}, is_whole};
+    });
+  }
+  Add(table, name, layout, [=](CaseMemory& memory) {
     Dims out = dims;
     out[static_cast<size_t>(axis)] = 1;
-    const ArgMaxArgs args = {axis, Input(memory, dims), Output(memory, out)};
-    return Call(family.arg_max, args, memory, is_local);
+    return Whole{ArgMaxArgs{axis, memory.Input(dims), memory.Output(out)}, is_whole};
   });
 }
 
@@ -351,8 +332,7 @@ void AddGroupNorm(Table& table, Random& random, const std::string& name) {
                      random.Between(1, 20)};
   const bool is_affine = random.Chance(2);
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
     GroupNormArgs args = norm;
     if (is_affine) {
       args.scale = memory.Floats(dims[1]);
@@ -360,7 +340,7 @@ void AddGroupNorm(Table& table, Random& random, const std::string& name) {
     }
     args.input = memory.Map(dims);
     args.output = memory.OutputMap(dims);
-    return CallWhole(family.group_norm, args);
+    return args;
   });
 }
 
@@ -373,28 +353,22 @@ void AddProduct(Table& table, Random& random, const std::string& name) {
   const bool flag = random.Chance(2);  // a bias, or one matrix for all outer ones
   const bool is_transposed = random.Chance(2);
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
-    if (is_linear) {
-      LinearArgs args;
-      args.weights = memory.Floats(int64_t{in} * out);
-      if (flag) args.bias = memory.Floats(out);
-      args.activation.kind = Kind::kGelu;
-      args.input = memory.Tensor({outer, rows, in});
-      args.output = memory.OutputTensor({outer, rows, out});
-      return CallWhole(family.linear, args);
-    }
+  if (is_linear) {
+    return Add(table, name, layout, [=](CaseMemory& memory) {
+      return LinearArgs{memory.Floats(int64_t{in} * out),
+                        flag ? memory.Floats(out) : nullptr,
+                        {Kind::kGelu},
+                        memory.Tensor({outer, rows, in}),
+                        memory.OutputTensor({outer, rows, out})};
+    });
+  }
+  Add(table, name, layout, [=](CaseMemory& memory) {
     constexpr int kTransposed[] = {0, 2, 1};
     const int64_t matrices = flag ? 1 : outer;
-    MatMulArgs args;
-    if (is_transposed) {
-      args.a = PermuteAxes<const float>(memory.Tensor({matrices, in, rows}), kTransposed);
-    } else {
-      args.a = memory.Tensor({matrices, rows, in});
-    }
-    args.b = memory.Tensor({outer, in, out});
-    args.output = memory.OutputTensor({outer, rows, out});
-    return CallWhole(family.mat_mul, args);
+    const TensorView a = is_transposed
+                             ? PermuteAxes(memory.Tensor({matrices, in, rows}), kTransposed)
+                             : memory.Tensor({matrices, rows, in});
+    return MatMulArgs{a, memory.Tensor({outer, in, out}), memory.OutputTensor({outer, rows, out})};
   });
 }
 
@@ -438,8 +412,7 @@ void AddConv(Table& table, Random& random, const std::string& name, bool is_wide
   const bool activates_first = random.Chance(2);
   const ChannelFunction activation = AnyActivation(random);
   const Layout layout(random);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
-    layout.Use(memory);
+  Add(table, name, layout, [=](CaseMemory& memory) {
     const Dims out = {batch, out_channels, out_height, out_width};
     ConvArgs args;
     args.spec = spec;
@@ -452,7 +425,7 @@ void AddConv(Table& table, Random& random, const std::string& name, bool is_wide
     args.activation = activation;
     TakeSlopes(args.activation, out_channels, memory);
     args.output = AsImage(memory.OutputMap(out));
-    return CallOnMap(family.conv, args, memory);
+    return args;
   });
 }
 

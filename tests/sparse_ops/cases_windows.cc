@@ -16,13 +16,11 @@ void AddPool(Table& table, const std::string& name, const PoolSpec& spec, bool s
   };
   const int out_height = out_size(spec.rows, kHeight);
   const int out_width = out_size(spec.columns, kWidth);
-  table.Add(name, [=](const OperatorFamily& family, CaseMemory& memory) {
+  table.Add(name, [=](CaseMemory& memory) {
     if (special) memory.UseSpecialNumbers();
-    PoolArgs args;
-    args.spec = spec;
-    args.input = AsImage(memory.Map({2, kChannels, kHeight, kWidth}));
-    args.output = AsImage(memory.OutputMap({2, kChannels, out_height, out_width}));
-    return CallOnMap(family.pool, args, memory);
+    return PoolArgs{.spec = spec,
+                    .input = AsImage(memory.Map({2, kChannels, kHeight, kWidth})),
+                    .output = AsImage(memory.OutputMap({2, kChannels, out_height, out_width}))};
   });
 }
 
@@ -51,12 +49,10 @@ void AddPools(Table& table) {
     const std::pair<int, int> sizes[] = {{1, 1}, {2, 3}, {5, 7}, {9, 10}, {12, 11}};
     for (const auto& [height, width] : sizes) {
       table.Add("adaptive_" + name + "_" + std::to_string(height) + "x" + std::to_string(width),
-                [=, h = height, w = width](const OperatorFamily& family, CaseMemory& memory) {
-                  AdaptivePoolArgs args;
-                  args.kind = kind;
-                  args.input = AsImage(memory.Map({2, 21, 9, 37}));
-                  args.output = AsImage(memory.OutputMap({2, 21, h, w}));
-                  return CallOnMap(family.adaptive_pool, args, memory);
+                [=, h = height, w = width](CaseMemory& memory) {
+                  return AdaptivePoolArgs{.kind = kind,
+                                          .input = AsImage(memory.Map({2, 21, 9, 37})),
+                                          .output = AsImage(memory.OutputMap({2, 21, h, w}))};
                 });
     }
   }
@@ -77,26 +73,21 @@ void AddResizes(Table& table) {
         table.Add(
             "resize_" + std::to_string(kind) + "_coordinates_" + std::to_string(coordinates) +
                 "_to_" + std::to_string(height) + "x" + std::to_string(width),
-            [=](const OperatorFamily& family, CaseMemory& memory) {
-              ResizeArgs args;
-              args.spec = spec;
-              args.input = AsImage(memory.Map({2, 19, 7, 9}));
-              args.output = AsImage(memory.OutputMap({2, 19, spec.out_height, spec.out_width}));
-              return CallOnMap(family.resize, args, memory);
+            [=](CaseMemory& memory) {
+              return ResizeArgs{
+                  .spec = spec,
+                  .input = AsImage(memory.Map({2, 19, 7, 9})),
+                  .output = AsImage(memory.OutputMap({2, 19, spec.out_height, spec.out_width}))};
             });
       }
     }
   }
   for (const auto kind : {ResizeSpec::Kind::kNearest, ResizeSpec::Kind::kLinear}) {
     table.Add("resize_" + std::to_string(static_cast<int>(kind)) + "_to_many_columns",
-              [=](const OperatorFamily& family, CaseMemory& memory) {
-                ResizeArgs args;
-                args.spec.kind = kind;
-                args.spec.out_height = 5;
-                args.spec.out_width = 600;
-                args.input = AsImage(memory.Map({1, 3, 4, 250}));
-                args.output = AsImage(memory.OutputMap({1, 3, 5, 600}));
-                return CallOnMap(family.resize, args, memory);
+              [=](CaseMemory& memory) {
+                return ResizeArgs{.spec = {.kind = kind, .out_height = 5, .out_width = 600},
+                                  .input = AsImage(memory.Map({1, 3, 4, 250})),
+                                  .output = AsImage(memory.OutputMap({1, 3, 5, 600}))};
               });
   }
 }
@@ -106,15 +97,13 @@ void AddBlocks(Table& table) {
     for (const int block : {2, 3}) {
       const std::string suffix = "_block_" + std::to_string(block) +
                                  (order == BlockOrder::kRowsFirst ? "_rows" : "_channels");
-      table.Add("depth_to_space" + suffix, [=](const OperatorFamily& family, CaseMemory& memory) {
-        const BlockArgs args = {block, order, AsImage(memory.Map({2, 5 * block * block, 4, 3})),
-                                AsImage(memory.OutputMap({2, 5, 4 * block, 3 * block}))};
-        return CallOnMap(family.depth_to_space, args, memory);
+      table.Add("depth_to_space" + suffix, [=](CaseMemory& memory) {
+        return DepthToSpaceArgs{{block, order, AsImage(memory.Map({2, 5 * block * block, 4, 3})),
+                                 AsImage(memory.OutputMap({2, 5, 4 * block, 3 * block}))}};
       });
-      table.Add("space_to_depth" + suffix, [=](const OperatorFamily& family, CaseMemory& memory) {
-        const BlockArgs args = {block, order, AsImage(memory.Map({2, 5, 4 * block, 3 * block})),
-                                AsImage(memory.OutputMap({2, 5 * block * block, 4, 3}))};
-        return CallOnMap(family.space_to_depth, args, memory);
+      table.Add("space_to_depth" + suffix, [=](CaseMemory& memory) {
+        return SpaceToDepthArgs{{block, order, AsImage(memory.Map({2, 5, 4 * block, 3 * block})),
+                                 AsImage(memory.OutputMap({2, 5 * block * block, 4, 3}))}};
       });
     }
   }
@@ -131,43 +120,39 @@ void AddWindows(Table& table) {
 void AddTimedWindows(Table& table) {
   for (const PoolSpec::Kind kind : {PoolSpec::Kind::kMax, PoolSpec::Kind::kAverage}) {
     table.Add(kind == PoolSpec::Kind::kMax ? "max_pool_3x3_stride_2" : "average_pool_3x3_stride_2",
-              [=](const OperatorFamily& family, CaseMemory& memory) {
+              [=](CaseMemory& memory) {
                 PoolArgs args;
                 args.spec.kind = kind;
                 args.spec.rows = args.spec.columns = {3, 2, 1, 1, 1};
                 args.input = AsImage(memory.Map({1, 64, 112, 112}));
                 args.output = AsImage(memory.OutputMap({1, 64, 56, 56}));
-                return CallOnMap(family.pool, args, memory);
+                return args;
               });
   }
-  table.Add("adaptive_average_pool_7x7", [](const OperatorFamily& family, CaseMemory& memory) {
-    AdaptivePoolArgs args;
-    args.kind = PoolSpec::Kind::kAverage;
-    args.input = AsImage(memory.Map({1, 256, 30, 40}));
-    args.output = AsImage(memory.OutputMap({1, 256, 7, 7}));
-    return CallOnMap(family.adaptive_pool, args, memory);
+  table.Add("adaptive_average_pool_7x7", [](CaseMemory& memory) {
+    return AdaptivePoolArgs{.kind = PoolSpec::Kind::kAverage,
+                            .input = AsImage(memory.Map({1, 256, 30, 40})),
+                            .output = AsImage(memory.OutputMap({1, 256, 7, 7}))};
   });
   for (const auto kind : {ResizeSpec::Kind::kNearest, ResizeSpec::Kind::kLinear}) {
     table.Add(
         kind == ResizeSpec::Kind::kNearest ? "resize_nearest_twofold" : "resize_bilinear_twofold",
-        [=](const OperatorFamily& family, CaseMemory& memory) {
+        [=](CaseMemory& memory) {
           ResizeArgs args;
           args.spec.kind = kind;
           args.spec.out_height = args.spec.out_width = 80;
           args.input = AsImage(memory.Map({1, 64, 40, 40}));
           args.output = AsImage(memory.OutputMap({1, 64, 80, 80}));
-          return CallOnMap(family.resize, args, memory);
+          return args;
         });
   }
-  table.Add("depth_to_space_2", [](const OperatorFamily& family, CaseMemory& memory) {
-    const BlockArgs args = {2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 128, 40, 40})),
-                            AsImage(memory.OutputMap({1, 32, 80, 80}))};
-    return CallOnMap(family.depth_to_space, args, memory);
+  table.Add("depth_to_space_2", [](CaseMemory& memory) {
+    return DepthToSpaceArgs{{2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 128, 40, 40})),
+                             AsImage(memory.OutputMap({1, 32, 80, 80}))}};
   });
-  table.Add("space_to_depth_2", [](const OperatorFamily& family, CaseMemory& memory) {
-    const BlockArgs args = {2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 32, 80, 80})),
-                            AsImage(memory.OutputMap({1, 128, 40, 40}))};
-    return CallOnMap(family.space_to_depth, args, memory);
+  table.Add("space_to_depth_2", [](CaseMemory& memory) {
+    return SpaceToDepthArgs{{2, BlockOrder::kRowsFirst, AsImage(memory.Map({1, 32, 80, 80})),
+                             AsImage(memory.OutputMap({1, 128, 40, 40}))}};
   });
 }
 

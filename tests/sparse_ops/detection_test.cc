@@ -52,9 +52,12 @@ std::vector<float> BoxesAt(float threshold, const Suppress& suppress) {
 }
 
 TEST(DetectionTest, NoBoxThatScoresEnoughIsLeftOutUndecoded) {
+  ThreadPool pool(1);
   for (const float threshold : {0.0f, 0.05f, 0.25f, 0.5f, 0.9f, 0.995f, 1.0f}) {
-    const std::vector<float> expected = BoxesAt(threshold, reference::NonMaxSuppression);
-    const std::vector<float> actual = BoxesAt(threshold, cpu::NonMaxSuppression);
+    const std::vector<float> expected =
+        BoxesAt(threshold, [](const NonMaxSuppressionArgs& args) { reference::Compute(args); });
+    const std::vector<float> actual =
+        BoxesAt(threshold, [&](const NonMaxSuppressionArgs& args) { cpu::Compute(args, pool); });
     EXPECT_EQ(std::memcmp(expected.data(), actual.data(), expected.size() * sizeof(float)), 0)
         << "threshold " << threshold;
   }

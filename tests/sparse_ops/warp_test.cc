@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <iostream>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "sparse_ops/cpu/warp.h"
-#include "sparse_ops/reference/warp.h"
+#include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/case_memory.h"
 #include "tests/sparse_ops/cpu/targets.h"
 #include "tests/sparse_ops/mask/samples.h"
@@ -80,9 +79,7 @@ struct RandomWarp {
   int width;
   GuardedMap from;
   GuardedMap to;
-  Mask needed;
-  Mask active;
-  Mask missing;
+  Mask wanted;
   Mask marked;  // what the mask of pixels out of view holds before
   WarpArgs args;
 
@@ -92,16 +89,14 @@ struct RandomWarp {
         from(AnyMap(random, random.Between(1, 2), random.Between(1, 70), is_special)),
         to(from.view().batch, height, width, from.view().channels, random, is_special,
            random.Between(0, 1) == 0),
-        needed(random.Draw(height, width)),
-        active(random.Draw(height, width)),
-        missing(random.Draw(height, width)),
+        wanted(random.Draw(height, width)),
         marked(random.Draw(height, width)) {
     args.interpolation =
         random.Between(0, 1) == 0 ? Interpolation::kNearest : Interpolation::kBilinear;
     args.from_of_to = AnyHomography(random);
     args.from = from.view();
     args.to = to.view();
-    if (random.Between(0, 2) == 0) args.missing = missing;
+    args.wanted = wanted;
   }
 
  private:
@@ -219,16 +214,13 @@ TEST(WarpTest, TheReferenceFollowsTheHomography) {
   int outside = 0;
   for (int i = 0; i < 300; ++i) {
     RandomWarp warp(random);
-    warp.args.missing = {};
     const GuardedMap before = warp.to;
-    const Range rows = {random.Between(0, warp.height - 1), warp.height};
     Mask out_of_view(warp.height, warp.width);
-    reference::HaloFetch(warp.args, warp.needed, warp.active, rows, out_of_view);
-    const bool is_identity = warp.args.from_of_to.IsIdentity();
+    warp.args.out_of_view = out_of_view;
+    reference::Compute(warp.args);
     for (int y = 0; y < warp.height; ++y) {
       for (int x = 0; x < warp.width; ++x) {
-        const bool is_asked = y >= rows.begin && warp.needed.view().Test(y, x) &&
-                              !warp.active.view().Test(y, x) && !is_identity;
+        const bool is_asked = warp.wanted.view().Test(y, x);
         const bool is_outside = out_of_view.view().Test(y, x);
         ASSERT_TRUE(is_asked || !is_outside);
         const ExactSource source = SourceOf(warp.args, y, x);
@@ -261,84 +253,31 @@ class WarpOnCpuTest : public testing::Test {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
-  // run(warp, rows, out_of_view, pool) for every target and thread count, in one piece or in rows,
-  // against expected(warp, all rows, out_of_view).
-  void Compare(const RandomWarp& warp, MaskSampler& random,
-               const std::function<void(const WarpArgs&, Range, MaskView)>& expected,
-               const std::function<void(const WarpArgs&, Range, MaskView, ThreadPool&)>& run) {
+  // Every target and thread count against the reference.
+  void Compare(const RandomWarp& warp) {
     const GuardedMap expected_map = warp.to;
     Mask expected_mask = warp.marked;
     WarpArgs args = warp.args;
     args.to = expected_map.view();
-    expected(args, {0, warp.height}, expected_mask);
+    args.out_of_view = expected_mask;
+    reference::Compute(args);
     ForEachCpuTarget([&] {
       for (ThreadPool& pool : pools_) {
         const GuardedMap map = warp.to;
         Mask mask = warp.marked;
         args.to = map.view();
-        for (int row = 0; row < warp.height;) {
-          const int end =
-              random.Between(0, 1) == 0 ? warp.height : random.Between(row + 1, warp.height);
-          run(args, {row, end}, mask, pool);
-          row = end;
-        }
+        args.out_of_view = mask;
+        cpu::Compute(args, pool);
         ASSERT_TRUE(SameNumbers(expected_map, map)) << pool.threads() << " threads";
         ASSERT_TRUE(SameMask(expected_mask, mask)) << pool.threads() << " threads";
       }
     });
   }
 
-  // WarpAndMerge against the reference's.
-  void CompareMerges(const RandomWarp& warp, MaskSampler& random) {
-    Compare(
-        warp, random,
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
-          reference::WarpAndMerge(args, warp.active, rows, out_of_view);
-        },
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
-          cpu::WarpAndMerge(args, warp.active, rows, out_of_view, pool);
-        });
-  }
-
   ThreadPool pools_[3] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
 };
 
-TEST_F(WarpOnCpuTest, MergeIsAFetchOfAllPixels) {
-  MaskSampler random(kSeed + 2);
-  for (int i = 0; i < 100; ++i) {
-    RandomWarp warp(random);
-    SetAll(warp.needed);
-    Compare(
-        warp, random,
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view) {
-          reference::HaloFetch(args, warp.needed, warp.active, rows, out_of_view);
-        },
-        [&](const WarpArgs& args, Range rows, MaskView out_of_view, ThreadPool& pool) {
-          cpu::WarpAndMerge(args, warp.active, rows, out_of_view, pool);
-        });
-    if (HasFatalFailure()) FAIL() << "warp " << i;
-  }
-}
-
-TEST_F(WarpOnCpuTest, WhatHasNoOldValueCanBecomeActiveAtOnce) {
-  MaskSampler random(kSeed + 3);
-  for (int i = 0; i < 100; ++i) {
-    const RandomWarp warp(random);
-    Mask expected(warp.height, warp.width);
-    reference::HaloFetch(warp.args, warp.needed, warp.active, {0, warp.height}, expected);
-    Unite(expected, warp.active, expected);
-    for (ThreadPool& pool : pools_) {
-      Mask active = warp.active;
-      cpu::HaloFetch(warp.args, warp.needed, active, {0, warp.height}, active, pool);
-      ASSERT_TRUE(SameMask(expected, active));
-    }
-    Mask active = warp.active;
-    reference::HaloFetch(warp.args, warp.needed, active, {0, warp.height}, active);
-    ASSERT_TRUE(SameMask(expected, active));
-  }
-}
-
-// Every pixel, `missing` ones apart, through a homography under which none is in view.
+// Every pixel, through a homography under which none is in view.
 void ExpectAllOutOfView(const Homography& homography, ThreadPool& pool) {
   MaskSampler random(kSeed);
   for (const Interpolation interpolation : {Interpolation::kNearest, Interpolation::kBilinear}) {
@@ -352,15 +291,15 @@ void ExpectAllOutOfView(const Homography& homography, ThreadPool& pool) {
     args.to = to.view();
     Mask all(13, 70);
     SetAll(all);
-    const Mask none(13, 70);
-    ForEachCpuTarget([&] {
+    args.wanted = all;
+    const auto expect_all = [&](const auto& compute) {
       Mask out_of_view(13, 70);
-      cpu::WarpAndMerge(args, none, {0, 13}, out_of_view, pool);
+      args.out_of_view = out_of_view;
+      compute();
       EXPECT_TRUE(SameMask(all, out_of_view));
-    });
-    Mask out_of_view(13, 70);
-    reference::WarpAndMerge(args, none, {0, 13}, out_of_view);
-    EXPECT_TRUE(SameMask(all, out_of_view));
+    };
+    ForEachCpuTarget([&] { expect_all([&] { cpu::Compute(args, pool); }); });
+    expect_all([&] { reference::Compute(args); });
     EXPECT_EQ(before, to.numbers());
   }
 }
@@ -407,7 +346,7 @@ TEST_F(WarpOnCpuTest, WildHomographiesHaveTheReferencesBits) {
       warp.args.from_of_to.m[random.Between(0, 2)][random.Between(0, 2)] =
           wild[random.Between(0, static_cast<int>(std::size(wild)) - 1)];
     }
-    CompareMerges(warp, random);
+    Compare(warp);
     if (HasFatalFailure()) FAIL() << "warp " << i;
   }
 }
@@ -419,7 +358,8 @@ TEST_F(WarpOnCpuTest, ViewEndsHalfAPixelBeyondTheOuterPixels) {
   MaskSampler random(kSeed);
   const GuardedMap from(1, kHeight, kWidth, 3, random);
   const GuardedMap to(1, kHeight, kWidth, 3, random);
-  const Mask none(kHeight, kWidth);
+  Mask all(kHeight, kWidth);
+  SetAll(all);
   // How far a shift leads, and whether the outer pixels are still in view.
   const struct {
     double shift;
@@ -436,13 +376,16 @@ TEST_F(WarpOnCpuTest, ViewEndsHalfAPixelBeyondTheOuterPixels) {
       args.interpolation = interpolation;
       args.from = from.view();
       args.to = to.view();
+      args.wanted = all;
       const auto count_outside = [&](const Homography& homography) {
         args.from_of_to = homography;
         Mask expected(kHeight, kWidth);
-        reference::WarpAndMerge(args, none, {0, kHeight}, expected);
+        args.out_of_view = expected;
+        reference::Compute(args);
         ForEachCpuTarget([&] {
           Mask actual(kHeight, kWidth);
-          cpu::WarpAndMerge(args, none, {0, kHeight}, actual, pools_[0]);
+          args.out_of_view = actual;
+          cpu::Compute(args, pools_[0]);
           EXPECT_TRUE(SameMask(expected, actual)) << border.shift;
         });
         return CountActive(expected);
@@ -455,42 +398,26 @@ TEST_F(WarpOnCpuTest, ViewEndsHalfAPixelBeyondTheOuterPixels) {
   }
 }
 
-TEST_F(WarpOnCpuTest, TheIdentityDoesNoWork) {
-  // Nothing is there to be touched: not the maps, not the masks.
-  WarpArgs args;
-  args.from = {nullptr, 1, 480, 640, 64, 480 * 640 * 64, 640 * 64, 64};
-  args.to = {nullptr, 1, 480, 640, 64, 480 * 640 * 64, 640 * 64, 64};
-  const ConstMaskView nothing(nullptr, 480, 640);
-  const MaskView nowhere(nullptr, 480, 640);
-  reference::HaloFetch(args, nothing, nothing, {0, 480}, nowhere);
-  reference::WarpAndMerge(args, nothing, {0, 480}, nowhere);
-  for (ThreadPool& pool : pools_) {
-    cpu::HaloFetch(args, nothing, nothing, {0, 480}, nowhere, pool);
-    cpu::WarpAndMerge(args, nothing, {0, 480}, nowhere, pool);
-  }
-}
-
 TEST_F(WarpOnCpuTest, AShiftByWholePixelsCopiesBits) {
   MaskSampler random(kSeed + 5);
   for (int i = 0; i < 100; ++i) {
     RandomWarp warp(random, /*is_special=*/true);
     const int columns = random.Between(-warp.width, warp.width);
     const int rows = random.Between(-warp.height, warp.height);
-    if (columns == 0 && rows == 0) continue;
     // Noise far below a part of a pixel does not matter.
     warp.args.from_of_to = Shift(columns + random.Between(-1, 1) * 1e-9, rows);
-    warp.args.missing = {};
     const GuardedMap before = warp.to;
     Mask out_of_view(warp.height, warp.width);
-    cpu::WarpAndMerge(warp.args, warp.active, {0, warp.height}, out_of_view, pools_[i % 3]);
+    warp.args.out_of_view = out_of_view;
+    cpu::Compute(warp.args, pools_[i % 3]);
     for (int y = 0; y < warp.height; ++y) {
       for (int x = 0; x < warp.width; ++x) {
-        const bool is_active = warp.active.view().Test(y, x);
+        const bool is_wanted = warp.wanted.view().Test(y, x);
         const bool is_in_view =
             y + rows >= 0 && y + rows < warp.height && x + columns >= 0 && x + columns < warp.width;
-        ASSERT_EQ(!is_active && !is_in_view, out_of_view.view().Test(y, x));
+        ASSERT_EQ(is_wanted && !is_in_view, out_of_view.view().Test(y, x));
         for (int n = 0; n < warp.args.to.batch; ++n) {
-          const float* const expected = !is_active && is_in_view
+          const float* const expected = is_wanted && is_in_view
                                             ? warp.args.from.Pixel(n, y + rows, x + columns)
                                             : before.view().Pixel(n, y, x);
           const float* const actual = warp.args.to.Pixel(n, y, x);
@@ -499,39 +426,6 @@ TEST_F(WarpOnCpuTest, AShiftByWholePixelsCopiesBits) {
       }
     }
   }
-}
-
-TEST_F(WarpOnCpuTest, MissingPixelsAreNotRead) {
-  // One missing pixel, shifted by whole and by half pixels: as many are out of view as would have
-  // read it.
-  constexpr int kSize = 9;
-  MaskSampler random(kSeed + 6);
-  const GuardedMap from(1, kSize, kSize, 3, random);
-  const GuardedMap to(1, kSize, kSize, 3, random);
-  Mask missing(kSize, kSize);
-  missing.view().Set(4, 4);
-  const Mask none(kSize, kSize);
-  WarpArgs args;
-  args.from = from.view();
-  args.to = to.view();
-  args.missing = missing;
-  const auto count = [&](Interpolation interpolation, double columns, double rows) {
-    args.interpolation = interpolation;
-    args.from_of_to = Shift(columns, rows);
-    Mask with(kSize, kSize);
-    cpu::WarpAndMerge(args, none, {0, kSize}, with, pools_[0]);
-    WarpArgs all = args;
-    all.missing = {};
-    Mask without(kSize, kSize);
-    cpu::WarpAndMerge(all, none, {0, kSize}, without, pools_[0]);
-    return CountActive(with) - CountActive(without);
-  };
-  EXPECT_EQ(1, count(Interpolation::kNearest, 1, 2));
-  EXPECT_EQ(1, count(Interpolation::kNearest, 0.7, 0.3));
-  EXPECT_EQ(1, count(Interpolation::kBilinear, -2, 1));
-  EXPECT_EQ(2, count(Interpolation::kBilinear, 0.5, 0));
-  EXPECT_EQ(2, count(Interpolation::kBilinear, 1, -0.25));
-  EXPECT_EQ(4, count(Interpolation::kBilinear, 0.25, 0.75));
 }
 
 }  // namespace

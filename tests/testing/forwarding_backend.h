@@ -33,13 +33,8 @@ class ForwardingBackend : public Backend {
   void Move(const TensorView& map, int rows, int columns) override {
     backend_->Move(map, rows, columns);
   }
-  void HaloFetch(const WarpArgs& args, PixelSets& sets, PixelSet needed, PixelSet held,
-                 PixelSet out_of_view) override {
-    backend_->HaloFetch(args, sets, needed, held, out_of_view);
-  }
-  void WarpAndMerge(const WarpArgs& args, PixelSets& sets, PixelSet held,
-                    PixelSet out_of_view) override {
-    backend_->WarpAndMerge(args, sets, held, out_of_view);
+  void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override {
+    backend_->Warp(args, sets, wanted, out_of_view);
   }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override {
     backend_->CopyIn(host, device);

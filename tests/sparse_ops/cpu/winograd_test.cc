@@ -121,7 +121,7 @@ TEST(WinogradTest, RoundingErrorsAreAboutTwiceThoseOfTheReference) {
   args.input = input.view;
   args.output = direct.view;
   args.weights = input.memory.Floats(16 * 128 * 9);
-  reference::Conv(args, {0, 32});
+  reference::Compute(args, Range{0, 32});
   RunWinograd(args, actual.view);
 
   double squares_of_direct = 0.0;
