@@ -40,6 +40,8 @@ struct Function {
     kSin,
     kCos,
   };
+  static constexpr int kKinds = static_cast<int>(Kind::kCos) + 1;
+
   Kind kind = Kind::kIdentity;
   float alpha = 0.0f;
   float beta = 0.0f;
@@ -103,6 +105,7 @@ struct ResizeSpec {
 };
 
 enum class BinaryKind : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kPower, kMinimum, kMaximum };
+inline constexpr int kBinaryKinds = static_cast<int>(BinaryKind::kMaximum) + 1;
 
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge };
 

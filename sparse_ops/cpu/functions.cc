@@ -1,5 +1,8 @@
 #include "sparse_ops/cpu/functions.h"
 
+#include <cstddef>
+#include <utility>
+
 #include "sparse_ops/cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/functions.cc"
@@ -99,68 +102,28 @@ CACHEINF_FLATTEN void MapBinary(const float* a, const float* b, float* out, int6
   }
 }
 
-template <BinaryKind kind>
-constexpr BinaryKernels BinaryKernelsOf() {
-  return {MapBinary<kind, false, false>, MapBinary<kind, true, false>,
-          MapBinary<kind, false, true>};
+// One entry a kind.
+template <int... kinds>
+FunctionKernel KernelOf(Function::Kind kind, std::integer_sequence<int, kinds...>) {
+  static constexpr FunctionKernel kKernels[] = {MapFunction<static_cast<Function::Kind>(kinds)>...};
+  return kKernels[static_cast<size_t>(kind)];
+}
+
+template <int... kinds>
+BinaryKernels BinaryKernelsOf(BinaryKind kind, std::integer_sequence<int, kinds...>) {
+  static constexpr BinaryKernels kKernels[] = {
+      {MapBinary<static_cast<BinaryKind>(kinds), false, false>,
+       MapBinary<static_cast<BinaryKind>(kinds), true, false>,
+       MapBinary<static_cast<BinaryKind>(kinds), false, true>}...};
+  return kKernels[static_cast<size_t>(kind)];
 }
 
 FunctionKernel KernelOf(Function::Kind kind) {
-  using Kind = Function::Kind;
-  switch (kind) {
-#define CACHEINF_CASE(name) \
-  case Kind::name:          \
-    return MapFunction<Kind::name>
-    CACHEINF_CASE(kIdentity);
-    CACHEINF_CASE(kRelu);
-    CACHEINF_CASE(kLeakyRelu);
-    CACHEINF_CASE(kPRelu);
-    CACHEINF_CASE(kElu);
-    CACHEINF_CASE(kClip);
-    CACHEINF_CASE(kSigmoid);
-    CACHEINF_CASE(kHardSigmoid);
-    CACHEINF_CASE(kSilu);
-    CACHEINF_CASE(kHardSwish);
-    CACHEINF_CASE(kGelu);
-    CACHEINF_CASE(kGeluTanh);
-    CACHEINF_CASE(kMish);
-    CACHEINF_CASE(kTanh);
-    CACHEINF_CASE(kSoftplus);
-    CACHEINF_CASE(kExp);
-    CACHEINF_CASE(kLog);
-    CACHEINF_CASE(kErf);
-    CACHEINF_CASE(kSqrt);
-    CACHEINF_CASE(kReciprocal);
-    CACHEINF_CASE(kAbs);
-    CACHEINF_CASE(kNegate);
-    CACHEINF_CASE(kFloor);
-    CACHEINF_CASE(kCeil);
-    CACHEINF_CASE(kRound);
-    CACHEINF_CASE(kSin);
-    CACHEINF_CASE(kCos);
-#undef CACHEINF_CASE
-  }
-  return nullptr;
+  return KernelOf(kind, std::make_integer_sequence<int, Function::kKinds>());
 }
 
 BinaryKernels BinaryKernelsOf(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return BinaryKernelsOf<BinaryKind::kAdd>();
-    case BinaryKind::kSubtract:
-      return BinaryKernelsOf<BinaryKind::kSubtract>();
-    case BinaryKind::kMultiply:
-      return BinaryKernelsOf<BinaryKind::kMultiply>();
-    case BinaryKind::kDivide:
-      return BinaryKernelsOf<BinaryKind::kDivide>();
-    case BinaryKind::kPower:
-      return BinaryKernelsOf<BinaryKind::kPower>();
-    case BinaryKind::kMinimum:
-      return BinaryKernelsOf<BinaryKind::kMinimum>();
-    case BinaryKind::kMaximum:
-      return BinaryKernelsOf<BinaryKind::kMaximum>();
-  }
-  return {};
+  return BinaryKernelsOf(kind, std::make_integer_sequence<int, kBinaryKinds>());
 }
 
 }  // namespace
