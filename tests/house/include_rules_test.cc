@@ -31,7 +31,7 @@ TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
 
 TEST(IncludeRulesTest, FindsTheListOfFilesCompiledWithLibTorch) {
   const auto sources = TorchSources(SourceFolder());
-  EXPECT_TRUE(sources.contains("common/exec/torch_module.cc"));
+  EXPECT_TRUE(sources.contains("common/exec/torch_call.cc"));
   for (const std::string& source : sources) {
     EXPECT_TRUE(fs::exists(SourceFolder() / source)) << source;
   }

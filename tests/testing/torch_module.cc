@@ -1,4 +1,4 @@
-#include "common/exec/torch_module.h"
+#include "tests/testing/torch_module.h"
 
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/jit/api/module.h>

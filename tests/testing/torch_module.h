@@ -1,5 +1,5 @@
-#ifndef CACHEINF_COMMON_EXEC_TORCH_MODULE_H_
-#define CACHEINF_COMMON_EXEC_TORCH_MODULE_H_
+#ifndef CACHEINF_TESTS_TESTING_TORCH_MODULE_H_
+#define CACHEINF_TESTS_TESTING_TORCH_MODULE_H_
 
 #include <filesystem>
 #include <memory>
@@ -41,4 +41,4 @@ class TorchModule {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_COMMON_EXEC_TORCH_MODULE_H_
+#endif  // CACHEINF_TESTS_TESTING_TORCH_MODULE_H_

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/exec/torch_module.h"
 #include "tests/testing/places.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "common/exec/torch_module.h"
 #include "common/model/torchscript/torchscript.h"
 #include "tests/testing/places.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "common/exec/torch_module.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {

@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "common/exec/torch_module.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 namespace cacheinf::testing {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/exec/torch_module.h"
 #include "common/model/torchscript/torchscript.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 // Attributes that forward() changes. What LibTorch keeps from frame to frame, our graph does not: a

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/torch_module.h"
+#include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
 // In-place operators on tensors that have views, are views, or stand in lists.

@@ -12,9 +12,9 @@
 #include "common/exec/model_state.h"
 #include "common/exec/schemes.h"
 #include "common/exec/torch_call.h"
-#include "common/exec/torch_module.h"
 #include "common/model/load.h"
 #include "tests/bench/timing.h"
+#include "tests/testing/torch_module.h"
 
 namespace cacheinf {
 namespace {
