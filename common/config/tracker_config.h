@@ -11,32 +11,15 @@
 
 namespace cacheinf {
 
-// A homography from features (common/tracker/homography_tracker.h).
-struct HomographyConfig {
-  enum class Features : uint8_t { kLucasKanade, kOrb, kAkaze };
-
-  Features features = Features::kLucasKanade;
-  int most_features = 160;
-  int working_side = 320;       // pictures are shrunk until their longer side has no more pixels
-  double inlier_pixels = 2.0;   // of the picture: how far off an agreeing feature may be
-  double least_inliers = 0.25;  // share of the features that must agree
-  double snap_pixels = 0.5;     // less than this is a still camera
-  double least_overlap = 0.25;  // share of the frame that the reference must show
-  bool photometric = true;      // look for a gain and an offset of the light
-};
-
 // Block matching as in DeepCache (common/tracker/block_tracker.h).
 struct BlockMatchingConfig {
-  enum class Search : uint8_t { kDiamond, kThreeStep, kExhaustive, kHistogram };
   enum class Translation : uint8_t { kBest, kMean };
 
-  Search search = Search::kDiamond;
   Translation translation = Translation::kBest;
   int block = 10;
   double psnr = 20.0;  // decibels that matching blocks exceed
   int range = 16;      // pixels
   int skip = 2;        // every skip-th row and column of blocks is searched
-  bool reuse = true;   // of the search's sums in the final comparison
 };
 
 // Which pixels of a frame count as changed (common/reuse/change_finder.h).
@@ -47,7 +30,6 @@ struct ChangeConfig {
   double threshold = 0.1;  // of full scale; 0: any byte that differs
   double psnr = 20.0;      // kBlocks: decibels that unchanged cells exceed
   int cell = 4;            // pixels, the side of what is averaged
-  int margin = 0;          // pixels
   int block = 8;           // pixels, the side of what becomes active as a whole
 };
 
@@ -55,7 +37,6 @@ struct TrackerConfig {
   enum class Kind : uint8_t { kHomography, kBlock };
 
   Kind kind = Kind::kHomography;
-  HomographyConfig homography;
   BlockMatchingConfig blocks;
   ChangeConfig change;
 };

@@ -77,7 +77,6 @@ void ChangeFinder::Find(const PictureView& picture, const PictureView& reference
     FindDifferentCells(picture, reference);
     Upsample(cells_, config_.cell, config_.cell, active);
   }
-  if (config_.margin > 0) Grow(active, Reach::Of(config_.margin), active);
   if (out_of_view.words != nullptr) Unite(active, out_of_view, active);
   RoundOut(active);
 }

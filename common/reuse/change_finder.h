@@ -23,7 +23,7 @@ class ChangeFinder {
   //    any channel, the mean of |reference - picture| reaches the threshold; where the threshold is
   //    0, pixels of which any byte differs; by the rule `blocks`, instead, cells of which the
   //    signal-to-noise ratio does not exceed `psnr`, by the squares of those differences over all
-  //    channels together; grown by the margin;
+  //    channels together;
   //  - `out_of_view`, pixels that the reference does not show: a mask of the same size, or no
   //  words;
   //  - all that rounded out to blocks.

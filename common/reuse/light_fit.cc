@@ -21,9 +21,9 @@ constexpr int kRefinements = 4;
 }  // namespace
 
 FittedLight LightFit::Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
-                          const Homography& reference_from_frame, bool is_free) {
+                          const Homography& reference_from_frame) {
   TakeSamples(frame, reference, side, reference_from_frame);
-  return FitSamples(is_free);
+  return FitSamples();
 }
 
 Light LightFit::Fit(std::span<const double> frame, std::span<const double> reference) {
@@ -32,10 +32,10 @@ Light LightFit::Fit(std::span<const double> frame, std::span<const double> refer
   for (size_t i = 0; i < frame.size(); ++i) {
     samples_.push_back({parts(reference[i]), parts(frame[i])});
   }
-  return FitSamples(/*is_free=*/true).light;
+  return FitSamples().light;
 }
 
-FittedLight LightFit::FitSamples(bool is_free) {
+FittedLight LightFit::FitSamples() {
   Light best;
   if (samples_.empty()) return {};
 
@@ -57,7 +57,7 @@ FittedLight LightFit::FitSamples(bool is_free) {
   const auto to = quantiles(&Sample::frame);
   const double spread = from[2] - from[0];
 
-  if (is_free && samples_.size() >= kLeastSamples) {
+  if (samples_.size() >= kLeastSamples) {
     double least_error = MedianError(best);
     const auto consider = [&](Light light) {
       if (spread >= kLeastSpread) Refine(&light);

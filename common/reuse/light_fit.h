@@ -30,10 +30,10 @@ class LightFit {
 
   // Compares squares of side × side pixels: `frame` has one pixel for each of the frame's, the
   // reference's are averaged wherever they lie, so that neither is more blurred than the other.
-  // The homography is between the pictures as `reference` has them. Without `is_free` the gain is
-  // 1 and the offset 0; so they are where the light is the same, or beyond the limits.
+  // The homography is between the pictures as `reference` has them. The gain is 1 and the offset 0
+  // where the light is the same, or beyond the limits.
   FittedLight Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
-                  const Homography& reference_from_frame, bool is_free);
+                  const Homography& reference_from_frame);
 
   // Of the levels that two pictures have in the same places. REQUIRES: as many of both.
   Light Fit(std::span<const double> frame, std::span<const double> reference);
@@ -43,7 +43,7 @@ class LightFit {
     int reference = 0;  // brightness, in parts of a level
     int frame = 0;
   };
-  FittedLight FitSamples(bool is_free);
+  FittedLight FitSamples();
   void TakeSamples(const GreyPicture& frame, const SquareMeans& reference, int side,
                    const Homography& reference_from_frame);
   void Refine(Light* light);

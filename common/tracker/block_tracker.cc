@@ -1,17 +1,15 @@
 #include "common/tracker/block_tracker.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace cacheinf {
 namespace {
 
 constexpr double kFullScale = 255;
-constexpr int kHistogramLevels = 16;
-constexpr double kLargestHistogramDistance = 0.1;  // of 1, where histograms have nothing in common
 constexpr uint32_t kNoSum = std::numeric_limits<uint32_t>::max();
 
 int DivideUp(int a, int b) { return (a + b - 1) / b; }
@@ -82,11 +80,8 @@ Motion BlockTracker::Track(const PictureView& frame) {
     return motion;
   }
   Prepare();
-  Shift shift;
-  if (config_.search != BlockMatchingConfig::Search::kHistogram) {
-    SearchBlocks();
-    shift = ChooseTranslation();
-  }
+  SearchBlocks();
+  const Shift shift = ChooseTranslation();
   const int matches = CountMatches(shift);
   if (matches == 0) {
     motion.loss = Loss::kTooDifferent;
@@ -153,19 +148,19 @@ BlockTracker::Searched BlockTracker::Search(const Block& block) {
   searched.best_sum = kNoSum;
   Improve(block, {0, 0}, &searched);
   searched.sum_in_place = searched.best_sum;
-  switch (config_.search) {
-    case BlockMatchingConfig::Search::kDiamond:
-      SearchDiamond(block, &searched);
-      break;
-    case BlockMatchingConfig::Search::kThreeStep:
-      SearchThreeSteps(block, &searched);
-      break;
-    case BlockMatchingConfig::Search::kExhaustive:
-      SearchAll(block, &searched);
-      break;
-    case BlockMatchingConfig::Search::kHistogram:
-      break;
+  static constexpr Shift kLarge[] = {{0, -2}, {-1, -1}, {1, -1}, {-2, 0},
+                                     {2, 0},  {-1, 1},  {1, 1},  {0, 2}};
+  static constexpr Shift kSmall[] = {{0, -1}, {-1, 0}, {1, 0}, {0, 1}};
+  const auto improve_around = [&](Shift centre, std::span<const Shift> diamond) {
+    bool is_better = false;
+    for (const Shift& step : diamond) {
+      is_better |= Improve(block, {centre.x + step.x, centre.y + step.y}, &searched);
+    }
+    return is_better;
+  };
+  while (searched.best_sum > 0 && improve_around(searched.best, kLarge)) {
   }
+  improve_around(searched.best, kSmall);
   return searched;
 }
 
@@ -185,43 +180,6 @@ bool BlockTracker::Improve(const Block& block, Shift shift, Searched* searched) 
   searched->best = shift;
   searched->best_sum = sum;
   return true;
-}
-
-void BlockTracker::SearchDiamond(const Block& block, Searched* searched) {
-  static constexpr Shift kLarge[] = {{0, -2}, {-1, -1}, {1, -1}, {-2, 0},
-                                     {2, 0},  {-1, 1},  {1, 1},  {0, 2}};
-  static constexpr Shift kSmall[] = {{0, -1}, {-1, 0}, {1, 0}, {0, 1}};
-  bool is_better = true;
-  while (is_better && searched->best_sum > 0) {
-    is_better = false;
-    const Shift centre = searched->best;
-    for (const Shift& step : kLarge) {
-      is_better |= Improve(block, {centre.x + step.x, centre.y + step.y}, searched);
-    }
-  }
-  const Shift centre = searched->best;
-  for (const Shift& step : kSmall) {
-    Improve(block, {centre.x + step.x, centre.y + step.y}, searched);
-  }
-}
-
-void BlockTracker::SearchThreeSteps(const Block& block, Searched* searched) {
-  int step = 1;
-  while (4 * step - 1 <= config_.range) step *= 2;  // step + step / 2 + … = 2 step - 1
-  for (; step > 0; step /= 2) {
-    const Shift centre = searched->best;
-    for (int y = -step; y <= step; y += step) {
-      for (int x = -step; x <= step; x += step) {
-        Improve(block, {centre.x + x, centre.y + y}, searched);
-      }
-    }
-  }
-}
-
-void BlockTracker::SearchAll(const Block& block, Searched* searched) {
-  for (int y = -config_.range; y <= config_.range; ++y) {
-    for (int x = -config_.range; x <= config_.range; ++x) Improve(block, {x, y}, searched);
-  }
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -286,7 +244,7 @@ double BlockTracker::Misfit(Shift shift) const {
 
 uint32_t BlockTracker::SumOfSquares(const Block& block, Shift shift) const {
   const Searched& searched = searched_[static_cast<size_t>(block.index)];
-  if (config_.reuse && IsSearched(block.y / config_.block, block.x / config_.block)) {
+  if (IsSearched(block.y / config_.block, block.x / config_.block)) {
     if (shift == searched.best) return searched.best_sum;
     if (shift == Shift()) return searched.sum_in_place;
   }
@@ -299,32 +257,11 @@ bool BlockTracker::Matches(const Block& block, Shift shift) const {
   return IsWithinReach(block, shift) && IsMatch(block, SumOfSquares(block, shift));
 }
 
-bool BlockTracker::HistogramsMatch(const Block& block) const {
-  std::array<int, kHistogramLevels> frame = {};
-  std::array<int, kHistogramLevels> reference = {};
-  for (int y = block.y; y < block.y + block.height; ++y) {
-    for (int x = block.x; x < block.x + block.width; ++x) {
-      ++frame[frame_.Row(y)[x] * kHistogramLevels / 256];
-      ++reference[reference_.Row(y)[x] * kHistogramLevels / 256];
-    }
-  }
-  double distance = 0;
-  for (size_t i = 0; i < frame.size(); ++i) {
-    const int sum = frame[i] + reference[i];
-    const int difference = frame[i] - reference[i];
-    if (sum > 0) distance += static_cast<double>(difference * difference) / sum;
-  }
-  return distance <= kLargestHistogramDistance * 2 * block.pixels();
-}
-
 int BlockTracker::CountMatches(Shift shift) const {
-  const bool by_histogram = config_.search == BlockMatchingConfig::Search::kHistogram;
   int count = 0;
   for (int row = 0; row < rows_; ++row) {
     for (int column = 0; column < columns_; ++column) {
-      const Block block = BlockAt(row, column);
-      const bool is_match = by_histogram ? HistogramsMatch(block) : Matches(block, shift);
-      count += is_match ? 1 : 0;
+      count += Matches(BlockAt(row, column), shift) ? 1 : 0;
     }
   }
   return count;

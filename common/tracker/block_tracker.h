@@ -14,21 +14,16 @@ namespace cacheinf {
 // 4), on the brightness of pixels:
 //  1. The frame is cut into blocks; those at the right and the bottom may be smaller.
 //  2. For every skip-th row and column of blocks the best match is looked for, by the sum of
-//     squared differences, within `range` pixels and the reference: by diamond search (its large
-//     diamond until the centre is best, then the small one), three-step search (steps halved from
-//     the largest power of two that `range` has room for), or exhaustively. Of equal matches the
-//     one found first stays, and the search begins in place.
+//     squared differences, within `range` pixels and the reference, by diamond search: its large
+//     diamond until the centre is best, then the small one. Of equal matches the one found first
+//     stays, and the search begins in place.
 //  3. The translation is the mean of those matches whose signal-to-noise ratio exceeds `psnr`,
 //     rounded to whole pixels (`mean`); or whichever of none, mean and median fits the searched
 //     blocks best (`best`: the mean of the square roots of their errors, none of which counts for
 //     more than that of a block that just does not match): a mean alone goes astray where a still
 //     camera sees something move.
-//  4. A block matches if its ratio exceeds `psnr` under the translation. With `reuse` this takes
-//     over what step 2 computed.
-//
-// `histogram` is DeepMon's matcher: there is no translation, and a block matches if its histogram
-// of 16 levels of brightness is close to that of the block in its place: a chi-square distance of
-// at most 0.1 of the pixels.
+//  4. A block matches if its ratio exceeds `psnr` under the translation, as far as it goes by what
+//     step 2 computed.
 //
 // A frame of which no block matches is lost (kTooDifferent).
 class BlockTracker final : public Tracker {
@@ -67,14 +62,10 @@ class BlockTracker final : public Tracker {
   bool IsMatch(const Block& block, uint32_t sum) const;
   uint32_t SumOfSquares(const Block& block, Shift shift) const;
   bool Matches(const Block& block, Shift shift) const;
-  bool HistogramsMatch(const Block& block) const;
 
   void SearchBlocks();
   Searched Search(const Block& block);
   bool Improve(const Block& block, Shift shift, Searched* searched);
-  void SearchDiamond(const Block& block, Searched* searched);
-  void SearchThreeSteps(const Block& block, Searched* searched);
-  void SearchAll(const Block& block, Searched* searched);
 
   Shift ChooseTranslation();
   Shift MeanShift() const;

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <opencv2/core.hpp>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "common/reuse/grey_picture.h"
@@ -18,6 +17,7 @@
 namespace cacheinf {
 namespace {
 
+constexpr int kWorkingSide = 320;   // pictures are shrunk until no side is longer
 constexpr int kSmallestSide = 32;   // of what features are looked for in
 constexpr int kBlurredSide = 48;    // of what light is fitted on
 constexpr int kLargestFactor = 64;  // by which a picture is shrunk at once
@@ -43,10 +43,10 @@ struct WorkingPicture {
   GreyPicture blurred;  // shrunk once more
   int blur = 1;
 
-  void Assign(const PictureView& picture, int working_side) {
+  void Assign(const PictureView& picture) {
     shape = picture;
     shape.pixels = nullptr;
-    factor = std::min({DivideUp(std::max(picture.width, picture.height), working_side),
+    factor = std::min({DivideUp(std::max(picture.width, picture.height), kWorkingSide),
                        picture.width, picture.height, kLargestFactor});
     grey.Assign(picture, factor);
     blur = std::max(1, std::min({std::max(grey.width(), grey.height()) / kBlurredSide, grey.width(),
@@ -75,47 +75,26 @@ bool AreFarApart(const Light& a, const Light& b) {
   return std::max(std::abs(dark), std::abs(bright)) > kOtherLight;
 }
 
-using Features = std::variant<CornerFlow, KeypointMatching>;
-
-Features MakeFeatures(const HomographyConfig& config) {
-  if (config.features == HomographyConfig::Features::kLucasKanade) {
-    return CornerFlow(config.most_features);
-  }
-  return KeypointMatching(config.features, config.most_features);
-}
-
 }  // namespace
 
 class HomographyTracker::Impl {
  public:
-  explicit Impl(const HomographyConfig& config) : config_(config), features_(MakeFeatures(config)) {
-    KeepOpenCvInThisThread();
-  }
+  Impl() { KeepOpenCvInThisThread(); }
 
   void SetReference(const PictureView& picture) {
-    reference_.Assign(picture, config_.working_side);
-    FindFeatures();
-    has_frame_ = false;
-    guess_ = {};
+    reference_.Assign(picture);
+    BeginWithReference();
   }
 
   void SetReferenceToLastFrame() {
     if (!has_frame_) return;
     std::swap(reference_, frame_);
-    auto* const keypoints = std::get_if<KeypointMatching>(&features_);
-    if (keypoints != nullptr && has_frame_features_) {
-      keypoints->SetReferenceToFrame();
-    } else {
-      FindFeatures();
-    }
-    has_frame_ = false;
-    guess_ = {};
+    BeginWithReference();
   }
 
   Motion Track(const PictureView& picture) {
-    frame_.Assign(picture, config_.working_side);
+    frame_.Assign(picture);
     has_frame_ = true;
-    has_frame_features_ = false;
     Motion motion;
     if (!HaveSameShape(frame_.shape, reference_.shape)) {
       motion.loss = Loss::kNoReference;
@@ -150,71 +129,50 @@ class HomographyTracker::Impl {
     double agreeing_share = 0;  // of the pixels, under motion and light
   };
 
-  void FindFeatures() {
+  void BeginWithReference() {
     reference_means_.Assign(reference_.grey);
-    if (reference_.IsTooSmall()) return;
-    std::visit([&](auto& features) { features.SetReference(reference_.grey); }, features_);
+    if (!reference_.IsTooSmall()) corners_.SetReference(reference_.grey);
+    has_frame_ = false;
+    guess_ = {};
   }
 
-  bool IsBoundToGuesses() const { return std::holds_alternative<CornerFlow>(features_); }
-
   Finding FindMotion() {
-    const bool has_features =
-        !frame_.IsTooSmall() && frame_.HasContrast() && reference_.HasContrast() &&
-        std::visit([](auto& features) { return features.has_features(); }, features_);
+    const bool has_features = !frame_.IsTooSmall() && frame_.HasContrast() &&
+                              reference_.HasContrast() && corners_.has_features();
     if (!has_features) return FindInPlace(Loss::kFewFeatures);
     Guess guess = guess_;
     Finding finding = FindByFeatures(guess);
-    if (IsBoundToGuesses()) {
-      if (finding.fit.loss != Loss::kNone) {
-        guess = {{}, config_.photometric ? EstimateLight() : Light()};
-        finding = FindByFeatures(guess);
-      }
-      if (finding.fit.loss == Loss::kNone && AreFarApart(finding.light, guess.light)) {
-        const Finding again = FindByFeatures({finding.fit.reference_from_frame, finding.light});
-        if (again.fit.loss == Loss::kNone) finding = again;
-      }
+    if (finding.fit.loss != Loss::kNone) {
+      guess = {{}, EstimateLight()};
+      finding = FindByFeatures(guess);
+    }
+    if (finding.fit.loss == Loss::kNone && AreFarApart(finding.light, guess.light)) {
+      const Finding again = FindByFeatures({finding.fit.reference_from_frame, finding.light});
+      if (again.fit.loss == Loss::kNone) finding = again;
     }
     return finding.fit.loss == Loss::kFewInliers ? FindInPlace(Loss::kFewInliers) : finding;
   }
 
   Finding FindByFeatures(const Guess& guess) {
-    ShowFrameToFeatures(guess.light);
-    std::visit([&](auto& features) { features.Match(guess.reference_from_frame, &pairs_); },
-               features_);
-    FitLimits limits;
-    limits.width = frame_.grey.width();
-    limits.height = frame_.grey.height();
-    limits.inlier_pixels = config_.inlier_pixels / frame_.factor;
-    limits.snap_pixels = config_.snap_pixels / frame_.factor;
-    limits.least_inliers = config_.least_inliers;
-    limits.least_overlap = config_.least_overlap;
-    Finding finding = {FitHomography(pairs_, limits), {}, 0};
+    SetFrame(guess.light);
+    corners_.Match(guess.reference_from_frame, &pairs_);
+    Finding finding = {
+        FitHomography(pairs_, frame_.grey.width(), frame_.grey.height(), frame_.factor), {}, 0};
     if (finding.fit.loss == Loss::kNone) {
-      const FittedLight fitted =
-          light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur,
-                         finding.fit.reference_from_frame, config_.photometric);
+      const FittedLight fitted = light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur,
+                                                finding.fit.reference_from_frame);
       finding.light = fitted.light;
       finding.agreeing_share = fitted.agreeing_share;
     }
     return finding;
   }
 
-  // Flow follows brightness, so it sees the frame in the reference's light; descriptors compare.
-  void ShowFrameToFeatures(const Light& light) {
-    has_frame_features_ = true;
-    if (auto* const keypoints = std::get_if<KeypointMatching>(&features_)) {
-      keypoints->SetFrame(frame_.grey);
-      return;
-    }
-    auto& flow = std::get<CornerFlow>(features_);
-    if (light.IsIdentity()) {
-      flow.SetFrame(frame_.grey);
-      return;
-    }
+  // Flow follows brightness, so it sees the frame in the reference's light.
+  void SetFrame(const Light& light) {
+    if (light.IsIdentity()) return corners_.SetFrame(frame_.grey);
     relit_ = frame_.grey;
     Apply(LevelsIn(Inverse(light)), relit_.pixels(), relit_.pixel_count(), relit_.pixels());
-    flow.SetFrame(relit_);
+    corners_.SetFrame(relit_);
   }
 
   // From the distribution of the brightness alone, wherever the camera looks.
@@ -246,9 +204,7 @@ class HomographyTracker::Impl {
     finding.agreeing_share = ShareAlike(Light());
     if (finding.agreeing_share >= kAlike) return finding;
     const Light light =
-        light_fit_
-            .Fit(frame_.blurred, reference_means_, frame_.blur, Homography(), config_.photometric)
-            .light;
+        light_fit_.Fit(frame_.blurred, reference_means_, frame_.blur, Homography()).light;
     const double share = ShareAlike(light);
     if (share < kAlike) {
       finding.fit.loss = loss;
@@ -270,22 +226,19 @@ class HomographyTracker::Impl {
     return static_cast<double>(alike) / static_cast<double>(count);
   }
 
-  HomographyConfig config_;
-  Features features_;
+  CornerFlow corners_;
   WorkingPicture reference_;
   SquareMeans reference_means_;
   WorkingPicture frame_;
   GreyPicture relit_;  // the frame, in the reference's light
   bool has_frame_ = false;
-  bool has_frame_features_ = false;
   Guess guess_;
   PointPairs pairs_;
   LightFit light_fit_;
   std::vector<uint8_t> sorted_;
 };
 
-HomographyTracker::HomographyTracker(const HomographyConfig& config)
-    : impl_(std::make_unique<Impl>(config)) {}
+HomographyTracker::HomographyTracker() : impl_(std::make_unique<Impl>()) {}
 HomographyTracker::~HomographyTracker() = default;
 
 void HomographyTracker::SetReference(const PictureView& reference) {

@@ -3,23 +3,20 @@
 
 #include <memory>
 
-#include "common/config/tracker_config.h"
 #include "common/tracker/tracker.h"
 
 namespace cacheinf {
 
 // The homography that most features agree with.
 //
-// Pictures are made grey and shrunk by a whole factor. Features of the reference are found in the
-// frame, first around where the last motion has them, then in place: corners by pyramidal
-// Lucas-Kanade, or ORB's or AKAZE's keypoints by their descriptors. If nearly all that agree with
-// the best homography have not moved by snap_pixels, the camera is still: slow pans show as long as
-// the reference stays, and vanish if it follows every frame. Light is fitted on what both pictures
-// show, equally blurred, without the pixels that fit worst; less than a level is no
-// change. Optical flow takes brightness for motion, so
-// it sees the frame in the reference's light as far as that is known: from the last motion, from
-// how brightness is distributed where that fails, and once more where the light turns out
-// otherwise.
+// Pictures are made grey and shrunk by a whole factor. Corners of the reference are found in the
+// frame by pyramidal Lucas-Kanade, first around where the last motion has them, then in place. If
+// nearly all that agree with the best homography have not moved by half a pixel, the camera is
+// still: slow pans show as long as the reference stays, and vanish if it follows every frame. Light
+// is fitted on what both pictures show, equally blurred, without the pixels that fit worst; less
+// than a level is no change. Optical flow takes brightness for motion, so it sees the frame in the
+// reference's light as far as that is known: from the last motion, from how brightness is
+// distributed where that fails, and once more where the light turns out otherwise.
 //
 // Where there are too few features, but the pictures are alike in place, as of a blank wall, once
 // the light is allowed for, the camera counts as still. A picture that repeats the reference is the
@@ -28,7 +25,7 @@ namespace cacheinf {
 // OpenCV computes in the caller's thread: the first tracker tells it so, for the whole process.
 class HomographyTracker final : public Tracker {
  public:
-  explicit HomographyTracker(const HomographyConfig& config);
+  HomographyTracker();
   ~HomographyTracker() override;
 
   void SetReference(const PictureView& reference) override;

@@ -9,7 +9,11 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kLeastPairs = 12;
-constexpr double kStillShare = 0.85;  // of those that agree with the best homography
+constexpr double kInlierPixels = 2.0;  // of the whole picture: how far off an agreeing point may be
+constexpr double kLeastInliers = 0.25;  // share of the points that must agree
+constexpr double kStillPixels = 0.5;    // less than this is a still camera
+constexpr double kLeastOverlap = 0.25;  // share of the frame that the reference must show
+constexpr double kStillShare = 0.85;    // of those that agree with the best homography
 constexpr double kLargestScale = 2.0;
 constexpr int kOverlapGrid = 16;
 
@@ -73,32 +77,32 @@ size_t CountStill(const PointPairs& pairs, double snap_pixels) {
 
 }  // namespace
 
-Loss Judge(const Homography& reference_from_frame, int width, int height, double least_overlap) {
+Loss Judge(const Homography& reference_from_frame, int width, int height) {
   for (const double x : {-0.5, width - 0.5}) {
     for (const double y : {-0.5, height - 0.5}) {
       if (!(Project(reference_from_frame, x, y).w > 0)) return Loss::kDegenerate;
       if (!IsScaleSound(JacobianAt(reference_from_frame, x, y))) return Loss::kDegenerate;
     }
   }
-  if (Overlap(reference_from_frame, width, height) < least_overlap) return Loss::kLittleOverlap;
+  if (Overlap(reference_from_frame, width, height) < kLeastOverlap) return Loss::kLittleOverlap;
   return Loss::kNone;
 }
 
-Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
+Fit FitHomography(const PointPairs& pairs, int width, int height, int factor) {
   Fit fit;
   if (pairs.size() < kLeastPairs) {
     fit.loss = Loss::kFewInliers;
     return fit;
   }
   const auto all = static_cast<double>(pairs.size());
-  const double required = std::max(limits.least_inliers * all, static_cast<double>(kLeastPairs));
-  const auto still = static_cast<double>(CountStill(pairs, limits.snap_pixels));
+  const double required = std::max(kLeastInliers * all, static_cast<double>(kLeastPairs));
+  const auto still = static_cast<double>(CountStill(pairs, kStillPixels / factor));
   if (still >= kStillShare * all) {
     fit.inlier_share = still / all;
     return fit;
   }
 
-  const Consensus consensus = FindConsensus(pairs, limits.inlier_pixels);
+  const Consensus consensus = FindConsensus(pairs, kInlierPixels / factor);
   const auto inliers = static_cast<double>(consensus.count);
   if (still >= required && still >= kStillShare * inliers) {
     fit.inlier_share = still / all;
@@ -111,7 +115,7 @@ Fit FitHomography(const PointPairs& pairs, const FitLimits& limits) {
     fit.loss = Loss::kFewInliers;
   } else {
     const Homography& homography = consensus.reference_from_frame;
-    fit.loss = Judge(homography, limits.width, limits.height, limits.least_overlap);
+    fit.loss = Judge(homography, width, height);
     if (fit.loss == Loss::kNone) fit.reference_from_frame = homography;
   }
   return fit;

@@ -8,7 +8,7 @@ namespace cacheinf {
 std::unique_ptr<Tracker> MakeTracker(const TrackerConfig& config) {
   switch (config.kind) {
     case TrackerConfig::Kind::kHomography:
-      return std::make_unique<HomographyTracker>(config.homography);
+      return std::make_unique<HomographyTracker>();
     case TrackerConfig::Kind::kBlock:
       break;
   }

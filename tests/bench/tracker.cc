@@ -1,9 +1,9 @@
 #include "common/tracker/tracker.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +14,10 @@
 #include "common/reuse/change_finder.h"
 #include "common/reuse/picture_warp.h"
 #include "common/source/frame_source.h"
+#include "common/tracker/block_tracker.h"
+#include "common/tracker/homography_tracker.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/rival_trackers.h"
 #include "tests/bench/worker.h"
 
 namespace cacheinf {
@@ -22,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Search = BlockMatchingConfig::Search;
-using Features = HomographyConfig::Features;
 
 constexpr int kFramesOfAClip = 60;
 constexpr double kShareOfTime = 0.25;  // of --min-time, for one clip
@@ -41,45 +42,32 @@ struct Clip {
 
 struct NamedTracker {
   std::string name;
-  TrackerConfig config;
-  Json published_ms;  // DeepCache's Table 4
-  Json published_match_ratio;
+  std::function<std::unique_ptr<Tracker>()> make;
+  Json published_ms = nullptr;  // DeepCache's Table 4
+  Json published_match_ratio = nullptr;
 };
 
-// As in DeepCache's Table 4: blocks of 10, 20 decibels, 227 × 227.
+// As in DeepCache's Table 4, on 227 × 227 pixels.
 std::vector<NamedTracker> Matchers() {
-  const auto matcher = [](const char* name, Search search, bool is_optimised, double ms,
-                          double match_ratio) {
-    TrackerConfig config;
-    config.kind = TrackerConfig::Kind::kBlock;
-    config.blocks.search = search;
-    config.blocks.translation = BlockMatchingConfig::Translation::kMean;
-    config.blocks.range = 7;
-    config.blocks.skip = is_optimised ? 2 : 1;
-    config.blocks.reuse = is_optimised;
-    return NamedTracker{name, config, ms, match_ratio};
+  const auto rival = [](Matcher matcher) { return [matcher] { return MakeMatcher(matcher); }; };
+  BlockMatchingConfig deepcache;
+  deepcache.translation = BlockMatchingConfig::Translation::kMean;
+  deepcache.range = 7;
+  const auto ours = [](const BlockMatchingConfig& config) {
+    return [config] { return std::make_unique<BlockTracker>(config); };
   };
-  std::vector<NamedTracker> matchers = {
-      matcher("DeepMon", Search::kHistogram, false, 4.7, 0.461),
-      matcher("ES", Search::kExhaustive, false, 33.3, 0.715),
-      matcher("TSS", Search::kThreeStep, false, 24.7, 0.708),
-      matcher("DS", Search::kDiamond, false, 19.5, 0.712),
-      matcher("DS + optimization", Search::kDiamond, true, 9.7, 0.695),
-  };
-  TrackerConfig ours;
-  ours.kind = TrackerConfig::Kind::kBlock;
-  matchers.push_back({"our default", ours, nullptr, nullptr});
-  return matchers;
+  return {{"DeepMon", rival(Matcher::kDeepMon), 4.7, 0.461},
+          {"ES", rival(Matcher::kExhaustive), 33.3, 0.715},
+          {"TSS", rival(Matcher::kThreeStep), 24.7, 0.708},
+          {"DS", rival(Matcher::kDiamond), 19.5, 0.712},
+          {"DS + optimization", ours(deepcache), 9.7, 0.695},
+          {"our default", ours({})}};
 }
 
 std::vector<NamedTracker> Homographies() {
-  const auto tracker = [](const char* name, Features features) {
-    TrackerConfig config;
-    config.homography.features = features;
-    return NamedTracker{name, config, nullptr, nullptr};
-  };
-  return {tracker("lucas-kanade", Features::kLucasKanade), tracker("orb", Features::kOrb),
-          tracker("akaze", Features::kAkaze)};
+  return {{"lucas-kanade", [] { return std::make_unique<HomographyTracker>(); }},
+          {"orb", [] { return MakeKeypointTracker(Keypoints::kOrb); }},
+          {"akaze", [] { return MakeKeypointTracker(Keypoints::kAkaze); }}};
 }
 
 // What a clip is read from.
@@ -126,8 +114,8 @@ Clip ReadClip(const std::string& name, const std::string& source_name, const Siz
 // Goes through a clip, over and over; every frame is the reference of the next.
 class ClipRun {
  public:
-  ClipRun(const Clip& clip, const Size& size, const TrackerConfig& config)
-      : clip_(clip), size_(size), tracker_(MakeTracker(config)) {}
+  ClipRun(const Clip& clip, const Size& size, const NamedTracker& tracker)
+      : clip_(clip), size_(size), tracker_(tracker.make()) {}
 
   // Milliseconds for one frame: its motion, and what it takes to be the next one's reference.
   double Step(Motion* motion) {
@@ -159,10 +147,10 @@ struct Findings {
   Samples change;  // times of the test for changed pixels
 };
 
-Findings LookThrough(const Clip& clip, const Size& size, const TrackerConfig& config) {
+Findings LookThrough(const Clip& clip, const Size& size, const NamedTracker& tracker) {
   Findings findings;
-  ClipRun run(clip, size, config);
-  ChangeFinder finder(config.change, size.width, size.height, 3);
+  ClipRun run(clip, size, tracker);
+  ChangeFinder finder({}, size.width, size.height, 3);
   Mask active(size.height, size.width);
   Mask out_of_view(size.height, size.width);
   std::vector<uint8_t> aligned(clip.frames.front().size());
@@ -196,7 +184,7 @@ void MeasureClip(const Clip& clip, const Size& size, const std::vector<NamedTrac
   std::vector<ClipRun> runs;
   std::vector<Turn> turns;
   runs.reserve(trackers.size());
-  for (const NamedTracker& tracker : trackers) runs.emplace_back(clip, size, tracker.config);
+  for (const NamedTracker& tracker : trackers) runs.emplace_back(clip, size, tracker);
   for (ClipRun& run : runs) {
     turns.emplace_back([&run](int count) {
       std::vector<double> ms;
@@ -209,7 +197,7 @@ void MeasureClip(const Clip& clip, const Size& size, const std::vector<NamedTrac
   report->AddNoise(timing);
   for (size_t i = 0; i < trackers.size(); ++i) {
     const Samples& samples = timing.contenders[i];
-    const Findings findings = LookThrough(clip, size, trackers[i].config);
+    const Findings findings = LookThrough(clip, size, trackers[i]);
     rows->at(i).push_back({{"clip", clip.name},
                            {"size", size.Name()},
                            {"tracker", trackers[i].name},

@@ -9,7 +9,7 @@
 #include "common/canvas/inset_tracker.h"
 #include "common/model/picture.h"
 #include "common/tracker/homography_tracker.h"
-#include "common/tracker/scripted_tracker.h"
+#include "tests/testing/scripted_tracker.h"
 #include "tests/tracker/pictures.h"
 
 // What is seen between the bars of a letterbox.
@@ -84,7 +84,7 @@ TEST(InsetTrackerTest, BarsHideNeitherMotionNorLight) {
   TestPicture dark = Photograph(World(3), motion, kWidth, kHeight);
   ChangeLight(0.8, 0, &dark);
   const TestPicture frame = BetweenBars(dark);
-  InsetTracker tracker(std::make_unique<HomographyTracker>(HomographyConfig()));
+  InsetTracker tracker(std::make_unique<HomographyTracker>());
   tracker.SetInset(Inset(kPlace, kWidth, kHeight));
   tracker.SetReference(reference.view());
   const Motion found = tracker.Track(frame.view());
@@ -97,8 +97,8 @@ TEST(InsetTrackerTest, WithoutBarsNothingIsDifferent) {
   const Homography motion = Shift(7.3, -4.6);
   const TestPicture reference = Photograph(World(3), {}, kWidth, kHeight);
   const TestPicture frame = Photograph(World(3), motion, kWidth, kHeight);
-  HomographyTracker plain{HomographyConfig()};
-  InsetTracker tracker(std::make_unique<HomographyTracker>(HomographyConfig()));
+  HomographyTracker plain;
+  InsetTracker tracker(std::make_unique<HomographyTracker>());
   plain.SetReference(reference.view());
   tracker.SetReference(reference.view());
   const Homography expected = plain.Track(frame.view()).reference_from_frame;

@@ -171,20 +171,6 @@ Bits FindSlowly(const Case& c, const TestPicture& frame, const TestPicture& refe
       }
     }
   }
-  const auto reach = [&](const Bits& bits, int margin) {
-    Bits grown = bits;
-    for (int y = 0; y < c.height; ++y) {
-      for (int x = 0; x < c.width; ++x) {
-        for (int v = std::max(0, y - margin); v <= std::min(c.height - 1, y + margin); ++v) {
-          for (int u = std::max(0, x - margin); u <= std::min(c.width - 1, x + margin); ++u) {
-            if (bits[v][u]) grown[y][x] = true;
-          }
-        }
-      }
-    }
-    return grown;
-  };
-  active = reach(active, c.config.margin);
   Bits rounded = active;
   for (int y = 0; y < c.height; ++y) {
     for (int x = 0; x < c.width; ++x) {
@@ -211,7 +197,6 @@ TEST(TrackerChangeTest, FindsWhatTheSlowDefinitionFinds) {
     c.height = any(1, 70);
     c.channels = any(0, 1) == 0 ? 1 : 3;
     c.config.cell = any(1, 9);
-    c.config.margin = any(0, 1) * any(1, 5);
     c.config.block = any(1, 10);
     c.config.threshold = std::vector{0.02, 0.05, 0.1, 0.3}[any(0, 3)];
     SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", round " << round);
@@ -262,11 +247,10 @@ TEST(TrackerChangeTest, WithThresholdZeroEveryByteCounts) {
   }
 }
 
-TEST(TrackerChangeTest, WhatIsOutOfViewIsActiveWithoutAMargin) {
+TEST(TrackerChangeTest, WhatIsOutOfViewIsActive) {
   const TestPicture picture = Photograph(World(24), {}, 100, 80);
   ChangeConfig config;
   config.block = 1;
-  config.margin = 3;
   ChangeFinder finder(config, 100, 80, 3);
   Mask active(80, 100);
   Mask out_of_view(80, 100);

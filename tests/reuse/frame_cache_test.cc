@@ -20,8 +20,8 @@
 #include "common/model/passes/passes.h"
 #include "common/model/picture.h"
 #include "common/source/scenes.h"
-#include "common/tracker/scripted_tracker.h"
 #include "tests/testing/places.h"
+#include "tests/testing/scripted_tracker.h"
 
 // What a cached run of a video gives, beside a dense one of the same frames.
 

@@ -20,11 +20,11 @@
 #include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
-#include "common/tracker/scripted_tracker.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/places.h"
 #include "tests/testing/run_graph.h"
+#include "tests/testing/scripted_tracker.h"
 
 // What must hold between the answers to two frames, and what they may cost, whatever the network.
 

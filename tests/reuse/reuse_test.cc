@@ -17,9 +17,9 @@
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
-#include "common/tracker/scripted_tracker.h"
 #include "tests/testing/places.h"
 #include "tests/testing/run_graph.h"
+#include "tests/testing/scripted_tracker.h"
 
 // What is decided of frames, without anything that executes it, and by others than who decided.
 

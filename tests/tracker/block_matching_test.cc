@@ -11,7 +11,6 @@
 namespace cacheinf {
 namespace {
 
-using Search = BlockMatchingConfig::Search;
 using Translation = BlockMatchingConfig::Translation;
 
 constexpr int kSide = 227;
@@ -23,68 +22,31 @@ Motion TrackBlocks(const BlockMatchingConfig& config, const TestPicture& referen
   return tracker.Track(frame.view());
 }
 
-class BlockSearchTest : public testing::TestWithParam<Search> {};
-
-std::string NameOfSearch(const testing::TestParamInfo<Search>& info) {
-  const char* const names[] = {"Diamond", "ThreeStep", "Exhaustive"};
-  return names[static_cast<size_t>(info.param)];
-}
-
-INSTANTIATE_TEST_SUITE_P(Searches, BlockSearchTest,
-                         testing::Values(Search::kDiamond, Search::kThreeStep, Search::kExhaustive),
-                         NameOfSearch);
-
-TEST_P(BlockSearchTest, FindsShiftsByWholePixelsExactly) {
+TEST(BlockMatchingTest, FindsShiftsByWholePixelsExactly) {
   const World world(1);
   const TestPicture reference = Photograph(world, {}, kSide, kSide);
   for (const auto& [x, y] : {std::pair(0, 0), {1, 0}, {0, -2}, {3, 2}, {-4, 4}, {7, -5}}) {
     for (const int skip : {1, 2, 3}) {
-      for (const bool reuse : {false, true}) {
-        SCOPED_TRACE(testing::Message() << x << ", " << y << ", skip " << skip << reuse);
-        const TestPicture frame = Photograph(world, Shift(x, y), kSide, kSide);
-        BlockMatchingConfig config;
-        config.search = GetParam();
-        config.range = 8;
-        config.skip = skip;
-        config.reuse = reuse;
-        const Motion motion = TrackBlocks(config, reference, frame);
-        EXPECT_FALSE(motion.is_lost());
-        EXPECT_EQ(CornerError(motion.reference_from_frame, Shift(x, y), kSide, kSide), 0);
-        // All blocks match but those that lie, in part, outside of the reference.
-        EXPECT_GT(motion.match_ratio, 0.9 * (1 - 2 / 23.0));
-      }
+      SCOPED_TRACE(testing::Message() << x << ", " << y << ", skip " << skip);
+      const TestPicture frame = Photograph(world, Shift(x, y), kSide, kSide);
+      BlockMatchingConfig config;
+      config.range = 8;
+      config.skip = skip;
+      const Motion motion = TrackBlocks(config, reference, frame);
+      EXPECT_FALSE(motion.is_lost());
+      EXPECT_EQ(CornerError(motion.reference_from_frame, Shift(x, y), kSide, kSide), 0);
+      // All blocks match but those that lie, in part, outside of the reference.
+      EXPECT_GT(motion.match_ratio, 0.9 * (1 - 2 / 23.0));
     }
   }
 }
 
-TEST_P(BlockSearchTest, ReuseChangesNothing) {
-  const World world(2);
-  const TestPicture reference = Photograph(world, {}, kSide, kSide);
-  TestPicture frame = Photograph(world, Turn(0.02, 1.01, 100, 100, 2, 1), kSide, kSide);
-  Paste(World(3), {50, 100}, {60, 140}, &frame);
-  AddNoise(4, 1, &frame);
-  for (const int skip : {1, 2}) {
-    BlockMatchingConfig config;
-    config.search = GetParam();
-    config.skip = skip;
-    config.reuse = false;
-    const Motion without = TrackBlocks(config, reference, frame);
-    config.reuse = true;
-    const Motion with = TrackBlocks(config, reference, frame);
-    EXPECT_EQ(with.match_ratio, without.match_ratio);
-    EXPECT_EQ(CornerError(with.reference_from_frame, without.reference_from_frame, kSide, kSide),
-              0);
-  }
-}
-
-TEST_P(BlockSearchTest, AStillCameraStaysStillThoughSomethingMoves) {
+TEST(BlockMatchingTest, AStillCameraStaysStillThoughSomethingMoves) {
   TestPicture reference = Photograph(World(4), {}, kSide, kSide);
   TestPicture frame = reference;
   Paste(World(5), {40, 150}, {30, 120}, &reference);
   Paste(World(5), {40, 150}, {40, 130}, &frame);
-  BlockMatchingConfig config;
-  config.search = GetParam();
-  EXPECT_TRUE(TrackBlocks(config, reference, frame).reference_from_frame.IsIdentity());
+  EXPECT_TRUE(TrackBlocks({}, reference, frame).reference_from_frame.IsIdentity());
 }
 
 // The definition of a match, block by block.
@@ -149,7 +111,6 @@ TEST(BlockMatchingTest, TheMeanIsTheMeanOfTheMatches) {
     for (int x = 0; x < 80; ++x) std::copy_n(moved.Pixel(y, x), 3, frame.Pixel(y, x));
   }
   BlockMatchingConfig config;
-  config.search = Search::kExhaustive;
   config.translation = Translation::kMean;
   config.skip = 1;
   const Motion mean = TrackBlocks(config, reference, frame);
@@ -168,40 +129,18 @@ TEST(BlockMatchingTest, TheRatioIsThatOfTheMatchingBlocks) {
   EXPECT_DOUBLE_EQ(tracker.Track(frame.view()).match_ratio, 64 / 70.0);
 }
 
-TEST(BlockMatchingTest, HistogramsSeeNoMotionAndNoOrder) {
-  BlockMatchingConfig config;
-  config.search = Search::kHistogram;
-  const TestPicture reference = Photograph(World(9), {}, kSide, kSide);
-  EXPECT_EQ(TrackBlocks(config, reference, reference).match_ratio, 1);
-  // A block turned over has the same histogram.
-  TestPicture frame = reference;
-  for (int y = 0; y < 10; ++y) {
-    for (int x = 0; x < 10; ++x) std::copy_n(reference.Pixel(y, 9 - x), 3, frame.Pixel(y, x));
-  }
-  EXPECT_EQ(TrackBlocks(config, reference, frame).match_ratio, 1);
-  Fill({0, 10}, {0, 10}, 255, &frame);
-  const Motion motion = TrackBlocks(config, reference, frame);
-  EXPECT_DOUBLE_EQ(motion.match_ratio, 1 - 1 / (23.0 * 23.0));
-  EXPECT_TRUE(motion.reference_from_frame.IsIdentity());
-}
-
 TEST(BlockMatchingTest, WhatMatchesNowhereIsLost) {
   const TestPicture black(kSide, kSide, 3);
   const TestPicture white(kSide, kSide, 3, 255);
-  for (const Search search :
-       {Search::kDiamond, Search::kThreeStep, Search::kExhaustive, Search::kHistogram}) {
-    BlockMatchingConfig config;
-    config.search = search;
-    EXPECT_EQ(TrackBlocks(config, black, white).loss, Loss::kTooDifferent);
-    EXPECT_TRUE(TrackBlocks(config, black, black).reference_from_frame.IsIdentity());
-    EXPECT_EQ(TrackBlocks(config, black, TestPicture(kSide, kSide, 1)).loss, Loss::kNoReference);
-    EXPECT_EQ(TrackBlocks(config, TestPicture(1, 1, 3), TestPicture(1, 1, 3)).match_ratio, 1);
-    BlockTracker tracker(config);
-    tracker.SetReferenceToLastFrame();
-    EXPECT_EQ(tracker.Track(black.view()).loss, Loss::kNoReference);
-    tracker.SetReferenceToLastFrame();
-    EXPECT_EQ(tracker.Track(black.view()).match_ratio, 1);
-  }
+  EXPECT_EQ(TrackBlocks({}, black, white).loss, Loss::kTooDifferent);
+  EXPECT_TRUE(TrackBlocks({}, black, black).reference_from_frame.IsIdentity());
+  EXPECT_EQ(TrackBlocks({}, black, TestPicture(kSide, kSide, 1)).loss, Loss::kNoReference);
+  EXPECT_EQ(TrackBlocks({}, TestPicture(1, 1, 3), TestPicture(1, 1, 3)).match_ratio, 1);
+  BlockTracker tracker{BlockMatchingConfig()};
+  tracker.SetReferenceToLastFrame();
+  EXPECT_EQ(tracker.Track(black.view()).loss, Loss::kNoReference);
+  tracker.SetReferenceToLastFrame();
+  EXPECT_EQ(tracker.Track(black.view()).match_ratio, 1);
 }
 
 }  // namespace

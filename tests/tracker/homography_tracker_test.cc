@@ -21,10 +21,9 @@
 namespace cacheinf {
 namespace {
 
-using Features = HomographyConfig::Features;
-
 constexpr int kWidth = 640;
 constexpr int kHeight = 480;
+constexpr double kCornerError = 0.5;  // pixels that the corners may be off
 
 // Camera motions between two frames, as the place in the reference of a pixel of the frame.
 struct NamedMotion {
@@ -39,36 +38,13 @@ const std::array kMotions = {
     NamedMotion{"far", Shift(38, 21)},
 };
 
-struct Kind {
-  const char* name;
-  Features features;
-  double corner_error;  // pixels that the corners may be off
-};
+Motion Track(const TestPicture& reference, const TestPicture& frame) {
+  HomographyTracker tracker;
+  tracker.SetReference(reference.view());
+  return tracker.Track(frame.view());
+}
 
-std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
-
-class HomographyTrackerTest : public testing::TestWithParam<Kind> {
- protected:
-  HomographyConfig Config() const {
-    HomographyConfig config;
-    config.features = GetParam().features;
-    return config;
-  }
-
-  Motion Track(const TestPicture& reference, const TestPicture& frame) const {
-    HomographyTracker tracker(Config());
-    tracker.SetReference(reference.view());
-    return tracker.Track(frame.view());
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Features, HomographyTrackerTest,
-                         testing::Values(Kind{"LucasKanade", Features::kLucasKanade, 0.5},
-                                         Kind{"Orb", Features::kOrb, 3.0},
-                                         Kind{"Akaze", Features::kAkaze, 3.0}),
-                         [](const auto& info) { return std::string(info.param.name); });
-
-TEST_P(HomographyTrackerTest, FindsKnownMotions) {
+TEST(HomographyTrackerTest, FindsKnownMotions) {
   const World world(1);
   const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   for (const NamedMotion& motion : kMotions) {
@@ -78,7 +54,7 @@ TEST_P(HomographyTrackerTest, FindsKnownMotions) {
     const Motion found = Track(reference, frame);
     EXPECT_STREQ(NameOf(found.loss), "none");
     EXPECT_LT(CornerError(found.reference_from_frame, motion.reference_from_frame, kWidth, kHeight),
-              GetParam().corner_error);
+              kCornerError);
     EXPECT_FALSE(found.reference_from_frame.IsIdentity());
     EXPECT_EQ(found.light.gain, 1);
     EXPECT_EQ(found.light.offset, 0);
@@ -86,17 +62,17 @@ TEST_P(HomographyTrackerTest, FindsKnownMotions) {
   }
 }
 
-TEST_P(HomographyTrackerTest, GreyPicturesOfOddSizesAreTrackedToo) {
+TEST(HomographyTrackerTest, GreyPicturesOfOddSizesAreTrackedToo) {
   const World world(2);
   const Homography motion = Shift(-3, 4);
   const TestPicture reference = Photograph(world, {}, 227, 229, 1);
   const TestPicture frame = Photograph(world, motion, 227, 229, 1);
   const Motion found = Track(reference, frame);
   EXPECT_STREQ(NameOf(found.loss), "none");
-  EXPECT_LT(CornerError(found.reference_from_frame, motion, 227, 229), GetParam().corner_error);
+  EXPECT_LT(CornerError(found.reference_from_frame, motion, 227, 229), kCornerError);
 }
 
-TEST_P(HomographyTrackerTest, AStillCameraIsExactlyStillWhateverMovesBeforeIt) {
+TEST(HomographyTrackerTest, AStillCameraIsExactlyStillWhateverMovesBeforeIt) {
   const World world(3);
   TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   TestPicture frame = reference;
@@ -116,7 +92,7 @@ TEST_P(HomographyTrackerTest, AStillCameraIsExactlyStillWhateverMovesBeforeIt) {
   }
 }
 
-TEST_P(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
+TEST(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
   const World world(8);
   const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   for (const auto& [gain, offset] : {std::pair(1.2, -10.0), {0.75, 20.0}, {1.0, 30.0}}) {
@@ -152,22 +128,8 @@ TEST_P(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
   }
 }
 
-TEST_P(HomographyTrackerTest, WithoutPhotometryLightIsAChange) {
-  const World world(9);
-  const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
-  TestPicture frame = reference;
-  ChangeLight(1.1, 5, &frame);
-  HomographyConfig config = Config();
-  config.photometric = false;
-  HomographyTracker tracker(config);
-  tracker.SetReference(reference.view());
-  const Motion found = tracker.Track(frame.view());
-  EXPECT_EQ(found.light.gain, 1);
-  EXPECT_EQ(found.light.offset, 0);
-}
-
 // A wall with nothing on it that one could follow.
-TEST_P(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace) {
+TEST(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace) {
   TestPicture wall(kWidth, kHeight, 3, 120);
   for (int x = 0; x < kWidth; x += 4) {
     Fill({0, kHeight}, {x, x + 4}, static_cast<uint8_t>(100 + x / 16), &wall);
@@ -180,7 +142,7 @@ TEST_P(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace)
   EXPECT_NEAR(found.light.gain * 120 + found.light.offset, 96, 1.5);
 }
 
-TEST_P(HomographyTrackerTest, WhatCannotBeTrackedIsLostForAReason) {
+TEST(HomographyTrackerTest, WhatCannotBeTrackedIsLostForAReason) {
   const TestPicture scene = Photograph(World(10), {}, kWidth, kHeight);
   const TestPicture other_scene = Photograph(World(11), {}, kWidth, kHeight);
   const TestPicture black(kWidth, kHeight, 3);
@@ -205,8 +167,8 @@ TEST_P(HomographyTrackerTest, WhatCannotBeTrackedIsLostForAReason) {
   EXPECT_EQ(Track(noise, other_noise).loss, Loss::kFewInliers);
 }
 
-TEST_P(HomographyTrackerTest, OddShapesAreAnsweredToo) {
-  HomographyTracker tracker(Config());
+TEST(HomographyTrackerTest, OddShapesAreAnsweredToo) {
+  HomographyTracker tracker;
   const TestPicture picture = Photograph(World(12), {}, 64, 48);
   EXPECT_EQ(tracker.Track(picture.view()).loss, Loss::kNoReference);
   tracker.SetReference(picture.view());
@@ -225,7 +187,7 @@ TEST_P(HomographyTrackerTest, OddShapesAreAnsweredToo) {
   }
 }
 
-TEST_P(HomographyTrackerTest, ARepeatedFrameIsStillEvenIfItIsBlack) {
+TEST(HomographyTrackerTest, ARepeatedFrameIsStillEvenIfItIsBlack) {
   const TestPicture black(kWidth, kHeight, 3);
   const Motion found = Track(black, black);
   EXPECT_FALSE(found.is_lost());
@@ -239,37 +201,36 @@ TEST_P(HomographyTrackerTest, ARepeatedFrameIsStillEvenIfItIsBlack) {
   EXPECT_TRUE(Track(wall, wall_again).reference_from_frame.IsIdentity());
 }
 
-TEST_P(HomographyTrackerTest, ALostFrameLeavesTheReference) {
+TEST(HomographyTrackerTest, ALostFrameLeavesTheReference) {
   const World world(14);
   const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   const TestPicture black(kWidth, kHeight, 3);
   const Homography motion = Shift(6, 2);
   const TestPicture frame = Photograph(world, motion, kWidth, kHeight);
-  HomographyTracker tracker(Config());
+  HomographyTracker tracker;
   tracker.SetReference(reference.view());
   EXPECT_TRUE(tracker.Track(black.view()).is_lost());
   const Motion found = tracker.Track(frame.view());
   EXPECT_STREQ(NameOf(found.loss), "none");
-  EXPECT_LT(CornerError(found.reference_from_frame, motion, kWidth, kHeight),
-            GetParam().corner_error);
+  EXPECT_LT(CornerError(found.reference_from_frame, motion, kWidth, kHeight), kCornerError);
 }
 
-TEST_P(HomographyTrackerTest, TheLastFrameAsReferenceIsAsGoodAsItsPixels) {
+TEST(HomographyTrackerTest, TheLastFrameAsReferenceIsAsGoodAsItsPixels) {
   const World world(15);
   const TestPicture first = Photograph(world, {}, kWidth, kHeight);
   const TestPicture second = Photograph(world, Shift(4, 3), kWidth, kHeight);
   const TestPicture third = Photograph(world, Shift(9, 5), kWidth, kHeight);
-  HomographyTracker by_frame(Config());
+  HomographyTracker by_frame;
   by_frame.SetReferenceToLastFrame();  // there is none
   by_frame.SetReference(first.view());
   by_frame.Track(second.view());
   by_frame.SetReferenceToLastFrame();
-  HomographyTracker by_pixels(Config());
+  HomographyTracker by_pixels;
   by_pixels.SetReference(second.view());
   const Homography a = by_frame.Track(third.view()).reference_from_frame;
   const Homography b = by_pixels.Track(third.view()).reference_from_frame;
   EXPECT_EQ(CornerError(a, b, kWidth, kHeight), 0);
-  EXPECT_LT(CornerError(a, Shift(5, 2), kWidth, kHeight), GetParam().corner_error);
+  EXPECT_LT(CornerError(a, Shift(5, 2), kWidth, kHeight), kCornerError);
 
   // A frame that needed no features becomes the reference just as well.
   by_frame.SetReference(second.view());
@@ -279,7 +240,7 @@ TEST_P(HomographyTrackerTest, TheLastFrameAsReferenceIsAsGoodAsItsPixels) {
   EXPECT_EQ(CornerError(c, b, kWidth, kHeight), 0);
 }
 
-TEST_P(HomographyTrackerTest, GivesTheSameBitsAgainAndWithAnyNumberOfOpenCvThreads) {
+TEST(HomographyTrackerTest, GivesTheSameBitsAgainAndWithAnyNumberOfOpenCvThreads) {
   SceneOptions options;
   options.width = kWidth;
   options.height = kHeight;
@@ -287,7 +248,7 @@ TEST_P(HomographyTrackerTest, GivesTheSameBitsAgainAndWithAnyNumberOfOpenCvThrea
   options.noise = 3;
   const Scene scene(options);
   const auto homographies = [&](int threads) {
-    HomographyTracker tracker(Config());
+    HomographyTracker tracker;
     cv::setNumThreads(threads);
     std::vector<double> numbers;
     TestPicture picture(kWidth, kHeight, 3);
@@ -312,7 +273,7 @@ TEST_P(HomographyTrackerTest, GivesTheSameBitsAgainAndWithAnyNumberOfOpenCvThrea
   EXPECT_EQ(once, homographies(4));
 }
 
-TEST_P(HomographyTrackerTest, StartsNoThreads) {
+TEST(HomographyTrackerTest, StartsNoThreads) {
   const auto threads = [] {
     int count = 0;
     for ([[maybe_unused]] const auto& task :
@@ -328,7 +289,7 @@ TEST_P(HomographyTrackerTest, StartsNoThreads) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        const HomographyTracker first(Config());  // what one tracker says holds from then on
+        const HomographyTracker first;  // what one tracker says holds from then on
         const int before = threads();
         Track(reference, frame);
         std::_Exit(threads() == before ? 0 : 1);
@@ -344,7 +305,7 @@ TEST(HomographyTrackerTest, FollowsATravellingCameraFromOneReferenceForLong) {
   options.camera = CameraMotion::kTravel;
   options.moving_share = 0.3;
   const Scene scene(options);
-  HomographyTracker tracker({});
+  HomographyTracker tracker;
   TestPicture picture(kWidth, kHeight, 3);
   scene.Render(0, picture.pixels.data(), nullptr);
   tracker.SetReference(picture.view());
@@ -377,7 +338,7 @@ TEST(HomographyTrackerTest, FollowsATravellingCameraFromOneReferenceForLong) {
 
 TEST(HomographyJudgeTest, RefusesWhatNoCameraSees) {
   const auto judge = [](const Homography& homography) {
-    return Judge(homography, kWidth, kHeight, 0.25);
+    return Judge(homography, kWidth, kHeight);
   };
   EXPECT_EQ(judge({}), Loss::kNone);
   EXPECT_EQ(judge(Shift(200, -100)), Loss::kNone);
@@ -431,10 +392,10 @@ TEST(HomographyJudgeTest, PointsWithoutAMotionInCommonAreLost) {
     pairs.reference.emplace_back(place(random), place(random));
     pairs.frame.emplace_back(place(random), place(random));
   }
-  FitLimits limits;
-  limits.width = 320;
-  limits.height = 240;
-  EXPECT_EQ(FitHomography(pairs, limits).loss, Loss::kFewInliers);
+  const auto loss = [](const PointPairs& points) {
+    return FitHomography(points, 320, 240, /*factor=*/2).loss;
+  };
+  EXPECT_EQ(loss(pairs), Loss::kFewInliers);
   // All on one line, or at one place: no homography follows from them.
   for (const float step : {3.0f, 0.0f}) {
     pairs.Clear();
@@ -443,9 +404,9 @@ TEST(HomographyJudgeTest, PointsWithoutAMotionInCommonAreLost) {
       pairs.reference.emplace_back(t + 20, t);
       pairs.frame.emplace_back(t, t);
     }
-    EXPECT_NE(FitHomography(pairs, limits).loss, Loss::kNone);
+    EXPECT_NE(loss(pairs), Loss::kNone);
   }
-  EXPECT_EQ(FitHomography({}, limits).loss, Loss::kFewInliers);
+  EXPECT_EQ(loss({}), Loss::kFewInliers);
 }
 
 }  // namespace

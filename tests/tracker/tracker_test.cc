@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/reuse/grey_picture.h"
-#include "common/tracker/scripted_tracker.h"
+#include "tests/testing/scripted_tracker.h"
 #include "tests/tracker/pictures.h"
 
 namespace cacheinf {

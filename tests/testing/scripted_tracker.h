@@ -1,5 +1,5 @@
-#ifndef CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_
-#define CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_
+#ifndef CACHEINF_TESTS_TESTING_SCRIPTED_TRACKER_H_
+#define CACHEINF_TESTS_TESTING_SCRIPTED_TRACKER_H_
 
 #include <cstddef>
 #include <utility>
@@ -35,4 +35,4 @@ class ScriptedTracker final : public Tracker {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_COMMON_TRACKER_SCRIPTED_TRACKER_H_
+#endif  // CACHEINF_TESTS_TESTING_SCRIPTED_TRACKER_H_
