@@ -255,30 +255,6 @@ TEST(OnnxWindowsTest, TfHalfPixelRoundsTheMiddleOfThePixel) {
   EXPECT_THAT(ceil.Refusal(), HasSubstr("'tf_half_pixel_for_nn' is only supported with"));
 }
 
-TEST(OnnxWindowsTest, UndistortedResizesTakeOneScale) {
-  const auto resized = [](const std::string& policy, const Shape& sizes) {
-    OnnxModel model = OneInput({1, 3, 5, 7}, 18);
-    model.Ints("sizes", sizes);
-    model.Node("Resize", {"x", "", "", "sizes"}, {"y"})
-        .Ints("axes", {2, 3})
-        .String("keep_aspect_ratio_policy", policy);
-    return model.Import();
-  };
-  const Graph fits = resized("not_larger", {9, 20});
-  EXPECT_EQ(OutputShape(fits), (Shape{1, 3, 9, 13}));  // 7 · 9 / 5 = 12.6
-  EXPECT_EQ(Only<op::Resize>(fits).spec.scale_columns, 9.0f / 5.0f);
-  const Graph fills = resized("not_smaller", {9, 20});
-  EXPECT_EQ(OutputShape(fills), (Shape{1, 3, 14, 20}));  // 5 · 20 / 7 = 14.3
-  EXPECT_EQ(Only<op::Resize>(fills).spec.scale_rows, 20.0f / 7.0f);
-  EXPECT_EQ(OutputShape(resized("stretch", {9, 20})), (Shape{1, 3, 9, 20}));
-  OnnxModel none = OneInput({1, 3, 5, 7}, 18);
-  none.Ints("sizes", {0, 20});
-  none.Node("Resize", {"x", "", "", "sizes"}, {"y"})
-      .Ints("axes", {2, 3})
-      .String("keep_aspect_ratio_policy", "not_larger");
-  EXPECT_THAT(none.Refusal(), HasSubstr("a size of 0"));
-}
-
 TEST(OnnxWindowsTest, ResizeRefusals) {
   const auto refusal = [](const std::string& attribute, const std::string& value) {
     OnnxModel model = OneInput({1, 2, 5, 6}, 18);
@@ -286,10 +262,10 @@ TEST(OnnxWindowsTest, ResizeRefusals) {
     model.Node("Resize", {"x", "", "scales"}, {"y"}).String(attribute, value);
     return model.Refusal();
   };
-  EXPECT_THAT(refusal("coordinate_transformation_mode", "tf_crop"),
-              HasSubstr("coordinate_transformation_mode 'tf_crop' is not supported"));
+  EXPECT_THAT(refusal("coordinate_transformation_mode", "tf_crop_and_resize"),
+              HasSubstr("coordinate_transformation_mode 'tf_crop_and_resize' is not supported"));
   EXPECT_THAT(refusal("mode", "lanczos"), HasSubstr("mode 'lanczos' is not supported"));
-  EXPECT_THAT(refusal("keep_aspect_ratio_policy", "squeeze"), HasSubstr("'squeeze'"));
+  EXPECT_THAT(refusal("keep_aspect_ratio_policy", "not_larger"), HasSubstr("'not_larger'"));
   OnnxModel antialias = OneInput({1, 2, 5, 6}, 18);
   antialias.Floats("scales", {4}, {1, 1, 2, 2});
   antialias.Node("Resize", {"x", "", "scales"}, {"y"}).Int("antialias", 1);
@@ -303,94 +279,15 @@ TEST(OnnxWindowsTest, ResizeRefusals) {
   OnnxModel channels = OneInput({1, 2, 5, 6}, 18);
   channels.Floats("scales", {4}, {1, 2, 2, 2});
   channels.Node("Resize", {"x", "", "scales"}, {"y"});
-  EXPECT_THAT(channels.Refusal(), HasSubstr("only two dimensions can change"));
+  EXPECT_THAT(channels.Refusal(), HasSubstr("only rows and columns of pictures can change"));
 }
 
-TEST(OnnxWindowsTest, ResizesAnyTwoDimensions) {
-  struct Case {
-    Shape in, out;
-    std::string kinds;
-  };
-  const Case cases[] = {
-      {{6, 5}, {9, 10}, "reshape resize_nearest reshape"},
-      {{6, 5}, {6, 10}, "reshape resize_nearest reshape"},
-      {{5}, {7}, "reshape resize_nearest reshape"},
-      {{3, 4, 5}, {3, 8, 10}, "reshape resize_nearest reshape"},
-      {{3, 4, 5}, {3, 4, 10}, "reshape resize_nearest reshape"},
-      {{3, 4, 5}, {3, 8, 5}, "permute reshape resize_nearest reshape permute"},
-      {{2, 3, 4, 5}, {2, 3, 4, 10}, "resize_nearest"},
-      {{1, 4, 5, 3}, {1, 8, 10, 3}, "permute resize_nearest permute"},
-      {{5, 3, 4, 2}, {10, 3, 4, 6}, "permute resize_nearest permute"},
-      {{2, 3, 4, 5, 6}, {2, 3, 4, 10, 12}, "reshape resize_nearest reshape"},
-  };
-  for (const Case& c : cases) {
-    OnnxModel model = OneInput(c.in, 13);
-    model.Ints("sizes", c.out).Node("Resize", {"x", "", "", "sizes"}, {"y"});
-    const Graph graph = model.Import();
-    EXPECT_EQ(Kinds(graph), c.kinds) << ToString(c.in);
-    EXPECT_EQ(OutputShape(graph), c.out) << ToString(c.in);
-  }
-}
-
-// tf_crop_and_resize of a 5x7 picture.
-OnnxModel Cropped(const std::vector<float>& region, const Shape& sizes, const std::string& mode) {
-  OnnxModel model = OneInput({1, 2, 5, 7}, 13);
-  model.Floats("region", {8}, region).Ints("sizes", sizes);
-  model.Node("Resize", {"x", "region", "", "sizes"}, {"y"})
-      .String("mode", mode)
-      .String("coordinate_transformation_mode", "tf_crop_and_resize")
-      .Float("extrapolation_value", 7.0f);
-  return model;
-}
-
-TEST(OnnxWindowsTest, CropsFromPixelToPixelAndResizes) {
-  const Graph whole = Cropped({0, 0, 0, 0, 1, 1, 1, 1}, {1, 2, 9, 4}, "linear").Import();
-  EXPECT_EQ(Kinds(whole), "resize_linear");
-  EXPECT_EQ(Only<op::Resize>(whole).spec.coordinates, ResizeSpec::Coordinates::kAlignCorners);
-  EXPECT_EQ(OutputShape(whole), (Shape{1, 2, 9, 4}));
-
-  const std::vector<float> part = {0, 0, 0.25f, 2.0f / 6.0f, 1, 1, 0.75f, 1};
-  const Graph cropped = Cropped(part, {1, 2, 9, 4}, "linear").Import();
-  EXPECT_EQ(Kinds(cropped), "slice resize_linear");
-  const auto* slice = cropped.operators[0].As<op::Slice>();
-  EXPECT_EQ(slice->starts, (Shape{0, 0, 1, 2}));
-  EXPECT_EQ(slice->sizes, (Shape{1, 2, 3, 5}));
-
-  const Graph middle = Cropped(part, {1, 2, 1, 4}, "linear").Import();
-  EXPECT_EQ(middle.operators[0].As<op::Slice>()->starts, (Shape{0, 0, 2, 2}));
-  EXPECT_EQ(OutputShape(middle), (Shape{1, 2, 1, 4}));
-}
-
-TEST(OnnxWindowsTest, RegionsThatAreRefused) {
-  const Shape out = {1, 2, 9, 4};
-  EXPECT_THAT(Cropped({0, 0, 0.3f, 0, 1, 1, 1, 1}, out, "linear").Refusal(),
-              HasSubstr("does not begin and end on pixels"));
-  EXPECT_THAT(Cropped({0, 0, 0, 0, 1, 1, 1.25f, 1}, out, "linear").Refusal(),
-              HasSubstr("does not begin and end on pixels"));
-  EXPECT_THAT(Cropped({0, 0, 0.5f, 0, 1, 1, 0.25f, 1}, out, "linear").Refusal(),
-              HasSubstr("does not begin and end on pixels"));
-  EXPECT_THAT(Cropped({0, 0, NAN, 0, 1, 1, 1, 1}, out, "linear").Refusal(),
-              HasSubstr("does not begin and end on pixels"));
-  EXPECT_THAT(Cropped({0, 0, 0.25f, 0, 1, 1, 1, 1}, out, "cubic").Refusal(),
-              HasSubstr("'cubic' of a part"));
-  EXPECT_THAT(Cropped({0, 0, 0.25f, 0, 1, 1, 0.5f, 1}, {1, 2, 1, 4}, "linear").Refusal(),
-              HasSubstr("between two pixels"));
-  OnnxModel none = OneInput({1, 2, 5, 7}, 13);
-  none.Floats("scales", {4}, {1, 1, 4, 2});
-  none.Node("Resize", {"x", "", "scales"}, {"y"})
-      .String("coordinate_transformation_mode", "tf_crop_and_resize");
-  EXPECT_THAT(none.Refusal(), HasSubstr("no region of interest"));
-  for (const float begin : {0.0f, 0.25f}) {
-    OnnxModel scaled = OneInput({1, 2, 5, 7}, 13);
-    scaled.Floats("region", {8}, {0, 0, begin, 0, 1, 1, 1, 1}).Floats("scales", {4}, {1, 1, 4, 2});
-    scaled.Node("Resize", {"x", "region", "scales"}, {"y"})
-        .String("coordinate_transformation_mode", "tf_crop_and_resize");
-    if (begin == 0.0f) {
-      EXPECT_EQ(OutputShape(scaled.Import()), (Shape{1, 2, 20, 14}));
-    } else {
-      EXPECT_THAT(scaled.Refusal(), HasSubstr("scales for a part of the picture"));
-    }
-  }
+TEST(OnnxWindowsTest, SignalsAreResizedAlongTheirLength) {
+  OnnxModel model = OneInput({3, 4, 5}, 13);
+  model.Ints("sizes", {3, 4, 10}).Node("Resize", {"x", "", "", "sizes"}, {"y"});
+  const Graph graph = model.Import();
+  EXPECT_EQ(Kinds(graph), "reshape resize_nearest reshape");
+  EXPECT_EQ(OutputShape(graph), (Shape{3, 4, 10}));
 }
 
 TEST(OnnxWindowsTest, OldUpsamplesAreAsymmetric) {

@@ -301,7 +301,6 @@ def resize(graph, name):
     if graph.opset >= 18 and graph.whole(0, 1):
         attributes["axes"] = [2, 3]
         sizes = sizes[2:]
-        attributes["keep_aspect_ratio_policy"] = graph.pick("stretch", "not_larger", "not_smaller")
     empty = "" if graph.opset >= 13 else graph.constant([], np.float32)
     return graph.add("Resize", [name, roi, empty, graph.constant(sizes)], **attributes)
 
@@ -677,19 +676,6 @@ def computed_resize(graph, name):
     sizes = graph.add("Concat", [head, tail], axis=0)
     return graph.add("Resize", [name, "", "", sizes], mode=graph.pick("linear", "nearest"),
                      coordinate_transformation_mode="half_pixel")
-
-
-@step
-def resize_of_two(graph, name):
-    """Any two dimensions of a tensor of any rank."""
-    shape = list(graph.shape(name))
-    graph.require(graph.opset >= 13 and len(shape) >= 2)
-    first = graph.whole(0, len(shape) - 2)
-    for axis in (first, graph.whole(first + 1, len(shape) - 1)):
-        shape[axis] = max(1, int(shape[axis] * float(graph.pick(0.5, 1.0, 1.5, 2.0))))
-    return graph.add("Resize", [name, "", "", graph.constant(shape)], mode="nearest",
-                     coordinate_transformation_mode=graph.pick("half_pixel", "asymmetric"),
-                     nearest_mode=graph.pick("round_prefer_floor", "floor", "ceil"))
 
 
 @step

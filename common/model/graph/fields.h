@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_MODEL_GRAPH_FIELDS_H_
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -45,234 +44,133 @@ constexpr PictureSpec::Channels LastOf(PictureSpec::Channels) {
   return PictureSpec::Channels::kGray;
 }
 
-// T or const T.
-template <typename A, typename T>
-concept MaybeConst = std::same_as<std::remove_const_t<A>, T>;
-
-template <MaybeConst<Function> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("alpha", a.alpha);
-  visit("beta", a.beta);
-}
-
-template <MaybeConst<WindowAxis> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kernel", a.kernel);
-  visit("stride", a.stride);
-  visit("pad_begin", a.pad_begin);
-  visit("pad_end", a.pad_end);
-  visit("dilation", a.dilation);
-}
-
-template <MaybeConst<ConvSpec> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("rows", a.rows);
-  visit("columns", a.columns);
-  visit("groups", a.groups);
-  visit("transposed", a.transposed);
-  visit("output_padding_rows", a.output_padding_rows);
-  visit("output_padding_columns", a.output_padding_columns);
-}
-
-template <MaybeConst<PoolSpec> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("rows", a.rows);
-  visit("columns", a.columns);
-  visit("ceil_mode", a.ceil_mode);
-  visit("count_padding", a.count_padding);
-  visit("divisor", a.divisor);
-}
-
-template <MaybeConst<ResizeSpec> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("coordinates", a.coordinates);
-  visit("rounding", a.rounding);
-  visit("cubic_a", a.cubic_a);
-  visit("out_height", a.out_height);
-  visit("out_width", a.out_width);
-  visit("scale_rows", a.scale_rows);
-  visit("scale_columns", a.scale_columns);
-}
-
-template <MaybeConst<PictureSpec> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("width", a.width);
-  visit("height", a.height);
-  visit("fit", a.fit);
-  visit("channels", a.channels);
-  visit("border", a.border);
-}
-
-template <MaybeConst<op::Conv> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("spec", a.spec);
-  visit("has_bias", a.has_bias);
-  visit("has_residual", a.has_residual);
-  visit("activation", a.activation);
-  visit("activation_before_residual", a.activation_before_residual);
-  visit("has_slope", a.has_slope);
-}
-
-template <MaybeConst<op::Linear> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("has_bias", a.has_bias);
-  visit("activation", a.activation);
-}
-
-template <MaybeConst<op::MatMul> A, typename V>
-void VisitFields(A&, V&) {}
-
-template <MaybeConst<op::ScaleShift> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("activation", a.activation);
-  visit("channel_order", a.channel_order);
-}
-
-template <MaybeConst<op::LayerNorm> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("first_axis", a.first_axis);
-  visit("axis_count", a.axis_count);
-  visit("epsilon", a.epsilon);
-  visit("has_affine", a.has_affine);
-}
-
-template <MaybeConst<op::GroupNorm> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("groups", a.groups);
-  visit("epsilon", a.epsilon);
-  visit("has_affine", a.has_affine);
-}
-
-template <MaybeConst<op::Activation> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("function", a.function);
-}
-
-template <MaybeConst<op::Binary> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("activation", a.activation);
-}
-
-template <MaybeConst<op::Concat> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("axis", a.axis);
-}
-
-template <MaybeConst<op::Slice> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("starts", a.starts);
-  visit("sizes", a.sizes);
-  visit("steps", a.steps);
-}
-
-template <MaybeConst<op::Gather> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("axis", a.axis);
-  visit("indices", a.indices);
-  visit("scalar", a.scalar);
-}
-
-template <MaybeConst<op::Pool> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("spec", a.spec);
-}
-
-template <MaybeConst<op::AdaptivePool> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("out_height", a.out_height);
-  visit("out_width", a.out_width);
-}
-
-template <MaybeConst<op::Resize> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("spec", a.spec);
-}
-
-template <MaybeConst<op::DepthToSpace> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("block", a.block);
-  visit("order", a.order);
-}
-
-template <MaybeConst<op::SpaceToDepth> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("block", a.block);
-  visit("order", a.order);
-}
-
-template <MaybeConst<op::Pad> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("mode", a.mode);
-  visit("value", a.value);
-  visit("begins", a.begins);
-  visit("ends", a.ends);
-}
-
-template <MaybeConst<op::Reshape> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("shape", a.shape);
-}
-
-template <MaybeConst<op::Permute> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("order", a.order);
-}
-
-template <MaybeConst<op::Expand> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("shape", a.shape);
-}
-
-template <MaybeConst<op::Softmax> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("axis", a.axis);
-  visit("logarithm", a.logarithm);
-}
-
-template <MaybeConst<op::ArgMax> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("axis", a.axis);
-  visit("keep_dimension", a.keep_dimension);
-}
-
-template <MaybeConst<op::Reduce> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("kind", a.kind);
-  visit("axes", a.axes);
-  visit("keep_dimensions", a.keep_dimensions);
-}
-
-template <MaybeConst<op::DecodeBoxes::Scale> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("stride", a.stride);
-  visit("anchors", a.anchors);
-}
-
-template <MaybeConst<op::DecodeBoxes> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("scales", a.scales);
-  visit("apply_sigmoid", a.apply_sigmoid);
-}
-
-template <MaybeConst<op::NonMaxSuppression> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("score_threshold", a.score_threshold);
-  visit("overlap_threshold", a.overlap_threshold);
-  visit("max_boxes", a.max_boxes);
-  visit("scales", a.scales);
-}
-
-template <MaybeConst<op::Foreign> A, typename V>
-void VisitFields(A& a, V& visit) {
-  visit("type", a.type);
-  visit("archive", a.archive);
-  visit("output_shapes", a.output_shapes);
-  visit("output_types", a.output_types);
+// A may be const.
+template <typename A, typename Visit>
+void VisitFields(A& a, Visit& visit) {
+  using T = std::remove_const_t<A>;
+  if constexpr (std::is_same_v<T, Function>) {
+    visit("kind", a.kind);
+    visit("alpha", a.alpha);
+    visit("beta", a.beta);
+  } else if constexpr (std::is_same_v<T, WindowAxis>) {
+    visit("kernel", a.kernel);
+    visit("stride", a.stride);
+    visit("pad_begin", a.pad_begin);
+    visit("pad_end", a.pad_end);
+    visit("dilation", a.dilation);
+  } else if constexpr (std::is_same_v<T, ConvSpec>) {
+    visit("rows", a.rows);
+    visit("columns", a.columns);
+    visit("groups", a.groups);
+    visit("transposed", a.transposed);
+    visit("output_padding_rows", a.output_padding_rows);
+    visit("output_padding_columns", a.output_padding_columns);
+  } else if constexpr (std::is_same_v<T, PoolSpec>) {
+    visit("kind", a.kind);
+    visit("rows", a.rows);
+    visit("columns", a.columns);
+    visit("ceil_mode", a.ceil_mode);
+    visit("count_padding", a.count_padding);
+    visit("divisor", a.divisor);
+  } else if constexpr (std::is_same_v<T, ResizeSpec>) {
+    visit("kind", a.kind);
+    visit("coordinates", a.coordinates);
+    visit("rounding", a.rounding);
+    visit("cubic_a", a.cubic_a);
+    visit("out_height", a.out_height);
+    visit("out_width", a.out_width);
+    visit("scale_rows", a.scale_rows);
+    visit("scale_columns", a.scale_columns);
+  } else if constexpr (std::is_same_v<T, PictureSpec>) {
+    visit("width", a.width);
+    visit("height", a.height);
+    visit("fit", a.fit);
+    visit("channels", a.channels);
+    visit("border", a.border);
+  } else if constexpr (std::is_same_v<T, op::Conv>) {
+    visit("spec", a.spec);
+    visit("has_bias", a.has_bias);
+    visit("has_residual", a.has_residual);
+    visit("activation", a.activation);
+    visit("activation_before_residual", a.activation_before_residual);
+    visit("has_slope", a.has_slope);
+  } else if constexpr (std::is_same_v<T, op::Linear>) {
+    visit("has_bias", a.has_bias);
+    visit("activation", a.activation);
+  } else if constexpr (std::is_same_v<T, op::ScaleShift>) {
+    visit("activation", a.activation);
+    visit("channel_order", a.channel_order);
+  } else if constexpr (std::is_same_v<T, op::LayerNorm>) {
+    visit("first_axis", a.first_axis);
+    visit("axis_count", a.axis_count);
+    visit("epsilon", a.epsilon);
+    visit("has_affine", a.has_affine);
+  } else if constexpr (std::is_same_v<T, op::GroupNorm>) {
+    visit("groups", a.groups);
+    visit("epsilon", a.epsilon);
+    visit("has_affine", a.has_affine);
+  } else if constexpr (std::is_same_v<T, op::Activation>) {
+    visit("function", a.function);
+  } else if constexpr (std::is_same_v<T, op::Binary>) {
+    visit("kind", a.kind);
+    visit("activation", a.activation);
+  } else if constexpr (std::is_same_v<T, op::Concat>) {
+    visit("axis", a.axis);
+  } else if constexpr (std::is_same_v<T, op::Slice>) {
+    visit("starts", a.starts);
+    visit("sizes", a.sizes);
+    visit("steps", a.steps);
+  } else if constexpr (std::is_same_v<T, op::Gather>) {
+    visit("axis", a.axis);
+    visit("indices", a.indices);
+    visit("scalar", a.scalar);
+  } else if constexpr (std::is_same_v<T, op::Pool> || std::is_same_v<T, op::Resize>) {
+    visit("spec", a.spec);
+  } else if constexpr (std::is_same_v<T, op::AdaptivePool>) {
+    visit("kind", a.kind);
+    visit("out_height", a.out_height);
+    visit("out_width", a.out_width);
+  } else if constexpr (std::is_same_v<T, op::DepthToSpace> || std::is_same_v<T, op::SpaceToDepth>) {
+    visit("block", a.block);
+    visit("order", a.order);
+  } else if constexpr (std::is_same_v<T, op::Pad>) {
+    visit("mode", a.mode);
+    visit("value", a.value);
+    visit("begins", a.begins);
+    visit("ends", a.ends);
+  } else if constexpr (std::is_same_v<T, op::Reshape> || std::is_same_v<T, op::Expand>) {
+    visit("shape", a.shape);
+  } else if constexpr (std::is_same_v<T, op::Permute>) {
+    visit("order", a.order);
+  } else if constexpr (std::is_same_v<T, op::Softmax>) {
+    visit("axis", a.axis);
+    visit("logarithm", a.logarithm);
+  } else if constexpr (std::is_same_v<T, op::ArgMax>) {
+    visit("axis", a.axis);
+    visit("keep_dimension", a.keep_dimension);
+  } else if constexpr (std::is_same_v<T, op::Reduce>) {
+    visit("kind", a.kind);
+    visit("axes", a.axes);
+    visit("keep_dimensions", a.keep_dimensions);
+  } else if constexpr (std::is_same_v<T, op::DecodeBoxes::Scale>) {
+    visit("stride", a.stride);
+    visit("anchors", a.anchors);
+  } else if constexpr (std::is_same_v<T, op::DecodeBoxes>) {
+    visit("scales", a.scales);
+    visit("apply_sigmoid", a.apply_sigmoid);
+  } else if constexpr (std::is_same_v<T, op::NonMaxSuppression>) {
+    visit("score_threshold", a.score_threshold);
+    visit("overlap_threshold", a.overlap_threshold);
+    visit("max_boxes", a.max_boxes);
+    visit("scales", a.scales);
+  } else if constexpr (std::is_same_v<T, op::Foreign>) {
+    visit("type", a.type);
+    visit("archive", a.archive);
+    visit("output_shapes", a.output_shapes);
+    visit("output_types", a.output_types);
+  } else {
+    static_assert(std::is_same_v<T, op::MatMul>, "a struct whose fields are not listed");
+  }
 }
 
 }  // namespace cacheinf

@@ -1,20 +1,40 @@
 #ifndef CACHEINF_COMMON_MODEL_ONNX_FOLD_H_
 #define CACHEINF_COMMON_MODEL_ONNX_FOLD_H_
 
+#include <cstdint>
+#include <functional>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "common/model/onnx/node.h"
 
+// Nodes that are computed while the model is imported, because all their inputs are constants.
+// Integers stay exact. Everything throws InputError when the inputs do not fit.
+
 namespace cacheinf {
 
-// Whether operators of this type can be computed while the model is imported.
-bool CanFold(std::string_view type);
+using Strides = std::vector<int64_t>;
 
-// Computes the node's outputs while the model is imported, if all its inputs are constants, or if
-// only the shape of its input matters (Shape, Size). Integers stay exact. Returns whether it did.
-// Throws InputError when the node's inputs do not fit, or when it cannot compute a node whose
-// inputs are all constants.
-bool FoldNode(OnnxNode& node);
+// Of a dense tensor.
+Strides DenseStrides(const Shape& shape);
+
+// The elements of `x` at start + Σ index stride.
+HostTensor Strided(OnnxNode& node, const HostTensor& x, const Shape& shape, int64_t start,
+                   const Strides& strides);
+
+// REQUIRES: x.shape() broadcasts to `shape`.
+HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape);
+
+void ConvertCast(OnnxNode& node);  // of numbers that are not known
+void FoldCast(OnnxNode& node);
+void FoldFunction(OnnxNode& node, Function::Kind kind);
+void FoldArithmetic(OnnxNode& node, BinaryKind kind);  // of any number of inputs, from the left
+void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean);
+
+// Operators that are supported among constants only. Shape and Size need only their input's shape.
+using OnnxFold = std::function<void(OnnxNode&)>;
+const std::unordered_map<std::string_view, OnnxFold>& ConstantOperators();
 
 }  // namespace cacheinf
 

@@ -5,36 +5,12 @@
 
 #include "common/base/error.h"
 #include "common/model/onnx/operators.h"
-#include "common/model/onnx/shapes.h"
 
-// Converters of matrix products and of normalisations.
+// Converters of matrix products and of normalisations. The passes make linear operators of products
+// with constants, and fold what is multiplied and added into their weights.
 
 namespace cacheinf {
 namespace {
-
-// A matrix of rows × columns, transposed and scaled.
-std::vector<float> Transposed(const HostTensor& matrix, float scale) {
-  const int64_t rows = matrix.shape()[0];
-  const int64_t columns = matrix.shape()[1];
-  std::vector<float> values(matrix.floats().size());
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      values[static_cast<size_t>(c * rows + r)] =
-          scale * matrix.floats()[static_cast<size_t>(r * columns + c)];
-    }
-  }
-  return values;
-}
-
-std::vector<float> Scaled(std::vector<float> values, float scale) {
-  for (float& value : values) value *= scale;
-  return values;
-}
-
-ValueId AddTransposedWeights(OnnxNode& node, const HostTensor& matrix, float scale) {
-  const Shape shape = {matrix.shape()[1], matrix.shape()[0]};
-  return node.AddConstant("weights", shape, Transposed(matrix, scale));
-}
 
 ValueId MultiplyBy(OnnxNode& node, ValueId x, float factor) {
   if (factor == 1.0f) return x;
@@ -48,17 +24,6 @@ ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
   }
   const ValueId x = node.Input(input);
   return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
-}
-
-// The bias of a Gemm as one number a column; empty if it is not a constant of that form.
-std::vector<float> ColumnBias(OnnxNode& node, int64_t columns, float beta) {
-  if (!node.HasInput(2) || !node.IsConstant(2)) return {};
-  const HostTensor& bias = node.FloatConstant(2);
-  const bool is_row =
-      bias.count() == columns && (bias.rank() == 0 || bias.shape().back() == columns);
-  if (is_row) return Scaled(bias.floats(), beta);
-  if (bias.count() != 1) return {};
-  return std::vector<float>(static_cast<size_t>(columns), bias.floats()[0] * beta);
 }
 
 // A constant with one number a channel.
@@ -99,11 +64,6 @@ void ConvertMatMul(OnnxNode& node) {
   const Shape a = node.InputShape(0);
   const Shape b = node.InputShape(1);
   if (a.empty() || b.empty()) node.Fail("a product with a scalar");
-  if (b.size() == 2 && node.IsConstant(1)) {
-    const HostTensor& matrix = node.FloatConstant(1);
-    const ValueId weights = AddTransposedWeights(node, matrix, 1.0f);
-    return node.SetOutput(0, node.Add(op::Linear{}, {node.Input(0), weights}));
-  }
   // A vector is a row on the left and a column on the right; its dimension is dropped again.
   ValueId left = node.Input(0);
   ValueId right = node.Input(1);
@@ -117,42 +77,21 @@ void ConvertMatMul(OnnxNode& node) {
   node.SetOutput(0, product);
 }
 
+// alpha a b + beta c
 void ConvertGemm(OnnxNode& node) {
   const float alpha = node.Float("alpha", 1.0f);
   const float beta = node.Float("beta", 1.0f);
-  const bool transpose_a = node.Flag("transA", false);
   const bool transpose_b = node.Flag("transB", false);
-  const Shape b = node.InputShape(1);
-  if (b.size() != 2) node.Fail("a matrix of shape " + ToString(b));
-  const int64_t columns = b[transpose_b ? 0 : 1];
-  const ValueId left = TransposedMatrix(node, 0, transpose_a);
-  std::vector<float> bias = ColumnBias(node, columns, beta);
-  bool bias_is_left = node.HasInput(2);
-
+  const ValueId left = TransposedMatrix(node, 0, node.Flag("transA", false));
   ValueId product = kNone;
-  if (node.IsConstant(1)) {
-    const HostTensor& matrix = node.FloatConstant(1);
-    std::vector<ValueId> inputs = {left};
-    if (!transpose_b) {
-      inputs.push_back(AddTransposedWeights(node, matrix, alpha));
-    } else if (alpha == 1.0f) {
-      inputs.push_back(node.Input(1));
-    } else {
-      node.budget().Take(matrix.count(), sizeof(float));
-      inputs.push_back(node.AddConstant("weights", b, Scaled(matrix.floats(), alpha)));
-    }
-    op::Linear linear;
-    if (!bias.empty()) {
-      linear.has_bias = true;
-      inputs.push_back(node.AddConstant("bias", {columns}, std::move(bias)));
-      bias_is_left = false;
-    }
-    product = node.Add(linear, std::move(inputs));
+  if (node.IsConstant(1) && transpose_b && node.InputShape(1).size() == 2) {
+    // As every exporter writes a linear layer.
+    product = node.Add(op::Linear{}, {left, node.Input(1)});
   } else {
-    const ValueId right = TransposedMatrix(node, 1, transpose_b);
-    product = MultiplyBy(node, node.Add(op::MatMul{}, {left, right}), alpha);
+    product = node.Add(op::MatMul{}, {left, TransposedMatrix(node, 1, transpose_b)});
   }
-  if (bias_is_left) {
+  product = MultiplyBy(node, product, alpha);
+  if (node.HasInput(2)) {
     const Shape shape = node.ShapeOf(product);
     if (BroadcastShapes(node.InputShape(2), shape) != shape) {
       node.Fail("an addend of shape " + ToString(node.InputShape(2)) + " for a product of " +

@@ -1,8 +1,11 @@
 #include "common/model/onnx/node.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/model/graph/moves.h"
 
 namespace cacheinf {
 
@@ -102,6 +105,12 @@ onnx::GraphProto& OnnxNode::GraphAttribute(std::string_view attribute) {
   return *found->mutable_g();
 }
 
+std::vector<int64_t> OnnxNode::AttributeOrInput(const char* attribute, int input) {
+  std::vector<int64_t> values = Ints(attribute);
+  if (values.empty() && HasInput(input)) values = IntegerConstant(input);
+  return values;
+}
+
 void OnnxNode::Ignore(std::string_view attribute) {
   for (int i = 0; i < proto_.attribute_size(); ++i) {
     if (proto_.attribute(i).name() == attribute) attribute_used_[static_cast<size_t>(i)] = true;
@@ -160,9 +169,10 @@ std::vector<int64_t> OnnxNode::IntegerConstant(int index) const {
   return constant.integers();
 }
 
-Shape OnnxNode::InputShape(int index) const {
-  const OnnxValue& value = InputValue(index);
-  return value.constant ? value.constant->shape() : import_.graph.value(value.id).shape;
+Shape OnnxNode::InputShape(int index) const { return ShapeOf(InputValue(index)); }
+
+const Shape& OnnxNode::ShapeOf(const OnnxValue& value) const {
+  return value.constant ? value.constant->shape() : ShapeOf(value.id);
 }
 
 ValueId OnnxNode::Input(int index) {
@@ -206,20 +216,17 @@ bool OnnxNode::HasOutput(int index) const {
   return index < output_count() && !proto_.output(index).empty();
 }
 
-void OnnxNode::SetOutput(int index, ValueId id) {
+void OnnxNode::SetOutput(int index, const OnnxValue& value) {
   if (!HasOutput(index)) return;
   const std::string& output = proto_.output(index);
-  Value& value = import_.graph.values[static_cast<size_t>(id)];
-  if (id >= first_own_value_ && !value.is_constant()) value.name = output;
-  SetOutput(index, OnnxValue{id, std::nullopt});
+  const bool is_own = value.id >= first_own_value_ && !value.constant;
+  if (is_own) import_.graph.values[static_cast<size_t>(value.id)].name = output;
+  import_.values.insert_or_assign(output, value);
 }
 
-void OnnxNode::SetOutput(int index, HostTensor constant) {
-  SetOutput(index, OnnxValue{kNone, std::move(constant)});
-}
-
-void OnnxNode::SetOutput(int index, const OnnxValue& value) {
-  if (HasOutput(index)) import_.values[proto_.output(index)] = value;
+void OnnxNode::Charge(const Shape& shape, HostTensor::Type type) {
+  const int64_t bytes = type == HostTensor::Type::kFloat ? sizeof(float) : sizeof(int64_t);
+  budget().Take(CheckedCount(shape, "the result"), bytes);
 }
 
 int CheckedInt(int64_t value, int64_t low, int64_t high, const std::string& what) {
@@ -236,6 +243,28 @@ int CheckedAxis(int64_t axis, int rank) {
                      " dimensions");
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<int> CheckedAxes(const std::vector<int64_t>& axes, int rank) {
+  std::vector<int> checked;
+  if (axes.size() > kMaxHostRank) throw InputError("too many axes");
+  for (int64_t axis : axes) checked.push_back(CheckedAxis(axis, rank));
+  if (std::set<int>(checked.begin(), checked.end()).size() != checked.size()) {
+    throw InputError("an axis is named twice");
+  }
+  return checked;
+}
+
+std::vector<int> ReadAxes(OnnxNode& node, int input, int rank) {
+  std::vector<int> axes = CheckedAxes(node.AttributeOrInput("axes", input), rank);
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+Shape BroadcastShapes(const Shape& a, const Shape& b) {
+  const std::optional<Shape> common = CommonShape(a, b);
+  if (common) return *common;
+  throw InputError("shapes " + ToString(a) + " and " + ToString(b) + " do not broadcast");
 }
 
 }  // namespace cacheinf

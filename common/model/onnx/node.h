@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/model/graph/graph.h"
@@ -55,6 +56,8 @@ class OnnxNode {
   std::vector<float> Floats(std::string_view attribute);   // empty where missing
   HostTensor TensorAttribute(std::string_view attribute);  // must be there
   onnx::GraphProto& GraphAttribute(std::string_view attribute);
+  // Integers from the attribute in old operator sets, from an input in new ones. Neither: empty.
+  std::vector<int64_t> AttributeOrInput(const char* attribute, int input);
   // Marks the attribute, if there, as irrelevant here.
   void Ignore(std::string_view attribute);
   // Refuses the node if it has an attribute that was never read: it would change the result.
@@ -69,6 +72,7 @@ class OnnxNode {
   const HostTensor& FloatConstant(int index) const;
   std::vector<int64_t> IntegerConstant(int index) const;
   Shape InputShape(int index) const;
+  const OnnxValue& InputValue(int index) const;
   ValueId Input(int index);  // in the graph; adds the constant if it is one
   bool IsInteger(int index) const;
 
@@ -77,19 +81,23 @@ class OnnxNode {
   ValueId AddConstant(const std::string& suffix, Shape shape, std::vector<float> values);
   ValueId AddConstant(const std::string& suffix, const HostTensor& tensor);
   const Shape& ShapeOf(ValueId id) const { return import_.graph.value(id).shape; }
+  const Shape& ShapeOf(const OnnxValue& value) const;
   int output_count() const { return proto_.output_size(); }
   bool HasOutput(int index) const;
   // A value that this node added takes the output's name.
-  void SetOutput(int index, ValueId id);
-  void SetOutput(int index, HostTensor constant);
   void SetOutput(int index, const OnnxValue& value);
+  void SetOutput(int index, ValueId id) { SetOutput(index, OnnxValue{id, {}}); }
+  void SetOutput(int index, HostTensor constant) {
+    SetOutput(index, OnnxValue{kNone, std::move(constant)});
+  }
 
   ByteBudget& budget() { return import_.budget; }
+  // Takes what known numbers of that shape and type need.
+  void Charge(const Shape& shape, HostTensor::Type type);
   [[noreturn]] void Fail(const std::string& why) const;
 
  private:
   onnx::AttributeProto* Find(std::string_view attribute, onnx::AttributeProto::AttributeType type);
-  const OnnxValue& InputValue(int index) const;
 
   OnnxImport& import_;
   onnx::NodeProto& proto_;
@@ -103,6 +111,19 @@ int CheckedInt(int64_t value, int64_t low, int64_t high, const std::string& what
 
 // `axis` of a value with `rank` dimensions, counted from the end if negative.
 int CheckedAxis(int64_t axis, int rank);
+
+// The same of several, each named once.
+std::vector<int> CheckedAxes(const std::vector<int64_t>& axes, int rank);
+
+// Axes from the attribute `axes`, or from input number `input`; sorted and from 0. None given:
+// empty.
+std::vector<int> ReadAxes(OnnxNode& node, int input, int rank);
+
+// The shape that both broadcast to. Throws InputError if there is none.
+Shape BroadcastShapes(const Shape& a, const Shape& b);
+
+// The most dimensions of known numbers.
+inline constexpr size_t kMaxHostRank = 16;
 
 }  // namespace cacheinf
 

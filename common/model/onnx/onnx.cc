@@ -9,7 +9,6 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/model/onnx/fold.h"
 #include "common/model/onnx/node.h"
 #include "common/model/onnx/operators.h"
 #include "common/model/onnx/order.h"
@@ -243,13 +242,15 @@ class ModelImporter {
 
   static void ConvertOperator(OnnxNode& node) {
     const OnnxOperator* known = FindOnnxOperator(node.type());
-    if (known == nullptr && !CanFold(node.type())) {
-      node.Fail("an operator of this type is not supported");
+    if (known == nullptr) node.Fail("an operator of this type is not supported");
+    const bool reads_shape_only = node.type() == "Shape" || node.type() == "Size";
+    if (reads_shape_only || node.AllInputsConstant()) {
+      if (!known->fold) node.Fail("all its inputs are constants, which is not supported");
+      return known->fold(node);
     }
-    if (FoldNode(node)) return;
-    if (known == nullptr) node.Fail("an operator of this type is only supported among constants");
+    if (!known->convert) node.Fail("an operator of this type is only supported among constants");
     for (int i = 0; i < node.input_count(); ++i) {
-      if (node.HasInput(i) && !node.IsConstant(i) && node.IsInteger(i) && !known->moves_integers) {
+      if (node.HasInput(i) && !node.IsConstant(i) && node.IsInteger(i) && !known->takes_integers) {
         node.Fail("input number " + std::to_string(i + 1) +
                   " holds integers, and arithmetic on integers is only supported among constants");
       }
@@ -272,12 +273,7 @@ class ModelImporter {
     for (int i = 0; i < branch.output_size(); ++i) {
       const std::string& name = branch.output(i).name();
       CheckOutput(name);
-      const OnnxValue value = import_.values.at(name);
-      if (value.constant) {
-        node.SetOutput(i, value);
-      } else {
-        node.SetOutput(i, value.id);
-      }
+      node.SetOutput(i, OnnxValue(import_.values.at(name)));
     }
     // The names of a branch mean nothing outside it.
     for (const TensorProto& tensor : branch.initializer()) import_.values.erase(tensor.name());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/onnx/shapes.h"
+#include "common/model/onnx/fold.h"
 
 namespace cacheinf {
 namespace {
@@ -21,11 +21,6 @@ ValueId Apply(OnnxNode& node, Kind kind, ValueId x, float alpha = 0.0f, float be
 
 void ConvertFunction(OnnxNode& node, Kind kind, float alpha = 0.0f, float beta = 0.0f) {
   node.SetOutput(0, Apply(node, kind, node.Input(0), alpha, beta));
-}
-
-template <Kind kind>
-void ConvertPlainFunction(OnnxNode& node) {
-  ConvertFunction(node, kind);
 }
 
 void ConvertLeakyRelu(OnnxNode& node) {
@@ -128,12 +123,6 @@ ValueId AddBinaries(OnnxNode& node, BinaryKind kind) {
   return result;
 }
 
-template <BinaryKind kind>
-void ConvertBinary(OnnxNode& node) {
-  if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
-  node.SetOutput(0, AddBinaries(node, kind));
-}
-
 // A constant exponent may be of whole numbers; the result is of the base's type all the same.
 ValueId Exponent(OnnxNode& node) {
   constexpr int64_t kLargestExact = 1 << 24;
@@ -152,14 +141,8 @@ ValueId Exponent(OnnxNode& node) {
 }
 
 void ConvertPow(OnnxNode& node) {
-  if (node.input_count() != 2) node.Fail(std::to_string(node.input_count()) + " inputs");
   const ValueId base = node.Input(0);
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kPower, {}}, {base, Exponent(node)}));
-}
-
-template <BinaryKind kind>
-void ConvertVariadic(OnnxNode& node) {
-  node.SetOutput(0, AddBinaries(node, kind));
 }
 
 void ConvertMean(OnnxNode& node) {
@@ -200,7 +183,7 @@ ValueId AddReduce(OnnxNode& node, ReduceKind kind, ValueId x) {
   op::Reduce reduce;
   reduce.kind = kind;
   const int rank = static_cast<int>(node.ShapeOf(x).size());
-  reduce.axes = Axes(node, 1, rank);
+  reduce.axes = ReadAxes(node, 1, rank);
   reduce.keep_dimensions = node.Flag("keepdims", true);
   if (reduce.axes.empty()) {
     if (node.Flag("noop_with_empty_axes", false)) return x;
@@ -209,11 +192,6 @@ ValueId AddReduce(OnnxNode& node, ReduceKind kind, ValueId x) {
     node.Ignore("noop_with_empty_axes");
   }
   return node.Add(std::move(reduce), {x});
-}
-
-template <ReduceKind kind>
-void ConvertReduce(OnnxNode& node) {
-  node.SetOutput(0, AddReduce(node, kind, node.Input(0)));
 }
 
 void ConvertReduceL1(OnnxNode& node) {
@@ -231,9 +209,103 @@ void ConvertReduceL2(OnnxNode& node) {
   node.SetOutput(0, Apply(node, Kind::kSqrt, AddSumOfSquares(node)));
 }
 
-const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
+// Two operands, or any number.
+void CheckOperands(const OnnxNode& node, bool is_pair) {
+  if (is_pair && node.input_count() != 2) {
+    node.Fail(std::to_string(node.input_count()) + " inputs");
+  }
+}
+
+using OperatorTable = std::unordered_map<std::string_view, OnnxOperator>;
+
+void AddFunctions(OperatorTable& table) {
+  static constexpr std::pair<std::string_view, Kind> kFunctions[] = {
+      {"Relu", Kind::kRelu},
+      {"Sigmoid", Kind::kSigmoid},
+      {"HardSwish", Kind::kHardSwish},
+      {"Mish", Kind::kMish},
+      {"Tanh", Kind::kTanh},
+      {"Softplus", Kind::kSoftplus},
+      {"Exp", Kind::kExp},
+      {"Log", Kind::kLog},
+      {"Erf", Kind::kErf},
+      {"Sqrt", Kind::kSqrt},
+      {"Reciprocal", Kind::kReciprocal},
+      {"Abs", Kind::kAbs},
+      {"Neg", Kind::kNegate},
+      {"Floor", Kind::kFloor},
+      {"Ceil", Kind::kCeil},
+      {"Round", Kind::kRound},
+      {"Sin", Kind::kSin},
+      {"Cos", Kind::kCos},
+  };
+  for (const auto& [type, kind] : kFunctions) {
+    table[type] = {[kind = kind](OnnxNode& node) { ConvertFunction(node, kind); },
+                   [kind = kind](OnnxNode& node) { FoldFunction(node, kind); }};
+  }
+}
+
+void AddArithmetic(OperatorTable& table) {
+  struct Row {
+    std::string_view type;
+    BinaryKind kind;
+    bool is_pair;
+  };
+  static constexpr Row kRows[] = {
+      {"Add", BinaryKind::kAdd, true},      {"Sub", BinaryKind::kSubtract, true},
+      {"Mul", BinaryKind::kMultiply, true}, {"Div", BinaryKind::kDivide, true},
+      {"Pow", BinaryKind::kPower, true},    {"Min", BinaryKind::kMinimum, false},
+      {"Max", BinaryKind::kMaximum, false}, {"Sum", BinaryKind::kAdd, false},
+  };
+  for (const Row& row : kRows) {
+    const auto convert = [row](OnnxNode& node) {
+      CheckOperands(node, row.is_pair);
+      if (row.kind == BinaryKind::kPower) return ConvertPow(node);
+      node.SetOutput(0, AddBinaries(node, row.kind));
+    };
+    const auto fold = [row](OnnxNode& node) {
+      CheckOperands(node, row.is_pair);
+      FoldArithmetic(node, row.kind);
+    };
+    table[row.type] = {convert, fold};
+  }
+}
+
+void AddReductions(OperatorTable& table) {
+  struct Row {
+    std::string_view type;
+    ReduceKind kind;
+    BinaryKind combine;
+  };
+  static constexpr Row kRows[] = {{"ReduceMean", ReduceKind::kMean, BinaryKind::kAdd},
+                                  {"ReduceSum", ReduceKind::kSum, BinaryKind::kAdd},
+                                  {"ReduceMax", ReduceKind::kMax, BinaryKind::kMaximum},
+                                  {"ReduceMin", ReduceKind::kMin, BinaryKind::kMinimum}};
+  for (const Row& row : kRows) {
+    const auto convert = [row](OnnxNode& node) {
+      node.SetOutput(0, AddReduce(node, row.kind, node.Input(0)));
+    };
+    const auto fold = [row](OnnxNode& node) {
+      FoldReduce(node, row.combine, row.kind == ReduceKind::kMean);
+    };
+    table[row.type] = {convert, fold};
+  }
+}
+
+// What is done alike to numbers of every type, known or not.
+void AddMoves(OperatorTable& table) {
+  static constexpr std::pair<std::string_view, void (*)(OnnxNode&)> kMoves[] = {
+      {"Identity", ConvertIdentity},   {"Dropout", ConvertDropout}, {"Reshape", ConvertReshape},
+      {"Flatten", ConvertFlatten},     {"Squeeze", ConvertSqueeze}, {"Unsqueeze", ConvertUnsqueeze},
+      {"Transpose", ConvertTranspose}, {"Expand", ConvertExpand},   {"Slice", ConvertSlice},
+      {"Split", ConvertSplit},         {"Gather", ConvertGather},   {"Tile", ConvertTile},
+      {"Concat", ConvertConcat}};
+  for (const auto& [type, convert] : kMoves) table[type] = {convert, convert, true};
+}
+
+OperatorTable MakeTable() {
   using N = OnnxNode;
-  static const std::unordered_map<std::string_view, OnnxOperator> operators = {
+  OperatorTable table = {
       {"Conv", {ConvertConv}},
       {"ConvTranspose", {ConvertConvTranspose}},
       {"MaxPool", {ConvertMaxPool}},
@@ -244,6 +316,7 @@ const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
       {"Upsample", {ConvertUpsample}},
       {"DepthToSpace", {ConvertDepthToSpace}},
       {"SpaceToDepth", {ConvertSpaceToDepth}},
+      {"Pad", {ConvertPad}},
 
       {"MatMul", {ConvertMatMul}},
       {"Gemm", {ConvertGemm}},
@@ -252,24 +325,6 @@ const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
       {"InstanceNormalization", {ConvertInstanceNormalization}},
       {"GroupNormalization", {ConvertGroupNormalization}},
 
-      {"Relu", {ConvertPlainFunction<Kind::kRelu>}},
-      {"Sigmoid", {ConvertPlainFunction<Kind::kSigmoid>}},
-      {"HardSwish", {ConvertPlainFunction<Kind::kHardSwish>}},
-      {"Mish", {ConvertPlainFunction<Kind::kMish>}},
-      {"Tanh", {ConvertPlainFunction<Kind::kTanh>}},
-      {"Softplus", {ConvertPlainFunction<Kind::kSoftplus>}},
-      {"Exp", {ConvertPlainFunction<Kind::kExp>}},
-      {"Log", {ConvertPlainFunction<Kind::kLog>}},
-      {"Erf", {ConvertPlainFunction<Kind::kErf>}},
-      {"Sqrt", {ConvertPlainFunction<Kind::kSqrt>}},
-      {"Reciprocal", {ConvertPlainFunction<Kind::kReciprocal>}},
-      {"Abs", {ConvertPlainFunction<Kind::kAbs>}},
-      {"Neg", {ConvertPlainFunction<Kind::kNegate>}},
-      {"Floor", {ConvertPlainFunction<Kind::kFloor>}},
-      {"Ceil", {ConvertPlainFunction<Kind::kCeil>}},
-      {"Round", {ConvertPlainFunction<Kind::kRound>}},
-      {"Sin", {ConvertPlainFunction<Kind::kSin>}},
-      {"Cos", {ConvertPlainFunction<Kind::kCos>}},
       {"LeakyRelu", {ConvertLeakyRelu}},
       {"PRelu", {ConvertPRelu}},
       {"Elu", {ConvertElu}},
@@ -278,53 +333,31 @@ const std::unordered_map<std::string_view, OnnxOperator>& Operators() {
       {"HardSigmoid", {ConvertHardSigmoid}},
       {"Gelu", {ConvertGelu}},
       {"Softsign", {ConvertSoftsign}},
-
-      {"Add", {ConvertBinary<BinaryKind::kAdd>}},
-      {"Sub", {ConvertBinary<BinaryKind::kSubtract>}},
-      {"Mul", {ConvertBinary<BinaryKind::kMultiply>}},
-      {"Div", {ConvertBinary<BinaryKind::kDivide>}},
-      {"Pow", {ConvertPow}},
-      {"Min", {ConvertVariadic<BinaryKind::kMinimum>}},
-      {"Max", {ConvertVariadic<BinaryKind::kMaximum>}},
-      {"Sum", {ConvertVariadic<BinaryKind::kAdd>}},
+      {"Cast", {ConvertCast, FoldCast, true}},
       {"Mean", {ConvertMean}},
 
       {"Softmax", {[](N& n) { ConvertSoftmax(n, false); }}},
       {"LogSoftmax", {[](N& n) { ConvertSoftmax(n, true); }}},
       {"ArgMax", {[](N& n) { ConvertArgExtreme(n, true); }}},
       {"ArgMin", {[](N& n) { ConvertArgExtreme(n, false); }}},
-      {"ReduceMean", {ConvertReduce<ReduceKind::kMean>}},
-      {"ReduceSum", {ConvertReduce<ReduceKind::kSum>}},
-      {"ReduceMax", {ConvertReduce<ReduceKind::kMax>}},
-      {"ReduceMin", {ConvertReduce<ReduceKind::kMin>}},
       {"ReduceL1", {ConvertReduceL1}},
       {"ReduceL2", {ConvertReduceL2}},
       {"ReduceSumSquare", {ConvertReduceSumSquare}},
-
-      {"Concat", {ConvertConcat}},
-      {"Pad", {ConvertPad}},
-      {"Identity", {ConvertIdentity, true}},
-      {"Dropout", {ConvertDropout, true}},
-      {"Cast", {ConvertCast, true}},
-      {"Reshape", {ConvertReshape, true}},
-      {"Flatten", {ConvertFlatten, true}},
-      {"Squeeze", {ConvertSqueeze, true}},
-      {"Unsqueeze", {ConvertUnsqueeze, true}},
-      {"Transpose", {ConvertTranspose, true}},
-      {"Expand", {ConvertExpand, true}},
-      {"Slice", {ConvertSlice, true}},
-      {"Split", {ConvertSplit, true}},
-      {"Gather", {ConvertGather, true}},
-      {"Tile", {ConvertTile}},
   };
-  return operators;
+  AddFunctions(table);
+  AddArithmetic(table);
+  AddReductions(table);
+  AddMoves(table);
+  for (const auto& [type, fold] : ConstantOperators()) table[type] = {{}, fold};
+  return table;
 }
 
 }  // namespace
 
 const OnnxOperator* FindOnnxOperator(std::string_view type) {
-  const auto found = Operators().find(type);
-  return found == Operators().end() ? nullptr : &found->second;
+  static const OperatorTable table = MakeTable();
+  const auto found = table.find(type);
+  return found == table.end() ? nullptr : &found->second;
 }
 
 }  // namespace cacheinf

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_
 #define CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_
 
+#include <functional>
 #include <string_view>
 
 #include "common/model/onnx/node.h"
@@ -11,15 +12,15 @@
 namespace cacheinf {
 
 struct OnnxOperator {
-  void (*convert)(OnnxNode&);
-  // Whether it only moves numbers, so that it also works on integers (class indices, say).
-  bool moves_integers = false;
+  std::function<void(OnnxNode&)> convert = {};  // none: only supported among constants
+  std::function<void(OnnxNode&)> fold = {};  // where all inputs are constants; none: not supported
+  bool takes_integers = false;               // whether it converts them too (class indices, say)
 };
 
 // The converter for an operator of ONNX's own domain; nullptr if there is none.
 const OnnxOperator* FindOnnxOperator(std::string_view type);
 
-// Sliding windows and everything else on pictures: onnx_windows.cc.
+// Sliding windows and everything else on pictures: windows.cc.
 void ConvertConv(OnnxNode& node);
 void ConvertConvTranspose(OnnxNode& node);
 void ConvertMaxPool(OnnxNode& node);
@@ -30,10 +31,9 @@ void ConvertUpsample(OnnxNode& node);
 void ConvertDepthToSpace(OnnxNode& node);
 void ConvertSpaceToDepth(OnnxNode& node);
 
-// Moving numbers: onnx_moves.cc.
+// Moving numbers, known or not: moves.cc.
 void ConvertIdentity(OnnxNode& node);
 void ConvertDropout(OnnxNode& node);
-void ConvertCast(OnnxNode& node);
 void ConvertReshape(OnnxNode& node);
 void ConvertFlatten(OnnxNode& node);
 void ConvertSqueeze(OnnxNode& node);
@@ -47,7 +47,7 @@ void ConvertGather(OnnxNode& node);
 void ConvertConcat(OnnxNode& node);
 void ConvertPad(OnnxNode& node);
 
-// Matrix products and norms: onnx_matrices.cc.
+// Matrix products and norms: matrices.cc.
 void ConvertMatMul(OnnxNode& node);
 void ConvertGemm(OnnxNode& node);
 void ConvertBatchNormalization(OnnxNode& node);

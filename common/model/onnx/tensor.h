@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/model/graph/graph.h"
@@ -49,6 +50,23 @@ class HostTensor {
 
   const std::vector<float>& floats() const { return *floats_; }        // REQUIRES: is_float()
   const std::vector<int64_t>& integers() const { return *integers_; }  // REQUIRES: !is_float()
+
+  // Calls visit(numbers) with the floats or the integers.
+  template <typename Visitor>
+  auto Visit(Visitor visit) const {
+    return is_float() ? visit(floats()) : visit(integers());
+  }
+
+  // A tensor of this type whose numbers are make(numbers), given these.
+  template <typename Make>
+  HostTensor Map(Shape shape, Make make) const {
+    if (is_float()) return HostTensor(std::move(shape), make(floats()));
+    return HostTensor(std::move(shape), make(integers()), type_);
+  }
+
+  // REQUIRES: this tensor holds such numbers.
+  const std::vector<float>& NumbersLike(const std::vector<float>&) const { return floats(); }
+  const std::vector<int64_t>& NumbersLike(const std::vector<int64_t>&) const { return integers(); }
 
   // The same numbers under another shape with as many elements.
   HostTensor Reshaped(Shape shape) const;

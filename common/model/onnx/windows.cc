@@ -1,8 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -264,196 +261,35 @@ Shape ScaledShape(OnnxNode& node, const Shape& in, const std::vector<float>& sca
   return out;
 }
 
-// A tensor seen as a picture whose rows and columns are the dimensions that a node resizes. Of
-// several numbers of each pixel it makes channels.
-class ResizedPicture {
- public:
-  // `scales`: empty, or one a dimension of `x`.
-  ResizedPicture(OnnxNode& node, ValueId x, const Shape& out, const std::vector<float>& scales)
-      : node_(node), scales_(scales), out_(out) {
-    const Shape in = node.ShapeOf(x);
-    ChooseAxes(in);
-    for (size_t axis = 0; axis < in.size(); ++axis) {
-      if (!IsResized(axis)) order_.push_back(static_cast<int>(axis));
-    }
-    shape_ = order_.size() == 2
-                 ? Shape{in[order_[0]], in[order_[1]]}
-                 : Shape{1, std::accumulate(order_.begin(), order_.end(), int64_t{1},
-                                            [&in](int64_t n, int axis) { return n * in[axis]; })};
-    shape_.push_back(rows_ ? in[*rows_] : 1);
-    shape_.push_back(in[columns_]);
-    if (rows_) order_.push_back(static_cast<int>(*rows_));
-    order_.push_back(static_cast<int>(columns_));
-    if (!std::is_sorted(order_.begin(), order_.end())) x = node.Add(op::Permute{order_}, {x});
-    input_ = shape_ == node.ShapeOf(x) ? x : node.Add(op::Reshape{shape_}, {x});
-  }
-
-  ValueId input() const { return input_; }
-  int64_t width() const { return shape_[3]; }
-
-  // `spec` with the sizes and scales of this resize.
-  ResizeSpec Sized(ResizeSpec spec) const {
-    spec.out_height = rows_ ? CheckedInt(out_[*rows_], 1, 1 << 24, "height") : 1;
-    spec.out_width = CheckedInt(out_[columns_], 1, 1 << 24, "width");
-    if (!scales_.empty()) {
-      spec.scale_rows = rows_ ? scales_[*rows_] : 1.0f;
-      spec.scale_columns = scales_[columns_];
-    }
-    return spec;
-  }
-
-  void SetOutput(ValueId id) const {
-    Shape permuted;
-    for (int axis : order_) permuted.push_back(out_[axis]);
-    if (permuted != node_.ShapeOf(id)) id = node_.Add(op::Reshape{permuted}, {id});
-    if (!std::is_sorted(order_.begin(), order_.end())) {
-      op::Permute inverse{std::vector<int>(order_.size())};
-      for (size_t i = 0; i < order_.size(); ++i) inverse.order[order_[i]] = static_cast<int>(i);
-      id = node_.Add(std::move(inverse), {id});
-    }
-    node_.SetOutput(0, id);
-  }
-
- private:
-  void ChooseAxes(const Shape& in) {
-    if (in.empty()) node_.Fail("an input without dimensions");
-    std::vector<size_t> axes;
-    for (size_t axis = 0; axis < in.size(); ++axis) {
-      const bool is_moved = !scales_.empty() && scales_[axis] != 1.0f;
-      if (is_moved || in[axis] != out_[axis]) axes.push_back(axis);
-    }
-    if (axes.size() > 2) {
-      node_.Fail("shape " + ToString(in) + " resized to " + ToString(out_) +
-                 ": only two dimensions can change");
-    }
-    // What has four dimensions is a picture already, if it can be.
-    const size_t wanted = in.size() == 4 ? 2 : 1;
-    for (size_t axis = in.size() - 1; axes.size() < wanted; --axis) {
-      if (!std::count(axes.begin(), axes.end(), axis)) axes.push_back(axis);
-    }
-    columns_ = *std::max_element(axes.begin(), axes.end());
-    if (axes.size() == 2) rows_ = *std::min_element(axes.begin(), axes.end());
-  }
-
-  bool IsResized(size_t axis) const { return axis == columns_ || axis == rows_; }
-
-  OnnxNode& node_;
-  std::vector<float> scales_;
-  Shape out_;
-  std::optional<size_t> rows_;
-  size_t columns_ = 0;
-  std::vector<int> order_;  // of dimensions: the others, rows, columns
-  Shape shape_;
-  ValueId input_ = kNone;
-};
-
-void AddResize(OnnxNode& node, const ResizeSpec& spec, ValueId x, const Shape& out,
-               const std::vector<float>& scales) {
-  const ResizedPicture picture(node, x, out, scales);
-  picture.SetOutput(node.Add(op::Resize{picture.Sized(spec)}, {picture.input()}));
-}
-
-// Resizes by the scale that makes the picture fit the given sizes (`fits`), or fill them; one for
-// all the dimensions that have a size.
-void AddUndistortedResize(OnnxNode& node, const ResizeSpec& spec, const std::vector<int64_t>& given,
-                          const std::vector<int64_t>& axes, bool fits) {
+// `spec` for a resize of the node's picture to these sizes, one a dimension of its input, or by
+// these scales. Of sizes alone no scales are given.
+ResizeSpec Sized(OnnxNode& node, const PictureNode& picture, ResizeSpec spec, const Shape& sizes,
+                 const std::vector<float>& scales = {}) {
   const Shape in = node.InputShape(0);
-  for (int64_t size : given) CheckedInt(size, 1, 1 << 24, "size");
-  const Shape sizes = SpreadOverAxes(node, given, axes, Shape(in.size(), 0));
-  std::vector<float> own_scales;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (sizes[i] > 0) {
-      own_scales.push_back(static_cast<float>(sizes[i]) / static_cast<float>(in[i]));
-    }
+  if (sizes[0] != in[0] || sizes[1] != in[1]) {
+    node.Fail("shape " + ToString(in) + " resized to " + ToString(sizes) +
+              ": only rows and columns of pictures can change");
   }
-  if (own_scales.empty()) node.Fail("no sizes");
-  const auto [least, most] = std::minmax_element(own_scales.begin(), own_scales.end());
-  const float scale = fits ? *least : *most;
-  Shape out = in;
-  std::vector<float> scales(in.size(), 1.0f);
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (sizes[i] == 0) continue;
-    scales[i] = scale;
-    out[i] = static_cast<int64_t>(std::round(scale * static_cast<float>(in[i])));
+  spec.out_height = picture.is_signal() ? 1 : CheckedInt(sizes[2], 1, 1 << 24, "height");
+  spec.out_width = CheckedInt(sizes.back(), 1, 1 << 24, "width");
+  if (!scales.empty()) {
+    spec.scale_rows = picture.is_signal() ? 1.0f : scales[2];
+    spec.scale_columns = scales.back();
   }
-  AddResize(node, spec, node.Input(0), out, scales);
-}
-
-// What tf_crop_and_resize cuts out. Its corners are shares of the distance between the first and
-// the last pixel; only those that lie on pixels are supported.
-op::Slice ReadRegion(OnnxNode& node, const std::vector<int64_t>& axes, bool is_cubic) {
-  const Shape in = node.InputShape(0);
-  if (!node.HasInput(1)) node.Fail("no region of interest");
-  const std::vector<float> given = node.FloatConstant(1).floats();
-  if (given.size() % 2 != 0) node.Fail("a region of " + std::to_string(given.size()) + " numbers");
-  const auto middle = given.begin() + static_cast<std::ptrdiff_t>(given.size() / 2);
-  const std::vector<float> begins =
-      SpreadOverAxes<float>(node, {given.begin(), middle}, axes, std::vector<float>(in.size()));
-  const std::vector<float> ends =
-      SpreadOverAxes<float>(node, {middle, given.end()}, axes, std::vector<float>(in.size(), 1));
-  op::Slice region{Shape(in.size(), 0), in, Shape(in.size(), 1)};
-  for (size_t i = 0; i < in.size(); ++i) {
-    const auto last = static_cast<float>(in[i] - 1);
-    const float begin = std::round(begins[i] * last);
-    const float end = std::round(ends[i] * last);
-    const float rounding = 1e-6f * static_cast<float>(in[i]);
-    const bool is_on_pixels = std::fabs(begin - begins[i] * last) <= rounding &&
-                              std::fabs(end - ends[i] * last) <= rounding;
-    if (!is_on_pixels || !(0 <= begin && begin <= end && end <= last)) {
-      node.Fail("a region from " + std::to_string(begins[i]) + " to " + std::to_string(ends[i]) +
-                " of a dimension of " + std::to_string(in[i]) +
-                " does not begin and end on pixels, which is not supported");
-    }
-    if (is_cubic && (begin > 0 || end < last)) {
-      node.Fail("mode 'cubic' of a part of the picture is not supported");
-    }
-    region.starts[i] = static_cast<int64_t>(begin);
-    region.sizes[i] = static_cast<int64_t>(end - begin) + 1;
-  }
-  return region;
-}
-
-// Along a dimension of which a single number is asked for, the middle of the region is.
-void TakeMiddle(OnnxNode& node, const Shape& out, op::Slice& region) {
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i] != 1) continue;
-    if (region.sizes[i] % 2 == 0) node.Fail("a middle between two pixels is not supported");
-    region.starts[i] += region.sizes[i] / 2;
-    region.sizes[i] = 1;
-  }
-}
-
-void AddCropAndResize(OnnxNode& node, ResizeSpec spec, const std::vector<int64_t>& axes) {
-  const Shape in = node.InputShape(0);
-  op::Slice region = ReadRegion(node, axes, spec.kind == ResizeSpec::Kind::kCubic);
-  Shape out;
-  if (node.HasInput(2) && node.FloatConstant(2).count() > 0) {
-    // ONNX multiplies them by the part's share of the picture, ONNX Runtime does not.
-    if (region.sizes != in) node.Fail("scales for a part of the picture, which mean no one size");
-    out = ScaledShape(node, in,
-                      SpreadOverAxes(node, node.FloatConstant(2).floats(), axes,
-                                     std::vector<float>(in.size(), 1.0f)));
-  } else {
-    out = SpreadOverAxes(node, node.IntegerConstant(3), axes, in);
-  }
-  TakeMiddle(node, out, region);
-  ValueId x = node.Input(0);
-  if (region.sizes != in) x = node.Add(std::move(region), {x});
-  spec.coordinates = ResizeSpec::Coordinates::kAlignCorners;
-  AddResize(node, spec, x, out, {});
+  return spec;
 }
 
 // The rules before operator set 11: asymmetric coordinates, and nearest rounds towards the
 // smaller side along an axis that it enlarges, towards the larger along one that it shrinks.
 void AddOldResize(OnnxNode& node, const std::vector<float>& given) {
   using Rounding = ResizeSpec::Rounding;
+  const PictureNode picture(node);
   const Shape in = node.InputShape(0);
   const std::vector<float> scales = SpreadOverAxes(node, given, {}, std::vector<float>(in.size()));
-  const ResizedPicture picture(node, node.Input(0), ScaledShape(node, in, scales), scales);
   ResizeSpec spec;
   spec.kind = ReadResizeKind(node);
   spec.coordinates = ResizeSpec::Coordinates::kAsymmetric;
-  spec = picture.Sized(spec);
+  spec = Sized(node, picture, spec, ScaledShape(node, in, scales), scales);
 
   const bool shrinks = spec.scale_rows < 1.0f || spec.scale_columns < 1.0f;
   const bool grows = spec.scale_rows > 1.0f || spec.scale_columns > 1.0f;
@@ -554,44 +390,35 @@ void ConvertUpsample(OnnxNode& node) {
 void ConvertResize(OnnxNode& node) {
   if (node.opset() < 11) return AddOldResize(node, node.FloatConstant(1).floats());
 
+  const PictureNode picture(node);
   ResizeSpec spec;
   spec.kind = ReadResizeKind(node);
-  const std::string coordinates = node.String("coordinate_transformation_mode", "");
-  const bool crops = coordinates == "tf_crop_and_resize";
-  if (coordinates == "tf_half_pixel_for_nn") {
+  if (node.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
     SetTfHalfPixel(node, spec);
-  } else if (crops) {
-    spec.rounding = ReadRounding(node);
   } else {
     spec.coordinates = ReadCoordinates(node);
     spec.rounding = ReadRounding(node);
   }
   spec.cubic_a = node.Float("cubic_coeff_a", -0.75f);
-  node.Ignore("extrapolation_value");  // only for regions beyond the picture, which are refused
+  node.Ignore("extrapolation_value");  // only for regions of interest, which are refused
   if (node.Flag("antialias", false)) node.Fail("attribute 'antialias' is not supported");
   if (node.Flag("exclude_outside", false) && spec.kind == ResizeSpec::Kind::kCubic) {
     node.Fail("attribute 'exclude_outside' is not supported");
   }
   const std::string policy = node.String("keep_aspect_ratio_policy", "stretch");
-  const bool is_undistorted = policy == "not_larger" || policy == "not_smaller";
-  if (policy != "stretch" && !is_undistorted) {
+  if (policy != "stretch") {
     node.Fail("keep_aspect_ratio_policy '" + policy + "' is not supported");
   }
   const std::vector<int64_t> axes = node.Ints("axes");
   const Shape in = node.InputShape(0);
-  if (crops && is_undistorted) node.Fail("keep_aspect_ratio_policy with a region");
-  if (crops) return AddCropAndResize(node, spec, axes);
-  const bool has_scales = node.HasInput(2) && node.FloatConstant(2).count() > 0;
-  if (has_scales) {
+  if (node.HasInput(2) && node.FloatConstant(2).count() > 0) {
     const std::vector<float> scales = SpreadOverAxes(node, node.FloatConstant(2).floats(), axes,
                                                      std::vector<float>(in.size(), 1.0f));
-    AddResize(node, spec, node.Input(0), ScaledShape(node, in, scales), scales);
-  } else if (is_undistorted) {
-    AddUndistortedResize(node, spec, node.IntegerConstant(3), axes, policy == "not_larger");
+    spec = Sized(node, picture, spec, ScaledShape(node, in, scales), scales);
   } else {
-    AddResize(node, spec, node.Input(0), SpreadOverAxes(node, node.IntegerConstant(3), axes, in),
-              {});
+    spec = Sized(node, picture, spec, SpreadOverAxes(node, node.IntegerConstant(3), axes, in));
   }
+  picture.SetOutput(node.Add(op::Resize{spec}, {picture.input()}));
 }
 
 void ConvertDepthToSpace(OnnxNode& node) {

@@ -1,6 +1,8 @@
 // Converters of the TorchScript operators that move numbers, or only rename them. Argument
 // positions are those of the operators' schemas, quoted above each converter where not obvious.
 
+#include "common/model/graph/moves.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -31,17 +33,17 @@ Result ChannelShuffle(Call& call) {
 Result EmitPad(Call& call, const std::vector<int64_t>& amounts, PadMode mode, double value) {
   const Shape in = call.ShapeOf(0);
   if (amounts.size() % 2 != 0 || amounts.size() / 2 > in.size()) return kStaysForeign;
-  op::Pad pad{mode, static_cast<float>(value), Shape(in.size(), 0), Shape(in.size(), 0)};
-  op::Slice crop{Shape(in.size(), 0), in, Shape(in.size(), 1)};
+  Shape begins(in.size(), 0);
+  Shape ends(in.size(), 0);
   for (size_t i = 0; i < amounts.size() / 2; ++i) {
-    const size_t axis = in.size() - 1 - i;
-    pad.begins[axis] = std::max<int64_t>(amounts[2 * i], 0);
-    pad.ends[axis] = std::max<int64_t>(amounts[2 * i + 1], 0);
-    crop.starts[axis] = std::max<int64_t>(-amounts[2 * i], 0);
-    crop.sizes[axis] -= crop.starts[axis] + std::max<int64_t>(-amounts[2 * i + 1], 0);
+    begins[in.size() - 1 - i] = amounts[2 * i];
+    ends[in.size() - 1 - i] = amounts[2 * i + 1];
   }
+  auto [crop, pad] = CropAndPad(in, begins, ends);
+  pad.mode = mode;
+  pad.value = static_cast<float>(value);
   ValueId input = call.Value(0);
-  if (crop.sizes != in) input = call.Emit(crop, {input});
+  if (crop.sizes != in) input = call.Emit(std::move(crop), {input});
   return One(call.Emit(std::move(pad), {input}));
 }
 
@@ -164,8 +166,7 @@ Result ExpandAs(Call& call) { return One(call.Emit(op::Expand{call.ShapeOf(1)}, 
 // ---- Taking apart and putting together ----
 
 ValueId EmitRange(Call& call, int axis, int64_t start, int64_t size, int64_t step) {
-  const Shape& in = call.ShapeOf(0);
-  op::Slice slice{Shape(in.size(), 0), in, Shape(in.size(), 1)};
+  op::Slice slice = WholeSlice(call.ShapeOf(0));
   slice.starts[axis] = start;
   slice.sizes[axis] = size;
   slice.steps[axis] = step;

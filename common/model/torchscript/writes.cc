@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/model/graph/moves.h"
 #include "common/model/torchscript/importer.h"
 
 namespace cacheinf::torchscript {
@@ -241,7 +242,7 @@ std::optional<ValueId> Importer::WriteBack(const Node& node, const std::vector<O
     std::vector<ValueId> parts;
     const auto keep = [&](int64_t from, int64_t count) {
       if (count == 0) return;
-      op::Slice slice{Shape(in.size(), 0), in, Shape(in.size(), 1)};
+      op::Slice slice = WholeSlice(in);
       slice.starts[axis] = from;
       slice.sizes[axis] = count;
       parts.push_back(add(std::move(slice), {whole}));
@@ -257,11 +258,7 @@ std::optional<ValueId> Importer::WriteBack(const Node& node, const std::vector<O
     const ValueId whole = op.inputs[0];
     const Shape in = graph_.value(whole).shape;
     if (const auto* permute = op.As<op::Permute>()) {
-      op::Permute inverse{std::vector<int>(permute->order.size())};
-      for (size_t i = 0; i < permute->order.size(); ++i) {
-        inverse.order[permute->order[i]] = static_cast<int>(i);
-      }
-      value = add(std::move(inverse), {value});
+      value = add(Inverse(*permute), {value});
     } else if (const auto* slice = op.As<op::Slice>()) {
       const std::optional<int> axis = SlicedAxis(*slice, in);
       if (!axis) return std::nullopt;

@@ -1,0 +1,34 @@
+#ifndef CACHEINF_COMMON_MODEL_GRAPH_MOVES_H_
+#define CACHEINF_COMMON_MODEL_GRAPH_MOVES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/model/graph/graph.h"
+
+// What importers of every format build.
+
+namespace cacheinf {
+
+// The shape that both broadcast to by NumPy's rules; nothing if there is none.
+std::optional<Shape> CommonShape(const Shape& a, const Shape& b);
+
+// A slice of everything, to be narrowed.
+op::Slice WholeSlice(const Shape& shape);
+
+op::Permute Inverse(const op::Permute& permute);
+
+// Padding by amounts that may be negative: first the slice, then the rest.
+struct CropAndPad {
+  // REQUIRES: a begin and an end for each dimension.
+  CropAndPad(const Shape& shape, const std::vector<int64_t>& begins,
+             const std::vector<int64_t>& ends);
+
+  op::Slice crop;
+  op::Pad pad;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_GRAPH_MOVES_H_
