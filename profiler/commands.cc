@@ -1,14 +1,13 @@
 #include "profiler/commands.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
+#include "common/base/file.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
 #include "profiler/inspect.h"
@@ -45,12 +44,6 @@ std::string JsonText(const nlohmann::json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void WriteText(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  if (!file) throw InputError("cannot write '" + path.string() + "'");
-}
-
 struct InspectOptions {
   ModelOptions model;
   std::filesystem::path json;
@@ -74,8 +67,8 @@ struct InspectOptions {
     std::vector<size_t> budgets;
     for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
     const ModelReport report = Inspect(graph, budgets);
-    if (!json.empty()) WriteText(json, JsonText(ToJson(report, graph)));
-    if (!dot.empty()) WriteText(dot, ToDot(report, graph));
+    if (!json.empty()) WriteFile(json, JsonText(ToJson(report, graph)));
+    if (!dot.empty()) WriteFile(dot, ToDot(report, graph));
     std::cout << ToText(report);
   }
 };
@@ -135,7 +128,7 @@ struct MachineOptions {
     command->callback([this] {
       const Machine machine = DescribeMachine();
       std::cout << ToText(machine);
-      if (!json.empty()) WriteText(json, JsonText(ToJson(machine)));
+      if (!json.empty()) WriteFile(json, JsonText(ToJson(machine)));
     });
   }
 };

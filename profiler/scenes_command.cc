@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <fstream>
-#include <initializer_list>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/npy.h"
 
 namespace cacheinf {
 namespace {
@@ -16,18 +16,9 @@ namespace {
 // An .npy file (version 1.0) of bytes, written from front to back.
 class ByteArrayFile {
  public:
-  ByteArrayFile(const std::filesystem::path& path, std::initializer_list<int> shape)
+  ByteArrayFile(const std::filesystem::path& path, const std::vector<int64_t>& shape)
       : path_(path), file_(path, std::ios::binary) {
-    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (";
-    for (const int size : shape) header += std::to_string(size) + ", ";
-    header += "), }";
-    constexpr size_t kPreamble = 10;  // magic, version and length
-    const size_t padding = 63 - (kPreamble + header.size()) % 64;
-    header += std::string(padding, ' ') + '\n';
-    file_.write("\x93NUMPY\x01\x00", 8);
-    file_.put(static_cast<char>(header.size() & 255));
-    file_.put(static_cast<char>(header.size() >> 8));
-    file_ << header;
+    file_ << NpyHead("|u1", shape);
   }
 
   void Append(const std::vector<uint8_t>& bytes) {

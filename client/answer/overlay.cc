@@ -101,20 +101,6 @@ class Painter {
   const AnswerReader& reader_;
 };
 
-// A view of the picture's pixels.
-cv::Mat MatOf(const Picture& picture) {
-  return cv::Mat(picture.height, picture.width, picture.channels == 1 ? CV_8UC1 : CV_8UC3,
-                 const_cast<uint8_t*>(picture.pixels.get()),
-                 static_cast<size_t>(picture.row_stride));
-}
-
-cv::Mat ColourCopy(const Picture& picture) {
-  if (picture.channels == 3) return MatOf(picture).clone();
-  cv::Mat image;
-  cv::cvtColor(MatOf(picture), image, cv::COLOR_GRAY2BGR);
-  return image;
-}
-
 // Of every pixel of the frame; 0 where the model sees nothing of it.
 cv::Mat LevelsOf(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
   cv::Mat levels = cv::Mat::zeros(frame.height, frame.width, CV_8UC1);
@@ -143,6 +129,13 @@ bool HasReadableFrame(const std::string& path) {
 }
 
 }  // namespace
+
+cv::Mat ColourCopy(const Picture& picture) {
+  if (picture.channels == 3) return ImageOf(picture).clone();
+  cv::Mat image;
+  cv::cvtColor(ImageOf(picture), image, cv::COLOR_GRAY2BGR);
+  return image;
+}
 
 std::array<uint8_t, 3> ClassColour(int index) {
   const double hue = 6 * std::fmod(0.1 + kGoldenRatio * index, 1.0);
@@ -199,7 +192,7 @@ OverlayVideo::OverlayVideo(std::string path, double frame_rate)
 OverlayVideo::~OverlayVideo() = default;
 
 void OverlayVideo::Write(const Picture& drawn) {
-  const cv::Mat image = MatOf(drawn);
+  const cv::Mat image = ImageOf(drawn);
   if (!state_->writer.isOpened()) {
     QuietOpenCv();
     state_->size = image.size();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <opencv2/core/mat.hpp>
 #include <string>
 
 #include "common/answer/answers.h"
@@ -13,6 +14,9 @@ namespace cacheinf {
 
 // A colour for each class, blue, green, red: bright, and far from those of the classes around it.
 std::array<uint8_t, 3> ClassColour(int index);
+
+// In colour, to draw on.
+cv::Mat ColourCopy(const Picture& picture);
 
 // Draws an answer over its frame: classes of pixels blended in, boxes with their names, keypoints
 // as dots, the best classes as text. Gives a picture of the frame's size.

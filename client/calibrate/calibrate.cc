@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "client/robot_setup.h"
 #include "client/scheme_choice.h"
 #include "common/base/error.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/source/frame_source.h"
 
@@ -72,15 +72,13 @@ fs::path OutPath(const RobotConfig& config, const CalibrationOptions& options) {
 void CheckPaths(const RobotConfig& config, const std::string& clip,
                 const CalibrationOptions& options) {
   const std::vector<NamedPath> outputs = {{"--out", OutPath(config, options)},
-                                          {"--frontier", options.frontier},
-                                          {"--picture", options.picture}};
+                                          {"--frontier", options.frontier}};
   CheckOverwriting({{"--config", options.config_file},
                     {"--model", config.model},
                     {"--source", clip},
                     {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
-  CheckExtension({"--picture", options.picture}, ".png");
 }
 
 std::vector<Frame> ReadFrames(FrameSource& source, const CalibrationOptions& options,
@@ -105,12 +103,6 @@ int ResolutionsOf(const Graph& graph) {
     }
   }
   return std::min(kMostResolutions, static_cast<int>(halvings) + 1);
-}
-
-void WriteFile(const char* option, const fs::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  if (!file) throw InputError(fmt::format("{} {}: cannot be written", option, path.string()));
 }
 
 using Beside = CalibrationClip::Beside;
@@ -239,10 +231,6 @@ class Calibration {
   // The chosen one is measured again, beside dense runs; the others as far as the time goes.
   FrontierReport Report(size_t chosen) {
     FrontierReport report;
-    report.measure = clip_.measure();
-    report.target = options_.agreement;
-    report.by_time = IsByTime();
-    for (size_t i = 0; i < candidates_.size(); ++i) report.tried.push_back(candidates_[i].score);
     std::vector<size_t> frontier = Frontier(AsTrials());
     if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
       frontier.push_back(chosen);
@@ -383,19 +371,19 @@ class Calibration {
   bool is_complete_ = false;
 };
 
-std::string Conclusion(const FrontierReport& report, bool is_reached) {
+std::string Conclusion(const FrontierReport& report, double target, bool is_reached) {
   const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
                                    [](const FrontierPoint& point) { return point.is_chosen; });
   std::string text;
   if (!is_reached) {
     text += fmt::format(
         "no settings reach an agreement of {} for less than a dense run; the safest are written\n",
-        report.target);
-  } else if (chosen->held_out && chosen->held_out->agreement < report.target) {
+        target);
+  } else if (chosen->held_out && chosen->held_out->agreement < target) {
     text += fmt::format(
         "on the frames held out the chosen settings fall short: {:.4f} instead of {}; more frames, "
         "or a higher --agreement, are safer\n",
-        chosen->held_out->agreement, report.target);
+        chosen->held_out->agreement, target);
   }
   if (is_reached && chosen->chosen_by.time >= 1) {
     text += fmt::format(
@@ -444,9 +432,8 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   const FrontierReport report = calibration.Report(chosen);
 
   const fs::path out = OutPath(config, options);
-  WriteFile("--out", out, WriteJson(RobotConfig(calibration.ConfigOf(chosen)).Fields()));
-  if (!options.frontier.empty()) WriteFile("--frontier", options.frontier, ToCsv(report));
-  if (!options.picture.empty()) DrawFrontier(report, options.picture);
+  WriteFile(out, WriteJson(RobotConfig(calibration.ConfigOf(chosen)).Fields()));
+  if (!options.frontier.empty()) WriteFile(options.frontier, ToCsv(report));
 
   CalibrationResult result;
   result.is_reached = best.has_value();
@@ -458,7 +445,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
       calibration.refused() == 0 ? ""
                                  : fmt::format("; {} of them of settings that cannot be used ({})",
                                                calibration.refused(), calibration.first_refusal()),
-      ToTable(report), Conclusion(report, result.is_reached), out.string());
+      ToTable(report), Conclusion(report, options.agreement, result.is_reached), out.string());
   return result;
 }
 

@@ -25,10 +25,9 @@ struct CalibrationOptions {
   std::filesystem::path config_file;  // where the configuration is from, if from a file
 
   // Results: a robot's configuration (empty: MODEL.calibrated.json beside that file, or else beside
-  // the model); the frontier as CSV, and as a PNG picture, each empty: not written.
+  // the model); the frontier as CSV, empty: not written.
   std::filesystem::path out;
   std::filesystem::path frontier;
-  std::filesystem::path picture;
 };
 
 constexpr Words<2> WordsOf(CalibrationOptions::By) { return {"work", "time"}; }

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_CLIENT_CALIBRATE_FRONTIER_REPORT_H_
 #define CACHEINF_CLIENT_CALIBRATE_FRONTIER_REPORT_H_
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,21 +27,12 @@ struct FrontierRival {
 };
 
 struct FrontierReport {
-  std::string measure;                  // of the agreement
-  double target = 0;                    // of the agreement
-  bool by_time = false;                 // what settings were chosen by, instead of the work
   std::vector<FrontierPoint> frontier;  // cheapest first
   std::vector<FrontierRival> rivals;
-  std::vector<ClipScore> tried;  // everything that was tried to the end
-
-  double CostOf(const ClipScore& score) const { return by_time ? score.time : score.work; }
 };
 
 std::string ToTable(const FrontierReport& report);
 std::string ToCsv(const FrontierReport& report);
-
-// A chart of the agreement over the cost. Throws InputError if the file cannot be written.
-void DrawFrontier(const FrontierReport& report, const std::filesystem::path& png);
 
 }  // namespace cacheinf
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <sstream>
@@ -41,32 +40,6 @@ uint64_t Hash(const Word* words, size_t count, uint64_t hash = kHashBasis) {
 
 std::string Hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
-void WriteBytes(const fs::path& path, const void* bytes, size_t count) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
-  file.close();
-  if (!file) throw InputError(fmt::format("{}: cannot be written", path.string()));
-}
-
-void WriteText(const fs::path& path, const std::string& text) {
-  WriteBytes(path, text.data(), text.size());
-}
-
-void WritePng(const fs::path& path, const cv::Mat& image, const std::vector<int>& options) {
-  std::vector<uint8_t> bytes;
-  if (!cv::imencode(".png", image, bytes, options)) {
-    throw InputError(fmt::format("{}: cannot be made a PNG file", path.string()));
-  }
-  WriteBytes(path, bytes.data(), bytes.size());
-}
-
-// OpenCV takes no pixels that it might not write to, and writes to none of these.
-cv::Mat ImageOf(const Picture& picture) {
-  return cv::Mat(picture.height, picture.width, CV_8UC(picture.channels),
-                 const_cast<uint8_t*>(picture.pixels.get()),
-                 static_cast<size_t>(picture.row_stride));
-}
-
 std::string FileName(const FrameRecord& record, std::string_view extension) {
   return fmt::format("{:06}.{}", record.frame, extension);
 }
@@ -79,7 +52,7 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
     WriteNpy(folder / "frames" / FileName(kept.record, "npy"), frame.tensor.shape(), values);
   } else {
     WritePng(folder / "frames" / FileName(kept.record, "png"), ImageOf(frame.picture),
-             {cv::IMWRITE_PNG_COMPRESSION, 1});
+             /*compression=*/1);
   }
 }
 
@@ -114,13 +87,13 @@ Json JsonOf(const NamedSchemes& schemes) {
 void WriteFiles(const Recording& recording, const fs::path& folder) {
   fs::create_directories(folder / "frames");
   RobotConfig config = recording.config;
-  WriteText(folder / "config.json", WriteJson(config.Fields()));
+  WriteFile(folder / "config.json", WriteJson(config.Fields()));
   std::string lines;
   for (const auto& frame : recording.frames) {
     WriteFrame(*frame, folder);
     lines += LineOf(frame->record);
   }
-  WriteText(folder / "frames.jsonl", lines);
+  WriteFile(folder / "frames.jsonl", lines);
   const Json about = {{"version", kVersion},
                       {"reason", recording.reason},
                       {"detail", recording.detail},
@@ -128,7 +101,7 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
                       {"build", recording.build},
                       {"model_hash", Hex(recording.model_hash)},
                       {"schemes", JsonOf(recording.schemes)}};
-  WriteText(folder / "recording.json",
+  WriteFile(folder / "recording.json",
             about.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
@@ -164,19 +137,6 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   if (!record.has_outputs()) return record;
   record.outputs = reader.Hex("outputs");
   return record;
-}
-
-Picture ReadPng(const fs::path& path) {
-  QuietOpenCv();
-  const std::string bytes = ReadFile(path, kLargestFile);
-  cv::Mat image;
-  try {
-    image = cv::imdecode(std::vector<uint8_t>(bytes.begin(), bytes.end()), cv::IMREAD_UNCHANGED);
-  } catch (const cv::Exception&) {
-    image.release();
-  }
-  if (image.empty()) throw InputError(path.string() + ": not a readable picture");
-  return PictureFrom(image);
 }
 
 }  // namespace
@@ -262,7 +222,8 @@ Frame ReadRecordedFrame(const fs::path& folder, const FrameRecord& record) {
     frame.tensor = Tensor(array.shape, std::move(*values));
     return frame;
   }
-  frame.picture = ReadPng(folder / "frames" / FileName(record, "png"));
+  frame.picture =
+      ReadPictureFile(folder / "frames" / FileName(record, "png"), cv::IMREAD_UNCHANGED);
   return frame;
 }
 

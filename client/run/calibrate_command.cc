@@ -40,7 +40,6 @@ void CalibrateCommand::AddTo(CLI::App& app) {
                        "the configuration found (default: MODEL.calibrated.json beside --config, "
                        "or beside the model)");
   command_->add_option("--frontier", options_.frontier, "cost against agreement as CSV");
-  command_->add_option("--picture", options_.picture, "the same as a PNG picture");
 }
 
 int CalibrateCommand::Run() {

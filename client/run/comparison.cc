@@ -1,33 +1,15 @@
 #include "client/run/comparison.h"
 
-#include <fmt/core.h>
-
-#include <filesystem>
 #include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
 #include <vector>
 
 #include "client/answer/overlay.h"
-#include "client/answer/picture_file.h"
-#include "common/base/error.h"
+#include "common/source/opencv_picture.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr int kGap = 4;  // between the pictures, in pixels
-
-cv::Mat ColourCopy(const Picture& picture) {
-  const cv::Mat view(picture.height, picture.width, picture.channels == 1 ? CV_8UC1 : CV_8UC3,
-                     const_cast<uint8_t*>(picture.pixels.get()),
-                     static_cast<size_t>(picture.row_stride));
-  cv::Mat copy;
-  if (picture.channels == 1) {
-    cv::cvtColor(view, copy, cv::COLOR_GRAY2BGR);
-  } else {
-    copy = view.clone();
-  }
-  return copy;
-}
 
 // The truth as an answer of the frame's own size.
 ClassMap TruthOf(const Picture& truth) {
@@ -62,8 +44,7 @@ void WriteComparison(const std::string& path, const Frame& frame, const PictureF
   }
   cv::Mat sheet;
   cv::hconcat(row, sheet);
-  if (!WritePictureFile(path, sheet))
-    throw InputError(fmt::format("picture {}: cannot be written as a PNG file", path));
+  WritePng(path, sheet);
 }
 
 }  // namespace cacheinf

@@ -52,6 +52,12 @@ std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) 
   return bytes;
 }
 
+void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes << std::flush;
+  if (!file) throw InputError(fmt::format("{}: cannot be written", path.string()));
+}
+
 MappedFile MapFile(const std::filesystem::path& path) {
   const size_t size = SizeOfRegularFile(path);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cacheinf {
 
@@ -14,6 +15,9 @@ namespace cacheinf {
 // not readable, or longer than `largest_bytes`.
 std::string ReadFile(const std::filesystem::path& path,
                      uint64_t largest_bytes = std::numeric_limits<uint64_t>::max());
+
+// Writes a file of these bytes. Throws InputError, naming the file, if that fails.
+void WriteFile(const std::filesystem::path& path, std::string_view bytes);
 
 // A file's bytes, mapped: the system reads them from disk on first access.
 struct MappedFile {

@@ -146,23 +146,24 @@ std::vector<T> CopyValues(std::string_view bytes) {
 template <typename T>
 void Write(const std::filesystem::path& path, std::string_view type, std::span<const int64_t> shape,
            std::span<const T> values) {
+  std::string bytes = NpyHead(type, shape);
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  WriteFile(path, bytes);
+}
+
+}  // namespace
+
+std::string NpyHead(std::string_view type, std::span<const int64_t> shape) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    type, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const size_t unpadded = kMagic.size() + 4 + header.size() + 1;
   header.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   header += '\n';
-
-  std::ofstream file(path, std::ios::binary);
-  file << kMagic << '\x01' << '\x00';
-  file.put(static_cast<char>(header.size() & 0xff)).put(static_cast<char>(header.size() >> 8));
-  file << header;
-  file.write(reinterpret_cast<const char*>(values.data()),
-             static_cast<std::streamsize>(values.size_bytes()));
-  file.close();
-  if (!file) throw InputError(fmt::format("{}: cannot be written", path.string()));
+  std::string head = std::string(kMagic) + '\x01' + '\0';
+  head += static_cast<char>(header.size() & 0xff);
+  head += static_cast<char>(header.size() >> 8);
+  return head + header;
 }
-
-}  // namespace
 
 NpyArray ParseNpy(std::string_view bytes, std::string_view name) {
   const size_t preamble = kMagic.size() + 2;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -24,6 +25,9 @@ NpyArray ReadNpy(const std::filesystem::path& path);
 
 // The same from a file's bytes; `name` is for messages.
 NpyArray ParseNpy(std::string_view bytes, std::string_view name);
+
+// What a file of elements of this type, "<f4", begins with.
+std::string NpyHead(std::string_view type, std::span<const int64_t> shape);
 
 // REQUIRES: as many values as the shape has. Throws InputError if the file cannot be written.
 void WriteNpy(const std::filesystem::path& path, std::span<const int64_t> shape,

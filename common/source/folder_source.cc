@@ -24,22 +24,6 @@ std::string LowerExtension(const fs::path& path) {
   return extension;
 }
 
-Picture ReadPicture(const fs::path& path) {
-  QuietOpenCv();
-  cv::Mat image;
-  try {
-    image = cv::imread(path.string(), cv::IMREAD_COLOR | cv::IMREAD_ANYDEPTH);
-  } catch (const cv::Exception&) {
-    image.release();
-  }
-  if (image.empty()) throw InputError(fmt::format("{}: not a readable picture", path.string()));
-  try {
-    return PictureFrom(image);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", path.string(), error.what()));
-  }
-}
-
 Tensor ReadTensor(const fs::path& path) {
   NpyArray array = ReadNpy(path);
   auto* values = std::get_if<std::vector<float>>(&array.values);
@@ -66,7 +50,7 @@ class FileSource final : public FrameSource {
         if (has_tensors_) {
           frame.tensor = ReadTensor(file);
         } else {
-          frame.picture = ReadPicture(file);
+          frame.picture = ReadPictureFile(file, cv::IMREAD_COLOR | cv::IMREAD_ANYDEPTH);
         }
         return frame;
       } catch (const InputError& error) {

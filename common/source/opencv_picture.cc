@@ -5,13 +5,19 @@
 #include <cstdlib>
 #include <mutex>
 #include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <string>
+#include <vector>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 
 namespace cacheinf {
 
 namespace {
+
+constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 
 // As 8-bit grey or blue, green, red; sharing the pixels where they are that already.
 cv::Mat Converted(const cv::Mat& image) {
@@ -46,6 +52,38 @@ Picture PictureFrom(const cv::Mat& image) {
   const auto owner = std::make_shared<const cv::Mat>(Converted(image));
   return {owner->cols, owner->rows, owner->channels(), static_cast<int64_t>(owner->step[0]),
           std::shared_ptr<const uint8_t>(owner, owner->ptr())};
+}
+
+cv::Mat ImageOf(const Picture& picture) {
+  return cv::Mat(picture.height, picture.width, CV_8UC(picture.channels),
+                 const_cast<uint8_t*>(picture.pixels.get()),
+                 static_cast<size_t>(picture.row_stride));
+}
+
+Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
+  QuietOpenCv();
+  const std::string bytes = ReadFile(path, kLargestFile);
+  cv::Mat image;
+  try {
+    image = cv::imdecode(std::vector<uint8_t>(bytes.begin(), bytes.end()), flags);
+  } catch (const cv::Exception&) {
+    image.release();
+  }
+  if (image.empty()) throw InputError(fmt::format("{}: not a readable picture", path.string()));
+  try {
+    return PictureFrom(image);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+// Not by imwrite, which would not tell of a full disk.
+void WritePng(const std::filesystem::path& path, const cv::Mat& image, int compression) {
+  std::vector<uint8_t> bytes;
+  if (!cv::imencode(".png", image, bytes, {cv::IMWRITE_PNG_COMPRESSION, compression})) {
+    throw InputError(fmt::format("{}: cannot be made a PNG file", path.string()));
+  }
+  WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 void QuietOpenCv() {

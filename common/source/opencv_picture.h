@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_SOURCE_OPENCV_PICTURE_H_
 #define CACHEINF_COMMON_SOURCE_OPENCV_PICTURE_H_
 
+#include <filesystem>
 #include <opencv2/core/mat.hpp>
 
 #include "common/model/picture.h"
@@ -11,6 +12,15 @@ namespace cacheinf {
 // bytes per pixel, as from cameras) and 16-bit grey or BGR, full scale to full scale.
 // Throws InputError for others: floats, above all, have no defined scale.
 Picture PictureFrom(const cv::Mat& image);
+
+// A view of the picture's pixels, which OpenCV must not write to.
+cv::Mat ImageOf(const Picture& picture);
+
+// As the flags of cv::imread say. Throws InputError, naming the file.
+Picture ReadPictureFile(const std::filesystem::path& path, int flags);
+
+// Throws InputError, naming the file. `compression` is zlib's.
+void WritePng(const std::filesystem::path& path, const cv::Mat& image, int compression = 3);
 
 // Makes OpenCV and FFmpeg report errors as results only, not as lines on stderr.
 void QuietOpenCv();

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <random>
 #include <string>
 #include <thread>
@@ -186,10 +185,9 @@ TEST_F(CalibrateTest, EveryFrameComputedAgreesFully) {
 }
 
 // Only what a search may choose differs from what was given, and nothing is left to chance.
-TEST_F(CalibrateTest, WritesAConfigurationAFrontierAndAPicture) {
+TEST_F(CalibrateTest, WritesAConfigurationAndAFrontier) {
   CalibrationOptions options = Options(0.75, 16);
   options.frontier = Path("frontier.csv");
-  options.picture = Path("frontier.png");
   const CalibrationResult result = Run(options);
   EXPECT_TRUE(result.is_reached) << result.text;
   EXPECT_NE(result.text.find("agreement is mIoU"), std::string::npos) << result.text;
@@ -205,13 +203,6 @@ TEST_F(CalibrateTest, WritesAConfigurationAFrontierAndAPicture) {
     given.erase(key);
   }
   EXPECT_EQ(found, given);
-
-  const cv::Mat picture = cv::imread(Path("frontier.png"));
-  ASSERT_FALSE(picture.empty());
-  cv::Scalar mean;
-  cv::Scalar deviation;
-  cv::meanStdDev(picture, mean, deviation);
-  EXPECT_GT(deviation[0], 1.0) << "nothing is drawn";
 
   std::ifstream csv(Path("frontier.csv"));
   std::string header;
@@ -272,11 +263,9 @@ TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
   CalibrationOptions options = Options(0.5, 6);
   options.by = CalibrationOptions::By::kTime;
   options.frontier = Path("frontier.csv");
-  options.picture = Path("frontier.png");
   const CalibrationResult result = Run(options);
   EXPECT_NE(result.text.find("every-3"), std::string::npos) << result.text;
   EXPECT_TRUE(fs::exists(Path("out.json")));
-  EXPECT_TRUE(fs::exists(Path("frontier.png")));
   std::ifstream csv(Path("frontier.csv"));
   std::string line;
   std::getline(csv, line);
@@ -345,10 +334,6 @@ TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
   wrong.frontier = wrong.out;
   EXPECT_EQ(Refusal(config, kClip, wrong),
             "--out and --frontier name the same file, " + wrong.out.string());
-  wrong = options;
-  wrong.picture = Path("picture.txt");
-  EXPECT_EQ(Refusal(config, kClip, wrong),
-            "--picture " + Path("picture.txt") + ": its name must end in .png");
   EXPECT_FALSE(fs::exists(Path("out.json")));
 }
 
