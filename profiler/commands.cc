@@ -47,14 +47,12 @@ std::string JsonText(const nlohmann::json& json) {
 struct InspectOptions {
   ModelOptions model;
   std::filesystem::path json;
-  std::filesystem::path dot;
   std::vector<double> budgets_mb;
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
     model.AddTo(*command);
     command->add_option("--json", json, "write the table as JSON too");
-    command->add_option("--dot", dot, "write the graph for Graphviz too");
     command
         ->add_option("--budget-mb", budgets_mb,
                      "choose the maps to keep between frames in so many MB of activations")
@@ -68,7 +66,6 @@ struct InspectOptions {
     for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
     const ModelReport report = Inspect(graph, budgets);
     if (!json.empty()) WriteFile(json, JsonText(ToJson(report, graph)));
-    if (!dot.empty()) WriteFile(dot, ToDot(report, graph));
     std::cout << ToText(report);
   }
 };

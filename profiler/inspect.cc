@@ -181,15 +181,6 @@ nlohmann::json MemoryJson(const ModelReport& report) {
           {"budgets", std::move(budgets)}};
 }
 
-std::string DotText(std::string_view text) {
-  std::string escaped;
-  for (const char c : OneLine(text)) {
-    if (c == '"' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
 }  // namespace
 
 ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
@@ -282,38 +273,6 @@ nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
             {"multiply_adds", report.multiply_adds},
             {"operations", report.operations},
             {"bytes", report.activation_bytes}}}};
-}
-
-std::string ToDot(const ModelReport& report, const Graph& graph) {
-  std::string text = fmt::format("digraph \"{}\" {{\n", DotText(report.name));
-  const auto end = [&](std::string_view kind, size_t index, ValueId id) {
-    const Value& value = graph.value(id);
-    text += fmt::format("  {}{} [shape=plaintext, label=\"{}\\n{}\"];\n", kind, index,
-                        DotText(value.name), ToString(value.shape));
-  };
-  for (size_t i = 0; i < graph.inputs.size(); ++i) end("input", i, graph.inputs[i]);
-  for (size_t i = 0; i < graph.outputs.size(); ++i) end("output", i, graph.outputs[i]);
-  for (const OperatorReport& op : report.operators) {
-    const std::string window = op.window ? " " + WindowAndGroups(op) : "";
-    text += fmt::format("  op{} [shape={}, label=\"{} {}{}\\n{}\"];\n", op.id,
-                        op.is_local ? "box" : "ellipse", op.id, DotText(KindAndFused(op)), window,
-                        ToString(op.shape));
-  }
-  const auto source = [&](ValueId id) -> std::string {
-    if (graph.value(id).producer != kNone) return fmt::format("op{}", graph.value(id).producer);
-    const auto found = std::find(graph.inputs.begin(), graph.inputs.end(), id);
-    return found == graph.inputs.end() ? "" : fmt::format("input{}", found - graph.inputs.begin());
-  };
-  for (size_t i = 0; i < graph.operators.size(); ++i) {
-    for (ValueId input : graph.operators[i].inputs) {
-      if (!source(input).empty()) text += fmt::format("  {} -> op{};\n", source(input), i);
-    }
-  }
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const std::string from = source(graph.outputs[i]);
-    if (!from.empty()) text += fmt::format("  {} -> output{};\n", from, i);
-  }
-  return text + "}\n";
 }
 
 }  // namespace cacheinf

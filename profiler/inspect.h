@@ -60,9 +60,6 @@ std::string ToText(const ModelReport& report);
 
 nlohmann::json ToJson(const ModelReport& report, const Graph& graph);
 
-// For Graphviz: boxes are local operators, ellipses are not.
-std::string ToDot(const ModelReport& report, const Graph& graph);
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_PROFILER_INSPECT_H_

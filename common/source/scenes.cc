@@ -15,9 +15,6 @@
 
 namespace cacheinf {
 
-const char* const kSceneClassNames[kSceneClassCount] = {"background", "disk", "box",
-                                                        "triangle",   "ring", "cross"};
-
 namespace {
 
 constexpr int kShapeKinds = kSceneClassCount - 1;
@@ -296,6 +293,15 @@ struct Shape {
   Texture skin;
 };
 
+// Where the camera looks. A point at (x, y) in the picture shows the world at
+//   centre + rotation by `angle` of (x - width / 2, y - height / 2) / pixels_per_unit.
+struct CameraPose {
+  double centre_x = 0.0;
+  double centre_y = 0.0;
+  double angle = 0.0;  // in turns
+  double pixels_per_unit = 1.0;
+};
+
 double Wrap(double x, double half_extent) {
   const double extent = 2.0 * half_extent;
   return x - extent * std::floor(x / extent + 0.5);
@@ -553,17 +559,12 @@ class Scene::Impl {
   double window_y_ = 0.0;
 };
 
-Scene::Scene(const SceneOptions& options) : impl_(std::make_unique<const Impl>(options)) {}
-Scene::~Scene() = default;
-Scene::Scene(Scene&&) noexcept = default;
-Scene& Scene::operator=(Scene&&) noexcept = default;
+Scene::Scene(const SceneOptions& options) : impl_(std::make_shared<const Impl>(options)) {}
 
 const SceneOptions& Scene::options() const { return impl_->options(); }
 
 void Scene::Render(int frame, uint8_t* bgr, uint8_t* labels) const {
   impl_->Render(frame, bgr, labels);
 }
-
-CameraPose Scene::CameraAt(int frame) const { return impl_->CameraAt(frame); }
 
 }  // namespace cacheinf

@@ -13,9 +13,7 @@
 
 namespace cacheinf {
 
-inline constexpr int kSceneClassCount = 6;
-// By label: background, disk, box, triangle, ring, cross.
-extern const char* const kSceneClassNames[kSceneClassCount];
+inline constexpr int kSceneClassCount = 6;  // background, disk, box, triangle, ring, cross
 
 enum class CameraMotion : uint8_t {
   kStill,
@@ -38,21 +36,9 @@ struct SceneOptions {
   void Check() const;
 };
 
-// Where the camera looks. A point at (x, y) in the picture shows the world at
-//   centre + rotation by `angle` of (x - width / 2, y - height / 2) / pixels_per_unit.
-struct CameraPose {
-  double centre_x = 0.0;
-  double centre_y = 0.0;
-  double angle = 0.0;  // in turns
-  double pixels_per_unit = 1.0;
-};
-
 class Scene {
  public:
   explicit Scene(const SceneOptions& options);  // throws InputError as Check() does
-  ~Scene();
-  Scene(Scene&&) noexcept;
-  Scene& operator=(Scene&&) noexcept;
 
   const SceneOptions& options() const;
 
@@ -60,11 +46,9 @@ class Scene {
   // the order blue, green, red, and `labels` height × width classes; `labels` may be null.
   void Render(int frame, uint8_t* bgr, uint8_t* labels) const;
 
-  CameraPose CameraAt(int frame) const;
-
  private:
   class Impl;
-  std::unique_ptr<const Impl> impl_;
+  std::shared_ptr<const Impl> impl_;
 };
 
 }  // namespace cacheinf

@@ -231,18 +231,5 @@ TEST(DecodeTest, AConfigurationSetsUpBothEnds) {
   EXPECT_EQ(decode->scales[1].anchors, (std::vector<float>{5, 6, 7, 8}));
 }
 
-TEST(DecodeTest, AConfigurationSaysWhetherScoresAreEnlarged) {
-  for (const bool enlarge : {false, true}) {
-    ModelBuilder b;
-    Graph graph = b.Finish({b.Conv(b.Input({1, 3, 8, 8}), 4, 2, 2)});
-    DecoderConfig decoder;
-    decoder.kind = DecoderConfig::Kind::kSegmentation;
-    decoder.enlarge = enlarge;
-    AddDecoder(graph, decoder);
-    const int64_t side = enlarge ? 8 : 4;
-    EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 1, side, side}));
-  }
-}
-
 }  // namespace
 }  // namespace cacheinf

@@ -10,6 +10,16 @@
 
 namespace cacheinf {
 
+// Names of the operators, in order: "conv relu".
+inline std::string Kinds(const Graph& graph) {
+  std::string kinds;
+  for (const Operator& op : graph.operators) {
+    if (!kinds.empty()) kinds += ' ';
+    kinds += KindName(op);
+  }
+  return kinds;
+}
+
 // Writes networks down the way exporters do: one operator after the other, nothing fused.
 class ModelBuilder {
  public:

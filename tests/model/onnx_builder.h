@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/model/onnx/onnx.h"
+#include "tests/model/model_builder.h"
 
 // Small ONNX models, written as one would draw them.
 
@@ -186,16 +187,6 @@ inline OnnxModel OneInput(const std::vector<int64_t>& shape, int64_t opset = 17)
   OnnxModel model(opset);
   model.Input("x", shape).Output("y");
   return model;
-}
-
-// Names of the operators, in order: "conv relu".
-inline std::string Kinds(const Graph& graph) {
-  std::string kinds;
-  for (const Operator& op : graph.operators) {
-    if (!kinds.empty()) kinds += ' ';
-    kinds += KindName(op);
-  }
-  return kinds;
 }
 
 // The attributes of the graph's only operator of this type.

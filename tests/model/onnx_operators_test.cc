@@ -20,50 +20,10 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using Kind = Function::Kind;
 
-TEST(OnnxOperatorsTest, FunctionsWithoutParameters) {
-  const std::pair<std::string, Kind> functions[] = {{"Relu", Kind::kRelu},
-                                                    {"Sigmoid", Kind::kSigmoid},
-                                                    {"HardSwish", Kind::kHardSwish},
-                                                    {"Mish", Kind::kMish},
-                                                    {"Tanh", Kind::kTanh},
-                                                    {"Softplus", Kind::kSoftplus},
-                                                    {"Exp", Kind::kExp},
-                                                    {"Log", Kind::kLog},
-                                                    {"Erf", Kind::kErf},
-                                                    {"Sqrt", Kind::kSqrt},
-                                                    {"Reciprocal", Kind::kReciprocal},
-                                                    {"Abs", Kind::kAbs},
-                                                    {"Neg", Kind::kNegate},
-                                                    {"Floor", Kind::kFloor},
-                                                    {"Ceil", Kind::kCeil},
-                                                    {"Round", Kind::kRound},
-                                                    {"Sin", Kind::kSin},
-                                                    {"Cos", Kind::kCos}};
-  for (const auto& [type, kind] : functions) {
-    OnnxModel model = OneInput({1, 3, 2, 2}, 18);
-    model.Node(type, {"x"}, {"y"});
-    EXPECT_EQ(Only<op::Activation>(model.Import()).function.kind, kind) << type;
-  }
-}
-
 Function FunctionOf(const std::function<void(OnnxModel&)>& add, int64_t opset = 18) {
   OnnxModel model = OneInput({1, 3, 2, 2}, opset);
   add(model);
   return Only<op::Activation>(model.Import()).function;
-}
-
-TEST(OnnxOperatorsTest, FunctionsWithParameters) {
-  EXPECT_EQ(FunctionOf([](OnnxModel& m) { m.Node("LeakyRelu", {"x"}, {"y"}); }),
-            (Function{Kind::kLeakyRelu, 0.01f, 0}));
-  EXPECT_EQ(FunctionOf([](OnnxModel& m) { m.Node("Elu", {"x"}, {"y"}).Float("alpha", 2); }),
-            (Function{Kind::kElu, 2, 0}));
-  EXPECT_EQ(FunctionOf([](OnnxModel& m) { m.Node("HardSigmoid", {"x"}, {"y"}); }),
-            (Function{Kind::kHardSigmoid, 0.2f, 0.5f}));
-  EXPECT_EQ(FunctionOf([](OnnxModel& m) { m.Node("Gelu", {"x"}, {"y"}); }).kind, Kind::kGelu);
-  EXPECT_EQ(FunctionOf([](OnnxModel& m) {
-              m.Node("Gelu", {"x"}, {"y"}).String("approximate", "tanh");
-            }).kind,
-            Kind::kGeluTanh);
 }
 
 TEST(OnnxOperatorsTest, ClipInEveryForm) {
@@ -94,7 +54,7 @@ TEST(OnnxOperatorsTest, ClipInEveryForm) {
   EXPECT_THAT(runtime.Refusal(), HasSubstr("input 'x' must be a constant"));
 }
 
-TEST(OnnxOperatorsTest, PReluTakesOneSlopeAChannelOrOne) {
+TEST(OnnxOperatorsTest, PReluTakesSlopesOfEveryShapeThatBroadcasts) {
   for (const Shape& slope : {Shape{3, 1, 1}, Shape{1, 3, 1, 1}, Shape{1}, Shape{}}) {
     OnnxModel model = OneInput({1, 3, 2, 2});
     model.Weights("s", slope).Node("PRelu", {"x", "s"}, {"y"});
@@ -102,23 +62,11 @@ TEST(OnnxOperatorsTest, PReluTakesOneSlopeAChannelOrOne) {
     EXPECT_EQ(Kinds(graph), "prelu");
     EXPECT_EQ(ConstantOf(graph, 0, 1).size(), static_cast<size_t>(ElementCount(slope)));
   }
-  OnnxModel wide = OneInput({1, 3, 2, 2});
-  wide.Weights("s", {2}).Node("PRelu", {"x", "s"}, {"y"});
-  EXPECT_EQ(Kinds(wide.Import()), "minimum multiply relu add");
-}
-
-TEST(OnnxOperatorsTest, PReluTakesSlopesOfEveryShapeThatBroadcasts) {
-  for (const Shape& slope : {Shape{3, 2, 2}, Shape{2, 1}, Shape{1, 1, 1, 2}}) {
+  for (const Shape& slope : {Shape{3, 2, 2}, Shape{2, 1}, Shape{2}, Shape{1, 1, 1, 2}}) {
     OnnxModel model = OneInput({1, 3, 2, 2});
     model.Weights("s", slope).Node("PRelu", {"x", "s"}, {"y"});
-    const Graph graph = model.Import();
-    EXPECT_EQ(Kinds(graph), "minimum multiply relu add") << ToString(slope);
-    EXPECT_EQ(OutputShape(graph), (Shape{1, 3, 2, 2}));
+    EXPECT_EQ(Kinds(model.Import()), "minimum multiply relu add") << ToString(slope);
   }
-  OnnxModel runtime = OneInput({1, 3, 2, 2});
-  runtime.Node("Abs", {"x"}, {"s"});
-  runtime.Node("PRelu", {"x", "s"}, {"y"});
-  EXPECT_EQ(Kinds(runtime.Import()), "abs minimum multiply relu add");
   OnnxModel larger = OneInput({1, 3, 2, 2});
   larger.Weights("s", {4, 3, 2, 2}).Node("PRelu", {"x", "s"}, {"y"});
   EXPECT_THAT(larger.Refusal(), HasSubstr("a slope of shape 4x3x2x2 for an input of 1x3x2x2"));
@@ -136,20 +84,6 @@ TEST(OnnxOperatorsTest, PowTakesWholeNumbersAsAConstantExponent) {
   OnnxModel base = OneInput({1});
   base.Ints("b", {2}).Node("Pow", {"b", "x"}, {"y"});
   EXPECT_THAT(base.Refusal(), HasSubstr("input 'b' holds integers"));
-}
-
-TEST(OnnxOperatorsTest, Arithmetic) {
-  const std::pair<std::string, BinaryKind> kinds[] = {
-      {"Add", BinaryKind::kAdd},     {"Sub", BinaryKind::kSubtract}, {"Mul", BinaryKind::kMultiply},
-      {"Div", BinaryKind::kDivide},  {"Pow", BinaryKind::kPower},    {"Min", BinaryKind::kMinimum},
-      {"Max", BinaryKind::kMaximum}, {"Sum", BinaryKind::kAdd}};
-  for (const auto& [type, kind] : kinds) {
-    OnnxModel model = OneInput({1, 3, 2, 2});
-    model.Weights("w", {3, 1, 1}).Node(type, {"w", "x"}, {"y"});
-    const Graph graph = model.Import();
-    EXPECT_EQ(Only<op::Binary>(graph).kind, kind) << type;
-    EXPECT_TRUE(graph.value(graph.operators[0].inputs[0]).is_constant()) << type;
-  }
 }
 
 TEST(OnnxOperatorsTest, ArithmeticOfManyInputs) {
@@ -222,8 +156,7 @@ TEST(OnnxOperatorsTest, GemmInEveryForm) {
   graph = Gemm({1}, [](OnnxNodeBuilder node) { node.Float("beta", 100); });
   EXPECT_THAT(ConstantOf(graph, 0, 2), ElementsAre(FloatNear(1, 1e-6), FloatNear(1, 1e-6)));
   EXPECT_EQ(Kinds(Gemm({2, 2}, [](OnnxNodeBuilder) {})), "linear add");
-  EXPECT_EQ(Kinds(Gemm({2, 1}, [](OnnxNodeBuilder node) { node.Float("beta", 2); })),
-            "linear add");
+  EXPECT_EQ(Kinds(Gemm({2, 1}, [](OnnxNodeBuilder node) { node.Float("beta", 2); })), "linear add");
 
   OnnxModel transposed = OneInput({3, 2});
   transposed.Floats("w", {2, 3}, {1, 2, 3, 4, 5, 6});

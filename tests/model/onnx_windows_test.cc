@@ -40,14 +40,6 @@ TEST(OnnxWindowsTest, ConvReadsEveryAttribute) {
   EXPECT_EQ(OutputShape(graph), (Shape{1, 6, 7, 6}));
 }
 
-TEST(OnnxWindowsTest, ConvDefaultsAreOneAndZero) {
-  OnnxModel model = OneInput({1, 2, 8, 8});
-  model.Weights("w", {3, 2, 3, 3}).Node("Conv", {"x", "w"}, {"y"});
-  const Graph graph = model.Import();
-  EXPECT_EQ(Numbers(Only<op::Conv>(graph).spec.rows), (std::vector<int>{3, 1, 0, 0, 1}));
-  EXPECT_FALSE(Only<op::Conv>(graph).has_bias);
-}
-
 // Padding at the begin and the end of the rows that auto_pad gives for 8 rows.
 std::vector<int> AutoPad(const std::string& mode, int kernel, int stride) {
   OnnxModel model = OneInput({1, 1, 8, 8});
@@ -131,23 +123,6 @@ TEST(OnnxWindowsTest, ConvTransposeReadsEveryForm) {
   EXPECT_EQ(Numbers(Only<op::Conv>(graph).spec.rows), (std::vector<int>{4, 2, 1, 2, 1}));
 }
 
-TEST(OnnxWindowsTest, Pools) {
-  OnnxModel model = OneInput({1, 2, 8, 8});
-  model.Node("MaxPool", {"x"}, {"a"})
-      .Ints("kernel_shape", {3, 2})
-      .Ints("strides", {2, 2})
-      .Ints("pads", {1, 0, 1, 0})
-      .Int("ceil_mode", 1)
-      .Int("storage_order", 0);
-  model.Node("AveragePool", {"a"}, {"y"}).Ints("kernel_shape", {2, 2}).Int("count_include_pad", 1);
-  const Graph graph = model.Import();
-  EXPECT_EQ(Kinds(graph), "max_pool average_pool");
-  const PoolSpec& max = graph.operators[0].As<op::Pool>()->spec;
-  EXPECT_EQ(Numbers(max.rows), (std::vector<int>{3, 2, 1, 1, 1}));
-  EXPECT_TRUE(max.ceil_mode);
-  EXPECT_TRUE(graph.operators[1].As<op::Pool>()->spec.count_padding);
-}
-
 TEST(OnnxWindowsTest, AutoPadOfPoolsIgnoresCeilMode) {
   OnnxModel model = OneInput({1, 1, 7, 7});
   model.Node("MaxPool", {"x"}, {"y"})
@@ -165,17 +140,6 @@ TEST(OnnxWindowsTest, TheIndicesOfAMaxPoolAreNotGiven) {
   model.Node("MaxPool", {"x"}, {"a", "indices"}).Ints("kernel_shape", {2, 2});
   model.Node("Add", {"a", "indices"}, {"y"});
   EXPECT_THAT(model.Refusal(), HasSubstr("input 'indices' is an output that its node does not"));
-}
-
-TEST(OnnxWindowsTest, GlobalPoolsAreReductions) {
-  OnnxModel model = OneInput({1, 2, 8, 8});
-  model.Node("GlobalAveragePool", {"x"}, {"a"});
-  model.Node("GlobalMaxPool", {"x"}, {"b"});
-  model.Node("Add", {"a", "b"}, {"y"});
-  const Graph graph = model.Import();
-  EXPECT_EQ(Kinds(graph), "reduce_mean reduce_max add");
-  EXPECT_EQ(graph.operators[0].As<op::Reduce>()->axes, (std::vector<int>{2, 3}));
-  EXPECT_EQ(OutputShape(graph), (Shape{1, 2, 1, 1}));
 }
 
 TEST(OnnxWindowsTest, ResizeByScales) {

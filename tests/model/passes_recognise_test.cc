@@ -145,16 +145,6 @@ TEST_P(SpellingTest, BecomesOneActivation) {
   }
 }
 
-// Behind a convolution it becomes the convolution's epilogue.
-TEST_P(SpellingTest, IsFusedIntoTheConvolutionBefore) {
-  ModelBuilder b;
-  const ValueId conv = b.Conv(b.Input({1, 3, 6, 6}), 4, 3);
-  const Graph graph = OptimiseAndCompare(b.Finish({GetParam().write(b, conv)}));
-  ASSERT_EQ(graph.operators.size(), 1u);
-  ASSERT_NE(graph.operators[0].As<op::Conv>(), nullptr);
-  EXPECT_EQ(graph.operators[0].As<op::Conv>()->activation.kind, GetParam().function.kind);
-}
-
 // The argument of an activation may itself be a sum or product, which stays one.
 TEST_P(SpellingTest, IsFoundBehindSumsAndProducts) {
   ModelBuilder b;

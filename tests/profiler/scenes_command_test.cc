@@ -4,23 +4,17 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {
 namespace {
 
 using ScenesCommandTest = FolderTest;
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The arrays hold the frames in the order of clips, then frames, after a header that NumPy reads.
 TEST_F(ScenesCommandTest, WritesFramesAndTruth) {

@@ -297,45 +297,6 @@ TEST(HomographyTrackerTest, StartsNoThreads) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST(HomographyTrackerTest, FollowsATravellingCameraFromOneReferenceForLong) {
-  SceneOptions options;
-  options.seed = 3;
-  options.width = kWidth;
-  options.height = kHeight;
-  options.camera = CameraMotion::kTravel;
-  options.moving_share = 0.3;
-  const Scene scene(options);
-  HomographyTracker tracker;
-  TestPicture picture(kWidth, kHeight, 3);
-  scene.Render(0, picture.pixels.data(), nullptr);
-  tracker.SetReference(picture.view());
-  // World (x, y) = centre + R(angle) (p - half) / scale, of both cameras.
-  const auto world_from_picture = [&](int frame) {
-    const CameraPose pose = scene.CameraAt(frame);
-    const double angle = pose.angle * 6.283185307179586;
-    // The picture's coordinates there are as these, from the centre of the first pixel.
-    return Turn(angle, 1 / pose.pixels_per_unit, kWidth / 2.0, kHeight / 2.0,
-                pose.centre_x - kWidth / 2.0, pose.centre_y - kHeight / 2.0);
-  };
-  const auto product = [](const Homography& a, const Homography& b) {
-    Homography out;
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        out.m[i][j] = a.m[i][0] * b.m[0][j] + a.m[i][1] * b.m[1][j] + a.m[i][2] * b.m[2][j];
-      }
-    }
-    return out;
-  };
-  for (int frame = 1; frame <= 15; ++frame) {
-    SCOPED_TRACE(frame);
-    scene.Render(frame, picture.pixels.data(), nullptr);
-    const Motion found = tracker.Track(picture.view());
-    ASSERT_STREQ(NameOf(found.loss), "none");
-    const Homography truth = product(Inverse(world_from_picture(0)), world_from_picture(frame));
-    EXPECT_LT(CornerError(found.reference_from_frame, truth, kWidth, kHeight), 2.0);
-  }
-}
-
 TEST(HomographyJudgeTest, RefusesWhatNoCameraSees) {
   const auto judge = [](const Homography& homography) {
     return Judge(homography, kWidth, kHeight);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common/reuse/grey_picture.h"
-#include "tests/testing/scripted_tracker.h"
 #include "tests/tracker/pictures.h"
 
 namespace cacheinf {
@@ -33,22 +32,6 @@ TEST(TrackerTest, TheConfigurationChoosesTheTracker) {
   const Motion by_blocks = track(TrackerConfig::Kind::kBlock);
   EXPECT_EQ(by_blocks.reference_from_frame.m[0][2], 3);
   EXPECT_GT(by_blocks.match_ratio, 0.5);
-}
-
-TEST(TrackerTest, AScriptIsFollowedToItsLastMotion) {
-  Motion shifted;
-  shifted.reference_from_frame = Shift(2, 0);
-  Motion lost;
-  lost.loss = Loss::kDegenerate;
-  ScriptedTracker tracker({shifted, {}, lost});
-  const TestPicture picture(8, 8, 3);
-  tracker.SetReference(picture.view());
-  EXPECT_EQ(tracker.Track(picture.view()).reference_from_frame.m[0][2], 2);
-  EXPECT_TRUE(tracker.Track(picture.view()).reference_from_frame.IsIdentity());
-  EXPECT_TRUE(tracker.Track(picture.view()).is_lost());
-  tracker.SetReferenceToLastFrame();
-  EXPECT_TRUE(tracker.Track(picture.view()).is_lost());
-  EXPECT_EQ(tracker.references(), 2);
 }
 
 TEST(TrackerTest, EveryLossHasANameOfItsOwn) {

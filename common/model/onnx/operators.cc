@@ -42,14 +42,6 @@ void ConvertHardSigmoid(OnnxNode& node) {
   ConvertFunction(node, Kind::kHardSigmoid, alpha, node.Float("beta", 0.5f));
 }
 
-void ConvertGelu(OnnxNode& node) {
-  const std::string approximate = node.String("approximate", "none");
-  if (approximate != "none" && approximate != "tanh") {
-    node.Fail("approximate '" + approximate + "' is not supported");
-  }
-  ConvertFunction(node, approximate == "tanh" ? Kind::kGeluTanh : Kind::kGelu);
-}
-
 // x / (1 + |x|)
 void ConvertSoftsign(OnnxNode& node) {
   const ValueId x = node.Input(0);
@@ -331,7 +323,6 @@ OperatorTable MakeTable() {
       {"Selu", {ConvertSelu}},
       {"Clip", {ConvertClip}},
       {"HardSigmoid", {ConvertHardSigmoid}},
-      {"Gelu", {ConvertGelu}},
       {"Softsign", {ConvertSoftsign}},
       {"Cast", {ConvertCast, FoldCast, true}},
       {"Mean", {ConvertMean}},

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -36,14 +36,7 @@ const fs::path kConfigs = SourceFolder() / "configs";
 const std::string kClip = "generated:seed=5,frames=9,width=160,height=128,camera=handheld";
 
 // The demo's network for smaller pictures.
-RobotConfig DemoConfig() {
-  RobotConfig config = LoadRobotConfig(kConfigs / "demo.json");
-  config.model = (kConfigs / "models" / "demo_segmentation.onnx").string();
-  config.shapes = {"1x3x128x160"};
-  config.threads = 1;
-  config.source = "a source of its own";
-  return config;
-}
+RobotConfig SmallDemo() { return DemoConfig("1x3x128x160"); }
 
 TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
   const unsigned seed = 3;
@@ -60,24 +53,24 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
     EXPECT_EQ(space.canonical(points.back()), points.back());
   }
   for (const SettingPoint& point : points) {
-    RobotConfig config = WithCacheSettings(DemoConfig(), point);
+    RobotConfig config = WithCacheSettings(SmallDemo(), point);
     config.Check();
     EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
     EXPECT_GT(config.cache.refresh, 0);
     const std::string text = WriteJson(config.Fields());
     EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
   }
-  const RobotConfig exact = WithExactPolicy(DemoConfig());
+  const RobotConfig exact = WithExactPolicy(SmallDemo());
   exact.Check();
   EXPECT_EQ(exact.cache.policy, CacheConfig::Policy::kExact);
 }
 
 TEST(CacheSettingsTest, FactorsOfOneAreNone) {
   const SearchSpace space = ScaleSpace(3);
-  EXPECT_TRUE(WithScales(DemoConfig(), space.starts[0]).cache.change_scales.empty());
+  EXPECT_TRUE(WithScales(SmallDemo(), space.starts[0]).cache.change_scales.empty());
   SettingPoint point = space.starts[0];
   ++point[1];
-  const RobotConfig config = WithScales(DemoConfig(), point);
+  const RobotConfig config = WithScales(SmallDemo(), point);
   EXPECT_EQ(config.cache.change_scales, (std::vector<double>{1, 2, 1}));
   config.Check();
 }
@@ -106,7 +99,7 @@ class CalibrateTest : public FolderTest {
   }
 
   CalibrationResult Run(const CalibrationOptions& options) const {
-    return Calibrate(DemoConfig(), kClip, options, clock_, stop_);
+    return Calibrate(SmallDemo(), kClip, options, clock_, stop_);
   }
 
   std::string Refusal(const RobotConfig& config, const std::string& clip,
@@ -129,7 +122,7 @@ const auto kGoOn = [] { return true; };
 const auto kKeep = [](const ClipScore&) { return false; };
 
 TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) {
-  const RobotConfig config = DemoConfig();
+  const RobotConfig config = SmallDemo();
   CalibrationClip clip = MakeClip(config);
   EXPECT_EQ(clip.frames(), 9u);
   EXPECT_EQ(clip.frames_to_choose_by(), 6u);
@@ -165,7 +158,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
 }
 
 TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
-  const RobotConfig config = DemoConfig();
+  const RobotConfig config = SmallDemo();
   CalibrationClip clip = MakeClip(config);
   const RobotConfig settings = WithCacheSettings(config, CacheSettingSpace().starts[1]);
   int asked = 0;
@@ -177,7 +170,7 @@ TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
 }
 
 TEST_F(CalibrateTest, EveryFrameComputedAgreesFully) {
-  CalibrationClip clip = MakeClip(DemoConfig());
+  CalibrationClip clip = MakeClip(SmallDemo());
   EXPECT_EQ(clip.ScoreEveryKth(1).chosen_by.agreement, 1.0);
   const ClipScore third = clip.ScoreEveryKth(3).chosen_by;
   EXPECT_LT(third.agreement, 1.0);
@@ -195,7 +188,7 @@ TEST_F(CalibrateTest, WritesAConfigurationAndAFrontier) {
   const std::string written = ReadFile(Path("out.json"));
   EXPECT_EQ(LoadRobotConfig(Path("out.json")).mode, RobotConfig::Mode::kCache);
   Json found = Json::parse(written);
-  RobotConfig given_config = DemoConfig();
+  RobotConfig given_config = SmallDemo();
   Json given = Json::parse(WriteJson(given_config.Fields()));
   for (const char* key : {"mode", "cache"}) {
     EXPECT_TRUE(found.contains(key));
@@ -241,24 +234,6 @@ TEST_F(CalibrateTest, StoppedBeforeAnythingWasTriedItWritesNothing) {
   EXPECT_FALSE(fs::exists(Path("out.json")));
 }
 
-TEST_F(CalibrateTest, StoppedOnTheWayItWritesWhatWasFound) {
-  CalibrationOptions options = Options(0.9, 0);
-  options.budget_s = 1e5;
-  options.frontier = Path("frontier.csv");
-  std::thread interrupt([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
-    stop_ = true;
-  });
-  const CalibrationResult result = Run(options);
-  interrupt.join();
-  const bool is_written = result.text.find("written to") != std::string::npos;
-  EXPECT_EQ(fs::exists(Path("out.json")), is_written) << result.text;
-  EXPECT_EQ(fs::exists(Path("frontier.csv")), is_written);
-  EXPECT_NE(result.text.find(is_written ? "before it was complete" : "nothing is written"),
-            std::string::npos)
-      << result.text;
-}
-
 TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
   CalibrationOptions options = Options(0.5, 6);
   options.by = CalibrationOptions::By::kTime;
@@ -282,9 +257,9 @@ TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
 
 // With one strip all of the picture is refreshed after every answer.
 TEST_F(CalibrateTest, RefreshingIsNotFree) {
-  RobotConfig config = WithCacheSettings(DemoConfig(), CacheSettingSpace().starts[1]);
+  RobotConfig config = WithCacheSettings(SmallDemo(), CacheSettingSpace().starts[1]);
   config.cache.refresh = 1;
-  CalibrationClip clip = MakeClip(DemoConfig());
+  CalibrationClip clip = MakeClip(SmallDemo());
   const auto parts = clip.Score(config, Beside::kEveryFrame);
   for (const ClipScore& score : {parts.chosen_by, parts.held_out}) {
     EXPECT_GT(score.latency, 0.0);
@@ -296,7 +271,7 @@ TEST_F(CalibrateTest, RefreshingIsNotFree) {
 }
 
 TEST_F(CalibrateTest, SettingsThatDoNotFitTheBudgetAreNotUsed) {
-  RobotConfig config = DemoConfig();
+  RobotConfig config = SmallDemo();
   config.cache.budget_mb = 0.01;
   const std::string refusal = Refusal(config, kClip, Options(0.75, 20));
   EXPECT_TRUE(refusal.starts_with(
@@ -313,7 +288,7 @@ TEST_F(CalibrateTest, SettingsThatDoNotFitTheBudgetAreNotUsed) {
 }
 
 TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
-  const RobotConfig config = DemoConfig();
+  const RobotConfig config = SmallDemo();
   const CalibrationOptions options = Options(0.9, 1);
   EXPECT_EQ(Refusal(config, "generated:frames=5,width=160,height=128", options),
             "5 frames that the model takes are too few to calibrate on, at least 6 are needed");

@@ -419,24 +419,6 @@ TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
   }
 }
 
-// The demo's network on a generated clip.
-TEST_F(RunTest, DenseAgreesWithItselfAndStaleDoesNot) {
-  RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
-  config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";
-  config.source = "generated:seed=5,frames=8,width=320,height=240";
-  config.threads = 1;
-  config.check = 1;
-  const Summary dense = Run(config);
-  EXPECT_EQ(dense.agreement->frames(), 8);
-  EXPECT_EQ(dense.agreement->map()->MeanIou(), 1.0);
-  EXPECT_EQ(dense.agreement->map()->PixelShare(), 1.0);
-  config.mode = RobotConfig::Mode::kStale;
-  const Summary stale = Run(config);
-  EXPECT_LT(stale.agreement->map()->MeanIou(), 0.98);
-  EXPECT_LT(stale.agreement->map()->PixelShare(), 0.999);
-  EXPECT_GT(stale.agreement->map()->PixelShare(), 0.5);
-}
-
 // Of a run that computes one frame and checks twelve, the checks are nearly all of the time.
 TEST_F(RunTest, ChecksAreOutsideOfAllTimes) {
   const Shape shape = {1, 16, 64, 64};
@@ -544,26 +526,6 @@ TEST_F(RunTest, SaysWhatDoesNotFit) {
   unwritable.output.summary = "/nonexistent/summary.json";
   EXPECT_EQ(Refusal(unwritable), "--summary /nonexistent/summary.json: cannot be written");
   EXPECT_EQ(ReadFile(Path("answers.jsonl")), "old answers");
-}
-
-TEST_F(RunTest, EveryBackendAndThreadCountGivesTheSameBits) {
-  fs::create_directories(Path("in"));
-  const Shape shape = {1, 2, 5, 3};
-  std::vector<float> values;
-  for (int i = 0; i < 30; ++i) values.push_back(0.37f * static_cast<float>(i * i % 17) - 2);
-  WriteNpy(Path("in/0.npy"), shape, values);
-  RobotConfig config = Config(WriteModel(shape), Path("in"));
-  std::vector<std::string> files;
-  for (const int threads : {1, 3}) {
-    for (const auto backend : {RobotConfig::Backend::kCpu, RobotConfig::Backend::kReference}) {
-      config.threads = threads;
-      config.backend = backend;
-      config.output.dump_outputs = Path("out");
-      Run(config);
-      files.push_back(ReadFile(Path("out/000000.a_b_c.npy")));
-    }
-  }
-  for (const std::string& file : files) EXPECT_EQ(file, files.front());
 }
 
 }  // namespace
