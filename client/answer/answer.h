@@ -26,8 +26,8 @@ struct Answer {
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
-  std::optional<FrameWork> work;    // what was computed, where results are kept
-  std::optional<GuardState> guard;  // where one watches
+  std::optional<FrameWork> work;     // what was computed, where results are kept
+  std::optional<GuardState> guard;   // where one watches
   std::optional<ServerPart> server;  // where one has a part in it
   AnswerContent content;
 

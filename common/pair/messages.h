@@ -85,7 +85,6 @@ struct ModelPiece {
   std::vector<uint8_t> bytes = {};
 };
 
-
 // All that does not change from frame to frame.
 struct Settings {
   static constexpr Kind kKind = Kind::kSettings;
@@ -141,7 +140,7 @@ struct Slice {
   static constexpr Kind kKind = Kind::kSlice;
 
   int64_t frame = 0;
-  uint32_t transfer = 0;  // SplitRows::transfers
+  uint32_t transfer = 0;            // SplitRows::transfers
   std::vector<uint8_t> bytes = {};  // common/codec/slice_codec.h
 };
 

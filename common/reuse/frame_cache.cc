@@ -57,9 +57,9 @@ std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const V
 }
 
 ChangedWork FrameCache::Execute(const FrameDecision& decision) {
-  const Executed done =
-      execution_ ? execution_(decision, reuse_.seen(), reuse_.policy(), needs_all_)
-                 : Executed{state_.Apply(decision, reuse_.seen(), reuse_.policy())};
+  const Executed done = execution_
+                            ? execution_(decision, reuse_.seen(), reuse_.policy(), needs_all_)
+                            : Executed{state_.Apply(decision, reuse_.seen(), reuse_.policy())};
   reuse_.Commit(done.work.share());
   if (decision.kind == FrameDecision::Kind::kRefresh) return done.work;
   const bool are_spreads_due = reuse_.AreSpreadsDue();

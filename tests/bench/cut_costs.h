@@ -20,7 +20,7 @@ std::vector<ValueId> CrossingValues(const Graph& graph, OpId last);
 // summed over all operators: their halos. REQUIRES: a map of two rows at least.
 int64_t RowsTwice(const Graph& graph, ValueId map);
 
-struct Link {
+struct LinkModel {
   double mbit = 0;        // 10^6 bits a second
   double latency_ms = 0;  // of a message, one way
 
@@ -36,7 +36,7 @@ struct SharedFrame {
   double left_ms = 0;  // on the robot in any case
 
   // One after the other, with a server so many times as fast.
-  double Ms(const Link& link, double speedup) const;
+  double Ms(const LinkModel& link, double speedup) const;
 };
 
 }  // namespace cacheinf

@@ -260,7 +260,7 @@ SharedFrame PictureFrame(const SampledFrame& frame, const SentPicture& sent) {
 
 // Medians over the sampled frames.
 template <typename Share>
-double PredictedMs(const std::vector<SampledFrame>& frames, const Link& link, double speedup,
+double PredictedMs(const std::vector<SampledFrame>& frames, const LinkModel& link, double speedup,
                    const Share& share) {
   std::vector<double> ms;
   for (const SampledFrame& frame : frames) ms.push_back(share(frame).Ms(link, speedup));
@@ -269,14 +269,14 @@ double PredictedMs(const std::vector<SampledFrame>& frames, const Link& link, do
 
 // What beats a cut, or not, under one link and server.
 struct Rivals {
-  Link link;
+  LinkModel link;
   double speedup = 1;
   double robot_ms = 0;
   double jpeg_ms = 0;
   std::optional<double> video_ms;
 };
 
-Rivals RivalsOf(const std::vector<SampledFrame>& frames, const Link& link, double speedup) {
+Rivals RivalsOf(const std::vector<SampledFrame>& frames, const LinkModel& link, double speedup) {
   Rivals rivals = {link, speedup, 0, 0, std::nullopt};
   std::vector<double> alone;
   for (const SampledFrame& frame : frames) alone.push_back(frame.times.total_ms());

@@ -404,8 +404,7 @@ TEST(OnnxFoldTest, ConstantsThatNobodyCanComputeAreRefused) {
   OnnxModel model = OneInput({1, 1, 2, 2});
   model.Weights("w", {1, 1, 2, 2}).Node("Elu", {"w"}, {"c"});
   model.Node("Add", {"x", "c"}, {"y"});
-  EXPECT_THAT(model.Refusal(),
-              HasSubstr("node 'the Elu' (Elu): all its inputs are constants"));
+  EXPECT_THAT(model.Refusal(), HasSubstr("node 'the Elu' (Elu): all its inputs are constants"));
   OnnxModel nan = OneInput({1});
   nan.Floats("f", {1}, {NAN});
   nan.Node("Cast", {"f"}, {"c"}).Int("to", onnx::TensorProto::INT64);

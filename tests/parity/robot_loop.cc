@@ -5,10 +5,10 @@
 #include <iostream>
 #include <string>
 
-#include "common/config/config_options.h"
 #include "client/run/run.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/config/config_options.h"
 
 // Runs robots one after the other in one process, which starts in no time then: each line of
 // standard input is the command line of a `cacheinf-robot run`. Answers each with a line, empty or
