@@ -43,7 +43,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/exec", {"common/model/torchscript", "common/model/picture"}},
     {"common/model/passes", {"common/exec"}},  // constants are folded by running what makes them
     {"common/model", {"common/model/onnx", "common/model/passes"}},
-    {"common/config", {"common/model/graph"}},
+    {"common/config", {"common/model/graph", "common/codec"}},
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec"}},
     {"common/answer", {"common/config", "common/exec"}},

@@ -239,7 +239,7 @@ TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
 
 TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   World world(Yolo(), folder_);
-  world.Connect("1mbit,3ms");
+  world.Connect("1500kbit,3ms");
   world.robot().SetCuts({{world.values()[1], 0}});
   world.AnswerUntilReady();
   // The whole first map takes longer than a frame has.

@@ -35,7 +35,7 @@ TEST_F(ScenesCommandTest, WritesFramesAndTruth) {
   const size_t header = pictures.size() - 6 * kPixels * 3;
   EXPECT_EQ(header % 64, 0u);
   EXPECT_EQ(pictures.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  EXPECT_NE(pictures.find("'shape': (6, 32, 48, 3, )"), std::string::npos);
+  EXPECT_NE(pictures.find("'shape': (6, 32, 48, 3), "), std::string::npos);
   EXPECT_EQ(pictures[header - 1], '\n');
   EXPECT_EQ(labels.size() - header, 6 * kPixels);
 
