@@ -12,7 +12,7 @@ using std::chrono::seconds;
 constexpr uint64_t kLeastCredit = 64 * 1024;
 constexpr double kCreditSeconds = .05;
 
-constexpr seconds kPingInterval(1);
+constexpr seconds kPingInterval(5);  // each wakes both sides for a while
 constexpr milliseconds kBusyPingInterval(100);
 constexpr int kMostPingsInARow = 3;
 
