@@ -293,28 +293,28 @@ struct FrameMasks::State {
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
 
-  // Calls visit(rows) for the runs of rows that this side knows nothing about since the last frame.
-  template <typename Visit>
-  static void VisitUnknown(const ValueMasks& value, Range rows, const Visit& visit) {
-    for (int y = rows.begin; y < rows.end; ++y) {
-      const int begin = y;
-      while (y < rows.end && value.last_rows[static_cast<size_t>(y)] == ValueMasks::kUnknown) ++y;
-      if (y > begin) visit(Range{begin, y});
-    }
-  }
-
   static void SetRows(ValueMasks& value, Range rows, ValueMasks::Row what) {
     std::fill(value.rows.begin() + rows.begin, value.rows.begin() + rows.end, what);
   }
 
-  // Rows that this side did not compute or receive in the last frame are computed as a whole.
+  // Rows that this side did not hold in the last frame are computed as a whole. Under kChange those
+  // that it received, too: they are within the threshold of what the peer's inputs give.
   void EnterRows(OpId op) {
+    const bool trusts_received = policy.kind != ChangePolicy::Kind::kChange;
+    const Range mine = RowsOf(op);
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
-      VisitUnknown(output, RowsOf(op), [&](Range rows) {
-        sets.FillRows(output.stale, rows);
+      const auto is_trusted = [&](int y) {
+        const uint8_t last = output.last_rows[static_cast<size_t>(y)];
+        return last == ValueMasks::kComputed || (last == ValueMasks::kReceived && trusts_received);
+      };
+      for (int y = mine.begin; y < mine.end; ++y) {
+        const int begin = y;
+        while (y < mine.end && !is_trusted(y)) ++y;
+        if (y == begin) continue;
+        sets.FillRows(output.stale, {begin, y});
         MayBeStale(output);
-      });
+      }
     }
   }
 
@@ -745,12 +745,6 @@ void FrameMasks::ForgetSent() {
 void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   State& state = *state_;
   ValueMasks& received = state.values[value];
-  if (received.current.id != received.own.id) {
-    state.sets.Copy(received.current, received.own);
-    received.current = received.own;
-  }
-  state.VisitUnknown(received, rows,
-                     [&](Range unknown) { state.sets.FillRows(received.own, unknown); });
   state.sets.AddRows(received.stale, rows, received.own);
   state.sets.ClearRows(received.stale, rows);
   state.SetRows(received, rows, ValueMasks::kReceived);

@@ -24,9 +24,8 @@ namespace cacheinf {
 // out as.
 //
 // With a peer a side knows only what becomes of the rows that it computes or receives. A row that
-// it did neither with in the frame before is stale as a whole once it computes it, and news as a
-// whole to its readers once it receives it. Unsent pixels are those that were written since the
-// peer took them.
+// it did neither with in the frame before is stale as a whole once it computes it. Unsent pixels
+// are those that were written since the peer took them; of rows that arrive they are the news.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. What is given outlives this.
@@ -110,7 +109,7 @@ class FrameMasks {
   void ConfirmSent();
   void ForgetSent();
   // These pixels, of a mask of `rows` alone, have arrived; in all others of the rows the peer holds
-  // what is stored here.
+  // what is stored here. REQUIRES: rows that this side does not compute in this frame.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
   // The peer holds nothing now.
   void LosePeer();

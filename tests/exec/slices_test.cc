@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -44,7 +45,7 @@ Pixels RandomPicture(std::mt19937& random) {
   return pixels;
 }
 
-// Another picture in a rectangle; `changed` gets it.
+// Another picture in a rectangle, or a little of another light; `changed` gets it.
 Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   const int top = static_cast<int>(random() % kHeight);
   const int left = static_cast<int>(random() % kWidth);
@@ -52,10 +53,12 @@ Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   const Range columns = {left, std::min(kWidth, left + 1 + static_cast<int>(random() % 12))};
   ClearAll(changed);
   SetRectangle(rows, columns, changed);
+  const int most = std::array{255, 60, 20}[random() % 3];
   for (int y = rows.begin; y < rows.end; ++y) {
     for (int i = kChannels * columns.begin; i < kChannels * columns.end; ++i) {
-      picture[static_cast<size_t>(y * kChannels * kWidth + i)] =
-          static_cast<uint8_t>(random() % 256);
+      uint8_t& level = picture[static_cast<size_t>(y * kChannels * kWidth + i)];
+      const int by = static_cast<int>(random() % static_cast<uint32_t>(2 * most + 1)) - most;
+      level = static_cast<uint8_t>(std::clamp(level + by, 0, 255));
     }
   }
   return picture;
@@ -424,14 +427,14 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
 
 TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 120; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     const bool gives_up = random_() % 8 == 0;
     const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
     pair.Frame(NextFrame(), pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
     for (ModelState* side : {&pair.robot(), &pair.server()}) {
       if (gives_up && side == &pair.server()) continue;
-      const std::optional<StoredPixel> fault = side->CheckStored(100, static_cast<uint32_t>(i));
+      const std::optional<StoredPixel> fault = side->CheckStored(400, static_cast<uint32_t>(i));
       ASSERT_FALSE(fault) << (side == &pair.robot() ? "robot" : "server") << ", '"
                           << pair.graph().value(fault->map).name << "', pixel " << fault->row
                           << ", " << fault->column;
