@@ -466,6 +466,17 @@ struct FrameMasks::State {
     }
   }
 
+  // Nothing is known of rows that the peer was to send and that have not arrived.
+  void AddMissingRows(OpId op) {
+    for (const ValueId id : graph.operators[op].outputs) {
+      ValueMasks& output = values[id];
+      for (int y = 0; y < output.own.height; ++y) {
+        if (output.rows[static_cast<size_t>(y)] != ValueMasks::kUnknown) continue;
+        sets.FillRows(output.own, {y, y + 1});
+      }
+    }
+  }
+
   // Nothing is known of rows that this side would not have computed.
   void LoseOtherRows(OpId op) {
     if (!operators[op].is_kept) return;
@@ -644,6 +655,9 @@ void FrameMasks::Commit() {
 void FrameMasks::Abandon(OpId op) {
   State& state = *state_;
   const auto count = static_cast<OpId>(state.operators.size());
+  for (OpId id = 0; state.trades && id < op; ++id) {
+    state.operators[id].is_kept ? state.AddMissingRows(id) : Follow(id);
+  }
   for (OpId id = op; id < count; ++id) {
     for (ValueId output : state.graph.operators[id].outputs) {
       state.values[output].current = state.values[output].own;
