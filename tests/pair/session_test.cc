@@ -323,6 +323,45 @@ TEST_F(SessionTest, WhenTheLinkDiesTheRobotAnswersAlone) {
   }
 }
 
+TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
+  const SteadyClock clock;
+  auto [robot_link, server_link] = MakeLoopback({}, clock);
+  Channel robot_channel(std::move(robot_link), clock);
+  Channel server_channel(std::move(server_link), clock);
+  robot_channel.StartPumping();
+  server_channel.StartPumping();
+  std::string end;
+  std::thread server([&] {
+    ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+    Session session(server_channel, store, clock, kBuild);
+    while (!session.is_over()) {
+      if (!session.Advance()) server_channel.WaitForMessage(clock.Now() + milliseconds(10));
+    }
+    end = session.end();
+  });
+
+  const auto graph = MakeNetwork(Yolo(), kHeight, kWidth);
+  const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
+  ModelState state(model, {{}, Keep::kAll, false, true});
+  ModelState dense(model);
+  ServerConnection connection(robot_channel, kBuild, "rover", PackForServers(*graph));
+  message::Settings settings;
+  settings.cuts = {{graph->operators[2].outputs[0], 500}};
+  SplitRobot robot(connection, state, clock, settings);
+  Clip clip(kHeight, kWidth, ShiftStep(*graph, kHeight / 2), 7);
+  for (int i = 0; i < 1000 && robot.counts().together < 100; ++i) {
+    robot.Execute(clip.Next(), clip.picture(), {});
+    dense.SetPicture(clip.picture());
+    dense.Run();
+    ASSERT_EQ(Outputs(dense), Outputs(state)) << "frame " << i;
+    if (robot.counts().together == 0) std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_EQ(robot.counts().together, 100);
+  connection.Leave("it is enough");
+  server.join();
+  EXPECT_EQ(end, "it is enough");
+}
+
 // Whatever one side sends, the other goes on or leaves; the robot's answers stay what they are.
 TEST_F(SessionTest, DamagedMessagesHarmNobody) {
   const std::vector<std::string> seeds = message::MessageSeeds();
