@@ -391,7 +391,7 @@ std::string Decode(std::span<const uint8_t> bytes, Message* message) {
 
 #define CACHEINF_MESSAGE(Message)                      \
   template std::vector<uint8_t> Encode(Message given); \
-  template std::string Decode(std::span<const uint8_t> bytes, Message* message);
+  template std::string Decode(std::span<const uint8_t> bytes, std::add_pointer_t<Message> message);
 CACHEINF_MESSAGE(Hello)
 CACHEINF_MESSAGE(Welcome)
 CACHEINF_MESSAGE(ModelPiece)

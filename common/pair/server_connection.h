@@ -47,7 +47,7 @@ class ServerConnection {
  private:
   enum class Step : uint8_t { kGreeted, kGivesModel, kHasModel, kPrepares, kReady };
 
-  void Take(const Message& message);
+  void Take(const Message& received);
   void GiveModel();
   void SendSettings();
 

@@ -45,7 +45,7 @@ void CheckSpreads(const ChangePolicy& policy, const ModelState& state) {
 
 }  // namespace
 
-SplitServer::SplitServer(std::shared_ptr<const CompiledModel> model,
+SplitServer::SplitServer(const std::shared_ptr<const CompiledModel>& model,
                          const message::Settings& settings, Channel& channel, const Clock& clock)
     : channel_(channel),
       clock_(clock),

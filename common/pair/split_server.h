@@ -24,7 +24,7 @@ namespace cacheinf {
 class SplitServer {
  public:
   // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
-  SplitServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
+  SplitServer(const std::shared_ptr<const CompiledModel>& model, const message::Settings& settings,
               Channel& channel, const Clock& clock);
 
   // Settings that need no other state (message::NeedsNewState). Throws InputError as above.
