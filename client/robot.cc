@@ -59,8 +59,8 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
     : config_(config),
       mode_(config.mode),
       every_(config.every),
-      model_(model),
-      state_(model, OptionsFor(config, model->graph())),
+      model_(std::move(model)),
+      state_(model_, OptionsFor(config, model_->graph())),
       reader_(state_.graph(), config.model_config.decoder),
       clock_(clock) {
   if (config.KeepsResults()) MakeCache(config);
