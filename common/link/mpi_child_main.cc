@@ -84,6 +84,10 @@ bool IsAtEnd(ssize_t received) {
   return received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+// A local socket that was closed before its own messages were read says so first; what it sent
+// comes after that.
+bool IsParentAtEnd(ssize_t received) { return IsAtEnd(received) && errno != ECONNRESET; }
+
 // Moves packets between the parent and the peer until one of them ends that.
 class Carrier {
  public:
@@ -137,7 +141,8 @@ class Carrier {
     if (ppoll(waited.data(), waited.size(), &limit, nullptr) <= 0) return;
     if (waited[0].revents != 0) {
       auto letter = MpiChildLetter::kWake;
-      if (IsAtEnd(recv(parent_.socket(), &letter, sizeof(letter), MSG_DONTWAIT))) _exit(0);
+      errno = 0;
+      if (IsParentAtEnd(recv(parent_.socket(), &letter, sizeof(letter), MSG_DONTWAIT))) _exit(0);
       has_parent_ended_ = letter == MpiChildLetter::kEnd;
     }
     if (waited[1].revents != 0) {
