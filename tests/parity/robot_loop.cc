@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/config/config_options.h"
+#include "common/config/robot_config.h"
 
 // Runs robots one after the other in one process, which starts in no time then: each line of
 // standard input is the command line of a `cacheinf-robot run`. Answers each with a line, empty or
@@ -23,7 +24,7 @@ std::string ErrorOf(const std::string& arguments) {
   try {
     CLI::App app;
     ConfigOptions options;
-    options.AddTo(app);
+    options.AddTo(app, RobotConfig().Fields());
     app.parse(arguments);
     RunRobot(EffectiveConfig(options), clock, stop);
     return "";
