@@ -45,7 +45,7 @@ class MpiPump {
   bool Check(int result);
   bool IsDone(MPI_Request* request, int* bytes = nullptr);
 
-  const MPI_Comm communicator_;
+  MPI_Comm communicator_;
   const int peer_;
   const int tag_;
   PacketQueue& outgoing_;
