@@ -23,9 +23,16 @@ namespace cacheinf {
 // all of them before the first frame. They are active in the next one and stored whatever they come
 // out as.
 //
-// With a peer a side knows only what becomes of the rows that it computes or receives. A row that
-// it did neither with in the frame before is stale as a whole once it computes it. Unsent pixels
-// are those that were written since the peer took them; of rows that arrive they are the news.
+// With a peer a side knows only what becomes of the rows that it computes or receives. To infer
+// which pixels of other rows are stale would not do: a pixel may change on the peer and come back
+// to the value that is stored here, so that a test finds no change and the peer never hears of it.
+// So these are computed as a whole: a row that this side did not hold in the frame before; what
+// reads rows that an abandoned frame still waited for; and under kChange a row that had arrived,
+// since it is what the peer's inputs give. Rows that stay cost what changed in them.
+//
+// Unsent pixels are those that were written since the peer took them. Of a row that arrives they
+// are all the news: what reads it here was computed while the row was held, or arrived itself, or
+// is computed as a whole.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. What is given outlives this.

@@ -8,7 +8,8 @@
 
 namespace cacheinf {
 
-// Reads a TorchScript archive. Puts the module in evaluation mode, makes its attributes constants,
+// Reads a TorchScript archive. Puts the module in evaluation mode, makes its attributes constants
+// (without LibTorch's freezing, which loses in-place writes),
 // and resolves control flow that depends on shapes alone; operators outside the operator set
 // become op::Foreign. Tensors changed in place change under all their names. What forward()
 // leaves in the module for the next frame is dropped where no answer depends on it; else the module
