@@ -66,7 +66,8 @@ bool Channel::Send(Message message) {
   return true;
 }
 
-void Channel::GiveUp(int64_t frame) {
+bool Channel::GiveUp(int64_t frame) {
+  size_t count = 0;
   {
     const std::lock_guard lock(mutex_);
     if (offset_ > 0 && outbox_.front().frame == frame) {
@@ -78,9 +79,10 @@ void Channel::GiveUp(int64_t frame) {
       waiting_to_leave_ -= message.bytes.size();
       return true;
     };
-    outbox_.erase(std::remove_if(outbox_.begin(), outbox_.end(), given_up), outbox_.end());
+    count = std::erase_if(outbox_, given_up);
   }
   wake_.notify_all();
+  return count > 0;
 }
 
 std::optional<Message> Channel::Receive() {

@@ -90,8 +90,8 @@ class Channel {
   bool Send(Message message);
 
   // No further chunk of this frame's messages leaves. The peer never sees a message of which some
-  // chunks are missing then.
-  void GiveUp(int64_t frame);
+  // chunks are missing then. Whether there is any.
+  bool GiveUp(int64_t frame);
 
   // The next message that is complete; nothing if none is.
   std::optional<Message> Receive();

@@ -24,7 +24,8 @@ PictureFormat PictureFormatOf(const Graph& graph) {
     throw InputError("mode remote needs a model whose one input is a picture");
   }
   const Shape& shape = graph.value(graph.inputs.front()).shape;
-  return {graph.picture.width, graph.picture.height, static_cast<int>(shape[1])};
+  return {graph.picture.width, graph.picture.height, static_cast<int>(shape[1]),
+          graph.picture.channels == PictureSpec::Channels::kBgr};
 }
 
 Mask AllPixelsOf(const Value& value) {
@@ -59,7 +60,11 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   sent.decision.number = ++number_;
   sent.decision.frame = frame;
   sent.place = place;
-  if (std::exchange(is_whole_due_, false)) encoder_.Reset();
+  if (std::exchange(is_whole_due_, false)) {
+    encoder_.Reset();
+    whole_since_ = number_;
+  }
+  is_refused_ = false;
   encoder_.Append(picture, &sent.picture);
   part_ = {.sent_bytes = sent.picture.size()};
   Say(connection_.channel(), std::move(sent), number_);
@@ -67,16 +72,21 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   part_.encoding = encoded - begin;
   const Time until = std::min(give_up_at, encoded + kPatience);
   bool is_answered = false;
-  while (!is_answered && connection_.fault().empty() && !is_whole_due_ && clock_.Now() < until) {
+  while (!is_answered && connection_.fault().empty() && !is_refused_ && clock_.Now() < until) {
     wait_(until);
     is_answered = TakeMessages();
   }
   part_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
-  connection_.channel().GiveUp(number_);
-  is_whole_due_ = true;
+  if (!is_refused_) GiveUp();
   if (clock_.Now() >= encoded + kPatience) connection_.Leave("the server is too slow");
   return false;
+}
+
+// If it has left, the server still decodes it, and the next picture can go on from there.
+void RemoteRobot::GiveUp() {
+  if (connection_.channel().GiveUp(number_)) is_whole_due_ = true;
+  Say(connection_.channel(), message::GiveUp{number_});
 }
 
 // Whether the answer to the last frame was among them. What belongs to earlier ones, which were
@@ -100,9 +110,10 @@ bool RemoteRobot::TakeMessages() {
     } else if (Is<message::FrameRefusal>(*received)) {
       message::FrameRefusal refusal;
       wrong = Decode(received->bytes, &refusal);
-      if (wrong.empty() && refusal.frame == number_) {
+      if (wrong.empty() && refusal.frame >= whole_since_) {
         LogInfo(fmt::format("the server refuses a picture: {}", refusal.reason));
         is_whole_due_ = true;
+        is_refused_ = refusal.frame == number_;
       }
     } else {
       wrong = fmt::format("a message of kind {} was not expected", received->kind);

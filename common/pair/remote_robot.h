@@ -48,6 +48,7 @@ class RemoteRobot {
 
  private:
   bool TakeMessages();
+  void GiveUp();
   std::string TakeOutputs(const message::Answer& answer);
 
   ServerConnection& connection_;
@@ -56,8 +57,10 @@ class RemoteRobot {
   const Clock& clock_;
   const Wait wait_;
   PictureEncoder encoder_;
-  int64_t number_ = 0;  // of the last frame
+  int64_t number_ = 0;       // of the last frame
+  int64_t whole_since_ = 0;  // the last one whose picture stood alone
   bool is_whole_due_ = false;
+  bool is_refused_ = false;  // the last frame
   message::Answer answer_;
   ServerPart part_;
 };

@@ -40,13 +40,15 @@ bool IsWithin(const Range& part, int whole) {
 }  // namespace
 
 RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
-                           const message::Settings& settings, Channel& channel, const Clock& clock)
+                           const message::Settings& settings, Channel& channel, const Clock& clock,
+                           Watch watch)
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
       state_(model_, StateOptionsOf(settings, model_->graph())),
       decoder_(PictureFormatOf(model_->graph())),
-      slice_codec_(settings.slice_codec) {
+      slice_codec_(settings.slice_codec),
+      watch_(std::move(watch)) {
   if (IsDense(settings)) return;
   const ReuseSettings reuse = ReuseOf(settings);
   std::unique_ptr<Tracker> tracker;
@@ -61,19 +63,32 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
 void RemoteServer::Take(const message::Frame& frame) {
   const auto begin = clock_.Now();
   may_refresh_ = false;
+  wanted_.reset();
   if (const char* const fault = Decode(frame)) {
     Say(channel_, message::FrameRefusal{frame.decision.number, fault});
     return;
   }
-  const auto decoded = clock_.Now();
-  message::Answer answer;
-  answer.frame = frame.decision.number;
-  Compute(frame.decision.frame, &answer);
+  wanted_.emplace();
+  wanted_->frame = frame.decision.number;
+  wanted_->decode_us = duration_cast<microseconds>(clock_.Now() - begin).count();
+  frame_ = frame.decision.frame;
+  if (watch_) watch_(frame_, decoder_.picture(), model_->graph().picture);
+}
+
+void RemoteServer::Take(const message::GiveUp& give_up) {
+  if (wanted_ && wanted_->frame == give_up.frame) wanted_.reset();
+}
+
+bool RemoteServer::Step() {
+  if (!wanted_) return false;
+  const auto begin = clock_.Now();
+  message::Answer answer = *std::exchange(wanted_, std::nullopt);
+  Compute(&answer);
   PackOutputs(&answer);
-  answer.decode_us = duration_cast<microseconds>(decoded - begin).count();
-  answer.compute_us = duration_cast<microseconds>(clock_.Now() - decoded).count();
+  answer.compute_us = duration_cast<microseconds>(clock_.Now() - begin).count();
   Say(channel_, std::move(answer));
   may_refresh_ = cache_.has_value();
+  return true;
 }
 
 // Null, or why there is no picture.
@@ -88,14 +103,14 @@ const char* RemoteServer::Decode(const message::Frame& frame) {
   return nullptr;
 }
 
-void RemoteServer::Compute(int64_t number, message::Answer* answer) {
+void RemoteServer::Compute(message::Answer* answer) {
   if (!cache_) {
     state_.SetPicture(decoder_.picture());
     state_.Run();
     answer->active = answer->work = 1.0;
     return;
   }
-  const FrameWork work = cache_->Run(decoder_.picture(), {}, number);
+  const FrameWork work = cache_->Run(decoder_.picture(), {}, frame_);
   answer->kind = cache_->reuse().decision().kind;
   answer->active = work.active;
   answer->work = work.share();

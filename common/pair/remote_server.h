@@ -2,7 +2,7 @@
 #define CACHEINF_COMMON_PAIR_REMOTE_SERVER_H_
 
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -21,19 +21,28 @@ namespace cacheinf {
 // computes each whole, or decides itself, by the code that a robot decides by, what changed.
 class RemoteServer {
  public:
+  // Sees every picture that was decoded, as the network will, and which frame it is of.
+  using Watch =
+      std::function<void(int64_t frame, const PictureView& picture, const PictureSpec& spec)>;
+
   // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
   RemoteServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
-               Channel& channel, const Clock& clock);
+               Channel& channel, const Clock& clock, Watch watch = {});
 
-  // Computes the frame and answers, or refuses a picture that cannot be decoded.
+  // Decodes the picture, since the next may need it, or refuses it. The robot waits for no answer
+  // to those before it.
   void Take(const message::Frame& frame);
+  void Take(const message::GiveUp& give_up);
+
+  // Computes the picture that is waited for, and answers. False: none is.
+  bool Step();
 
   // Once an answer is out, what is left for the next frame. False: nothing is.
   bool Refresh();
 
  private:
   const char* Decode(const message::Frame& frame);
-  void Compute(int64_t number, message::Answer* answer);
+  void Compute(message::Answer* answer);
   void PackOutputs(message::Answer* answer);
 
   Channel& channel_;
@@ -43,7 +52,10 @@ class RemoteServer {
   PictureDecoder decoder_;
   const SliceCodec slice_codec_;
   std::optional<FrameCache> cache_;
-  Rectangle place_;  // of the frames in their pictures
+  const Watch watch_;
+  int64_t frame_ = 0;                      // of the picture in hand
+  Rectangle place_;                        // of the frames in their pictures
+  std::optional<message::Answer> wanted_;  // to the picture in hand, as far as it is known
   bool may_refresh_ = false;
 };
 

@@ -11,8 +11,13 @@
 
 namespace cacheinf {
 
-Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build)
-    : channel_(channel), store_(store), clock_(clock), build_(std::move(build)) {}
+Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
+                 RemoteServer::Watch watch)
+    : channel_(channel),
+      store_(store),
+      clock_(clock),
+      build_(std::move(build)),
+      watch_(std::move(watch)) {}
 
 template <typename T>
 T Session::Read(const Message& message) const {
@@ -36,6 +41,7 @@ bool Session::Advance() {
       has_moved = true;
     }
     if (split_ && split_->Step()) has_moved = true;
+    if (remote_ && remote_->Step()) has_moved = true;
     if (remote_ && !has_moved) has_moved = remote_->Refresh();
   } catch (const std::exception& error) {
     Leave(error.what());
@@ -65,6 +71,8 @@ void Session::Take(const Message& message) {
     split_->Take(Read<message::Slice>(message));
   } else if (Is<message::GiveUp>(message) && split_) {
     split_->Take(Read<message::GiveUp>(message));
+  } else if (Is<message::GiveUp>(message) && remote_) {
+    remote_->Take(Read<message::GiveUp>(message));
   } else {
     throw InputError(fmt::format("a message of kind {} was not expected", message.kind));
   }
@@ -111,7 +119,8 @@ Session::Work Session::Prepare(const message::Settings& settings) {
   if (settings.mode == message::Settings::Mode::kSplit) {
     work.split = std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_);
   } else {
-    work.remote = std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_);
+    work.remote =
+        std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_, watch_);
   }
   return work;
 }

@@ -27,7 +27,8 @@ namespace cacheinf {
 class Session {
  public:
   // A build's name stands for the bits that it computes. What is referred to outlives this.
-  Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build);
+  Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
+          RemoteServer::Watch watch = {});
 
   // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
   // do. Whatever arrives, it throws nothing.
@@ -58,6 +59,7 @@ class Session {
   ModelStore& store_;
   const Clock& clock_;
   const std::string build_;
+  const RemoteServer::Watch watch_;
   std::string robot_;
   bool is_greeted_ = false;
   message::Fingerprint model_;

@@ -25,6 +25,7 @@
 #include "tests/fuzz/mutate.h"
 #include "tests/link/channel_pair.h"
 #include "tests/pair/clip.h"
+#include "tests/pair/cuts.h"
 #include "tests/pair/message_seeds.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -50,12 +51,8 @@ class World {
         clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
         dense_(model_),
         state_(model_, {{}, Keep::kAll, false, true}),
-        pack_(PackForServers(*graph_)) {
-    for (const Value& value : graph_->values) {
-      const auto id = static_cast<ValueId>(&value - graph_->values.data());
-      if (!value.is_constant() && state_.is_kept(id)) values_.push_back(id);
-    }
-  }
+        pack_(PackForServers(*graph_)),
+        values_(ValuesToCut(state_)) {}
 
   // A new link, and a new session behind it.
   void Connect(const std::string& shape = "", const std::string& build = kBuild,
@@ -140,7 +137,7 @@ class World {
   ModelState dense_;
   ModelState state_;
   MappedFile pack_;
-  std::vector<ValueId> values_;  // where there may be cuts
+  const std::vector<ValueId> values_;
   std::unique_ptr<ChannelPair> channels_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<ServerConnection> connection_;
@@ -172,12 +169,7 @@ TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
   }
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
-    std::vector<Cut> cuts;
-    for (const ValueId value : world.values()) {
-      if (random() % world.values().size() >= 4) continue;
-      cuts.push_back({value, static_cast<int>(random() % 5) * 250});
-    }
-    ASSERT_NO_FATAL_FAILURE(answer(std::move(cuts)));
+    ASSERT_NO_FATAL_FAILURE(answer(RandomCuts(world.values(), random)));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "tests/pair/clip.h"
+#include "tests/pair/cuts.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -174,24 +175,6 @@ class WalkPair {
   std::mt19937 random_{3};
 };
 
-std::vector<ValueId> ValuesToCut(const WalkPair& pair, const ModelState& state) {
-  std::vector<ValueId> values = pair.graph().inputs;
-  for (const Operator& op : pair.graph().operators) {
-    if (state.is_kept(op.outputs[0])) values.push_back(op.outputs[0]);
-  }
-  return values;
-}
-
-std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19937& random) {
-  std::vector<Cut> cuts;
-  for (const ValueId value : values) {
-    if (random() % values.size() >= 4) continue;
-    const int share = static_cast<int>(random() % 5) * 250;
-    cuts.push_back({value, share});
-  }
-  return cuts;
-}
-
 class SplitWalks : public testing::TestWithParam<Network> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, SplitWalks, testing::ValuesIn(TenNetworks()),
@@ -201,7 +184,7 @@ TEST_P(SplitWalks, AtEverySingleCutTheAnswerHasTheBitsOfADenseRun) {
   WalkPair pair(GetParam());
   pair.Begin();
   size_t cuts = 0;
-  for (const ValueId value : ValuesToCut(pair, pair.robot())) {
+  for (const ValueId value : ValuesToCut(pair.robot())) {
     for (const int thousandths : {0, 500}) {
       SCOPED_TRACE(testing::Message()
                    << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
@@ -225,7 +208,7 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
     }
     WalkPair pair(GetParam(), options);
     pair.Begin();
-    const std::vector<ValueId> values = ValuesToCut(pair, pair.robot());
+    const std::vector<ValueId> values = ValuesToCut(pair.robot());
     std::vector<Cut> cuts;
     for (int i = 0; i < 100; ++i) {
       SCOPED_TRACE(testing::Message() << (keeps_all ? "all kept" : "some kept") << ", frame " << i);
@@ -244,7 +227,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
   WalkPair pair(GetParam(), {{}, Keep::kAll},
                 {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   pair.Begin();
-  const std::vector<ValueId> values = ValuesToCut(pair, pair.robot());
+  const std::vector<ValueId> values = ValuesToCut(pair.robot());
   for (int i = 0; i < 50; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     std::mt19937& random = pair.random();

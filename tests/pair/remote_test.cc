@@ -1,0 +1,139 @@
+// Mode remote over a link within the process, on a clock that stands still between steps: what the
+// server computes of the pictures that it gets.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/pair/remote_robot.h"
+#include "common/pair/server_connection.h"
+#include "common/pair/session.h"
+#include "tests/link/channel_pair.h"
+#include "tests/pair/clip.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr int kHeight = 64;
+constexpr int kWidth = 32;
+constexpr const char* kBuild = "these bits";
+
+class RemoteTest : public FolderTest {
+ protected:
+  // Brings robot and server to where frames may be sent.
+  void Meet(const std::string& codec, const std::string& shape = "") {
+    channels_.emplace(shape.empty() ? LoopbackScript() : Shaped(shape));
+    session_.emplace(channels_->server, store_, channels_->clock, kBuild,
+                     [this](int64_t frame, const PictureView&, const PictureSpec&) {
+                       decoded_.push_back(frame);
+                     });
+    connection_.emplace(channels_->robot, kBuild, "rover", PackForServers(*graph_));
+    message::Settings settings;
+    settings.mode = message::Settings::Mode::kRemote;
+    robot_.emplace(*connection_, model_, state_, channels_->clock, settings,
+                   ParsePictureCodec(codec), [this](nanoseconds deadline) {
+                     Turn();
+                     return channels_->clock.Now() < deadline;
+                   });
+    while (!robot_->IsReady()) {
+      Turn();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+
+  void Turn() {
+    if (!is_server_busy_) session_->Advance();
+    channels_->RunFor(std::chrono::microseconds(100));
+  }
+
+  bool Compute(nanoseconds give_up_at = RemoteRobot::kNever) {
+    clip_.Next();
+    return robot_->Compute(clip_.picture(), {{0, kHeight}, {0, kWidth}}, clip_.decision().number,
+                           give_up_at);
+  }
+
+  // Sends the next picture and gives it up after this time, while the server has no time.
+  void GiveOneUp(nanoseconds after) {
+    is_server_busy_ = true;
+    EXPECT_FALSE(Compute(channels_->clock.Now() + after));
+    channels_->RunFor(milliseconds(1));
+    is_server_busy_ = false;
+  }
+
+  void ExpectDenseAnswer() {
+    ModelState dense(model_);
+    dense.SetPicture(clip_.picture());
+    dense.Run();
+    EXPECT_EQ(Outputs(dense), Outputs(state_));
+  }
+
+  uint64_t AnsweredBytes() const { return channels_->server.statistics().sent.payload; }
+
+  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), kHeight, kWidth);
+  const std::shared_ptr<const CompiledModel> model_ =
+      std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
+  ModelStore store_{folder_, [] { return std::make_unique<CpuBackend>(); }};
+  ModelState state_{model_};
+  Clip clip_{kHeight, kWidth, 0, 7};
+  std::optional<ChannelPair> channels_;
+  std::optional<Session> session_;
+  std::optional<ServerConnection> connection_;
+  std::optional<RemoteRobot> robot_;
+  bool is_server_busy_ = false;
+  std::vector<int64_t> decoded_;
+};
+
+TEST_F(RemoteTest, TheServerDecodesAllPicturesAndComputesTheOneThatIsWaitedFor) {
+  Meet("blocks:raw");
+  const uint64_t before = AnsweredBytes();
+  ASSERT_TRUE(Compute());
+  ExpectDenseAnswer();
+  const uint64_t of_one = AnsweredBytes() - before;
+
+  for (int i = 0; i < 5; ++i) GiveOneUp(milliseconds(1));
+  ASSERT_TRUE(Compute());
+  ExpectDenseAnswer();
+  EXPECT_EQ(decoded_, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(AnsweredBytes(), before + 2 * of_one);
+}
+
+TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
+  Meet("blocks:raw");
+  ASSERT_TRUE(Compute());
+  const uint64_t before = AnsweredBytes();
+  GiveOneUp(milliseconds(1));
+  for (int i = 0; i < 10; ++i) Turn();
+  EXPECT_EQ(decoded_.size(), 2u);
+  EXPECT_EQ(AnsweredBytes(), before);
+}
+
+TEST_F(RemoteTest, APictureStandsAloneOnlyAfterOneThatDidNotLeave) {
+  Meet("blocks:raw");
+  ASSERT_TRUE(Compute());
+  const uint64_t of_whole = robot_->part().sent_bytes;
+  GiveOneUp(milliseconds(1));
+  ASSERT_TRUE(Compute());
+  ExpectDenseAnswer();
+  EXPECT_LT(robot_->part().sent_bytes, of_whole);
+  GiveOneUp(nanoseconds(0));
+  ASSERT_TRUE(Compute());
+  ExpectDenseAnswer();
+  EXPECT_EQ(robot_->part().sent_bytes, of_whole);
+}
+
+}  // namespace
+}  // namespace cacheinf
