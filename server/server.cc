@@ -3,15 +3,22 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/base/build_id.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/codec/still_picture.h"
 #include "common/exec/cpu_backend.h"
 #include "common/link/channel.h"
 #include "common/link/emulated_link.h"
@@ -22,6 +29,7 @@
 namespace cacheinf {
 namespace {
 
+namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
@@ -61,9 +69,25 @@ class Door {
   std::thread thread_;  // the last member: it uses all others
 };
 
+// As FOLDER/000017.png, where FOLDER is made for the first one.
+void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& picture,
+                 const PictureSpec& spec) {
+  std::vector<uint8_t> pixels(picture.pixels, picture.pixels + picture.byte_count());
+  if (spec.channels == PictureSpec::Channels::kRgb) {
+    for (size_t i = 0; i < pixels.size(); i += 3) std::swap(pixels[i], pixels[i + 2]);
+  }
+  std::vector<uint8_t> png;
+  AppendPng(pixels.data(), {picture.width, picture.height, picture.channels, true}, &png);
+  fs::create_directories(folder);
+  WriteFile(folder / fmt::format("{:06}.png", frame),
+            {reinterpret_cast<const char*>(png.data()), png.size()});
+}
+
 struct Guest {
-  Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock)
-      : channel(std::move(link), clock), session(channel, store, clock, BitsId()) {
+  Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock,
+        RemoteServer::Watch watch)
+      : channel(std::move(link), clock),
+        session(channel, store, clock, BitsId(), std::move(watch)) {
     channel.StartPumping();
   }
 
@@ -81,6 +105,10 @@ class Server {
                                                                : config.threads)),
         store_(config.models, [this] { return MakeBackend(); }) {
     if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
+    if (config.dump_pictures.empty()) return;
+    std::error_code error;
+    fs::create_directories(config.dump_pictures, error);
+    if (error) throw InputError(fmt::format("{}: {}", config.dump_pictures, error.message()));
   }
 
   int Serve(const AcceptRobot& accept, const std::function<bool()>& stop) {
@@ -109,7 +137,14 @@ class Server {
   void Welcome(std::unique_ptr<Link> link) {
     if (config_.once && served_ > 0) return;
     if (shape_) link = EmulateLink(std::move(link), *shape_, clock_);
-    guests_.emplace_back(std::move(link), store_, clock_);
+    RemoteServer::Watch watch;
+    if (!config_.dump_pictures.empty()) {
+      const fs::path folder = fs::path(config_.dump_pictures) / std::to_string(++dumped_);
+      watch = [folder](int64_t frame, const PictureView& picture, const PictureSpec& spec) {
+        DumpPicture(folder, frame, picture, spec);
+      };
+    }
+    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch));
   }
 
   // A stage of every session that has one to compute; whether any had.
@@ -167,6 +202,7 @@ class Server {
   ModelStore store_;
   std::optional<LinkShape> shape_;
   std::list<Guest> guests_;
+  int dumped_ = 0;  // robots
   int served_ = 0;
 };
 

@@ -60,6 +60,12 @@ FieldTable ServerConfig::Fields() {
             "a trace says. The robot is told the same: for experiments on one machine.",
             "Leave it empty but for experiments."}
           .Flag("--emulate-link"),
+      Field{
+          "dump_pictures", &dump_pictures,
+          "Folder for the pictures of mode \"remote\" as they were decoded: N/000017.png is frame "
+          "17 of the robot that came as the Nth, and folder N a source for cacheinf-robot.",
+          "Set it to see what a lossy codec leaves of a picture."}
+          .Flag("--dump-pictures"),
       Field{"log_level", MakeChoice(log_level),
             "The least important messages that are written to stderr.",
             "Lower it to find out why robots leave."}

@@ -19,7 +19,8 @@ struct ServerConfig {
   bool once = false;
   double wait_s = 0;  // with `once`; 0: for ever
   double slowdown = 1;
-  std::string link_shape;  // empty: as the link is
+  std::string link_shape;     // empty: as the link is
+  std::string dump_pictures;  // folder; empty: none
   LogLevel log_level = LogLevel::kInfo;
 
   // The table lies over this object, which must outlive it.

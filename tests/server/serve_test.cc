@@ -3,108 +3,85 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <csignal>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/base/file.h"
 #include "common/model/graph/pack.h"
+#include "tests/server/programs.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
-#include "tests/testing/places.h"
 #include "tests/testing/process.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds;
-using Words = std::vector<std::string>;
 
-const milliseconds kLong(30000);
-const std::map<std::string, std::string> kEnvironment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                                                         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-
-std::map<std::string, std::string> OutputsIn(const fs::path& folder) {
-  std::map<std::string, std::string> outputs;
-  for (const auto& file : fs::directory_iterator(folder)) {
-    outputs[file.path().filename()] = ReadFile(file.path());
-  }
-  return outputs;
-}
+constexpr const char* kSource = "generated:seed=3,frames=12,width=96,height=64";
 
 class Serve : public FolderTest {
  protected:
   void SetUp() override {
     graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
     WritePack(*graph_, folder_ / "model");
-    Process dense(Robot("dense", {"--mode", "dense"}));
-    ASSERT_EQ(dense.Wait(kLong), 0) << dense.output();
-    dense_ = OutputsIn(folder_ / "dense");
+    dense_ = Dense();
     ASSERT_EQ(dense_.size(), 12 * graph_->outputs.size());
   }
 
-  Words Robot(const std::string& outputs, const Words& more) const {
-    Words words = {ProgramPath("cacheinf-robot"),
-                   "run",
-                   "--model",
-                   folder_ / "model",
-                   "--source",
-                   "generated:seed=3,frames=12,width=96,height=64",
-                   "--threads",
-                   "1",
-                   "--policy",
-                   "exact",
-                   "--dump-outputs",
-                   folder_ / outputs,
-                   "--summary",
-                   folder_ / (outputs + ".json"),
-                   "--answers",
-                   folder_ / (outputs + ".jsonl")};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+  Arguments Robot(const std::string& outputs, const Arguments& more,
+                  const std::string& source = kSource) const {
+    return Arguments{ProgramPath("cacheinf-robot"),
+                     "run",
+                     "--model",
+                     folder_ / "model",
+                     "--source",
+                     source,
+                     "--threads",
+                     "1",
+                     "--policy",
+                     "exact",
+                     "--dump-outputs",
+                     folder_ / outputs,
+                     "--summary",
+                     folder_ / (outputs + ".json"),
+                     "--answers",
+                     folder_ / (outputs + ".jsonl")} +
+           more;
   }
 
-  Words Server(const Words& more) const {
-    Words words = {ProgramPath("cacheinf-server"), "--threads", "1", "--models",
-                   folder_ / "models"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+  // The outputs of the robot alone.
+  Files Dense(const std::string& source = kSource) const {
+    fs::remove_all(folder_ / "dense");
+    Process dense(Robot("dense", {"--mode", "dense"}, source));
+    EXPECT_EQ(dense.Wait(kLong), 0) << dense.output();
+    return FilesIn(folder_ / "dense");
   }
 
   // Both in one mpirun. Returns the robot's outputs.
-  std::map<std::string, std::string> Together(const Words& how) const {
-    Words robot = {"--server", "mpi", "--server-wait", "10"};
-    robot.insert(robot.end(), how.begin(), how.end());
-    Words words = {"mpirun", "--bind-to", "none", "--oversubscribe", "-n", "1"};
-    const Words robot_words = Robot("together", robot);
-    words.insert(words.end(), robot_words.begin(), robot_words.end());
-    words.insert(words.end(), {":", "-n", "1"});
-    const Words server_words = Server({"--once"});
-    words.insert(words.end(), server_words.begin(), server_words.end());
+  Files Together(const Arguments& how, const Arguments& server = {}) const {
     fs::remove_all(folder_ / "together");
-    Process both(words, kEnvironment);
+    Process both(cacheinf::Together(
+                     Robot("together", Arguments{"--server", "mpi", "--server-wait", "10"} + how),
+                     Server(folder_ / "models", Arguments{"--once"} + server)),
+                 kEnvironment);
     EXPECT_EQ(both.Wait(kLong), 0) << both.output();
-    return OutputsIn(folder_ / "together");
+    return FilesIn(folder_ / "together");
   }
 
   // In how many frames the server had a part.
-  size_t FramesServed(const std::string& outputs) const {
-    std::ifstream lines(folder_ / (outputs + ".jsonl"));
-    size_t count = 0;
-    for (std::string line; std::getline(lines, line);) {
-      count += line.find("\"server\"") != std::string::npos;
-    }
-    return count;
+  int64_t FramesServed(const std::string& outputs) const {
+    const std::vector<std::string> lines = LinesOf(folder_ / (outputs + ".jsonl"));
+    return std::count_if(lines.begin(), lines.end(), IsServed);
   }
 
   std::shared_ptr<const Graph> graph_;
-  std::map<std::string, std::string> dense_;
+  Files dense_;
 };
 
 TEST_F(Serve, PicturesComeBackAsTheDenseAnswersBits) {
@@ -112,27 +89,39 @@ TEST_F(Serve, PicturesComeBackAsTheDenseAnswersBits) {
     for (const char* const mode : {"dense", "cache"}) {
       EXPECT_EQ(Together({"--mode", "remote", "--codec", codec, "--server-mode", mode}), dense_)
           << codec << " " << mode;
-      EXPECT_EQ(FramesServed("together"), 12u) << codec << " " << mode;
+      EXPECT_EQ(FramesServed("together"), 12) << codec << " " << mode;
     }
   }
 }
 
-TEST_F(Serve, ALossyPictureIsAnsweredFromTheServer) {
-  EXPECT_NE(Together({"--mode", "remote", "--codec", "jpeg:30"}), dense_);
-  EXPECT_EQ(FramesServed("together"), 12u);
+// Whatever the codec lost, from there on nothing is lost.
+TEST_F(Serve, TheServersPicturesGiveTheServersAnswers) {
+  const fs::path pictures = folder_ / "pictures";
+  for (const char* const codec : {"jpeg:50", "video:libx264"}) {
+    for (const char* const mode : {"dense", "cache"}) {
+      SCOPED_TRACE(testing::Message() << codec << " " << mode);
+      fs::remove_all(pictures);
+      const Files answers = Together({"--mode", "remote", "--codec", codec, "--server-mode", mode},
+                                     {"--dump-pictures", pictures});
+      EXPECT_EQ(FramesServed("together"), 12);
+      EXPECT_NE(answers, dense_);
+      EXPECT_EQ(FilesIn(pictures / "1").size(), 12u);
+      EXPECT_TRUE(fs::exists(pictures / "1" / "000011.png"));
+      EXPECT_EQ(Dense(pictures / "1"), answers);
+    }
+  }
 }
 
 TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
   const std::string input = graph_->value(graph_->inputs.front()).name;
   const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
-  for (const Words& cuts : std::vector<Words>{{"--cut", input},
-                                              {"--cut", input + ":0.5"},
-                                              {"--cut", inner},
-                                              {"--cut", inner + ":0.3", "--slice-codec", "zstd"}}) {
-    Words how = {"--mode", "split"};
-    how.insert(how.end(), cuts.begin(), cuts.end());
-    EXPECT_EQ(Together(how), dense_) << cuts.back();
-    EXPECT_EQ(FramesServed("together"), 12u) << cuts.back();
+  for (const Arguments& cuts :
+       std::vector<Arguments>{{"--cut", input},
+                              {"--cut", input + ":0.5"},
+                              {"--cut", inner},
+                              {"--cut", inner + ":0.3", "--slice-codec", "zstd"}}) {
+    EXPECT_EQ(Together(Arguments{"--mode", "split"} + cuts), dense_) << cuts.back();
+    EXPECT_EQ(FramesServed("together"), 12) << cuts.back();
   }
 }
 
@@ -142,11 +131,11 @@ TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
                                 folder_ / "name-server"}),
                 kEnvironment);
   EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
-  EXPECT_EQ(OutputsIn(folder_ / "alone"), dense_);
+  EXPECT_EQ(FilesIn(folder_ / "alone"), dense_);
 }
 
 TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
-  const std::vector<std::pair<Words, std::string>> cases = {
+  const std::vector<std::pair<Arguments, std::string>> cases = {
       {{"--mode", "remote"}, "needs a server"},
       {{"--mode", "split", "--server", "mpi"}, "needs a cut"},
       {{"--mode", "split", "--server", "mpi", "--cut", "nothing"}, "no value \"nothing\""},
@@ -157,7 +146,7 @@ TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
     EXPECT_EQ(robot.Wait(kLong), 2) << robot.output();
     EXPECT_NE(robot.output().find(sentence), std::string::npos) << robot.output();
   }
-  Process server(Server({"--listen", "udp"}), kEnvironment);
+  Process server(Server(folder_ / "models", {"--listen", "udp"}), kEnvironment);
   EXPECT_EQ(server.Wait(kLong), 2) << server.output();
   EXPECT_NE(server.output().find("--listen takes"), std::string::npos) << server.output();
 }
