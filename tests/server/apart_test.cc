@@ -1,0 +1,162 @@
+// Robot, server and name server as programs that are started apart.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/model/graph/pack.h"
+#include "tests/server/programs.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/process.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+bool ComesTrue(const std::function<bool()>& holds) {
+  const auto until = steady_clock::now() + kLong;
+  while (!holds()) {
+    if (steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return true;
+}
+
+int CountOf(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// The number behind "KEY": in a line of JSON.
+double NumberIn(const std::string& line, const std::string& key) {
+  const size_t at = line.find('"' + key + "\":");
+  return at == line.npos ? -1 : std::stod(line.substr(at + key.size() + 3));
+}
+
+class Apart : public FolderTest {
+ protected:
+  Apart() {
+    WritePack(*graph_, folder_ / "model");
+    NameServer("start");
+  }
+  ~Apart() override { NameServer("stop"); }
+
+  void NameServer(const std::string& command) const {
+    const CommandResult result = RunCommand(
+        {SourceFolder() / "scripts/name-server", command, "--file", folder_ / "name-server"});
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+  }
+
+  std::unique_ptr<Process> StartServer(const Arguments& more = {}) const {
+    auto server = std::make_unique<Process>(
+        Server(folder_ / "models",
+               Arguments{"--listen", "mpi:lab", "--name-server", folder_ / "name-server"} + more),
+        kEnvironment);
+    EXPECT_TRUE(server->HasPrinted("robots may come", kLong)) << server->output();
+    return server;
+  }
+
+  Arguments Robot(int frames, const Arguments& how) const {
+    return Arguments{ProgramPath("cacheinf-robot"),
+                     "run",
+                     "--model",
+                     folder_ / "model",
+                     "--source",
+                     "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
+                     "--threads",
+                     "1",
+                     "--policy",
+                     "exact",
+                     "--check",
+                     "7",
+                     "--server",
+                     "mpi:lab",
+                     "--name-server",
+                     folder_ / "name-server",
+                     "--summary",
+                     folder_ / "summary",
+                     "--answers",
+                     folder_ / "answers"} +
+           how;
+  }
+
+  // Waits for so many answers more, all with a server's part or all without.
+  bool AnswersCome(bool are_served, int count = 30) const {
+    const size_t begin = LinesOf(folder_ / "answers").size();
+    return ComesTrue([&] {
+      const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+      int row = 0;
+      for (size_t i = begin; i < lines.size() && row < count; ++i) {
+        row = IsServed(lines[i]) == are_served ? row + 1 : 0;
+      }
+      return row >= count;
+    });
+  }
+
+  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
+};
+
+TEST_F(Apart, ARobotOutlivesItsServerAndUsesTheNext) {
+  const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
+  for (const Arguments& how : {Arguments{"--mode", "remote", "--codec", "png"},
+                               Arguments{"--mode", "split", "--cut", inner + ":0.5"}}) {
+    SCOPED_TRACE(how[1]);
+    auto server = StartServer();
+    Process robot(Robot(100'000'000, how), kEnvironment);
+    ASSERT_TRUE(AnswersCome(true)) << robot.output();
+    server->Signal(SIGKILL);
+    EXPECT_TRUE(robot.HasPrinted("the server is lost, the robot answers alone", milliseconds(3000)))
+        << robot.output();
+    ASSERT_TRUE(AnswersCome(false)) << robot.output();
+
+    server = StartServer();
+    ASSERT_TRUE(AnswersCome(true)) << robot.output();
+    server->Signal(SIGTERM);
+    EXPECT_EQ(server->Wait(kLong), 0) << server->output();
+    EXPECT_TRUE(robot.HasPrinted("answers alone: the server stops", milliseconds(3000)))
+        << robot.output();
+    ASSERT_TRUE(AnswersCome(false)) << robot.output();
+    robot.Signal(SIGTERM);
+    EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+
+    EXPECT_EQ(CountOf("the server is lost", robot.output()), 2) << robot.output();
+    EXPECT_EQ(CountOf("a server is there", robot.output()), 2) << robot.output();
+    const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+    for (size_t i = 0; i < lines.size(); ++i) {
+      ASSERT_EQ(NumberIn(lines[i], "frame"), i);
+      ASSERT_LT(NumberIn(lines[i], "latency_ms"), 1000) << lines[i];
+    }
+    const std::string summary = ReadFile(folder_ / "summary");
+    EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
+  }
+}
+
+TEST_F(Apart, OnceServesOneRobot) {
+  auto server = StartServer({"--once"});
+  Process robot(Robot(20, {"--mode", "remote", "--server-wait", "10"}), kEnvironment);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_EQ(server->Wait(kLong), 0) << server->output();
+  const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), IsServed), 20);
+}
+
+TEST_F(Apart, OnceEndsWhereNobodyComes) {
+  auto server = StartServer({"--once", "--wait", "0.2"});
+  EXPECT_EQ(server->Wait(kLong), 1) << server->output();
+}
+
+}  // namespace
+}  // namespace cacheinf

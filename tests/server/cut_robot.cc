@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/build_id.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/program.h"
+#include "common/exec/cpu_backend.h"
+#include "common/link/channel.h"
+#include "common/link/mpi_link.h"
+#include "common/pair/server_connection.h"
+#include "common/pair/split_robot.h"
+#include "tests/pair/clip.h"
+#include "tests/pair/cuts.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// A robot that has a small network cut everywhere, one settings version after the other, by the
+// server of its mpirun; while the camera stands still, and while it moves. Of every frame the
+// answer must have the bits of a dense run, and what crosses must be no more than what changed.
+//
+//   cut_robot NETWORK
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kHeight = 64;
+constexpr int kWidth = 32;
+constexpr int kMultiCuts = 100;
+// Of a slice without a pixel, coded; and what the mask of a small map takes besides.
+constexpr uint64_t kSliceBytes = 128;
+
+class CutRobot {
+ public:
+  CutRobot(ServerConnection& connection, const std::shared_ptr<const CompiledModel>& model,
+           const Clock& clock, int step)
+      : graph_(model->graph()),
+        state_(model, {{}, Keep::kAll, false, true}),
+        dense_(model, {{}, Keep::kAll}),
+        robot_(connection, state_, clock, message::Settings()),
+        clip_(kHeight, kWidth, step, 7) {}
+
+  void AwaitServer() {
+    for (int i = 0; robot_.counts().together == 0; ++i) {
+      if (i == 3000) throw std::runtime_error("the server does not take part");
+      Answer();
+      if (robot_.counts().together == 0) std::this_thread::sleep_for(milliseconds(5));
+    }
+    frames_ = robot_.counts().together;
+  }
+
+  void WalkCuts() {
+    const std::vector<ValueId> values = ValuesToCut(state_);
+    for (const ValueId value : values) {
+      for (const int thousandths : {0, 500}) CutAt({{value, thousandths}}, 3);
+    }
+    std::mt19937 random(5);
+    for (int i = 0; i < kMultiCuts; ++i) CutAt(RandomCuts(values, random), 1);
+  }
+
+  int64_t together() const { return robot_.counts().together; }
+  int bounded() const { return bounded_; }
+
+ private:
+  using Values = std::vector<std::vector<float>>;
+
+  void CutAt(const std::vector<Cut>& cuts, int frames) {
+    cuts_ = cuts;
+    robot_.SetCuts(cuts);
+    // The same rows cross in every frame where none of the cuts goes through a map.
+    const bool has_fixed_rows =
+        std::all_of(cuts.begin(), cuts.end(), [](Cut cut) { return cut.robot_thousandths == 0; });
+    const std::vector<Transfer> transfers = TransfersOf(cuts);
+    for (int i = 0; i < frames; ++i) {
+      Values before;
+      for (const Transfer& transfer : transfers)
+        before.push_back(Numbers(dense_.view(transfer.value)));
+      Answer();
+      if (robot_.counts().together != ++frames_) throw Failure("was not shared");
+      const bool is_plain = clip_.decision().kind == FrameDecision::Kind::kChanged &&
+                            clip_.decision().scroll.is_zero() &&
+                            CountActive(std::as_const(clip_.decision().forced)) == 0;
+      if (i > 0 && has_fixed_rows && is_plain) CheckBytes(transfers, before);
+    }
+  }
+
+  std::vector<Transfer> TransfersOf(const std::vector<Cut>& cuts) const {
+    const std::vector<int> rows(cuts.size(), 0);
+    return CompileRows(graph_, state_.layout(),
+                       OwnershipOf(graph_, state_.layout(), cuts, rows, kHeight))
+        .transfers;
+  }
+
+  void Answer() {
+    robot_.Execute(clip_.Next(), clip_.picture(), {});
+    if (robot_.counts().refusals > 0) throw std::runtime_error("the server refused a frame");
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    const Values expected = Outputs(dense_);
+    const Values actual = Outputs(state_);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const std::string difference = FirstDifference(expected[i], actual[i]);
+      if (!difference.empty()) throw Failure(difference);
+    }
+  }
+
+  // Pixels of these rows that are not what they were.
+  int64_t ChangedNumbers(const Transfer& transfer, const std::vector<float>& before) const {
+    const Value& value = graph_.value(transfer.value);
+    const std::vector<float> after = Numbers(dense_.view(transfer.value));
+    if (!value.is_map()) return after == before ? 0 : static_cast<int64_t>(after.size());
+    const auto width = static_cast<size_t>(WidthOf(value));
+    const size_t pixels = static_cast<size_t>(HeightOf(value)) * width;
+    int64_t changed = 0;
+    for (size_t pixel = static_cast<size_t>(transfer.rows.begin) * width;
+         pixel < static_cast<size_t>(transfer.rows.end) * width; ++pixel) {
+      bool differs = false;
+      for (size_t i = pixel; i < after.size(); i += pixels) {
+        differs = differs || !SameBits(before[i], after[i]);
+      }
+      if (differs) changed += static_cast<int64_t>(after.size() / pixels);
+    }
+    return changed;
+  }
+
+  void CheckBytes(const std::vector<Transfer>& transfers, const Values& before) {
+    ++bounded_;
+    uint64_t least = 0;
+    for (size_t i = 0; i < transfers.size(); ++i) {
+      least += sizeof(float) * static_cast<uint64_t>(ChangedNumbers(transfers[i], before[i]));
+    }
+    const uint64_t most = least + least / 50 + kSliceBytes * transfers.size();
+    const ServerPart& part = robot_.part().value();
+    const uint64_t crossed = part.sent_bytes + part.received_bytes;
+    if (crossed > most) {
+      throw Failure(std::to_string(crossed) + " bytes crossed, where " + std::to_string(least) +
+                    " changed");
+    }
+  }
+
+  std::runtime_error Failure(const std::string& what) const {
+    std::string text = "frame " + std::to_string(clip_.decision().number);
+    for (const Cut& cut : cuts_) {
+      text += ", cut at '" + graph_.value(cut.value).name +
+              "':" + std::to_string(cut.robot_thousandths);
+    }
+    return std::runtime_error(text + ": " + what);
+  }
+
+  const Graph& graph_;
+  ModelState state_;
+  ModelState dense_;
+  SplitRobot robot_;
+  Clip clip_;
+  std::vector<Cut> cuts_;
+  int64_t frames_ = 0;  // since the server takes part
+  int bounded_ = 0;
+};
+
+std::unique_ptr<Link> Connect(MpiConnector& connector) {
+  for (int i = 0; i < 2000; ++i) {
+    if (std::unique_ptr<Link> link = connector.Poll()) return link;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  throw std::runtime_error(connector.problem());
+}
+
+const Network& NetworkOf(const std::string& name) {
+  for (const Network& network : TenNetworks()) {
+    if (network.name == name) return network;
+  }
+  throw InputError("cut_robot NETWORK");
+}
+
+int Run(const std::vector<std::string>& words) {
+  const auto graph = MakeNetwork(NetworkOf(words.empty() ? "" : words[0]), kHeight, kWidth);
+  const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
+  const SteadyClock clock;
+  MpiConnector connector({});
+  Channel channel(Connect(connector), clock);
+  channel.StartPumping();
+  ServerConnection connection(channel, BitsId(), "cut robot", PackForServers(*graph));
+  for (const int step : {0, ShiftStep(*graph, kHeight / 2)}) {
+    CutRobot robot(connection, model, clock, step);
+    robot.AwaitServer();
+    robot.WalkCuts();
+    std::cout << (step == 0 ? "still: " : "moving: ") << robot.together() << " frames, "
+              << robot.bounded() << " of them bounded\n";
+  }
+  connection.Leave("");
+  for (int i = 0; i < 500 && !channel.IsFlushed(); ++i)
+    std::this_thread::sleep_for(milliseconds(1));
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram(
+      "cut_robot", [&] { return cacheinf::Run(std::vector<std::string>(argv + 1, argv + argc)); });
+}
