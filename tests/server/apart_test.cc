@@ -1,11 +1,14 @@
 // Robot, server and name server as programs that are started apart.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -142,6 +145,25 @@ TEST_F(Apart, ARobotOutlivesItsServerAndUsesTheNext) {
     const std::string summary = ReadFile(folder_ / "summary");
     EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
   }
+}
+
+// It outlives whoever starts it: an open lock of theirs would never be free again.
+TEST_F(Apart, TheNameServerHoldsNothingOfItsStarters) {
+  NameServer("stop");
+  const int open_file = open((folder_ / "lock").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GT(open_file, 2);
+  NameServer("start");
+  close(open_file);
+  std::ifstream file(folder_ / "name-server");
+  std::string process;
+  for (int i = 0; i < 3; ++i) std::getline(file, process);
+  process.resize(process.find(' '));
+  int count = 0;
+  for (const auto& descriptor : fs::directory_iterator("/proc/" + process + "/fd")) {
+    EXPECT_NE(fs::read_symlink(descriptor.path()), folder_ / "lock");
+    ++count;
+  }
+  EXPECT_GT(count, 3);
 }
 
 TEST_F(Apart, OnceServesOneRobot) {
