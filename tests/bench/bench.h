@@ -18,6 +18,7 @@ struct BenchOptions {
   std::vector<int> threads;                   // empty: the bench's own
   std::vector<std::string> engines;           // empty: all
   bool full = false;                          // everything, however long it takes
+  bool quick = false;                         // less than the bench's own, in a few minutes
   std::filesystem::path peers_python;         // has the engines of peers/requirements.txt
   std::filesystem::path cache;                // where converted models are kept
   std::filesystem::path sige;                 // a build of SIGE to measure too; empty: none
@@ -89,6 +90,11 @@ void BenchFailures(const BenchOptions& options, BenchReport* report);
 // Videos of which the light is changed, with the network shown frames as they are and in the light
 // of what is stored: work, and agreement with dense answers.
 void BenchLight(const BenchOptions& options, BenchReport* report);
+
+// A robot and a server as programs, over MPI and an emulated link, in every mode, and two rivals
+// without a line of ours: latency, bytes, agreement, and what is in hand at a deadline. Some cells
+// are run live, all are replayed from what frames cost.
+void BenchModes(const BenchOptions& options, BenchReport* report);
 
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);

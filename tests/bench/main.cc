@@ -32,6 +32,10 @@ constexpr std::array kBenches = {
           BenchFailures},
     Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
           BenchLight},
+    Bench{"modes",
+          "robot alone, robot and server in every mode, and rivals, over emulated links: latency, "
+          "bytes, and what is in hand at a deadline; live over MPI, and replayed",
+          BenchModes},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
     Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
           BenchPingPong},
@@ -84,6 +88,7 @@ int Run(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--engine", options.engines, "measure these engines");
   app.add_flag("--full", options.full, "everything, not a sample that ends in 15 minutes");
+  app.add_flag("--quick", options.quick, "less, in a few minutes");
   app.add_option("--peers-python", options.peers_python, "the Python that has the other engines");
   app.add_option("--cache", options.cache, "where converted models are kept");
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");

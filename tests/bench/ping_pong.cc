@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,41 +17,17 @@
 #include "common/link/channel.h"
 #include "common/link/mpi_link.h"
 #include "tests/bench/bench.h"
-#include "tests/testing/command.h"
+#include "tests/bench/name_server.h"
 
 namespace cacheinf {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience(20000);
 const std::vector<size_t> kSizes = {1,       1 << 6,  1 << 10, 1 << 12, 1 << 14,
                                     1 << 16, 1 << 18, 1 << 20, 1 << 22};
-
-class NameServerOfOurOwn {
- public:
-  NameServerOfOurOwn() {
-    std::string folder = (fs::temp_directory_path() / "cacheinf_bench_XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = folder;
-    Run("start");
-  }
-  ~NameServerOfOurOwn() {
-    Run("stop");
-    fs::remove_all(folder_);
-  }
-
-  fs::path file() const { return folder_ / "name-server"; }
-
- private:
-  void Run(const std::string& command) const {
-    RunCommand({CACHEINF_SOURCE_DIR "/scripts/name-server", command, "--file", file().string()});
-  }
-
-  fs::path folder_;
-};
 
 struct Ends {
   std::unique_ptr<Link> robot;

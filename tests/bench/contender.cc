@@ -1,0 +1,157 @@
+#include "tests/bench/contender.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "common/base/clock.h"
+
+namespace cacheinf {
+namespace {
+
+void SleepMs(double ms) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+}
+
+class RobotContender final : public Contender {
+ public:
+  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+                 double split_server_ms)
+      : config_(config),
+        split_server_ms_(split_server_ms),
+        robot_(std::move(model), config, clock_) {}
+
+  FrameCost Answer(const Frame& frame) override {
+    cacheinf::Answer answer = robot_.Process(frame);
+    FrameCost cost;
+    cost.robot_ms = Milliseconds(answer.latency());
+    const bool is_computed = answer.computed_from == frame.index;
+    if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
+    if (const auto& part = answer.server) {
+      const double waiting_ms = Milliseconds(part->waiting);
+      const bool is_split = config_.mode == RobotConfig::Mode::kSplit;
+      cost.has_server = true;
+      cost.server_ms = Milliseconds(part->decoding + part->computing);
+      if (is_split) cost.server_ms = split_server_ms_ < 0 ? waiting_ms : split_server_ms_;
+      cost.robot_ms -= waiting_ms;
+      cost.link_ms = waiting_ms - cost.server_ms;
+      cost.bytes_to_server = static_cast<double>(part->sent_bytes);
+      cost.bytes_to_robot = static_cast<double>(part->received_bytes);
+      cost.server_work = part->work;
+      if (!is_split) cost.robot_work = 0;
+    }
+    cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
+    return cost;
+  }
+
+  double Refresh(const Frame& frame) override {
+    const auto work = robot_.Refresh(frame);
+    if (!work) return 0;
+    const double ms = Milliseconds(work->time);
+    SleepMs(ms * (config_.server.slowdown - 1));  // the robot itself stretches answers only
+    return ms * config_.server.slowdown;
+  }
+
+ private:
+  const SteadyClock clock_;
+  const RobotConfig config_;
+  const double split_server_ms_;
+  Robot robot_;
+};
+
+class PlainVideoContender final : public Contender {
+ public:
+  PlainVideoContender(const PlainVideoServer& server, const PlainVideoOptions& options,
+                      const PictureFit& fit)
+      : video_(server, options, fit) {}
+
+  FrameCost Answer(const Frame& frame) override { return video_.Answer(frame.picture); }
+  double Refresh(const Frame&) override { return 0; }
+  double unpaid_ms() const override { return video_.handing_over_ms(); }
+
+ private:
+  PlainVideo video_;
+};
+
+// Robots count their frames.
+Frame Numbered(Frame frame, int64_t index) {
+  frame.index = index;
+  return frame;
+}
+
+// The first frames, for which a server gets ready. Returns the number of the next.
+int64_t WarmUp(Contender& contender, const Frame& frame, bool needs_server) {
+  constexpr int64_t kMostFrames = 200;
+  for (int64_t index = 0; index < kMostFrames; ++index) {
+    const FrameCost cost = contender.Answer(Numbered(frame, index));
+    contender.Refresh(Numbered(frame, index));
+    if (index > 0 && (!needs_server || cost.has_server)) return index + 1;
+    if (needs_server && !cost.has_server) SleepMs(50);
+  }
+  throw std::runtime_error("the server takes no part");
+}
+
+void CheckServer(const std::vector<FrameCost>& costs, bool needs_server) {
+  const auto alone = std::count_if(costs.begin(), costs.end(),
+                                   [](const FrameCost& cost) { return !cost.has_server; });
+  if (needs_server && alone * 10 > static_cast<int64_t>(costs.size())) {
+    throw std::runtime_error("the server took part in too few frames");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
+                                              const RobotConfig& config, double split_server_ms) {
+  return std::make_unique<RobotContender>(std::move(model), config, split_server_ms);
+}
+
+std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
+                                                   const PlainVideoOptions& options,
+                                                   const PictureFit& fit) {
+  return std::make_unique<PlainVideoContender>(server, options, fit);
+}
+
+std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
+                                     bool needs_server) {
+  int64_t index = WarmUp(contender, clip[1], needs_server);
+  std::vector<FrameCost> costs;
+  for (const Frame& shown : clip) {
+    const Frame frame = Numbered(shown, index++);
+    FrameCost cost = contender.Answer(frame);
+    cost.refresh_ms = contender.Refresh(frame);
+    costs.push_back(std::move(cost));
+  }
+  CheckServer(costs, needs_server);
+  return costs;
+}
+
+std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
+                                   bool needs_server, const std::function<bool()>& stop) {
+  constexpr size_t kMostFrames = 60;
+  constexpr size_t kLeastFrames = 5;
+  constexpr double kMostMs = 8000;
+  const int64_t warm = WarmUp(contender, clip[1], needs_server);
+  const SteadyClock clock;
+  const auto begin = clock.Now();
+  const auto now_ms = [&] { return Milliseconds(clock.Now() - begin); };
+  std::vector<AnsweredFrame> answers;
+  std::vector<FrameCost> costs;
+  int64_t captured = -1;
+  while (answers.size() < kMostFrames && !stop() &&
+         (answers.size() < kLeastFrames || now_ms() < kMostMs)) {
+    captured = NewestFrame(now_ms(), captured);
+    SleepMs(std::max(0.0, CapturedMs(captured) - now_ms()));
+    const Frame frame = Numbered(clip[FrameOfClip(captured, clip.size())], warm + captured);
+    const FrameCost cost = contender.Answer(frame);
+    answers.push_back({captured, CapturedMs(captured), now_ms() - contender.unpaid_ms(), cost});
+    costs.push_back(cost);
+    contender.Refresh(frame);
+  }
+  CheckServer(costs, needs_server);
+  return answers;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,48 @@
+#ifndef CACHEINF_TESTS_BENCH_CONTENDER_H_
+#define CACHEINF_TESTS_BENCH_CONTENDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "client/robot.h"
+#include "common/source/frame_source.h"
+#include "tests/bench/plain_video.h"
+#include "tests/bench/replay.h"
+
+namespace cacheinf {
+
+// What answers frames, one after the other.
+class Contender {
+ public:
+  virtual ~Contender() = default;
+  virtual FrameCost Answer(const Frame& frame) = 0;
+  // Milliseconds of work for the next frame, once the answer is out.
+  virtual double Refresh(const Frame& frame) = 0;
+  // Of the last answer, what it waited for the bench itself.
+  virtual double unpaid_ms() const { return 0; }
+};
+
+// A robot, with a server or alone. `split_server_ms` is what a server takes for its part of a
+// split, which a robot is not told; negative: all that the robot waited.
+std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
+                                              const RobotConfig& config, double split_server_ms);
+
+std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
+                                                   const PlainVideoOptions& options,
+                                                   const PictureFit& fit);
+
+// Costs of the clip's frames, one after the other. Throws std::runtime_error if a server is needed
+// and takes no part.
+std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
+                                     bool needs_server);
+
+// A camera shows the clip, and the contender answers its newest frame: 60 frames or 8 seconds, but
+// 5 frames at least. Throws like MeasureFrames.
+std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
+                                   bool needs_server, const std::function<bool()>& stop);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_CONTENDER_H_

@@ -1,0 +1,205 @@
+#include "tests/bench/mode_checks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "tests/bench/timing.h"
+
+namespace cacheinf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kAsFast = 1.0;
+constexpr double kFasterByCache = 0.9;
+constexpr double kLittleWork = 0.5;
+
+struct Cell {
+  std::string model;
+  std::string clip;
+  double mbit = 0;  // 0: there is no link
+  double speedup = 1;
+
+  bool operator<(const Cell& other) const {
+    return std::tie(model, clip, mbit, speedup) <
+           std::tie(other.model, other.clip, other.mbit, other.speedup);
+  }
+};
+
+Cell CellOf(const Json& row) {
+  return {row["model"], row["clip"], row["mbit"].is_null() ? 0.0 : row["mbit"].get<double>(),
+          row["speedup"]};
+}
+
+std::string TextOf(const Cell& cell) {
+  const std::string link = cell.mbit > 0 ? fmt::format("{:g} Mbit/s, ", cell.mbit) : "";
+  return fmt::format("{}, {}, {}{:g}×", cell.model, cell.clip, link, cell.speedup);
+}
+
+using ByMode = std::map<std::string, Json>;
+using ByCell = std::map<Cell, ByMode>;
+
+double Number(const ByMode& modes, const std::string& mode, const char* key) {
+  return modes.at(mode).at(key).get<double>();
+}
+
+// A ratio that should not be above `most`, of many cells.
+class Ratios {
+ public:
+  Ratios(std::string what, double most) : what_(std::move(what)), most_(most) {}
+
+  void Add(double ratio, const std::string& where) {
+    samples_.ms.push_back(ratio);
+    if (ratio > most_) ++above_;
+    if (ratio >= worst_) std::tie(worst_, where_) = std::pair(ratio, where);
+  }
+
+  // How far the worst is beyond what it should be.
+  double excess() const { return samples_.ms.empty() ? 0 : worst_ / most_; }
+
+  std::string text() const {
+    if (samples_.ms.empty()) return what_ + ": no cells";
+    return fmt::format(
+        "{}: {:.2f} at worst ({}), {:.2f} in the median, above {:g} in {} of {} cells", what_,
+        worst_, where_, samples_.Median(), most_, above_, samples_.ms.size());
+  }
+
+ private:
+  std::string what_;
+  double most_;
+  Samples samples_;
+  double worst_ = 0;
+  std::string where_;
+  int above_ = 0;
+};
+
+// In every cell with a link, the modes without one as well.
+ByCell WithLocalModes(const ByCell& cells) {
+  ByCell all;
+  for (const auto& [cell, modes] : cells) {
+    if (cell.mbit == 0) continue;
+    ByMode& joined = all[cell];
+    joined = modes;
+    Cell local = cell;
+    local.mbit = 0;
+    if (const auto found = cells.find(local); found != cells.end()) {
+      joined.insert(found->second.begin(), found->second.end());
+    }
+  }
+  return all;
+}
+
+std::string Wins(const ByCell& cells, const char* key, bool most) {
+  std::map<std::string, int> wins;
+  for (const auto& [cell, modes] : cells) {
+    std::string best;
+    for (const auto& [mode, row] : modes) {
+      // Half of the answers of every-k take no time.
+      if (row[key].is_null() || (!most && mode == "every-k")) continue;
+      const bool is_better =
+          best.empty() || (most ? row[key] > modes.at(best)[key] : row[key] < modes.at(best)[key]);
+      if (is_better) best = mode;
+    }
+    if (!best.empty()) ++wins[best];
+  }
+  std::vector<std::pair<int, std::string>> sorted;
+  for (const auto& [mode, count] : wins) sorted.emplace_back(count, mode);
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::string text;
+  for (const auto& [count, mode] : sorted) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", mode, count);
+  }
+  return text;
+}
+
+void AddTable(const ByCell& cells, const std::string& measured, const std::set<std::string>& modes,
+              BenchReport* report) {
+  for (const auto& [cell, rows] : cells) {
+    Json row = {{"model", cell.model},
+                {"clip", cell.clip},
+                {"mbit", cell.mbit},
+                {"speedup", cell.speedup},
+                {"measured", measured}};
+    for (const std::string& mode : modes) {
+      const auto found = rows.find(mode);
+      row[mode] = found == rows.end() ? Json() : found->second.at("median_ms");
+    }
+    report->AddTableRow(std::move(row));
+  }
+}
+
+}  // namespace
+
+void ModeChecks::AddTo(BenchReport* report) const {
+  std::map<std::string, ByCell> by_measured;
+  std::set<std::string> modes;
+  for (const Json& row : rows_) {
+    std::string mode = row["mode"];
+    if (mode.starts_with("every-")) mode = "every-k";
+    modes.insert(mode);
+    by_measured[row["measured"]][CellOf(row)][mode] = row;
+  }
+  Ratios video("remote-video with a dense server ÷ plain-video", kAsFast);
+  Ratios cached("server_ms of a cached server ÷ that of a dense one, where its work is at most .5",
+                kFasterByCache);
+  Ratios replayed("live median_ms ÷ replayed, or the reverse", 1.25);
+  for (const auto& [measured, cells] : by_measured) {
+    for (const auto& [cell, of_modes] : cells) {
+      const std::string where = fmt::format("{}, {}", TextOf(cell), measured);
+      if (of_modes.contains("plain-video") && of_modes.contains("remote-video/dense")) {
+        video.Add(Number(of_modes, "remote-video/dense", "median_ms") /
+                      Number(of_modes, "plain-video", "median_ms"),
+                  where);
+      }
+      for (const std::string codec : {"remote-raw", "remote-jpeg", "remote-video"}) {
+        const std::string dense = codec + "/dense";
+        const std::string cache = codec + "/cache";
+        if (!of_modes.contains(dense) || !of_modes.contains(cache)) continue;
+        if (Number(of_modes, cache, "active_server") > kLittleWork) continue;
+        cached.Add(Number(of_modes, cache, "server_ms") / Number(of_modes, dense, "server_ms"),
+                   where + ", " + codec);
+      }
+    }
+  }
+  Samples signed_difference;
+  for (const auto& [cell, of_modes] : by_measured["live"]) {
+    const auto again = by_measured["replayed"].find(cell);
+    if (again == by_measured["replayed"].end()) continue;
+    for (const auto& [mode, row] : of_modes) {
+      if (!again->second.contains(mode) || mode == "every-k") continue;
+      const double ratio =
+          row["median_ms"].get<double>() / Number(again->second, mode, "median_ms");
+      signed_difference.ms.push_back(ratio);
+      replayed.Add(std::max(ratio, 1 / ratio), TextOf(cell) + ", " + mode);
+    }
+  }
+  const ByCell all = WithLocalModes(by_measured["replayed"]);
+  const ByCell live = WithLocalModes(by_measured["live"]);
+  AddTable(live, "live", modes, report);
+  AddTable(all, "replayed", modes, report);
+  std::vector<const Ratios*> worst_first = {&video, &cached, &replayed};
+  std::stable_sort(worst_first.begin(), worst_first.end(),
+                   [](const Ratios* a, const Ratios* b) { return a->excess() > b->excess(); });
+  for (const Ratios* ratios : worst_first) report->AddNote(ratios->text());
+  if (!signed_difference.ms.empty()) {
+    report->AddNote(
+        fmt::format("live median_ms ÷ replayed: {:.2f} in the median, {:.2f} to {:.2f} in "
+                    "eight of ten cells",
+                    signed_difference.Median(), signed_difference.Quantile(0.1),
+                    signed_difference.Quantile(0.9)));
+  }
+  report->AddNote("least median_ms in so many cells, live: " + Wins(live, "median_ms", false));
+  report->AddNote("least median_ms in so many cells, replayed: " + Wins(all, "median_ms", false));
+  report->AddNote("most on_time in so many cells, live: " + Wins(live, "on_time", true));
+  report->AddNote("most on_time in so many cells, replayed: " + Wins(all, "on_time", true));
+}
+
+}  // namespace cacheinf

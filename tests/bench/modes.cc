@@ -1,0 +1,559 @@
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <opencv2/core.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/program.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/clips.h"
+#include "tests/bench/contender.h"
+#include "tests/bench/mode_checks.h"
+#include "tests/bench/name_server.h"
+#include "tests/bench/replay.h"
+#include "tests/bench/worker.h"
+#include "tests/testing/places.h"
+#include "tests/testing/process.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using ServerMode = ServerLinkConfig::ServerMode;
+using std::chrono::milliseconds;
+
+constexpr double kDeadlineMs = 100;
+constexpr size_t kFramesForP95 = 60;
+constexpr int kFrames = 40;  // of every clip
+constexpr int kFramesWhenQuick = 20;
+constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};  // the first three live as well
+constexpr size_t kLiveMbits = 3;
+constexpr std::array kSpeedups = {5.0, 1.0, 20.0};  // the first two live as well
+constexpr size_t kLiveSpeedups = 2;
+// What is not measured by then is left out.
+constexpr double kMostMinutes = 29;
+
+struct ModeModel {
+  std::string name;
+  fs::path file;
+  std::string shape = {};  // empty: the file's own
+  // Where `cuts` (docs/measurements/cuts.md) finds the best cut inside the network for 20 Mbit/s
+  // and a server five times as fast; for other links and servers it is this one or one that is
+  // little better.
+  std::string cut;
+  int frames = 0;  // of every clip; 0: the bench's own
+  bool is_live = false;
+  bool has_answers = true;
+};
+
+const std::array kModels = {
+    ModeModel{.name = "yolov5n",
+              .file = "yolov5n_384x640",
+              .cut = "/model.3/Mul_output_0",
+              .is_live = true},
+    ModeModel{.name = "demo",
+              .file = "demo_segmentation",
+              .cut = "/level_2/level_2.2/Relu_output_0",
+              .is_live = true},
+    ModeModel{.name = "squeezenet", .file = "squeezenet1_1_227", .cut = "/n/Relu_1_output_0"},
+    ModeModel{.name = "espnet", .file = "espnet_384x640", .cut = "/level2_0/c1/conv/Conv_output_0"},
+    // Its weights are random: only its times say anything.
+    ModeModel{.name = "kapao",
+              .file = "kapao",
+              .shape = "1x3x512x640",
+              .cut = "/level_8/level_8.0/level_8.0.2/Mul_output_0",
+              .frames = 4,
+              .has_answers = false},
+};
+
+struct Mode {
+  std::string name;
+  RobotConfig config = {};  // of robots of ours
+  bool needs_server = false;
+  bool is_small = false;
+  bool is_plain_video = false;
+};
+
+// The cores of a robot and of its server.
+struct Cores {
+  int robot = 0;
+  int server = 0;
+};
+
+Cores TwoCores() {
+  cpu_set_t usable;
+  sched_getaffinity(0, sizeof(usable), &usable);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &usable)) cores.push_back(core);
+  }
+  return {cores.front(), cores[cores.size() > 1 ? 1 : 0]};
+}
+
+std::string LinkText(double mbit) { return fmt::format("{:g}mbit,3ms", mbit); }
+
+std::string NewName() {
+  static int count = 0;
+  return fmt::format("mpi:modes-{}", ++count);
+}
+
+// A cacheinf-server that robots find through the name server.
+class BenchServer {
+ public:
+  BenchServer(const fs::path& name_server, const fs::path& models, int core,
+              const std::string& link)
+      : name_(NewName()), process_(Words(name_server, models, core, link)) {
+    if (!process_.HasPrinted("robots may come", milliseconds(10000))) {
+      throw std::runtime_error("cacheinf-server does not start: " + process_.output());
+    }
+  }
+  ~BenchServer() {
+    process_.Signal(SIGTERM);
+    process_.Wait(milliseconds(3000));
+  }
+  BenchServer(const BenchServer&) = delete;
+  BenchServer& operator=(const BenchServer&) = delete;
+
+  const std::string& name() const { return name_; }
+  void Kill() const { process_.Signal(SIGKILL); }
+  bool is_running() { return !process_.Wait(milliseconds(0)); }
+
+ private:
+  std::vector<std::string> Words(const fs::path& name_server, const fs::path& models, int core,
+                                 const std::string& link) const {
+    // It ends with the bench, however that ends.
+    std::vector<std::string> words = {"setpriv",
+                                      "--pdeathsig",
+                                      "TERM",
+                                      "taskset",
+                                      "-c",
+                                      std::to_string(core),
+                                      ProgramPath("cacheinf-server"),
+                                      "--listen",
+                                      name_,
+                                      "--name-server",
+                                      name_server,
+                                      "--threads",
+                                      "1",
+                                      "--models",
+                                      models};
+    if (!link.empty()) words.insert(words.end(), {"--emulate-link", link});
+    return words;
+  }
+
+  const std::string name_;
+  Process process_;
+};
+
+// Ends a server that is waited for too long; its robot then answers alone, and the cell fails.
+class Limit {
+ public:
+  Limit(const BenchServer* server, std::chrono::seconds at_most)
+      : thread_([this, server, at_most] {
+          std::unique_lock lock(mutex_);
+          if (!over_.wait_for(lock, at_most, [this] { return is_over_; }) && server) server->Kill();
+        }) {}
+  ~Limit() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_one();
+    thread_.join();
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+// A model with a clip, and what was measured of them.
+struct Subject {
+  const ModeModel* model = nullptr;
+  std::string clip;
+  RobotConfig config;
+  std::shared_ptr<const CompiledModel> compiled;
+  std::shared_ptr<const CompiledModel> small;  // null: there is none
+  RobotConfig small_config;
+  std::shared_ptr<const PlainVideoServer> plain_video;  // null: there is none
+  std::vector<Frame> frames;
+  std::vector<SharedContent> dense;
+  std::map<std::string, std::vector<FrameCost>> costs;  // by mode
+  int every = 2;                                        // of every-k, for the work of mode cache
+};
+
+class ModesBench {
+ public:
+  ModesBench(const BenchOptions& options, BenchReport* report)
+      : options_(options), report_(report), stop_(StopOnSignals()), begin_(clock_.Now()) {}
+
+  void Run() {
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(cores_.robot, &core);
+    sched_setaffinity(0, sizeof(core), &core);
+    cv::setNumThreads(1);
+    if (cores_.robot == cores_.server) {
+      report_->AddNote("There is one core only: robot and server take turns on it.");
+    }
+    for (const ModeModel& model : kModels) {
+      const bool is_left_out =
+          options_.models.empty() ? options_.quick && !model.is_live : !FileOf(model);
+      if (is_left_out) continue;
+      Attempt(model.name, [&] { MeasureModel(model); });
+    }
+    // What takes longest comes last: raw pictures over the slowest link.
+    for (const bool is_raw_and_slow : {false, true}) {
+      for (const Subject& subject : live_) RunLiveCells(subject, is_raw_and_slow);
+    }
+    if (left_out_ > 0) {
+      report_->AddNote(fmt::format("{} live cells were left out: the time was over.", left_out_));
+    }
+    checks_.AddTo(report_);
+  }
+
+ private:
+  bool is_over() const {
+    return stop_ || Milliseconds(clock_.Now() - begin_) > kMostMinutes * 60000;
+  }
+
+  // What fails is said, and the bench goes on.
+  void Attempt(const std::string& what, const std::function<void()>& action) {
+    if (stop_) return;
+    try {
+      std::cerr << what << "\n";
+      action();
+    } catch (const std::exception& error) {
+      report_->AddNote(fmt::format("{} failed: {}", what, error.what()));
+      std::cerr << what << " failed: " << error.what() << "\n";
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------
+  // What is measured.
+
+  std::optional<fs::path> FileOf(const ModeModel& model) const {
+    for (const fs::path& file : ClipModels(options_)) {
+      if (file.stem() == model.file) return file;
+    }
+    const fs::path exported = ExportedModels() / (model.file.string() + ".onnx");
+    if (options_.models.empty() && fs::exists(exported)) return exported;
+    return std::nullopt;
+  }
+
+  RobotConfig ConfigOf(const ModeModel& model) const {
+    const auto file = FileOf(model);
+    if (!file) throw InputError(model.file.string() + ".onnx is not here");
+    RobotConfig config = ConfigFor(*file, options_);
+    if (!model.shape.empty()) config.shapes = {model.shape};
+    config.threads = 1;
+    config.guard.is_on = false;
+    config.server.wait_s = 10;
+    config.server.name_server = name_server_.file();
+    if (!model.has_answers) {
+      // As Kapao's own: 5 + 52 numbers a box. No box of random weights is that good.
+      DecoderConfig& decoder = config.model_config.decoder;
+      decoder.kind = DecoderConfig::Kind::kBoxes;
+      decoder.strides = {8, 16, 32, 64};
+      decoder.anchors = {19,  27,  44,  40,  38,  94,  96,  68,  86,  152, 180, 137,
+                         140, 301, 303, 264, 238, 542, 436, 615, 739, 380, 925, 792};
+      decoder.score_threshold = 0.99;
+    }
+    return config;
+  }
+
+  // The network at half the resolution, with the weights that it has: no smaller network of the
+  // same task is here.
+  void AddSmall(Subject* subject) const {
+    RobotConfig& config = subject->small_config;
+    config = subject->config;
+    const std::string& name = subject->model->name;
+    if (name == "demo") {
+      config.shapes = {"1x3x128x160"};
+    } else if (name == "kapao") {
+      config.shapes = {"1x3x256x320"};
+    } else {
+      config.model = options_.cache / "half" / (subject->model->file.string() + ".onnx");
+    }
+    subject->small = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+  }
+
+  void AddPlainVideo(Subject* subject) const {
+    const std::string name = subject->model->file.string() + ".pt";
+    for (const fs::path& file : {options_.cache / "torchscript" / name, ExportedModels() / name}) {
+      if (!fs::exists(file) || !fs::exists(options_.sige_python)) continue;
+      subject->plain_video = std::make_shared<const PlainVideoServer>(
+          options_.sige_python, file, subject->compiled->graph().picture,
+          subject->config.model_config, cores_.server);
+      return;
+    }
+    throw InputError(name + " is not here: it takes PyTorch (scripts/export_models) to make it");
+  }
+
+  std::vector<std::string> ClipsOf() const {
+    std::vector<std::string> clips;
+    for (const std::string& clip : Clips(options_)) {
+      const std::string name = ClipName(clip);
+      if (name == "bag" || (options_.quick && name != "juggle" && name != "road")) continue;
+      clips.push_back(clip);
+    }
+    return clips;
+  }
+
+  void MeasureModel(const ModeModel& model) {
+    Subject common;
+    common.model = &model;
+    common.config = ConfigOf(model);
+    common.compiled = Compile(LoadGraph(common.config, /*has_tensors=*/false), common.config);
+    Attempt(model.name + " small-local", [&] { AddSmall(&common); });
+    Attempt(model.name + " plain-video", [&] { AddPlainVideo(&common); });
+    for (const std::string& clip : ClipsOf()) {
+      Subject subject = common;
+      subject.clip = ClipName(clip);
+      int frames = options_.quick ? kFramesWhenQuick : kFrames;
+      if (model.frames > 0) frames = model.frames;
+      if (options_.frames > 0) frames = options_.frames;
+      subject.frames = ReadFrames(clip, frames);
+      if (subject.frames.size() < 2) throw InputError(clip + " has fewer than two frames");
+      MeasureSubject(&subject);
+      ReplayCells(subject);
+      const bool is_live_clip = subject.clip == "juggle" || subject.clip == "road";
+      if (model.is_live && is_live_clip) live_.push_back(std::move(subject));
+    }
+  }
+
+  void MeasureSubject(Subject* subject) {
+    const BenchServer server(name_server_.file(), models_.path(), cores_.server, "");
+    for (const Mode& mode : ModesOf(*subject)) {
+      if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;  // as local, more seldom
+      const std::string what =
+          fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name);
+      Attempt(what, [&] {
+        const Limit limit(&server, std::chrono::seconds(90));
+        const auto contender = MakeContender(*subject, mode, &server, 1, std::nullopt);
+        std::vector<FrameCost> costs =
+            MeasureFrames(*contender, subject->frames, mode.needs_server);
+        if (mode.name == "local") {
+          for (const FrameCost& cost : costs) subject->dense.push_back(cost.content);
+        }
+        if (mode.name == "cache") {
+          double work = 0;
+          for (const FrameCost& cost : costs) work += cost.robot_work;
+          const double every = static_cast<double>(costs.size()) / std::max(work, 0.1);
+          subject->every = std::max(2, static_cast<int>(std::lround(every)));
+        }
+        subject->costs[mode.name] = std::move(costs);
+      });
+    }
+    if (subject->dense.empty()) throw std::runtime_error("there are no dense answers");
+  }
+
+  std::vector<Mode> ModesOf(const Subject& subject) const {
+    std::vector<Mode> modes;
+    const auto add = [&](const std::string& name, RobotConfig::Mode mode) -> Mode& {
+      modes.push_back({.name = name, .config = subject.config});
+      modes.back().config.mode = mode;
+      modes.back().needs_server = modes.back().config.UsesServer();
+      return modes.back();
+    };
+    add("local", RobotConfig::Mode::kDense);
+    add("cache", RobotConfig::Mode::kCache);
+    add("every-k", RobotConfig::Mode::kEveryK).config.every = subject.every;
+    for (const char* const codec : {"raw", "jpeg", "video"}) {
+      for (const ServerMode server_mode : {ServerMode::kDense, ServerMode::kCache}) {
+        const std::string name = fmt::format("remote-{}/{}", codec, NameOf(server_mode));
+        ServerLinkConfig& server = add(name, RobotConfig::Mode::kRemote).config.server;
+        server.codec = codec;
+        server.server_mode = server_mode;
+        server.slice_codec = SliceCodec::kZstd;
+      }
+    }
+    ServerLinkConfig& split = add("split", RobotConfig::Mode::kSplit).config.server;
+    split.cuts = {subject.model->cut};
+    split.slice_codec = SliceCodec::kFp16Zstd;
+    if (subject.plain_video) {
+      Mode& plain = add("plain-video", RobotConfig::Mode::kDense);
+      plain.needs_server = plain.is_plain_video = true;
+    }
+    if (subject.small) {
+      modes.push_back({.name = "small-local", .config = subject.small_config, .is_small = true});
+    }
+    return modes;
+  }
+
+  // `mbit`: none where nothing is emulated, or there is no link.
+  std::unique_ptr<Contender> MakeContender(const Subject& subject, const Mode& mode,
+                                           const BenchServer* server, double slowdown,
+                                           std::optional<double> mbit) const {
+    RobotConfig config = mode.config;
+    config.server.slowdown = slowdown;
+    if (mode.is_plain_video) {
+      PlainVideoOptions options;
+      options.slowdown = slowdown;
+      options.robot_core = cores_.robot;
+      if (mbit) options.link = ParseLinkShape(LinkText(*mbit));
+      const Picture& picture = subject.frames.front().picture;
+      return MakePlainVideoContender(
+          *subject.plain_video, options,
+          PictureFit(subject.compiled->graph().picture, picture.width, picture.height));
+    }
+    if (mode.needs_server) config.server.address = server->name();
+    if (mbit) config.server.link_shape = LinkText(*mbit);
+    const auto measured = subject.costs.find(mode.name);
+    double server_ms = -1;
+    if (measured != subject.costs.end()) {
+      Samples samples;
+      for (const FrameCost& cost : measured->second) samples.ms.push_back(cost.server_ms);
+      server_ms = samples.Median();
+    }
+    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config, server_ms);
+  }
+
+  // -------------------------------------------------------------------------------------------
+  // Cells.
+
+  void ReplayCells(const Subject& subject) {
+    for (const Mode& mode : ModesOf(subject)) {
+      const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
+      const auto costs = subject.costs.find(is_every ? "local" : mode.name);
+      if (costs == subject.costs.end()) continue;
+      for (const double speedup : kSpeedups) {
+        ReplayOptions options{.slowdown = speedup, .every = is_every ? mode.config.every : 1};
+        for (const double mbit : kMbits) {
+          if (mode.needs_server) options.link = ParseLinkShape(LinkText(mbit));
+          const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;
+          AddCell(subject, mode, link, speedup, "replayed", Replay(costs->second, options));
+          if (!mode.needs_server) break;
+        }
+      }
+    }
+  }
+
+  void RunLiveCells(const Subject& subject, bool is_raw_and_slow) {
+    const size_t links = options_.quick ? 2 : kLiveMbits;
+    for (size_t i = 0; i < links; ++i) {
+      if (options_.quick && i == 0) continue;  // 20 Mbit/s
+      if (is_raw_and_slow && kMbits[i] != 1) continue;
+      std::unique_ptr<BenchServer> server;
+      for (size_t j = 0; j < (options_.quick ? 1 : kLiveSpeedups); ++j) {
+        for (const Mode& mode : ModesOf(subject)) {
+          const bool is_raw = mode.config.server.codec == "raw" && mode.needs_server;
+          if ((is_raw && kMbits[i] == 1) != is_raw_and_slow) continue;
+          const bool is_again = !mode.needs_server && i != (options_.quick ? 1 : 0);
+          if (is_again || !subject.costs.contains("local")) continue;
+          if (is_over()) {
+            ++left_out_;
+            continue;
+          }
+          RunLiveCell(subject, mode, kMbits[i], kSpeedups[j], &server);
+        }
+      }
+    }
+  }
+
+  void RunLiveCell(const Subject& subject, const Mode& mode, double mbit, double speedup,
+                   std::unique_ptr<BenchServer>* server) {
+    const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;
+    const std::string what = fmt::format("live {} {} {} {} {}x", subject.model->name, subject.clip,
+                                         mode.name, link ? LinkText(mbit) : "-", speedup);
+    Attempt(what, [&] {
+      if (mode.needs_server && !mode.is_plain_video && (!*server || !(*server)->is_running())) {
+        *server = std::make_unique<BenchServer>(name_server_.file(), models_.path(), cores_.server,
+                                                LinkText(mbit));
+      }
+      const Limit limit(mode.needs_server ? server->get() : nullptr, std::chrono::seconds(90));
+      const auto contender = MakeContender(subject, mode, server->get(), speedup, link);
+      AddCell(subject, mode, link, speedup, "live",
+              RunLive(*contender, subject.frames, mode.needs_server, [this] { return is_over(); }));
+    });
+  }
+
+  void AddCell(const Subject& subject, const Mode& mode, std::optional<double> mbit, double speedup,
+               const std::string& measured, const std::vector<AnsweredFrame>& answers) {
+    const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
+    const auto median = [&](auto of) {
+      Samples samples;
+      for (const AnsweredFrame& answer : answers) samples.ms.push_back(of(answer));
+      return samples.Median();
+    };
+    const auto mean = [&](auto of) {
+      double sum = 0;
+      for (const AnsweredFrame& answer : answers) sum += of(answer.cost);
+      return sum / static_cast<double>(answers.size());
+    };
+    Samples latencies;
+    ContentAgreement agreement;
+    for (const AnsweredFrame& answer : answers) {
+      latencies.ms.push_back(answer.latency_ms());
+      const size_t shown = FrameOfClip(answer.captured, subject.dense.size());
+      agreement.Add(*answer.cost.content, *subject.dense[shown]);
+    }
+    Json row = {
+        {"model", subject.model->name},
+        {"clip", subject.clip},
+        {"mode", is_every ? mode.config.ModeName() : mode.name},
+        {"mbit", mbit ? Json(*mbit) : Json()},
+        {"speedup", speedup},
+        {"measured", measured},
+        {"median_ms", latencies.Median()},
+        {"p95_ms", answers.size() >= kFramesForP95 ? Json(latencies.Quantile(0.95)) : Json()},
+        {"bytes",
+         mean([](const FrameCost& cost) { return cost.bytes_to_server + cost.bytes_to_robot; })},
+        {"robot_ms", median([](const AnsweredFrame& answer) { return answer.cost.robot_ms; })},
+        {"server_ms", median([](const AnsweredFrame& answer) { return answer.cost.server_ms; })},
+        {"link_ms", median([](const AnsweredFrame& answer) { return answer.cost.link_ms; })},
+        {"active_robot", mean([](const FrameCost& cost) { return cost.robot_work; })},
+        {"active_server", mean([](const FrameCost& cost) { return cost.server_work; })},
+        {"agreement", agreement.value()},
+        {"on_time", OnTime(answers, subject.dense, kDeadlineMs)},
+        {"late", Late(answers, kDeadlineMs)}};
+    if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
+    checks_.Add(row);
+    report_->AddRow(std::move(row));
+  }
+
+  const BenchOptions& options_;
+  BenchReport* const report_;
+  const std::atomic<bool>& stop_;
+  const SteadyClock clock_;
+  const std::chrono::nanoseconds begin_;
+  const Cores cores_ = TwoCores();
+  const NameServerOfOurOwn name_server_;
+  const TemporaryFolder models_;
+  std::vector<Subject> live_;
+  ModeChecks checks_;
+  int left_out_ = 0;
+};
+
+}  // namespace
+
+void BenchModes(const BenchOptions& options, BenchReport* report) {
+  ModesBench(options, report).Run();
+}
+
+}  // namespace cacheinf

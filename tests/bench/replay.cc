@@ -1,0 +1,128 @@
+#include "tests/bench/replay.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <variant>
+
+#include "common/base/clock.h"
+#include "common/link/packet.h"
+
+namespace cacheinf {
+namespace {
+
+// A smaller network has a smaller map.
+ClassMap Enlarged(const ClassMap& map, int width, int height) {
+  if (map.width == width && map.height == height) return map;
+  ClassMap large = {width, height, {}};
+  large.classes.reserve(static_cast<size_t>(width) * static_cast<size_t>(height));
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) large.classes.push_back(map.At(x, y, width, height));
+  }
+  return large;
+}
+
+}  // namespace
+
+int64_t NewestFrame(double now_ms, int64_t last) {
+  // What was waited for until it came is there.
+  constexpr double kRounding = 1e-6;
+  const auto newest =
+      static_cast<int64_t>(std::floor(now_ms * kFramesPerSecond / 1000 + kRounding));
+  return std::max(newest, last + 1);
+}
+
+size_t FrameOfClip(int64_t captured, size_t clip_frames) {
+  const size_t period = 2 * (clip_frames - 1);
+  const size_t place = static_cast<size_t>(captured) % period;
+  return place < clip_frames ? place : period - place;
+}
+
+double LinkMs(double bytes, const LinkShape& link) {
+  constexpr size_t kChunk = size_t{32} << 10;
+  static constexpr std::array<uint8_t, kChunk + kChunkOverhead> kBytes{};
+  DelayLine line(link, {});
+  auto left = static_cast<size_t>(bytes);
+  std::chrono::nanoseconds arrival{};
+  do {
+    const size_t chunk = std::min(left, kChunk);
+    line.Push({kBytes.data(), chunk + kChunkOverhead}, {});
+    arrival = *line.first_arrival();
+    line.Pop();
+    left -= chunk;
+  } while (left > 0);
+  return Milliseconds(arrival);
+}
+
+std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
+                                  const ReplayOptions& options) {
+  std::vector<AnsweredFrame> answers;
+  double now_ms = 0;
+  int64_t captured = -1;
+  for (int i = 0; i < options.answers; ++i) {
+    captured = NewestFrame(now_ms, captured);
+    now_ms = std::max(now_ms, CapturedMs(captured));
+    FrameCost cost;
+    if (i % options.every == 0) {
+      cost = costs[FrameOfClip(captured, costs.size())];
+      cost.robot_ms *= options.slowdown;
+      cost.refresh_ms *= options.slowdown;
+      if (options.link && cost.has_server) {
+        cost.link_ms = LinkMs(cost.bytes_to_server, *options.link) +
+                       LinkMs(cost.bytes_to_robot, *options.link);
+      }
+    } else {
+      cost.content = answers.back().cost.content;
+    }
+    now_ms += cost.robot_ms + cost.link_ms + cost.server_ms;
+    answers.push_back({captured, CapturedMs(captured), now_ms, cost});
+    now_ms += cost.refresh_ms;
+  }
+  return answers;
+}
+
+void ContentAgreement::Add(const AnswerContent& answer, const AnswerContent& dense) {
+  if (++frames_ == 1) kind_ = dense;
+  if (const auto* const boxes = std::get_if<Detections>(&dense)) {
+    boxes_.Add(std::get<Detections>(answer), *boxes);
+  } else if (const auto* const map = std::get_if<ClassMap>(&dense)) {
+    maps_.Add(Enlarged(std::get<ClassMap>(answer), map->width, map->height), *map);
+  } else if (const auto* const classes = std::get_if<Classification>(&dense)) {
+    const auto& best = std::get<Classification>(answer).best;
+    same_class_ += best.front().index == classes->best.front().index;
+  }
+}
+
+double ContentAgreement::value() const {
+  if (std::holds_alternative<Detections>(kind_)) return boxes_.F1();
+  if (std::holds_alternative<ClassMap>(kind_)) return maps_.MeanIou();
+  if (std::holds_alternative<Classification>(kind_)) {
+    return static_cast<double>(same_class_) / frames_;
+  }
+  return 1;
+}
+
+double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<SharedContent>& dense,
+              double deadline_ms) {
+  ContentAgreement agreement;
+  size_t newest = 0;
+  // From the first frame at whose deadline there is an answer.
+  const double begin_ms = std::max(0.0, answers.front().answered_ms - deadline_ms);
+  auto frame = static_cast<int64_t>(std::ceil(begin_ms * kFramesPerSecond / 1000 - 1e-6));
+  for (;; ++frame) {
+    const double due_ms = CapturedMs(frame) + deadline_ms;
+    while (newest + 1 < answers.size() && answers[newest + 1].answered_ms <= due_ms) ++newest;
+    agreement.Add(*answers[newest].cost.content, *dense[FrameOfClip(frame, dense.size())]);
+    if (newest + 1 == answers.size()) return agreement.value();
+  }
+}
+
+double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms) {
+  const auto late = std::count_if(answers.begin(), answers.end(), [&](const AnsweredFrame& answer) {
+    return answer.latency_ms() > deadline_ms;
+  });
+  return static_cast<double>(late) / static_cast<double>(answers.size());
+}
+
+}  // namespace cacheinf

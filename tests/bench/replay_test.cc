@@ -1,0 +1,146 @@
+#include "tests/bench/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "tests/bench/mode_checks.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kFrameMs = 1000 / kFramesPerSecond;
+
+SharedContent Class(int index) {
+  return std::make_shared<const AnswerContent>(Classification{{{index, 1.0f}}});
+}
+
+// Clips of frames of which each has a class of its own.
+std::vector<SharedContent> Classes(int count) {
+  std::vector<SharedContent> classes;
+  for (int i = 0; i < count; ++i) classes.push_back(Class(i));
+  return classes;
+}
+
+std::vector<FrameCost> Costs(int count, const FrameCost& each) {
+  std::vector<FrameCost> costs(count, each);
+  for (int i = 0; i < count; ++i) costs[i].content = Class(i);
+  return costs;
+}
+
+TEST(ReplayTest, AClipIsShownForwardsAndBackwards) {
+  std::vector<size_t> shown;
+  for (int64_t i = 0; i < 8; ++i) shown.push_back(FrameOfClip(i, 4));
+  EXPECT_EQ(shown, (std::vector<size_t>{0, 1, 2, 3, 2, 1, 0, 1}));
+}
+
+TEST(ReplayTest, AMessageTakesItsBytesAndTheDelay) {
+  const LinkShape link = ParseLinkShape("1mbit,3ms");
+  EXPECT_NEAR(LinkMs(0, link), 3, 1);
+  EXPECT_NEAR(LinkMs(125000, link), 1003, 3);  // four chunks with their heads
+  EXPECT_NEAR(LinkMs(125000, ParseLinkShape("93mbit,3ms")), 3 + 1000.0 / 93, 0.1);
+}
+
+TEST(ReplayTest, AQuickRobotAnswersEveryFrame) {
+  const auto answers = Replay(Costs(10, {.robot_ms = 20}), {.answers = 8});
+  ASSERT_EQ(answers.size(), 8u);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(answers[i].captured, i);
+    EXPECT_NEAR(answers[i].latency_ms(), 20, 1e-6);
+  }
+}
+
+TEST(ReplayTest, ASlowRobotTakesTheNewestFrame) {
+  // Two and a half frames each: the frame taken up next came half a frame ago.
+  const auto answers = Replay(Costs(10, {.robot_ms = kFrameMs}), {.slowdown = 2.5, .answers = 3});
+  EXPECT_EQ(answers[1].captured, 2);
+  EXPECT_EQ(answers[2].captured, 5);
+  EXPECT_NEAR(answers[1].latency_ms(), 3 * kFrameMs, 1e-6);
+  EXPECT_NEAR(answers[1].cost.robot_ms, 2.5 * kFrameMs, 1e-6);
+}
+
+TEST(ReplayTest, WhatIsRefreshedKeepsTheNextFrameWaiting) {
+  const auto answers = Replay(Costs(10, {.robot_ms = 20, .refresh_ms = 20}), {.answers = 2});
+  EXPECT_NEAR(answers[0].latency_ms(), 20, 1e-6);
+  EXPECT_NEAR(answers[1].latency_ms(), 40 - kFrameMs + 20, 1e-6);
+}
+
+TEST(ReplayTest, TheLinkAndTheServerAreNotSlowedDown) {
+  const FrameCost cost = {.robot_ms = 10,
+                          .server_ms = 7,
+                          .bytes_to_server = 10000,
+                          .bytes_to_robot = 1000,
+                          .has_server = true};
+  const LinkShape link = ParseLinkShape("20mbit,3ms");
+  const auto answers = Replay(Costs(4, cost), {.link = link, .slowdown = 5, .answers = 1});
+  EXPECT_NEAR(answers[0].latency_ms(), 50 + 7 + LinkMs(10000, link) + LinkMs(1000, link), 1e-6);
+  EXPECT_NEAR(answers[0].cost.link_ms, 6 + 4.4, 0.1);
+}
+
+TEST(ReplayTest, RepeatedAnswersTakeNoTime) {
+  const auto answers = Replay(Costs(10, {.robot_ms = 20}), {.every = 3, .answers = 5});
+  EXPECT_NEAR(answers[1].latency_ms(), 0, 1e-6);
+  EXPECT_EQ(answers[2].cost.content, answers[0].cost.content);
+  EXPECT_NEAR(answers[3].latency_ms(), 20, 1e-6);
+  EXPECT_NE(answers[3].cost.content, answers[0].cost.content);
+}
+
+AnsweredFrame At(int64_t captured, double answered_ms) {
+  AnsweredFrame answer = {captured, CapturedMs(captured), answered_ms, {}};
+  answer.cost.content = Class(static_cast<int>(captured));
+  return answer;
+}
+
+TEST(OnTimeTest, AnAnswerWithinTheDeadlineIsOnTime) {
+  const std::vector<AnsweredFrame> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
+  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
+  EXPECT_DOUBLE_EQ(Late(answers, 100), 0);
+}
+
+TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
+  // At 100 ms frame 0's is in hand; at 133 and at 167 ms still; at 200 ms that to frame 3.
+  const std::vector<AnsweredFrame> answers = {At(0, 50), At(3, 180)};
+  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 2.0 / 4);
+  EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
+}
+
+TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
+  // Frame 0's comes at 250 ms, which is the deadline of frame 5 (267 ms) on.
+  const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};
+  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1.0 / 2);
+}
+
+TEST(ContentAgreementTest, ASmallerMapIsComparedInTheLargeOnesPixels) {
+  ContentAgreement agreement;
+  const ClassMap small = {2, 1, {3, 4}};
+  agreement.Add(small, ClassMap{4, 2, {3, 3, 4, 4, 3, 3, 4, 4}});
+  EXPECT_DOUBLE_EQ(agreement.value(), 1);
+}
+
+nlohmann::ordered_json Row(const std::string& mode, const std::string& measured, double median_ms,
+                           double server_ms, double work) {
+  return {{"model", "net"},         {"clip", "clip"},         {"mode", mode},
+          {"mbit", 20.0},           {"speedup", 5.0},         {"measured", measured},
+          {"median_ms", median_ms}, {"server_ms", server_ms}, {"active_server", work},
+          {"on_time", 0.5}};
+}
+
+TEST(ModeChecksTest, WhatIsWorstComesFirst) {
+  ModeChecks checks;
+  checks.Add(Row("plain-video", "replayed", 100, 20, 1));
+  checks.Add(Row("remote-video/dense", "replayed", 50, 10, 1));
+  checks.Add(Row("remote-video/cache", "replayed", 60, 18, 0.4));
+  BenchReport report;
+  checks.AddTo(&report);
+  const std::string text = report.Table();
+  const size_t cached =
+      text.find("1.80 at worst (net, clip, 20 Mbit/s, 5×, replayed, remote-video)");
+  const size_t video = text.find("0.50 at worst");
+  ASSERT_NE(cached, std::string::npos) << text;
+  ASSERT_NE(video, std::string::npos) << text;
+  EXPECT_LT(cached, video);
+}
+
+}  // namespace
+}  // namespace cacheinf
