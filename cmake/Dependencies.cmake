@@ -19,13 +19,13 @@ find_package(PNG REQUIRED)
 pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 
 # The Open MPI of scripts/setup --mpi goes before the system's, unless MPI_HOME names another, and is
-# found even if the system's was found before.
+# found even if the system's was found before. The next build notices that it has come.
 set(cacheinf_cache "$ENV{CACHEINF_CACHE}")
 if(NOT cacheinf_cache)
   set(cacheinf_cache "$ENV{HOME}/.cache/cacheinf")
 endif()
-set(own_mpicc ${cacheinf_cache}/openmpi/bin/mpicc)
-if(EXISTS ${own_mpicc} AND NOT MPI_HOME AND NOT "${MPI_C_COMPILER}" STREQUAL ${own_mpicc})
+file(GLOB own_mpicc CONFIGURE_DEPENDS ${cacheinf_cache}/openmpi/bin/mpicc)
+if(own_mpicc AND NOT MPI_HOME AND NOT "${MPI_C_COMPILER}" STREQUAL own_mpicc)
   get_cmake_property(found_before CACHE_VARIABLES)
   list(FILTER found_before INCLUDE REGEX "^MPI(EXEC)?_|^OpenMPI_")
   foreach(variable ${found_before})

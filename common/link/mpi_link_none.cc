@@ -5,7 +5,8 @@ namespace cacheinf {
 namespace {
 
 [[noreturn]] void Refuse() {
-  throw InputError("this build has no MPI: scripts/setup installs Open MPI, then build again");
+  throw InputError(
+      "this build has no MPI: scripts/setup installs Open MPI, then run cmake and build again");
 }
 
 }  // namespace
