@@ -62,7 +62,8 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       model_(std::move(model)),
       state_(model_, OptionsFor(config, model_->graph())),
       reader_(state_.graph(), config.model_config.decoder),
-      clock_(clock) {
+      clock_(clock),
+      slowdown_(config.server.slowdown, clock) {
   if (config.KeepsResults()) MakeCache(config);
   if (config.UsesServer()) {
     cuts_ = ParseCuts(config.server.cuts, state_.graph());
@@ -85,6 +86,7 @@ void Robot::MakeCache(const RobotConfig& config) {
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict) {
   AwaitServer();
+  slowdown_.Begin();
   const auto begin = clock_.Now();
   Fit(frame);
   if (verdict.forget) kept_.reset();
@@ -92,6 +94,7 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict) {
 }
 
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
+  slowdown_.Begin();
   const auto begin = clock_.Now();
   std::optional<RefreshWork> work;
   if (cache_ && !is_from_server_) work = cache_->Refresh(model_picture(), verdict);
@@ -99,6 +102,7 @@ std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& ver
     Compute(frame, verdict, begin);
     work = RefreshWork{.share = 1.0};
   }
+  slowdown_.CatchUp();
   if (work) work->time = clock_.Now() - begin;
   return work;
 }
@@ -133,7 +137,7 @@ Answer Robot::Repeat(const Frame& frame, std::chrono::nanoseconds begin) {
 Answer Robot::Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin) {
   Answer answer;
   SetInput(frame);
-  Slow(clock_.Now() - begin);
+  slowdown_.CatchUp();
   const auto prepared = clock_.Now();
   const bool was_from_server = std::exchange(is_from_server_, ComputeRemotely(frame, begin));
   if (is_from_server_) {
@@ -150,28 +154,19 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, std::chrono::n
     decision_.frame = frame.index;
     decision_.base = -1;
   }
-  const auto waited = answer.server ? answer.server->waiting : std::chrono::nanoseconds(0);
-  Slow(clock_.Now() - prepared - waited);
+  slowdown_.CatchUp();
   const auto computed = clock_.Now();
   answer.frame = frame.index;
   answer.stamp = frame.stamp;
   answer.computed_from = frame.index;
   answer.content = reader_.Read(state_, Seen());
   Keep(answer);
+  slowdown_.CatchUp();
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
   answer.decode = clock_.Now() - computed;
   if (server_ && !answer.server) alone_.Add(answer.latency());
   return answer;
-}
-
-// After work that is to take longer than it does (config.server.slowdown).
-void Robot::Slow(std::chrono::nanoseconds work) const {
-  const double factor = config_.server.slowdown;
-  if (factor > 1) {
-    std::this_thread::sleep_for(
-        std::chrono::duration<double, std::nano>(static_cast<double>(work.count()) * (factor - 1)));
-  }
 }
 
 // At the start of a run it is waited for.
@@ -219,14 +214,14 @@ void Robot::ShareWith(ServerConnection& server) {
     settings.tracker = config_.tracker.kind;
     settings.change_threshold = config_.tracker.change.threshold;
     remote_.emplace(server, model_, state_, clock_, settings,
-                    ParsePictureCodec(config_.server.codec));
+                    ParsePictureCodec(config_.server.codec), RemoteRobot::Wait(), slowdown_);
     return;
   }
   const StateOptions options = OptionsFor(config_, graph);
   settings.keep = options.keep;
   settings.kept = options.persistent;
   settings.cuts = cuts_;
-  split_.emplace(server, state_, clock_, settings);
+  split_.emplace(server, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
   cache_->SetExecution([this](const FrameDecision& decision, const PictureView& seen,
                               const ChangePolicy& policy, bool needs_all) {
     if (needs_all) split_->ComputeNextAlone();

@@ -13,6 +13,7 @@
 #include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/slowdown.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
@@ -86,7 +87,6 @@ class Robot {
  private:
   void MakeCache(const RobotConfig& config);
   void MeetServer();
-  void Slow(std::chrono::nanoseconds work) const;
   bool IsServerReady();
   void AwaitServer();
   void ShareWith(ServerConnection& server);
@@ -108,6 +108,7 @@ class Robot {
   ModelState state_;
   AnswerReader reader_;
   const Clock& clock_;
+  const Slowdown slowdown_;
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
 

@@ -18,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/slowdown.h"
 #include "common/codec/still_picture.h"
 #include "common/exec/cpu_backend.h"
 #include "common/link/channel.h"
@@ -85,9 +86,9 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 
 struct Guest {
   Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock,
-        RemoteServer::Watch watch)
+        RemoteServer::Watch watch, Slowdown slowdown)
       : channel(std::move(link), clock),
-        session(channel, store, clock, BitsId(), std::move(watch)) {
+        session(channel, store, clock, BitsId(), std::move(watch), std::move(slowdown)) {
     channel.StartPumping();
   }
 
@@ -101,6 +102,7 @@ class Server {
   Server(const ServerConfig& config, const Clock& clock)
       : config_(config),
         clock_(clock),
+        slowdown_(config.slowdown, clock),
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
         store_(config.models, [this] { return MakeBackend(); }) {
@@ -144,19 +146,17 @@ class Server {
         DumpPicture(folder, frame, picture, spec);
       };
     }
-    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch));
+    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch), slowdown_);
   }
 
   // A stage of every session that has one to compute; whether any had.
   bool Advance() {
     bool was_busy = false;
     for (Guest& guest : guests_) {
-      const nanoseconds begin = clock_.Now();
+      slowdown_.Begin();
       if (!guest.session.Advance()) continue;
       was_busy = true;
-      if (config_.slowdown > 1) {
-        std::this_thread::sleep_for((clock_.Now() - begin) * (config_.slowdown - 1));
-      }
+      slowdown_.CatchUp();
       if (guest.session.has_robot() && !guest.is_announced) {
         guest.is_announced = true;
         ++served_;
@@ -198,6 +198,7 @@ class Server {
 
   const ServerConfig& config_;
   const Clock& clock_;
+  const Slowdown slowdown_;  // of the thread that computes
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   std::optional<LinkShape> shape_;

@@ -36,7 +36,7 @@ Mask AllPixelsOf(const Value& value) {
 
 RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
                          ModelState& state, const Clock& clock, const message::Settings& settings,
-                         const PictureCodec& codec, Wait wait)
+                         const PictureCodec& codec, Wait wait, Slowdown slowdown)
     : connection_(connection),
       model_(std::move(model)),
       state_(state),
@@ -44,6 +44,7 @@ RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const Com
       wait_(wait ? std::move(wait)
                  : [&connection](
                        Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      slowdown_(std::move(slowdown)),
       encoder_(codec, PictureFormatOf(state.graph())) {
   connection_.Use(settings);
 }
@@ -67,6 +68,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   is_refused_ = false;
   encoder_.Append(picture, &sent.picture);
   part_ = {.sent_bytes = sent.picture.size()};
+  slowdown_.CatchUp();
   Say(connection_.channel(), std::move(sent), number_);
   const Time encoded = clock_.Now();
   part_.encoding = encoded - begin;
@@ -74,6 +76,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   bool is_answered = false;
   while (!is_answered && connection_.fault().empty() && !is_refused_ && clock_.Now() < until) {
     wait_(until);
+    slowdown_.Begin();
     is_answered = TakeMessages();
   }
   part_.waiting = clock_.Now() - encoded;

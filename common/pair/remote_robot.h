@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
+#include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
@@ -32,7 +33,7 @@ class RemoteRobot {
   // takes no picture. The connection, the state and the clock outlive this.
   RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
               ModelState& state, const Clock& clock, const message::Settings& settings,
-              const PictureCodec& codec, Wait wait = {});
+              const PictureCodec& codec, Wait wait = {}, Slowdown slowdown = {});
 
   // Whether the server takes part in the next frame.
   bool IsReady();
@@ -56,6 +57,7 @@ class RemoteRobot {
   ModelState& state_;
   const Clock& clock_;
   const Wait wait_;
+  const Slowdown slowdown_;
   PictureEncoder encoder_;
   int64_t number_ = 0;       // of the last frame
   int64_t whole_since_ = 0;  // the last one whose picture stood alone

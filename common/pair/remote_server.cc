@@ -41,14 +41,15 @@ bool IsWithin(const Range& part, int whole) {
 
 RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
                            const message::Settings& settings, Channel& channel, const Clock& clock,
-                           Watch watch)
+                           Watch watch, Slowdown slowdown)
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
       state_(model_, StateOptionsOf(settings, model_->graph())),
       decoder_(PictureFormatOf(model_->graph())),
       slice_codec_(settings.slice_codec),
-      watch_(std::move(watch)) {
+      watch_(std::move(watch)),
+      slowdown_(std::move(slowdown)) {
   if (IsDense(settings)) return;
   const ReuseSettings reuse = ReuseOf(settings);
   std::unique_ptr<Tracker> tracker;
@@ -68,6 +69,7 @@ void RemoteServer::Take(const message::Frame& frame) {
     Say(channel_, message::FrameRefusal{frame.decision.number, fault});
     return;
   }
+  slowdown_.CatchUp();
   wanted_.emplace();
   wanted_->frame = frame.decision.number;
   wanted_->decode_us = duration_cast<microseconds>(clock_.Now() - begin).count();
@@ -85,6 +87,7 @@ bool RemoteServer::Step() {
   message::Answer answer = *std::exchange(wanted_, std::nullopt);
   Compute(&answer);
   PackOutputs(&answer);
+  slowdown_.CatchUp();
   answer.compute_us = duration_cast<microseconds>(clock_.Now() - begin).count();
   Say(channel_, std::move(answer));
   may_refresh_ = cache_.has_value();

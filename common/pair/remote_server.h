@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
+#include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
@@ -27,7 +28,7 @@ class RemoteServer {
 
   // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
   RemoteServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
-               Channel& channel, const Clock& clock, Watch watch = {});
+               Channel& channel, const Clock& clock, Watch watch = {}, Slowdown slowdown = {});
 
   // Decodes the picture, since the next may need it, or refuses it. The robot waits for no answer
   // to those before it.
@@ -53,6 +54,7 @@ class RemoteServer {
   const SliceCodec slice_codec_;
   std::optional<FrameCache> cache_;
   const Watch watch_;
+  const Slowdown slowdown_;
   int64_t frame_ = 0;                      // of the picture in hand
   Rectangle place_;                        // of the frames in their pictures
   std::optional<message::Answer> wanted_;  // to the picture in hand, as far as it is known

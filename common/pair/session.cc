@@ -12,12 +12,13 @@
 namespace cacheinf {
 
 Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-                 RemoteServer::Watch watch)
+                 RemoteServer::Watch watch, Slowdown slowdown)
     : channel_(channel),
       store_(store),
       clock_(clock),
       build_(std::move(build)),
-      watch_(std::move(watch)) {}
+      watch_(std::move(watch)),
+      slowdown_(std::move(slowdown)) {}
 
 template <typename T>
 T Session::Read(const Message& message) const {
@@ -117,10 +118,11 @@ Session::Work Session::Prepare(const message::Settings& settings) {
   std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes);
   Work work;
   if (settings.mode == message::Settings::Mode::kSplit) {
-    work.split = std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_);
+    work.split =
+        std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_, slowdown_);
   } else {
-    work.remote =
-        std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_, watch_);
+    work.remote = std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_,
+                                                 watch_, slowdown_);
   }
   return work;
 }

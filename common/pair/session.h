@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/slowdown.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
@@ -28,7 +29,7 @@ class Session {
  public:
   // A build's name stands for the bits that it computes. What is referred to outlives this.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-          RemoteServer::Watch watch = {});
+          RemoteServer::Watch watch = {}, Slowdown slowdown = {});
 
   // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
   // do. Whatever arrives, it throws nothing.
@@ -60,6 +61,7 @@ class Session {
   const Clock& clock_;
   const std::string build_;
   const RemoteServer::Watch watch_;
+  const Slowdown slowdown_;
   std::string robot_;
   bool is_greeted_ = false;
   message::Fingerprint model_;

@@ -17,18 +17,20 @@ constexpr std::chrono::seconds kPatience(10);
 }  // namespace
 
 SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-                       message::Settings settings, Wait wait)
+                       message::Settings settings, Wait wait, Slowdown slowdown)
     : connection_(connection),
       state_(state),
       clock_(clock),
       wait_(wait ? std::move(wait)
                  : [&connection](
                        Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      slowdown_(std::move(slowdown)),
       walk_(SplitWalk::Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               message::Slice coded = {number_, transfer};
               AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
+              slowdown_.CatchUp();
               Say(connection_.channel(), std::move(coded), number_);
             }),
       settings_(std::move(settings)) {
@@ -61,6 +63,7 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
     state_.LosePeer();
     heard_from_ = decision.number;
   }
+  slowdown_.CatchUp();
   Say(connection_.channel(),
       message::Frame{
           .decision = told, .follows = told_, .committed = committed_, .is_shared = is_shared});
@@ -116,6 +119,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
   while (walk_.is_open()) {
     switch (walk_.Step()) {
       case SplitWalk::Progress::kStepped:
+        slowdown_.CatchUp();
         break;
       case SplitWalk::Progress::kDone:
         state_.ConfirmSent();
@@ -143,6 +147,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
 
 // False if it is waited for no longer.
 bool SplitRobot::WaitForSlice(Time give_up_at) {
+  slowdown_.CatchUp();
   const Time begin = clock_.Now();
   // Its link may live on where it does not.
   const Time patient_until = begin + kPatience;
@@ -152,8 +157,9 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
   if (!has_come && clock_.Now() >= patient_until) {
     connection_.Leave("the server is too slow");
   }
-  TakeMessages();
+  slowdown_.Begin();
   const Time waited = clock_.Now() - begin;
+  TakeMessages();
   counts_.waited += waited;
   if (part_) part_->waiting += waited;
   return told_ != -1 && (has_come || clock_.Now() < give_up_at);

@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
+#include "common/base/slowdown.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
@@ -40,7 +41,7 @@ class SplitRobot {
   // frame. Throws InputError if the cuts do not fit the model. REQUIRES: a state that trades, with
   // the settings' schemes and kept values; the connection, the state and the clock outlive this.
   SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-             message::Settings settings, Wait wait = {});
+             message::Settings settings, Wait wait = {}, Slowdown slowdown = {});
 
   // From the next frame on. Throws InputError if they do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
@@ -90,6 +91,7 @@ class SplitRobot {
   ModelState& state_;
   const Clock& clock_;
   const Wait wait_;
+  const Slowdown slowdown_;
   SplitWalk walk_;
   message::Settings settings_;  // as the server was told, or is to be
   bool has_new_settings_ = true;

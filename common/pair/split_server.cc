@@ -46,9 +46,11 @@ void CheckSpreads(const ChangePolicy& policy, const ModelState& state) {
 }  // namespace
 
 SplitServer::SplitServer(const std::shared_ptr<const CompiledModel>& model,
-                         const message::Settings& settings, Channel& channel, const Clock& clock)
+                         const message::Settings& settings, Channel& channel, const Clock& clock,
+                         Slowdown slowdown)
     : channel_(channel),
       clock_(clock),
+      slowdown_(std::move(slowdown)),
       state_(model, OptionsOf(settings, model->graph())),
       walk_(SplitWalk::Side::kServer, state_,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
@@ -122,6 +124,7 @@ bool SplitServer::Step() {
   const auto begin = clock_.Now();
   try {
     const SplitWalk::Progress progress = walk_.Step();
+    slowdown_.CatchUp();
     computing_ += clock_.Now() - begin;
     if (progress == SplitWalk::Progress::kWaits) return false;
     if (progress == SplitWalk::Progress::kRefused) Refuse(told_, walk_.fault());
@@ -148,6 +151,7 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   if (is_given_up_) return;
   message::Slice coded = {told_, transfer};
   AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
+  slowdown_.CatchUp();
   Say(channel_, std::move(coded), told_);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/slowdown.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/link/channel.h"
@@ -25,7 +26,7 @@ class SplitServer {
  public:
   // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
   SplitServer(const std::shared_ptr<const CompiledModel>& model, const message::Settings& settings,
-              Channel& channel, const Clock& clock);
+              Channel& channel, const Clock& clock, Slowdown slowdown = {});
 
   // Settings that need no other state (message::NeedsNewState). Throws InputError as above.
   // REQUIRES: no frame in hand.
@@ -53,6 +54,7 @@ class SplitServer {
 
   Channel& channel_;
   const Clock& clock_;
+  const Slowdown slowdown_;
   message::Settings settings_;
   ModelState state_;
   SplitWalk walk_;

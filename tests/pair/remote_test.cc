@@ -17,6 +17,7 @@
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"
 #include "tests/link/channel_pair.h"
+#include "tests/pair/busy_clock.h"
 #include "tests/pair/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -37,10 +38,12 @@ class RemoteTest : public FolderTest {
   // Brings robot and server to where frames may be sent.
   void Meet(const std::string& codec, const std::string& shape = "") {
     channels_.emplace(shape.empty() ? LoopbackScript() : Shaped(shape));
-    session_.emplace(channels_->server, store_, channels_->clock, kBuild,
-                     [this](int64_t frame, const PictureView&, const PictureSpec&) {
-                       decoded_.push_back(frame);
-                     });
+    session_.emplace(
+        channels_->server, store_, channels_->clock, kBuild,
+        [this](int64_t frame, const PictureView&, const PictureSpec&) {
+          decoded_.push_back(frame);
+        },
+        slowdown_);
     connection_.emplace(channels_->robot, kBuild, "rover", PackForServers(*graph_));
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
@@ -81,7 +84,7 @@ class RemoteTest : public FolderTest {
     EXPECT_EQ(Outputs(dense), Outputs(state_));
   }
 
-  uint64_t AnsweredBytes() const { return channels_->server.statistics().sent.payload; }
+  uint64_t AnsweredBytes() const { return BytesSaid(channels_->server); }
 
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), kHeight, kWidth);
   const std::shared_ptr<const CompiledModel> model_ =
@@ -93,6 +96,7 @@ class RemoteTest : public FolderTest {
   std::optional<Session> session_;
   std::optional<ServerConnection> connection_;
   std::optional<RemoteRobot> robot_;
+  Slowdown slowdown_;  // of the server
   bool is_server_busy_ = false;
   std::vector<int64_t> decoded_;
 };
@@ -119,6 +123,16 @@ TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
   for (int i = 0; i < 10; ++i) Turn();
   EXPECT_EQ(decoded_.size(), 2u);
   EXPECT_EQ(AnsweredBytes(), before);
+}
+
+TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
+  const BusyClock busy;
+  std::vector<uint64_t> said;  // when it slept
+  slowdown_ = {2, busy, [&](auto) { said.push_back(AnsweredBytes()); }};
+  Meet("raw");
+  ASSERT_TRUE(Compute());
+  ASSERT_FALSE(said.empty());
+  EXPECT_LT(said.back(), AnsweredBytes());
 }
 
 TEST_F(RemoteTest, APictureStandsAloneOnlyAfterOneThatDidNotLeave) {

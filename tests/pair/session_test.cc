@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -24,6 +26,7 @@
 #include "common/pair/split_robot.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/link/channel_pair.h"
+#include "tests/pair/busy_clock.h"
 #include "tests/pair/clip.h"
 #include "tests/pair/cuts.h"
 #include "tests/pair/message_seeds.h"
@@ -65,13 +68,22 @@ class World {
     if (!shape.empty()) script.shape = ParseLinkShape(shape);
     script.death = death;
     channels_ = std::make_unique<ChannelPair>(script);
-    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild);
+    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
+                                         RemoteServer::Watch(), server_slowdown_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
-    robot_ = std::make_unique<SplitRobot>(*connection_, state_, channels_->clock,
-                                          message::Settings(), [this](auto deadline) {
-                                            Turn();
-                                            return channels_->clock.Now() < deadline;
-                                          });
+    robot_ = std::make_unique<SplitRobot>(
+        *connection_, state_, channels_->clock, message::Settings(),
+        [this](auto deadline) {
+          Turn();
+          return channels_->clock.Now() < deadline;
+        },
+        robot_slowdown_);
+  }
+
+  // From the next Connect on.
+  void SlowDown(Slowdown robot, Slowdown server) {
+    robot_slowdown_ = std::move(robot);
+    server_slowdown_ = std::move(server);
   }
 
   // Everything but the robot goes on for a moment.
@@ -137,6 +149,8 @@ class World {
   ModelState dense_;
   ModelState state_;
   MappedFile pack_;
+  Slowdown robot_slowdown_;
+  Slowdown server_slowdown_;
   const std::vector<ValueId> values_;
   std::unique_ptr<ChannelPair> channels_;
   std::unique_ptr<Session> session_;
@@ -250,6 +264,48 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   }
   EXPECT_GT(world.robot().counts().together, before.together + 20) << "it catches up";
   EXPECT_GT(behind, 0);
+}
+
+TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) {
+  struct Nap {
+    size_t after_stages = 0;
+    uint64_t said = 0;
+  };
+  World world(Yolo(), folder_);
+  const BusyClock busy;
+  std::vector<Nap> robot;
+  std::vector<Nap> server;
+  world.SlowDown(
+      {2, busy,
+       [&](auto) {
+         robot.push_back({world.state().next_stage(), BytesSaid(world.channels().robot)});
+       }},
+      {2, busy, [&](auto) {
+         server.push_back({0, BytesSaid(world.channels().server)});
+       }});
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[8], 0}});
+  world.Answer();
+  world.TakeTurns(5);
+  robot.clear();
+  server.clear();
+  const uint64_t server_before = BytesSaid(world.channels().server);
+  world.Answer();
+  ASSERT_EQ(world.robot().counts().together, 3);
+
+  const uint64_t robot_after = BytesSaid(world.channels().robot);
+  const auto is_after_slice = [&](const Nap& nap) { return nap.said == robot_after; };
+  const auto after_slice = std::find_if(robot.begin(), robot.end(), is_after_slice);
+  ASSERT_NE(after_slice, robot.end());
+  ASSERT_GT(after_slice - robot.begin(), 3);
+  EXPECT_EQ(std::prev(after_slice)->after_stages, after_slice->after_stages);
+  EXPECT_GT(after_slice->after_stages, 1u);
+
+  const auto is_before_slices = [&](const Nap& nap) { return nap.said == server_before; };
+  EXPECT_GT(std::count_if(server.begin(), server.end(), is_before_slices), 3);
+  world.TakeTurns(5);
+  EXPECT_LT(server.back().said, BytesSaid(world.channels().server)) << "the answer comes last";
 }
 
 TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {

@@ -1,0 +1,33 @@
+#include "common/base/slowdown.h"
+
+#include <thread>
+#include <utility>
+
+namespace cacheinf {
+
+using std::chrono::nanoseconds;
+
+Slowdown::Slowdown(double factor, const Clock& clock, Sleep sleep) {
+  if (factor <= 1) return;
+  if (!sleep) sleep = [](nanoseconds time) { std::this_thread::sleep_for(time); };
+  state_ = std::make_shared<State>(State{factor, clock, std::move(sleep), clock.Now(), {}});
+}
+
+void Slowdown::Begin() const {
+  if (state_) state_->begin = state_->clock.Now();
+}
+
+void Slowdown::CatchUp() const {
+  if (!state_) return;
+  State& state = *state_;
+  const auto now = state.clock.Now();
+  const std::chrono::duration<double, std::nano> work = now - state.begin;
+  state.owed += std::chrono::duration_cast<nanoseconds>(work * (state.factor - 1));
+  state.begin = now;
+  if (state.owed <= nanoseconds(0)) return;
+  state.sleep(state.owed);
+  state.begin = state.clock.Now();
+  state.owed -= state.begin - now;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,42 @@
+#ifndef CACHEINF_COMMON_BASE_SLOWDOWN_H_
+#define CACHEINF_COMMON_BASE_SLOWDOWN_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "common/base/clock.h"
+
+namespace cacheinf {
+
+// Makes a thread's work take so many times as long, by a sleep after each piece of it. Copies are
+// one.
+class Slowdown {
+ public:
+  using Sleep = std::function<void(std::chrono::nanoseconds)>;
+
+  Slowdown() = default;  // none
+  // The clock outlives all copies.
+  Slowdown(double factor, const Clock& clock, Sleep sleep = {});
+
+  // Work begins; what was before was none, such as waiting for a peer.
+  void Begin() const;
+
+  // Sleeps for the work since Begin or the last CatchUp. To be called before what it came to
+  // leaves.
+  void CatchUp() const;
+
+ private:
+  struct State {
+    double factor;
+    const Clock& clock;
+    Sleep sleep;
+    std::chrono::nanoseconds begin;
+    std::chrono::nanoseconds owed;  // less than nothing after a sleep that took too long
+  };
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_SLOWDOWN_H_

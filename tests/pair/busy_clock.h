@@ -1,0 +1,30 @@
+#ifndef CACHEINF_TESTS_PAIR_BUSY_CLOCK_H_
+#define CACHEINF_TESTS_PAIR_BUSY_CLOCK_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "common/base/clock.h"
+#include "common/link/channel.h"
+
+namespace cacheinf {
+
+// There is always work between two looks at it.
+class BusyClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override { return std::chrono::milliseconds(++looks_); }
+
+ private:
+  mutable std::atomic<int64_t> looks_ = 0;
+};
+
+// Bytes, whether they have left or not.
+inline uint64_t BytesSaid(const Channel& channel) {
+  const ChannelStatistics statistics = channel.statistics();
+  return statistics.sent.payload + statistics.waiting_to_leave;
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_PAIR_BUSY_CLOCK_H_
