@@ -1,30 +1,33 @@
 #ifndef CACHEINF_CLIENT_ROBOT_H_
 #define CACHEINF_CLIENT_ROBOT_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "client/answer/answer.h"
-#include "client/server_peer.h"
 #include "common/answer/answers.h"
-#include "common/answer/seen_picture.h"
 #include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/config/robot_config.h"
-#include "common/exec/frame_decision.h"
-#include "common/exec/model_state.h"
-#include "common/model/picture.h"
-#include "common/pair/remote_robot.h"
-#include "common/pair/split_robot.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
+
+class CompiledModel;
+class FrameExecutor;
+class ModelState;
+class PictureFit;
+struct ChannelStatistics;
+struct FittedFrame;
+struct FrameDecision;
+struct SeenPicture;
 
 // A frame of a size that the graph cannot take; frames after it may fit.
 class UnfitFrame : public InputError {
@@ -47,6 +50,7 @@ class Robot {
   // the frames' tensors are. The clock outlives the robot. Throws InputError if the configuration
   // does not fit the model.
   Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
+  ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
 
@@ -59,21 +63,18 @@ class Robot {
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
 
-  // Null in other modes.
-  const ServerPeer* server() const { return server_.get(); }
-
   // What was executed last; null if the last answer repeats an earlier one, or is a server's.
   const FrameDecision* decision() const;
 
   // Until Refresh its outputs are those of the last answer.
-  const ModelState& state() const { return state_; }
+  const ModelState& state() const;
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first and for tensors.
   const PictureFit* fit() const { return fit_.get(); }
 
-  // The last frame as fitted to the model, and what the network saw instead of it. For
-  // pictures only.
+  // The last frame as fitted to the model, and what the network saw instead of it, until Refresh.
+  // For pictures only.
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
@@ -84,48 +85,31 @@ class Robot {
   // (recomputed.h); only in mode cache. Takes a while: for pictures only.
   std::optional<ClassMap> recomputed() const;
 
+  // Of the connection to the server; nothing if there is none.
+  std::optional<ChannelStatistics> link_statistics() const;
+
  private:
-  void MakeCache(const RobotConfig& config);
-  void MeetServer();
-  bool IsServerReady();
-  void AwaitServer();
-  void ShareWith(ServerConnection& server);
-  bool ComputeRemotely(const Frame& frame, std::chrono::nanoseconds begin);
   std::chrono::nanoseconds GiveUpAt(std::chrono::nanoseconds begin) const;
+  void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
-  void FitPicture(const Frame& frame);
-  bool CanRepeat() const;
+  FittedFrame Resize(const Frame& frame);
   Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
   Answer Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin);
-  void Keep(const Answer& answer);
   SeenPicture Seen() const;
-  void SetInput(const Frame& frame);
 
   const RobotConfig config_;
-  RobotConfig::Mode mode_;
-  int every_;
-  const std::shared_ptr<const CompiledModel> model_;
-  ModelState state_;
-  AnswerReader reader_;
   const Clock& clock_;
   const Slowdown slowdown_;
+  const std::unique_ptr<FrameExecutor> executor_;
+  AnswerReader reader_;
+
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
 
-  std::unique_ptr<FrameCache> cache_;  // where results are kept
-
+  const int most_repeats_;      // of an answer
   std::optional<Answer> kept_;  // the last one computed, if the mode repeats it
   int repeats_ = 0;             // of it
-  FrameDecision decision_;      // without a cache
-
-  // Modes remote and split. Each member refers to those before it.
-  std::vector<Cut> cuts_;
-  std::unique_ptr<ServerPeer> server_;
-  std::optional<RemoteRobot> remote_;
-  std::optional<SplitRobot> split_;
-  bool is_from_server_ = false;  // the last answer, and the state's outputs with it
-  std::optional<std::chrono::nanoseconds> wait_until_;
-  LatencyHistogram alone_;  // times of frames without the server
+  LatencyHistogram alone_;      // times of frames in which a server had no part
 };
 
 }  // namespace cacheinf

@@ -235,7 +235,7 @@ class Run {
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());
     }
-    if (summary_.server) summary_.server->link = robot_.server()->statistics();
+    if (summary_.server) summary_.server->link = robot_.link_statistics();
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.dropped = source_.dropped();

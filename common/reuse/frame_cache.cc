@@ -31,7 +31,8 @@ FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> 
                        const Clock& clock, ModelState& state)
     : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {}
 
-FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index) {
+FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index,
+                          const Execution& execution) {
   const auto begin = clock_.Now();
   const FrameDecision& decision = reuse_.Decide(index, frame, verdict);
   FrameWork work;
@@ -42,23 +43,24 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
   const ConstMaskView changed = decision.changed;
   work.active =
       static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
-  work.operators = Execute(decision);
+  work.operators = Execute(decision, execution);
   return work;
 }
 
-std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const Verdict& verdict) {
+std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const Verdict& verdict,
+                                               const Execution& execution) {
   const FrameDecision* const decision = reuse_.DecideRefresh(frame, verdict);
   if (decision == nullptr) return std::nullopt;
   RefreshWork work;
   work.is_anchor = decision->kind == FrameDecision::Kind::kWhole;
-  const double share = Execute(*decision).share();
+  const double share = Execute(*decision, execution).share();
   work.share = work.is_anchor ? 1.0 : share;
   return work;
 }
 
-ChangedWork FrameCache::Execute(const FrameDecision& decision) {
-  const Executed done = execution_
-                            ? execution_(decision, reuse_.seen(), reuse_.policy(), needs_all_)
+ChangedWork FrameCache::Execute(const FrameDecision& decision, const Execution& execution) {
+  const Executed done = execution
+                            ? execution(decision, reuse_.seen(), reuse_.policy(), needs_all_)
                             : Executed{state_.Apply(decision, reuse_.seen(), reuse_.policy())};
   reuse_.Commit(done.work.share());
   if (decision.kind == FrameDecision::Kind::kRefresh) return done.work;

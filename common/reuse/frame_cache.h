@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "common/base/clock.h"
 #include "common/exec/model_state.h"
@@ -29,7 +28,7 @@ class FrameCache {
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
 
-  // How decisions are executed where not by Apply of the state, which brings about the same. With
+  // How a decision is executed where not by Apply of the state, which brings about the same. With
   // `needs_all` the state must hold all of it afterwards; else it says whether it does.
   struct Executed {
     ChangedWork work;
@@ -37,26 +36,26 @@ class FrameCache {
   };
   using Execution = std::function<Executed(const FrameDecision& decision, const PictureView& seen,
                                            const ChangePolicy& policy, bool needs_all)>;
-  void SetExecution(Execution execution) { execution_ = std::move(execution); }
 
   // Brings the stored values to what the frame gives, as far as the policy goes. After an exception
   // the next call makes up for what this one missed.
-  FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0);
+  FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0,
+                const Execution& execution = {});
 
   // Call it once the answer is read. Returns what it took except the time; nothing if there was
   // nothing to do. REQUIRES: the frame of the last Run, which has returned.
-  std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {});
+  std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {},
+                                     const Execution& execution = {});
 
   // Of the last decision.
   const Reuse& reuse() const { return reuse_; }
 
  private:
-  ChangedWork Execute(const FrameDecision& decision);
+  ChangedWork Execute(const FrameDecision& decision, const Execution& execution);
 
   const Clock& clock_;
   ModelState& state_;
   Reuse reuse_;
-  Execution execution_;
   bool needs_all_ = false;
 };
 

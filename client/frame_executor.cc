@@ -1,0 +1,193 @@
+#include "client/frame_executor.h"
+
+#include <fmt/core.h>
+
+#include <thread>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/canvas/make_geometry.h"
+#include "common/plan/cut_text.h"
+
+namespace cacheinf {
+namespace {
+
+using Mode = RobotConfig::Mode;
+
+ReuseSettings SettingsOf(const RobotConfig& config) {
+  return Resolve(config.cache, config.tracker.change);
+}
+
+StateOptions OptionsOf(const RobotConfig& config, const Graph& graph) {
+  if (graph.inputs.size() != 1) {
+    throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
+                                 graph.name, graph.inputs.size()));
+  }
+  if (!config.KeepsResults()) return {};
+  const ReuseSettings settings = SettingsOf(config);
+  StateOptions options = OptionsFor(settings, graph);
+  if (config.mode != Mode::kSplit) return options;
+  if (settings.is_by_warp()) throw InputError("mode split does not go with the geometry warp");
+  if (!settings.change_policy().can_split()) {
+    throw InputError("mode split does not go with the policy fixed and a stem: set --stem 0");
+  }
+  options.trades = true;
+  return options;
+}
+
+std::vector<Scheme> SchemesOf(const Graph& graph) {
+  std::vector<Scheme> schemes;
+  for (const Operator& node : graph.operators) {
+    const auto* const conv = std::get_if<op::Conv>(&node.attributes);
+    schemes.push_back(conv == nullptr ? Scheme::kDirect : conv->scheme);
+  }
+  return schemes;
+}
+
+bool LacksSpreads(const ChangePolicy& policy) {
+  return policy.threshold > 0 && policy.spreads == nullptr;
+}
+
+}  // namespace
+
+FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+                             const Clock& clock, Slowdown slowdown)
+    : config_(config),
+      model_(std::move(model)),
+      options_(OptionsOf(config, model_->graph())),
+      state_(model_, options_),
+      clock_(clock),
+      slowdown_(std::move(slowdown)) {
+  if (config.KeepsResults()) MakeCache();
+  if (!config.UsesServer()) return;
+  const Graph& graph = model_->graph();
+  cuts_ = ParseCuts(config.server.cuts, graph);
+  (void)OwnershipOf(graph, state_.layout(), cuts_, std::vector<int>(cuts_.size()),
+                    graph.picture.height);
+  server_.emplace(config.server, graph, clock_);
+}
+
+void FrameExecutor::MakeCache() {
+  const Graph& graph = model_->graph();
+  if (graph.picture.width == 0) {
+    throw InputError(
+        fmt::format("mode {} needs pictures, but the model takes tensors", NameOf(config_.mode)));
+  }
+  const ReuseSettings settings = SettingsOf(config_);
+  auto tracker = settings.follows_camera() ? MakeTracker(config_.tracker) : nullptr;
+  cache_.emplace(settings, MakeGeometry(settings, graph, std::move(tracker)), clock_, state_);
+}
+
+void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
+  if (cache_) cache_->SetPlaceOfFrames(place);
+}
+
+const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict& verdict,
+                                        Time give_up_at) {
+  last_ = {.seen = frame.picture};
+  if (ExecuteRemotely(frame, give_up_at)) {
+    last_.server = remote_->part();
+    last_.model_from_seen = remote_->answer().frame_from_seen;
+  } else if (cache_) {
+    const bool forget = std::exchange(must_forget_, false) || verdict.forget;
+    last_.work = cache_->Run(frame.picture, {.forget = forget, .level = verdict.level}, frame.index,
+                             Together(give_up_at));
+    if (split_) last_.server = split_->part();
+    const Reuse& reuse = cache_->reuse();
+    last_.decision = &reuse.decision();
+    last_.seen = reuse.seen();
+    last_.model_from_seen = reuse.placement().frame_from_seen;
+  } else {
+    ExecuteWhole(frame);
+  }
+  return last_;
+}
+
+// Whether the outputs are the server's now.
+bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
+  if (!remote_ || !remote_->IsReady()) return false;
+  const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at);
+  // Of an answer that was no good some outputs may be here, too.
+  if (is_answered || server_->is_lost()) must_forget_ = true;
+  return is_answered;
+}
+
+void FrameExecutor::ExecuteWhole(const FittedFrame& frame) {
+  if (frame.tensor.data != nullptr) {
+    state_.SetInput(0, frame.tensor);
+  } else {
+    state_.SetPicture(frame.picture);
+  }
+  state_.Run();
+  ++whole_.number;
+  whole_.frame = frame.index;
+  last_.decision = &whole_;
+}
+
+// How decisions are executed where rows are split; nothing elsewhere.
+FrameCache::Execution FrameExecutor::Together(Time give_up_at) {
+  if (!split_) return {};
+  return [this, give_up_at](const FrameDecision& decision, const PictureView& seen,
+                            const ChangePolicy& policy, bool needs_all) {
+    if (needs_all) split_->ComputeNextAlone();
+    const ChangedWork work = split_->Execute(decision, seen, policy, give_up_at);
+    return FrameCache::Executed{work, split_->computed_all()};
+  };
+}
+
+std::optional<RefreshWork> FrameExecutor::Refresh(const PictureView& picture,
+                                                  const Verdict& verdict) {
+  if (!cache_ || must_forget_) return std::nullopt;
+  return cache_->Refresh(picture, verdict, Together(SplitRobot::kNever));
+}
+
+void FrameExecutor::MeetServer() {
+  if (!server_) return;
+  if (!wait_until_) {
+    const std::chrono::duration<double> wait(config_.server.wait_s);
+    wait_until_ = clock_.Now() + std::chrono::duration_cast<Time>(wait);
+  }
+  while (true) {
+    if (server_->is_lost()) {
+      remote_.reset();
+      split_.reset();
+    }
+    if (ServerConnection* const met = server_->Poll()) TakeUp(*met);
+    if (IsServerReady()) wait_until_ = clock_.Now();
+    // Spreads are measured on a frame that the robot computes.
+    const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
+    if (lacks_spreads || clock_.Now() >= *wait_until_) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+bool FrameExecutor::IsServerReady() {
+  if (remote_) return remote_->IsReady();
+  return split_ && split_->IsReady(cache_->reuse().policy());
+}
+
+void FrameExecutor::TakeUp(ServerConnection& server) {
+  message::Settings settings;
+  settings.schemes = SchemesOf(state_.graph());
+  settings.slice_codec = config_.server.slice_codec;
+  if (config_.mode == Mode::kRemote) {
+    settings.mode = message::Settings::Mode::kRemote;
+    settings.server_mode = config_.server.server_mode;
+    settings.cache = config_.cache;
+    settings.tracker = config_.tracker.kind;
+    settings.change_threshold = config_.tracker.change.threshold;
+    remote_.emplace(server, model_, state_, clock_, settings,
+                    ParsePictureCodec(config_.server.codec), RemoteRobot::Wait(), slowdown_);
+  } else {
+    settings.keep = options_.keep;
+    settings.kept = options_.persistent;
+    settings.cuts = cuts_;
+    split_.emplace(server, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
+  }
+}
+
+std::optional<ChannelStatistics> FrameExecutor::link_statistics() const {
+  return server_ ? server_->statistics() : std::nullopt;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,101 @@
+#ifndef CACHEINF_CLIENT_FRAME_EXECUTOR_H_
+#define CACHEINF_CLIENT_FRAME_EXECUTOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/server_peer.h"
+#include "common/base/clock.h"
+#include "common/base/picture_view.h"
+#include "common/base/slowdown.h"
+#include "common/config/robot_config.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
+#include "common/pair/remote_robot.h"
+#include "common/pair/server_part.h"
+#include "common/pair/split_robot.h"
+#include "common/reuse/frame_cache.h"
+#include "common/reuse/frame_work.h"
+#include "common/reuse/verdict.h"
+
+namespace cacheinf {
+
+// A frame as the network takes it: one of these.
+struct FittedFrame {
+  int64_t index = 0;
+  PictureView picture = {};  // of the model's size
+  Rectangle place = {};      // the part of it that shows the frame
+  ConstTensorView tensor = {};
+};
+
+// How a frame was executed.
+struct Execution {
+  const FrameDecision* decision = nullptr;  // null: a server's own
+  std::optional<FrameWork> work = {};       // where results are kept
+  std::optional<ServerPart> server = {};    // where one had a part in it
+  PictureView seen = {};                    // by the network
+  Homography model_from_seen = {};
+};
+
+// Executes a robot's frames on its state, alone or with a server: what changed of each, or all.
+class FrameExecutor {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  // The clock outlives this. Throws InputError if the configuration does not fit the model.
+  FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
+                const Clock& clock, Slowdown slowdown);
+
+  // Between two frames: takes up a server that has come, and lets go of one that is lost. At the
+  // start of a run waits for it.
+  void MeetServer();
+
+  // What is kept is of other frames than those to come, which lie here in the model's picture.
+  void SetPlaceOfFrames(const Rectangle& place);
+
+  // Afterwards the state's outputs are the frame's, whatever the server does, for which nothing
+  // waits longer than until `give_up_at`. Valid until the next call, or Refresh.
+  const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time give_up_at);
+  const Execution& last() const { return last_; }
+
+  // FrameCache::Refresh, where results are kept.
+  std::optional<RefreshWork> Refresh(const PictureView& picture, const Verdict& verdict);
+
+  ModelState& state() { return state_; }
+
+  // Of the connection to the server; nothing if there is none.
+  std::optional<ChannelStatistics> link_statistics() const;
+
+ private:
+  void MakeCache();
+  void TakeUp(ServerConnection& server);
+  bool IsServerReady();
+  bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
+  void ExecuteWhole(const FittedFrame& frame);
+  FrameCache::Execution Together(Time give_up_at);
+
+  const RobotConfig config_;
+  const std::shared_ptr<const CompiledModel> model_;
+  const StateOptions options_;
+  ModelState state_;
+  const Clock& clock_;
+  const Slowdown slowdown_;
+  std::optional<FrameCache> cache_;  // where results are kept
+  FrameDecision whole_;              // without a cache
+  Execution last_;
+
+  // Each refers to those before it.
+  std::vector<Cut> cuts_;
+  std::optional<ServerPeer> server_;
+  std::optional<RemoteRobot> remote_;
+  std::optional<SplitRobot> split_;
+  std::optional<Time> wait_until_;
+  bool must_forget_ = false;  // a server's outputs lie where results were kept
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_FRAME_EXECUTOR_H_
