@@ -10,16 +10,10 @@ namespace {
 
 int Main(int argc, char** argv) {
   CLI::App app("Looks into models, packs them, and describes the machine.", "cacheinf-profile");
-  app.set_version_flag("--version", "cacheinf-profile " CACHEINF_VERSION);
   app.require_subcommand(1);
   cacheinf::ProfilerCommands commands;
   commands.AddTo(app);
-  try {
-    cacheinf::ParseCommandLine(app, argc, argv);
-    return 0;
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
-  }
+  return cacheinf::ParseCommandLine(app, CACHEINF_VERSION, argc, argv).value_or(0);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
-#include <iostream>
 #include <memory>
 
 #include "common/base/clock.h"
@@ -20,23 +19,12 @@ namespace {
 int Run(int argc, char** argv) {
   CLI::App app("CacheInf's server: computes for robots, beside which it keeps what it computed.",
                "cacheinf-server");
-  app.set_version_flag("--version", "cacheinf-server " CACHEINF_VERSION);
   ServerConfig config;
   ConfigOptions options;
   options.AddTo(app, config.Fields());
-  bool print_config = false;
-  app.add_flag("--print-config", print_config,
-               "Prints the configuration in effect, as JSON that --config takes, and ends.");
-  try {
-    ParseCommandLine(app, argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
-  }
+  if (const auto exit_code = ParseCommandLine(app, CACHEINF_VERSION, argc, argv)) return *exit_code;
   config.Load(options);
-  if (print_config) {
-    std::cout << WriteJson(config.Fields());
-    return 0;
-  }
+  if (options.Print(app.get_name(), ServerConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;

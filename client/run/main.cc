@@ -27,7 +27,6 @@ int RunReplay(const std::string& folder) {
 int Run(int argc, char** argv) {
   CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.",
                "cacheinf-robot");
-  app.set_version_flag("--version", "cacheinf-robot " CACHEINF_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
   CLI::App& replay = *app.add_subcommand(
@@ -40,29 +39,12 @@ int Run(int argc, char** argv) {
   CalibrateCommand calibrate;
   calibrate.AddTo(app);
   ConfigOptions options;
-  bool print_config = false;
-  bool print_schema = false;
   options.AddTo(run, RobotConfig().Fields());
-  run.add_flag("--print-config", print_config,
-               "Prints the configuration in effect, as JSON that --config takes, and ends.");
-  run.add_flag("--print-config-schema", print_schema,
-               "Prints the JSON Schema of configurations and ends.");
-  try {
-    ParseCommandLine(app, argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
-  }
+  if (const auto exit_code = ParseCommandLine(app, CACHEINF_VERSION, argc, argv)) return *exit_code;
   if (replay.parsed()) return RunReplay(recording);
   if (calibrate.is_asked_for()) return calibrate.Run();
-  if (print_schema) {
-    std::cout << RobotConfigSchema();
-    return 0;
-  }
   RobotConfig config = EffectiveConfig(options);
-  if (print_config) {
-    std::cout << WriteJson(config.Fields());
-    return 0;
-  }
+  if (options.Print(app.get_name(), RobotConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_BASE_COMMAND_LINE_H_
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,17 @@
 
 namespace cacheinf {
 
-// Parses a command line whose first word is one of the app's commands. Throws InputError for one
-// that cannot be understood; CLI::Success, as CLI11 does, where help or a version is asked for.
-inline void ParseCommandLine(CLI::App& app, int argc, const char* const* argv) {
+// Parses the command line of a program. Gives it the option --version. Returns the exit code if
+// there is nothing left to do, because help or the version was asked for and printed. Throws
+// InputError for what cannot be understood.
+inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
+                                           const char* const* argv) {
+  app.set_version_flag("--version", app.get_name() + " " + version);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    throw;
+    return std::nullopt;
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> unknown = app.remaining();
     if (!app.get_subcommands().empty() || unknown.empty()) throw InputError(error.what());

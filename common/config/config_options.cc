@@ -1,6 +1,7 @@
 #include "common/config/config_options.h"
 
 #include <cstdint>
+#include <iostream>
 #include <variant>
 
 #include "common/base/error.h"
@@ -38,6 +39,11 @@ void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
       .add_option_function<std::vector<std::string>>(
           "--set", set, "Sets any key of the configuration, like preprocess.fit=crop.")
       ->type_name("KEY=VALUE");
+  if (!only.empty()) return;
+  command.add_flag("--print-config", prints_config_,
+                   "Prints the configuration in effect, as JSON that --config takes, and ends.");
+  command.add_flag("--print-config-schema", prints_schema_,
+                   "Prints the JSON Schema of configurations and ends.");
 }
 
 void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const Field& field) {
@@ -63,6 +69,16 @@ ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
     throw InputError("--set: \"" + pair + "\" is not of the form key=value");
   }
   return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
+bool ConfigOptions::Print(const std::string& program, const FieldTable& defaults,
+                          const FieldTable& in_effect) const {
+  if (prints_schema_) {
+    std::cout << WriteJsonSchema("Configuration of " + program, defaults);
+  } else if (prints_config_) {
+    std::cout << WriteJson(in_effect);
+  }
+  return prints_config_ || prints_schema_;
 }
 
 void ConfigOptions::Override(const FieldTable& fields) const {

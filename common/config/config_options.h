@@ -11,19 +11,23 @@
 namespace cacheinf {
 
 // The options of a command line that make up a program's configuration: --config, those that its
-// fields name, and --set.
+// fields name, and --set; and those that print it.
 class ConfigOptions {
  public:
   ConfigOptions() = default;
   ConfigOptions(const ConfigOptions&) = delete;
   ConfigOptions& operator=(const ConfigOptions&) = delete;
 
-  // Of the fields' options only these; none named: all. Those of booleans can stand alone, for
-  // true. Outlives the command's parsing.
+  // Of the fields' options only these; none named: all, and those that print. Those of booleans can
+  // stand alone, for true. Outlives the command's parsing.
   void AddTo(CLI::App& command, const FieldTable& fields, const std::set<std::string>& only = {});
 
   // Sets what the command line says, but for --config. Throws InputError.
   void Override(const FieldTable& fields) const;
+
+  // Does what --print-config or --print-config-schema asks for. False: they do not.
+  bool Print(const std::string& program, const FieldTable& defaults,
+             const FieldTable& in_effect) const;
 
   // The file; empty if none was given.
   const std::string& file() const { return file_; }
@@ -40,6 +44,8 @@ class ConfigOptions {
 
   std::string file_;
   std::vector<Setting> settings_;
+  bool prints_config_ = false;
+  bool prints_schema_ = false;
 };
 
 }  // namespace cacheinf

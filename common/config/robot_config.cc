@@ -213,8 +213,4 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
   return config;
 }
 
-std::string RobotConfigSchema() {
-  return WriteJsonSchema("Configuration of cacheinf-robot", RobotConfig().Fields());
-}
-
 }  // namespace cacheinf

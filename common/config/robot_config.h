@@ -93,9 +93,6 @@ RobotConfig EffectiveConfig(const ConfigOptions& options);
 // The same from a file's text.
 RobotConfig ParseRobotConfig(std::string_view text, std::string_view name);
 
-// A JSON Schema of the file, for editors.
-std::string RobotConfigSchema();
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_CONFIG_ROBOT_CONFIG_H_
