@@ -150,8 +150,6 @@ class PictureEncoder::Impl {
 PictureEncoder::PictureEncoder(const PictureCodec& codec, const PictureFormat& format)
     : impl_(std::make_unique<Impl>(codec, format)) {}
 PictureEncoder::~PictureEncoder() = default;
-PictureEncoder::PictureEncoder(PictureEncoder&&) noexcept = default;
-PictureEncoder& PictureEncoder::operator=(PictureEncoder&&) noexcept = default;
 
 void PictureEncoder::Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
   impl_->Append(picture, bytes);
@@ -227,8 +225,6 @@ class PictureDecoder::Impl {
 PictureDecoder::PictureDecoder(const PictureFormat& format)
     : impl_(std::make_unique<Impl>(format)) {}
 PictureDecoder::~PictureDecoder() = default;
-PictureDecoder::PictureDecoder(PictureDecoder&&) noexcept = default;
-PictureDecoder& PictureDecoder::operator=(PictureDecoder&&) noexcept = default;
 
 const char* PictureDecoder::Decode(std::span<const uint8_t> bytes) { return impl_->Decode(bytes); }
 

@@ -76,8 +76,6 @@ class PictureEncoder {
   // Throws InputError where this machine has no such video encoder, or that refuses its options.
   PictureEncoder(const PictureCodec& codec, const PictureFormat& format);
   ~PictureEncoder();
-  PictureEncoder(PictureEncoder&&) noexcept;
-  PictureEncoder& operator=(PictureEncoder&&) noexcept;
 
   // Adds the next picture to `bytes`. Throws std::runtime_error where a library fails.
   // REQUIRES: a picture of the format.
@@ -95,8 +93,6 @@ class PictureDecoder {
  public:
   explicit PictureDecoder(const PictureFormat& format);
   ~PictureDecoder();
-  PictureDecoder(PictureDecoder&&) noexcept;
-  PictureDecoder& operator=(PictureDecoder&&) noexcept;
 
   // Reads one picture of any codec, trusting no byte. Null, or one sentence on why there is none.
   const char* Decode(std::span<const uint8_t> bytes);

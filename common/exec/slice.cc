@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "common/base/little_endian.h"
 #include "sparse_ops/mask/wire.h"
 
 namespace cacheinf {
@@ -12,16 +13,6 @@ namespace {
 constexpr size_t kHeaderBytes = 20;
 constexpr uint8_t kMagic = 'S';
 constexpr uint8_t kVersion = 1;
-
-void PutNumber(uint32_t number, uint8_t* bytes) {
-  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (8 * i));
-}
-
-uint32_t NumberAt(const uint8_t* bytes) {
-  uint32_t number = 0;
-  for (int i = 0; i < 4; ++i) number |= static_cast<uint32_t>(bytes[i]) << (8 * i);
-  return number;
-}
 
 // Of a value that is not a map, the one pixel is all of it.
 bool IsMap(const ConstTensorView& value) { return value.rank == 4; }
@@ -66,10 +57,10 @@ void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Ran
   header[0] = kMagic;
   header[1] = kVersion;
   header[2] = header[3] = 0;
-  PutNumber(static_cast<uint32_t>(id), header + 4);
-  PutNumber(static_cast<uint32_t>(rows.begin), header + 8);
-  PutNumber(static_cast<uint32_t>(rows.end), header + 12);
-  PutNumber(static_cast<uint32_t>(mask_bytes), header + 16);
+  PutLittleEndian(id, header + 4);
+  PutLittleEndian(rows.begin, header + 8);
+  PutLittleEndian(rows.end, header + 12);
+  PutLittleEndian(static_cast<uint32_t>(mask_bytes), header + 16);
   const size_t numbers_begin = begin + kHeaderBytes + mask_bytes;
   bytes->resize(numbers_begin + numbers.size() * sizeof(float));
   if (!numbers.empty()) {
@@ -84,12 +75,11 @@ const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId 
   if (header[0] != kMagic) return "these bytes are no slice";
   if (header[1] != kVersion) return "a slice has another version";
   if (header[2] != 0 || header[3] != 0) return "a slice's header has bits that mean nothing";
-  if (NumberAt(header + 4) != static_cast<uint32_t>(id)) return "a slice is of another value";
-  if (NumberAt(header + 8) != static_cast<uint32_t>(rows.begin) ||
-      NumberAt(header + 12) != static_cast<uint32_t>(rows.end)) {
+  if (LittleEndianAt<ValueId>(header + 4) != id) return "a slice is of another value";
+  if (Range{LittleEndianAt<int>(header + 8), LittleEndianAt<int>(header + 12)} != rows) {
     return "a slice is of other rows";
   }
-  const size_t mask_bytes = NumberAt(header + 16);
+  const size_t mask_bytes = LittleEndianAt<uint32_t>(header + 16);
   if (mask_bytes > bytes.size() - kHeaderBytes) return "a slice ends within its mask";
   const char* error = DecodeMask(header + kHeaderBytes, mask_bytes, pixels);
   if (error != nullptr) return error;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "common/base/little_endian.h"
+
 namespace cacheinf {
 namespace {
 
@@ -14,51 +16,6 @@ constexpr uint8_t kVersion = 1;
 
 // Far from where sums and differences of times overflow.
 constexpr int64_t kLatestTime = int64_t{1} << 60;
-
-template <typename Integer>
-void Put(Integer value, uint8_t* bytes) {
-  const auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
-  for (size_t i = 0; i < sizeof(Integer); ++i) bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
-}
-
-template <typename Integer>
-Integer Get(const uint8_t* bytes) {
-  std::make_unsigned_t<Integer> bits = 0;
-  for (size_t i = 0; i < sizeof(Integer); ++i) {
-    bits |= static_cast<std::make_unsigned_t<Integer>>(bytes[i]) << (8 * i);
-  }
-  return static_cast<Integer>(bits);
-}
-
-class Writer {
- public:
-  explicit Writer(std::vector<uint8_t>* bytes) : bytes_(*bytes) {}
-
-  template <typename Integer>
-  void operator()(const Integer& value) {
-    const size_t at = bytes_.size();
-    bytes_.resize(at + sizeof(Integer));
-    Put(value, bytes_.data() + at);
-  }
-
- private:
-  std::vector<uint8_t>& bytes_;
-};
-
-// Of a body whose size was checked.
-class Reader {
- public:
-  explicit Reader(const uint8_t* bytes) : at_(bytes) {}
-
-  template <typename Integer>
-  void operator()(Integer& value) {
-    value = Get<Integer>(at_);
-    at_ += sizeof(Integer);
-  }
-
- private:
-  const uint8_t* at_;
-};
 
 template <typename Body, typename Other>
 concept Is = std::is_same_v<std::remove_const_t<Body>, Other>;
@@ -101,7 +58,7 @@ constexpr size_t kBodyBytes<Abandonment> = 8;
 
 uint64_t Checksum(std::span<const uint8_t> bytes) {
   return XXH3_64bits_withSeed(bytes.data() + kPrefixBytes, bytes.size() - kPrefixBytes,
-                              Get<uint64_t>(bytes.data()));
+                              LittleEndianAt<uint64_t>(bytes.data()));
 }
 
 const char* WhatIsWrong(const Chunk& chunk) {
@@ -129,7 +86,11 @@ template <typename Body>
 const char* ReadBody(std::span<const uint8_t> bytes, Packet* packet) {
   if (bytes.size() < kBodyBytes<Body>) return "a packet is too short for its type";
   Body body;
-  VisitMembers(body, Reader(bytes.data()));
+  const uint8_t* at = bytes.data();
+  VisitMembers(body, [&at]<typename Integer>(Integer& value) {
+    value = LittleEndianAt<Integer>(at);
+    at += sizeof(Integer);
+  });
   const std::span<const uint8_t> rest = bytes.subspan(kBodyBytes<Body>);
   if constexpr (std::is_same_v<Body, Chunk>) {
     body.bytes = rest;
@@ -145,7 +106,8 @@ const char* ReadBody(std::span<const uint8_t> bytes, Packet* packet) {
 
 void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
   bytes->resize(kHeaderBytes);
-  std::visit([&](const auto& body) { VisitMembers(body, Writer(bytes)); }, packet.body);
+  const auto append = [&](auto value) { AppendLittleEndian(value, bytes); };
+  std::visit([&](const auto& body) { VisitMembers(body, append); }, packet.body);
   if (const auto* chunk = std::get_if<Chunk>(&packet.body)) {
     bytes->insert(bytes->end(), chunk->bytes.begin(), chunk->bytes.end());
   }
@@ -154,9 +116,9 @@ void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
   header[1] = 'I';
   header[2] = kVersion;
   header[3] = static_cast<uint8_t>(packet.body.index());
-  Put(static_cast<uint32_t>(bytes->size()), header + 4);
-  Put(packet.number, header + kPrefixBytes);
-  Put(Checksum(*bytes), header + 8);
+  PutLittleEndian(static_cast<uint32_t>(bytes->size()), header + 4);
+  PutLittleEndian(packet.number, header + kPrefixBytes);
+  PutLittleEndian(Checksum(*bytes), header + 8);
 }
 
 const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet) {
@@ -164,11 +126,13 @@ const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet) {
     return "what came is no packet of CacheInf";
   }
   if (bytes[2] != kVersion) return "the peer speaks another version of the protocol";
-  if (Get<uint32_t>(bytes.data() + 4) != bytes.size()) return "a packet's length is wrong";
-  if (Get<uint64_t>(bytes.data() + 8) != Checksum(bytes)) return "a packet's checksum is wrong";
+  if (LittleEndianAt<uint32_t>(bytes.data() + 4) != bytes.size())
+    return "a packet's length is wrong";
+  if (LittleEndianAt<uint64_t>(bytes.data() + 8) != Checksum(bytes))
+    return "a packet's checksum is wrong";
   const std::span<const uint8_t> body = bytes.subspan(kHeaderBytes);
   Packet read;
-  read.number = Get<uint64_t>(bytes.data() + kPrefixBytes);
+  read.number = LittleEndianAt<uint64_t>(bytes.data() + kPrefixBytes);
   const char* wrong = "a packet's type is unknown";
   if (bytes[3] == 0) wrong = ReadBody<Chunk>(body, &read);
   if (bytes[3] == 1) wrong = ReadBody<Report>(body, &read);
