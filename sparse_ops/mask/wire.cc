@@ -21,7 +21,8 @@ constexpr uint8_t kMoreFollow = 0x80;
 
 struct Header {
   uint8_t form = 0;
-  MaskSize size;
+  int height = 0;
+  int width = 0;
   size_t payload_bytes = 0;
 };
 
@@ -37,8 +38,8 @@ uint32_t ReadUint32(const uint8_t* bytes) {
 
 size_t BytesPerRow(int width) { return (static_cast<size_t>(width) + 7) / kByteBits; }
 
-size_t BitsPayloadBytes(MaskSize size) {
-  return static_cast<size_t>(size.height) * BytesPerRow(size.width);
+size_t BitsPayloadBytes(int height, int width) {
+  return static_cast<size_t>(height) * BytesPerRow(width);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -117,7 +118,8 @@ const char* ReadHeader(const uint8_t* bytes, size_t size, Header* header) {
   constexpr uint32_t kMostPixels = std::numeric_limits<int32_t>::max();
   if (height > kMostPixels / width) return "The mask has too many pixels.";
   header->form = bytes[2];
-  header->size = {static_cast<int>(height), static_cast<int>(width)};
+  header->height = static_cast<int>(height);
+  header->width = static_cast<int>(width);
   header->payload_bytes = ReadUint32(bytes + 12);
   if (size - kHeaderBytes < header->payload_bytes) return "The mask's end is cut off.";
   if (size - kHeaderBytes > header->payload_bytes) return "Bytes follow the mask's end.";
@@ -143,7 +145,7 @@ bool TakeNumber(const uint8_t** bytes, const uint8_t* end, uint32_t limit, uint3
 template <typename Visit>
 bool ForEachRunOfPayload(const uint8_t* payload, const Header& header, const Visit& visit) {
   const uint8_t* const end_of_payload = payload + header.payload_bytes;
-  const auto pixels = static_cast<uint32_t>(int64_t{header.size.height} * header.size.width);
+  const auto pixels = static_cast<uint32_t>(int64_t{header.height} * header.width);
   uint32_t at = 0;
   const uint8_t* next = payload;
   while (next != end_of_payload) {
@@ -175,9 +177,9 @@ const char* CheckPayload(const uint8_t* payload, const Header& header) {
     default:
       break;
   }
-  if (header.payload_bytes != BitsPayloadBytes(header.size)) return kWrongSize;
-  const int used_bits = (header.size.width - 1) % kByteBits + 1;
-  const size_t bytes_per_row = BytesPerRow(header.size.width);
+  if (header.payload_bytes != BitsPayloadBytes(header.height, header.width)) return kWrongSize;
+  const int used_bits = (header.width - 1) % kByteBits + 1;
+  const size_t bytes_per_row = BytesPerRow(header.width);
   for (size_t last = bytes_per_row - 1; last < header.payload_bytes; last += bytes_per_row) {
     if (payload[last] >> used_bits != 0) return "The mask has bits past its width.";
   }
@@ -236,7 +238,7 @@ size_t EncodeMask(ConstMaskView mask, uint8_t* bytes) {
       payload_bytes = other_bytes;
     };
     take_if_smaller(kEdges, NumbersPayloadBytes(mask, kEdges));
-    take_if_smaller(kBits, BitsPayloadBytes({mask.height, mask.width}));
+    take_if_smaller(kBits, BitsPayloadBytes(mask.height, mask.width));
   }
   bytes[0] = kMagic;
   bytes[1] = kVersion;
@@ -253,17 +255,10 @@ size_t EncodeMask(ConstMaskView mask, uint8_t* bytes) {
   return kHeaderBytes + payload_bytes;
 }
 
-const char* ReadMaskSize(const uint8_t* bytes, size_t size, MaskSize* mask_size) {
-  Header header;
-  const char* error = ReadHeader(bytes, size, &header);
-  if (error == nullptr) *mask_size = header.size;
-  return error;
-}
-
 const char* DecodeMask(const uint8_t* bytes, size_t size, MaskView mask) {
   Header header;
   if (const char* error = ReadHeader(bytes, size, &header)) return error;
-  if (header.size.height != mask.height || header.size.width != mask.width) {
+  if (header.height != mask.height || header.width != mask.width) {
     return "The mask has not the size that it must have.";
   }
   if (const char* error = CheckPayload(bytes + kHeaderBytes, header)) return error;
@@ -274,11 +269,11 @@ const char* DecodeMask(const uint8_t* bytes, size_t size, MaskView mask) {
 const char* DecodeMask(const uint8_t* bytes, size_t size, size_t max_words, Mask* mask) {
   Header header;
   if (const char* error = ReadHeader(bytes, size, &header)) return error;
-  if (MaskWords(header.size.height, header.size.width) > max_words) {
+  if (MaskWords(header.height, header.width) > max_words) {
     return "The mask is larger than allowed.";
   }
   if (const char* error = CheckPayload(bytes + kHeaderBytes, header)) return error;
-  *mask = Mask(header.size.height, header.size.width);
+  *mask = Mask(header.height, header.width);
   ReadPayload(bytes + kHeaderBytes, header, *mask);
   return nullptr;
 }

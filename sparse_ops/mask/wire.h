@@ -34,17 +34,8 @@ constexpr size_t MaxEncodedMaskBytes(int height, int width) {
 // REQUIRES: room for MaxEncodedMaskBytes, at least one pixel and fewer than 2^31.
 size_t EncodeMask(ConstMaskView mask, uint8_t* bytes);
 
-// What the bytes say of a mask's size.
-struct MaskSize {
-  int height = 0;
-  int width = 0;
-};
-
 // The functions below trust no byte. They return null, or one sentence on what is wrong with the
 // bytes; then the output is unchanged. All bytes must belong to the mask.
-
-// Checks everything but the payload.
-const char* ReadMaskSize(const uint8_t* bytes, size_t size, MaskSize* mask_size);
 
 // Reads a mask of the size of `mask`, allocating nothing.
 const char* DecodeMask(const uint8_t* bytes, size_t size, MaskView mask);

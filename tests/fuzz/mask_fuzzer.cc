@@ -38,11 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kMostWords = 1 << 14;
   cacheinf::Mask mask;
   if (cacheinf::DecodeMask(data, size, kMostWords, &mask) != nullptr) return 0;
-  cacheinf::MaskSize mask_size;
-  if (cacheinf::ReadMaskSize(data, size, &mask_size) != nullptr) std::abort();
   const std::string bytes = cacheinf::Encoded(mask);
   if (bytes.size() > size) std::abort();
-  cacheinf::Mask again(mask_size.height, mask_size.width);
+  cacheinf::Mask again(mask.view().height, mask.view().width);
   const auto* encoded = reinterpret_cast<const uint8_t*>(bytes.data());
   if (cacheinf::DecodeMask(encoded, bytes.size(), again) != nullptr) std::abort();
   if (!cacheinf::AreEqual(mask, again)) std::abort();
