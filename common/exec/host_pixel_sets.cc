@@ -119,38 +119,34 @@ void HostPixelSets::FillIfAny(PixelSet some, PixelSet to) {
   if (!At(some).is_empty && !IsEmpty(mask(some))) Fill(to);
 }
 
+// Unites `to` with what derive(from, mask) writes.
+template <typename Derive>
+void HostPixelSets::AddThrough(PixelSet from, PixelSet to, const Derive& derive) {
+  if (At(from).is_empty) return;
+  const bool was_empty = At(to).is_empty;
+  const MaskView all = MaskToChange(to);
+  if (was_empty) return derive(mask(from), all);
+  const MaskView added = Scratch(to);
+  derive(mask(from), added);
+  Unite(all, added, all);
+}
+
 void HostPixelSets::AddReaders(PixelWay way, PixelSet input, PixelSet output) {
   if (way.id < 0) return Add(input, output);
-  if (At(input).is_empty) return;
   MaskPropagation& propagation = ways_[static_cast<size_t>(way.id)];
-  const bool was_empty = At(output).is_empty;
-  const MaskView all = MaskToChange(output);
-  if (was_empty) return propagation.GrowThrough(mask(input), all);
-  const MaskView readers = Scratch(output);
-  propagation.GrowThrough(mask(input), readers);
-  Unite(all, readers, all);
+  AddThrough(input, output,
+             [&](ConstMaskView from, MaskView to) { propagation.GrowThrough(from, to); });
 }
 
 void HostPixelSets::AddRead(PixelWay way, PixelSet output, PixelSet input) {
   if (way.id < 0) return Add(output, input);
-  if (At(output).is_empty) return;
   MaskPropagation& propagation = ways_[static_cast<size_t>(way.id)];
-  const bool was_empty = At(input).is_empty;
-  const MaskView all = MaskToChange(input);
-  if (was_empty) return propagation.NeededThrough(mask(output), all);
-  const MaskView read = Scratch(input);
-  propagation.NeededThrough(mask(output), read);
-  Unite(all, read, all);
+  AddThrough(output, input,
+             [&](ConstMaskView from, MaskView to) { propagation.NeededThrough(from, to); });
 }
 
 void HostPixelSets::AddRescaled(PixelSet from, PixelSet to) {
-  if (At(from).is_empty) return;
-  const bool was_empty = At(to).is_empty;
-  const MaskView all = MaskToChange(to);
-  if (was_empty) return Rescale(mask(from), all);
-  const MaskView rescaled = Scratch(to);
-  Rescale(mask(from), rescaled);
-  Unite(all, rescaled, all);
+  AddThrough(from, to, [](ConstMaskView some, MaskView all) { Rescale(some, all); });
 }
 
 void HostPixelSets::Grow(PixelSet set, int pixels) {
