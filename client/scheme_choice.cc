@@ -1,14 +1,13 @@
 #include "client/scheme_choice.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "client/status_line.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -19,24 +18,6 @@
 namespace cacheinf {
 namespace {
 
-// A line that changes in place on a terminal.
-class LayerLine {
- public:
-  void Show(int done, int of) {
-    if (!on_terminal_) return;
-    fmt::print(stderr, "\rmeasured layer {}/{}\x1b[K", done, of);
-    std::fflush(stderr);
-    has_line_ = true;
-  }
-  ~LayerLine() {
-    if (has_line_) std::fputs("\n", stderr);
-  }
-
- private:
-  bool on_terminal_ = isatty(STDERR_FILENO) != 0;
-  bool has_line_ = false;
-};
-
 // Adds to `known` what is missing.
 SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
                     const std::atomic<bool>& stop, SchemeTimes known = {}) {
@@ -44,27 +25,25 @@ SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
   LogInfo(fmt::format("measuring the schemes of {} layers before the first frame, for at most 20 s",
                       layers));
   const auto start = clock.Now();
-  LayerLine line;
+  StatusLine status(clock);
   Measuring measuring;
   measuring.threads = threads;
   measuring.on_progress = [&](int done, int of) {
-    line.Show(done, of);
+    status.Show([&] { return fmt::format("measured layer {}/{}", done, of); });
     return !stop;
   };
   SchemeTimes times = MeasureSchemes(graph, measuring, clock, std::move(known));
   const int unmeasured = LayersToMeasure(graph, times);
-  LogInfo(fmt::format("measured {} layers in {:.1f} s{}", layers - unmeasured,
-                      Milliseconds(clock.Now() - start) / 1e3,
-                      unmeasured == 0 ? ""
-                                      : fmt::format("; the other {} keep the scheme of least "
-                                                    "arithmetic",
-                                                    unmeasured)));
+  LogInfo(fmt::format(
+      "measured {} layers in {:.1f} s{}", layers - unmeasured,
+      Milliseconds(clock.Now() - start) / 1e3,
+      unmeasured == 0 ? "" : fmt::format("; the other {} are computed directly", unmeasured)));
   return times;
 }
 
 SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
                         const std::atomic<bool>& stop) {
-  if (LayersToMeasure(graph) == 0) return AnalyticSchemes(graph);
+  if (LayersToMeasure(graph) == 0) return FasterSchemes(graph, {});
   const std::optional<std::filesystem::path> folder = SchemeFolder();
   if (!folder) return FasterSchemes(graph, Measure(graph, threads, clock, stop));
   const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(), ModelDigest(graph), threads};

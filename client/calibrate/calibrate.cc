@@ -1,12 +1,10 @@
 #include "client/calibrate/calibrate.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +18,7 @@
 #include "client/calibrate/setting_search.h"
 #include "client/robot_setup.h"
 #include "client/scheme_choice.h"
+#include "client/status_line.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
@@ -44,7 +43,6 @@ constexpr double kMostCost = 0.99;
 
 constexpr int kMostResolutions = 6;
 constexpr int kSparsestRival = 5;  // every-2 to every-5
-constexpr std::chrono::seconds kLogPeriod{5};
 
 void CheckOptions(const CalibrationOptions& options) {
   const auto check = [](bool is_good, const char* name, const char* bounds, auto value) {
@@ -141,34 +139,6 @@ class Budget {
   int64_t trials_ = 0;
 };
 
-// One line that changes in place on a terminal, else a line in the log every few seconds.
-class TrialLine {
- public:
-  explicit TrialLine(const Clock& clock) : clock_(clock), last_logged_(clock.Now()) {}
-  ~TrialLine() {
-    if (has_line_) std::fputs("\n", stderr);
-  }
-  TrialLine(const TrialLine&) = delete;
-  TrialLine& operator=(const TrialLine&) = delete;
-
-  void Show(const std::string& line) {
-    if (on_terminal_) {
-      fmt::print(stderr, "\r{}\x1b[K", line);
-      std::fflush(stderr);
-      has_line_ = true;
-    } else if (clock_.Now() - last_logged_ >= kLogPeriod) {
-      LogInfo(line);
-      last_logged_ = clock_.Now();
-    }
-  }
-
- private:
-  const Clock& clock_;
-  std::chrono::nanoseconds last_logged_;
-  bool on_terminal_ = isatty(STDERR_FILENO) != 0;
-  bool has_line_ = false;
-};
-
 struct Candidate {
   RobotConfig config;
   ClipScore score;
@@ -178,7 +148,7 @@ class Calibration {
  public:
   Calibration(const RobotConfig& config, const CalibrationOptions& options, CalibrationClip& clip,
               const Clock& clock, Budget& budget)
-      : config_(config), options_(options), clip_(clip), budget_(budget), line_(clock) {}
+      : config_(config), options_(options), clip_(clip), budget_(budget), status_(clock) {}
 
   void Search(int resolutions) {
     Try(
@@ -325,14 +295,16 @@ class Calibration {
   }
 
   void ShowProgress() {
-    const std::optional<size_t> best = Best();
-    const std::string found =
-        best ? fmt::format("best {:.1f} % at {:.4f} ({})", 100 * CostOf(candidates_[*best].score),
-                           candidates_[*best].score.agreement,
-                           DescribeCacheSettings(candidates_[*best].config))
-             : "none reaches the target yet";
-    line_.Show(fmt::format("trial {}  at most {:.0f} s left  {}", budget_.trials(),
-                           budget_.SecondsLeft(), found));
+    status_.Show([this] {
+      const std::optional<size_t> best = Best();
+      const std::string found =
+          best ? fmt::format("best {:.1f} % at {:.4f} ({})", 100 * CostOf(candidates_[*best].score),
+                             candidates_[*best].score.agreement,
+                             DescribeCacheSettings(candidates_[*best].config))
+               : "none reaches the target yet";
+      return fmt::format("trial {}  at most {:.0f} s left  {}", budget_.trials(),
+                         budget_.SecondsLeft(), found);
+    });
   }
 
   std::vector<FinishedTrial> AsTrials() const {
@@ -364,7 +336,7 @@ class Calibration {
   const CalibrationOptions& options_;
   CalibrationClip& clip_;
   Budget& budget_;
-  TrialLine line_;
+  StatusLine status_;
   std::vector<Candidate> candidates_;
   int64_t refused_ = 0;
   std::string first_refusal_;

@@ -1,7 +1,6 @@
 #include "client/run/run.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +17,9 @@
 #include "client/robot_setup.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
-#include "client/run/progress.h"
+#include "client/run/summary.h"
 #include "client/scheme_choice.h"
+#include "client/status_line.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -219,17 +219,15 @@ class Run {
   }
 
   // Of the frames so far.
-  const Summary& summary() const { return summary_; }
-
-  // Without checks.
-  std::chrono::nanoseconds elapsed() const {
+  const Summary& summary() {
     const auto checking = check_ ? check_->time_spent() : std::chrono::nanoseconds(0);
-    return clock_.Now() - start_ - checking;
+    summary_.elapsed = clock_.Now() - start_ - checking;
+    return summary_;
   }
 
   // After the last frame. Throws InputError if there were frames, but none fitted.
   Summary Finish(bool is_interrupted) {
-    summary_.elapsed = elapsed();
+    (void)summary();
     if (check_) summary_.agreement = check_->agreement();
     if (guard_) summary_.guard = guard_->report();
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
@@ -334,13 +332,13 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
   }
   Run run(config, Compile(std::move(graph), config), source, clock);
   {
-    Progress progress(clock, config.frames, isatty(STDERR_FILENO) != 0);
+    StatusLine status(clock);
     const Summary& so_far = run.summary();
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = source.Next();
       if (!frame) break;
       run.Handle(*frame);
-      progress.Update(so_far.frames, run.elapsed(), so_far.latency, so_far.work);
+      status.Show([&] { return ProgressLine(run.summary(), config.frames); });
     }
   }
   Summary summary = run.Finish(stop);

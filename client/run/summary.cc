@@ -234,6 +234,18 @@ void WorkShares::Add(const FrameWork& work) {
   if (work.loss != Loss::kNone) ++losses[work.loss];
 }
 
+std::string ProgressLine(const Summary& so_far, int64_t total_frames) {
+  const std::string total = total_frames > 0 ? fmt::format("/{}", total_frames) : "";
+  const LatencyHistogram& latency = so_far.latency;
+  const std::string line =
+      fmt::format("frame {}{}  {:.1f} fps  p50 {:.1f} ms  p95 {:.1f} ms  p99 {:.1f} ms",
+                  so_far.frames, total, FrameRate(so_far), latency.PercentileMs(0.50),
+                  latency.PercentileMs(0.95), latency.PercentileMs(0.99));
+  if (so_far.work.frames == 0) return line;
+  return fmt::format("{}  reuse {:.0f} %  work {:.0f} %", line, 100 * (1 - so_far.work.active()),
+                     100 * so_far.work.share());
+}
+
 std::string ToText(const Summary& summary) {
   const LatencyHistogram& latency = summary.latency;
   std::string text = fmt::format(

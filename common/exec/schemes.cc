@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
+#include "common/model/graph/cost.h"
 #include "sparse_ops/cpu/winograd.h"
 
 namespace cacheinf {
@@ -27,35 +28,6 @@ std::string FunctionText(const Function& function) {
       {.name = "", .attributes = op::Activation{function}, .inputs = {}, .outputs = {}});
 }
 
-// Of an operator where Winograd applies.
-AnalyticCost CostOfLayer(const Graph& graph, const Operator& op) {
-  const Shape& input = graph.value(op.inputs[0]).shape;
-  const Shape& output = graph.value(op.outputs[0]).shape;
-  AnalyticCost cost;
-  cost.in_channels = static_cast<int>(input[1]);
-  cost.out_channels = static_cast<int>(output[1]);
-  cost.height = static_cast<int>(output[2]);
-  cost.width = static_cast<int>(output[3]);
-  cost.groups = op.As<op::Conv>()->spec.groups;
-  return cost;
-}
-
-Scheme AnalyticScheme(const Graph& graph, const Operator& op) {
-  const AnalyticCost cost = CostOfLayer(graph, op);
-  // Equation 3.
-  return cost.OfTiles(cpu::kTileSize) < cost.OfTiles(1) ? Scheme::kWinograd : Scheme::kDirect;
-}
-
-// choose(op) where Winograd applies.
-template <typename Choose>
-SchemePlan PlanWhereWinogradApplies(const Graph& graph, const Choose& choose) {
-  SchemePlan plan;
-  for (const Operator& op : graph.operators) {
-    plan.push_back(WinogradApplies(graph, op) ? choose(op) : Scheme::kDirect);
-  }
-  return plan;
-}
-
 // One operator of each distinct layer where Winograd applies, the most costly first.
 std::vector<const Operator*> DistinctLayers(const Graph& graph) {
   std::vector<const Operator*> layers;
@@ -64,7 +36,7 @@ std::vector<const Operator*> DistinctLayers(const Graph& graph) {
     if (WinogradApplies(graph, op) && seen.insert(LayerText(graph, op)).second)
       layers.push_back(&op);
   }
-  const auto cost = [&](const Operator* op) { return CostOfLayer(graph, *op).OfTiles(1); };
+  const auto cost = [&](const Operator* op) { return CostOf(graph, *op).multiply_adds; };
   std::stable_sort(layers.begin(), layers.end(),
                    [&](const Operator* a, const Operator* b) { return cost(a) > cost(b); });
   return layers;
@@ -154,33 +126,6 @@ bool WinogradApplies(const Graph& graph, const Operator& op) {
   return groups == 1 || graph.value(op.inputs[0]).shape[1] > groups;
 }
 
-SchemePlan WinogradWhereItApplies(const Graph& graph) {
-  return PlanWhereWinogradApplies(graph, [](const Operator&) { return Scheme::kWinograd; });
-}
-
-// MNN's equation 2, with k the kernel and i_c and o_c the channels:
-//   C(n) = 2 i_c (n+k-1)^3 + i_c o_c (n+k-1)^2 + o_c n (n+k-1) (2n+k-1)
-// the transform of a tile's input, the products, the transform of its output. Two things differ
-// from the paper's print: its last term lacks o_c, though every output channel is transformed, and
-// it compares C(n) of tiles of different sizes, by which the smallest would always win; what is
-// to be compared is C(n) times the tiles that it takes. A tile of one pixel needs no transform, and
-// of several groups each output channel takes the products of its own group alone.
-double AnalyticCost::OfTiles(int n) const {
-  const double patch = n + kernel - 1;
-  const double products = 1.0 * in_channels * out_channels / groups * patch * patch;
-  const double transforms =
-      2.0 * in_channels * patch * patch * patch + 1.0 * out_channels * n * patch * (n + patch);
-  const int tile_rows = (height + n - 1) / n;
-  const int tile_columns = (width + n - 1) / n;
-  const double tiles = 1.0 * tile_rows * tile_columns;
-  return tiles * (n == 1 ? products : products + transforms);
-}
-
-SchemePlan AnalyticSchemes(const Graph& graph) {
-  return PlanWhereWinogradApplies(graph,
-                                  [&](const Operator& op) { return AnalyticScheme(graph, op); });
-}
-
 void SetSchemes(Graph& graph, const SchemePlan& plan) {
   if (plan.size() != graph.operators.size()) {
     throw InputError(
@@ -261,12 +206,15 @@ SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const
 SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times) {
   std::map<std::string_view, const LayerTimes*> known;
   for (const LayerTimes& layer : times) known.emplace(layer.layer, &layer);
-  return PlanWhereWinogradApplies(graph, [&](const Operator& op) {
+  SchemePlan plan;
+  for (const Operator& op : graph.operators) {
+    plan.push_back(Scheme::kDirect);
+    if (!WinogradApplies(graph, op)) continue;
     const auto found = known.find(LayerText(graph, op));
-    if (found == known.end()) return AnalyticScheme(graph, op);
-    return found->second->winograd_ms < found->second->direct_ms ? Scheme::kWinograd
-                                                                 : Scheme::kDirect;
-  });
+    if (found == known.end() || found->second->winograd_ms >= found->second->direct_ms) continue;
+    plan.back() = Scheme::kWinograd;
+  }
+  return plan;
 }
 
 }  // namespace cacheinf

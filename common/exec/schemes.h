@@ -11,10 +11,6 @@
 
 // Which scheme computes each convolution. Schemes round differently, so a layer's scheme is chosen
 // once, before its first frame, and never changes from frame to frame.
-//
-// The choice is of algorithms on one backend, MNN's C_algorithm (its equations 2 and 3). Its
-// equations 4 and 5, which sum operators up over a CPU and a GPU by their FLOPS, would have nothing
-// to choose from: there is one device, and all its schemes count the same FLOPS.
 
 namespace cacheinf {
 
@@ -23,24 +19,6 @@ using SchemePlan = std::vector<Scheme>;
 
 // 3x3, stride 1, not dilated, transposed or depthwise.
 bool WinogradApplies(const Graph& graph, const Operator& op);
-
-SchemePlan WinogradWhereItApplies(const Graph& graph);
-
-// What tiles of n x n output pixels cost a whole convolution of kernel k x k, in multiplications;
-// n = 1 is the direct one.
-struct AnalyticCost {
-  int kernel = 3;
-  int in_channels = 1;
-  int out_channels = 1;
-  int height = 1;  // of the output
-  int width = 1;
-  int groups = 1;
-
-  double OfTiles(int n) const;
-};
-
-// The cheaper of the schemes by AnalyticCost; kDirect where nothing else applies.
-SchemePlan AnalyticSchemes(const Graph& graph);
 
 // Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd
 // only where it applies.
@@ -76,7 +54,7 @@ struct Measuring {
 SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
                            SchemeTimes known = {});
 
-// The faster scheme of every layer that was measured, the analytic one of the others.
+// The faster scheme of every layer that was measured; kDirect of the others.
 SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.

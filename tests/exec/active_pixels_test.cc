@@ -9,9 +9,9 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/reference_backend.h"
-#include "common/exec/schemes.h"
 #include "common/exec/shadow.h"
 #include "common/model/graph/geometry.h"
+#include "tests/exec/by_winograd.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
+#include "tests/exec/by_winograd.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -103,39 +104,7 @@ Graph SmallNetwork() {
       .Finish();
 }
 
-TEST(AnalyticCostTest, IsMnnsEquationTwoTimesTheTiles) {
-  const AnalyticCost cost = {3, 2, 5, 8, 12};
-  // One tile: 2·2·6³ + 2·5·6² + 5·4·6·(8+2), the paper's last term for each output channel.
-  EXPECT_EQ(cost.OfTiles(4), (864 + 360 + 1200) * 6);
-  EXPECT_EQ(cost.OfTiles(1), 2 * 5 * 9 * 96);
-  // Tiles that reach beyond the picture cost as much as others.
-  EXPECT_EQ((AnalyticCost{3, 2, 5, 5, 9}).OfTiles(4), cost.OfTiles(4));
-  // Of two groups each output channel takes half the products; the transforms stay.
-  const AnalyticCost grouped = {3, 4, 6, 4, 4, 2};
-  EXPECT_EQ(grouped.OfTiles(1), 4 * 6 / 2 * 9 * 16);
-  EXPECT_EQ(grouped.OfTiles(4), 2 * 4 * 216 + 4 * 6 / 2 * 36 + 6 * 4 * 6 * (8 + 2));
-}
-
-// The layers of the paper's Table 1 and others whose better scheme is known.
-TEST(AnalyticSchemesTest, KnownLayersGetTheirBetterScheme) {
-  const auto scheme = [](const Layer& layer, int height, int width) {
-    return AnalyticSchemes(OneLayer(layer, height, width))[0];
-  };
-  EXPECT_EQ(scheme(Channels(64, 64), 112, 112), Scheme::kWinograd);
-  EXPECT_EQ(scheme(Channels(512, 512), 14, 14), Scheme::kWinograd);
-  // Few channels: the transforms cost more than the products save.
-  EXPECT_EQ(scheme(Channels(1, 1), 224, 224), Scheme::kDirect);
-  EXPECT_EQ(scheme(Channels(3, 4), 224, 224), Scheme::kDirect);
-  Layer grouped = Channels(128, 128);
-  grouped.groups = 2;
-  EXPECT_EQ(scheme(grouped, 56, 56), Scheme::kWinograd);
-  grouped.groups = 64;
-  EXPECT_EQ(scheme(grouped, 56, 56), Scheme::kDirect);
-  // A map of two pixels a side: three quarters of the only tile are wasted.
-  EXPECT_EQ(scheme(Channels(512, 512), 2, 2), Scheme::kDirect);
-}
-
-TEST(AnalyticSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
+TEST(FasterSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
   Layer strided = Channels(64, 64);
   strided.stride = 2;
   Layer dilated = Channels(64, 64);
@@ -148,8 +117,8 @@ TEST(AnalyticSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
   large.kernel = 5;
   for (const Layer& layer : {strided, dilated, depthwise, pointwise, large}) {
     Graph graph = OneLayer(layer, 56, 56);
-    EXPECT_EQ(AnalyticSchemes(graph), SchemePlan{Scheme::kDirect});
-    EXPECT_EQ(WinogradWhereItApplies(graph), SchemePlan{Scheme::kDirect});
+    const SchemeTimes times = {{LayerText(graph, graph.operators[0]), 2.0, 1.0}};
+    EXPECT_EQ(FasterSchemes(graph, times), SchemePlan{Scheme::kDirect});
     EXPECT_THROW(SetSchemes(graph, {Scheme::kWinograd}), InputError);
   }
 }
@@ -234,16 +203,16 @@ TEST(MeasureSchemesTest, EndsWithItsBudgetOrWhenAsked) {
   EXPECT_TRUE(MeasureSchemes(graph, measuring, SteadyClock()).empty());
 }
 
-TEST(FasterSchemesTest, MeasuredLayersTakeTheFasterSchemeOthersTheAnalyticOne) {
+TEST(FasterSchemesTest, MeasuredLayersTakeTheFasterSchemeOthersTheDirectOne) {
   const Graph graph = SmallNetwork();
-  const SchemePlan analytic = AnalyticSchemes(graph);
-  EXPECT_EQ(FasterSchemes(graph, {}), analytic);
+  const SchemePlan direct(graph.operators.size(), Scheme::kDirect);
+  EXPECT_EQ(FasterSchemes(graph, {}), direct);
   for (const bool winograd_is_faster : {true, false}) {
     const SchemeTimes times = {
         {LayerText(graph, graph.operators[1]), 2.0, winograd_is_faster ? 1.0 : 3.0},
         {"a layer of another model", 1.0, 1.0}};
     const Scheme faster = winograd_is_faster ? Scheme::kWinograd : Scheme::kDirect;
-    SchemePlan expected = analytic;
+    SchemePlan expected = direct;
     expected[1] = expected[2] = faster;
     EXPECT_EQ(FasterSchemes(graph, times), expected);
   }

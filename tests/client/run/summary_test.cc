@@ -21,6 +21,27 @@ std::string Line(const Summary& summary, const std::string& begin) {
   return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
 }
 
+TEST(ProgressLineTest, NamesFrameRateAndPercentiles) {
+  Summary summary;
+  EXPECT_EQ(ProgressLine(summary, 0), "frame 0  0.0 fps  p50 0.0 ms  p95 0.0 ms  p99 0.0 ms");
+  summary.frames = 20;
+  summary.elapsed = milliseconds(500);
+  summary.latency.Add(milliseconds(10));
+  EXPECT_EQ(ProgressLine(summary, 80),
+            "frame 20/80  40.0 fps  p50 10.0 ms  p95 10.0 ms  p99 10.0 ms");
+}
+
+TEST(ProgressLineTest, OfACacheNamesWhatWasReusedAndWhatWasComputed) {
+  Summary summary;
+  FrameWork frame;
+  frame.is_dense = false;
+  frame.active = 0.25;
+  frame.operators = {.done = 1, .of_all = 10};
+  summary.work.Add(frame);
+  EXPECT_EQ(ProgressLine(summary, 0),
+            "frame 0  0.0 fps  p50 0.0 ms  p95 0.0 ms  p99 0.0 ms  reuse 75 %  work 10 %");
+}
+
 TEST(SummaryTest, CountsFramesAndTheirRate) {
   Summary summary;
   for (int i = 0; i < 30; ++i) summary.Add(Answer{});
