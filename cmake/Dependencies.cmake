@@ -15,8 +15,6 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
 find_package(PNG REQUIRED)
-# What benchmarks send values and pictures with.
-pkg_check_modules(BENCH_CODECS REQUIRED IMPORTED_TARGET libzstd libavcodec libavutil libswscale)
 
 # The Open MPI of scripts/setup --mpi goes before the system's, unless MPI_HOME names another, and is
 # found even if the system's was found before. The next build notices that it has come.

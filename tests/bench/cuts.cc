@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/model/graph/cost.h"
+#include "common/pair/remote_picture.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/changed_bytes.h"
@@ -51,7 +52,7 @@ constexpr int kSampledEvery = 2;  // of the clip's second half
 constexpr double kLatencyMs = 3.0;
 constexpr std::array kMbits = {1.0, 5.0, 20.0, 93.0, 300.0};
 constexpr std::array kSpeedups = {1.0, 5.0, 20.0};
-constexpr int kJpegQuality = 85;
+constexpr const char* kJpeg = "jpeg:85";
 constexpr double kRawAnswerBytes = 4096;  // of outputs that nobody said how to read
 
 double Median(std::vector<double> values) { return Samples{std::move(values)}.Median(); }
@@ -119,17 +120,6 @@ std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
   return measured;
 }
 
-// Blue, green, red, or grey.
-Picture FittedPicture(const Frame& frame, const PictureFit& fit, double* ms) {
-  const PictureSpec& spec = fit.spec();
-  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * spec.height * fit.channels());
-  *ms = TimeOnce([&] { fit.Resize(frame.picture, {0, spec.height}, pixels.data()); });
-  if (spec.channels == PictureSpec::Channels::kRgb) {
-    for (size_t i = 0; i < pixels.size(); i += 3) std::swap(pixels[i], pixels[i + 2]);
-  }
-  return MakePicture(spec.width, spec.height, fit.channels(), std::move(pixels));
-}
-
 // As a program would send it that spends no time on it. Of a map of classes what changed.
 double AnswerBytes(const AnswerContent& content, const AnswerContent& before) {
   constexpr double kNumber = 4;
@@ -155,12 +145,12 @@ double AnswerBytes(const AnswerContent& content, const AnswerContent& before) {
   return runs * kNumber;
 }
 
-std::unique_ptr<VideoStream> MakeVideo(const PictureSpec& spec, BenchReport* report) {
+std::optional<PictureStream> MakeVideo(const PictureFormat& format, BenchReport* report) {
   try {
-    return std::make_unique<VideoStream>(spec.width, spec.height);
+    return std::optional<PictureStream>(std::in_place, "video", format);
   } catch (const InputError& error) {
     report->AddNote(std::string("no video: ") + error.what());
-    return nullptr;
+    return std::nullopt;
   }
 }
 
@@ -180,7 +170,10 @@ std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Gr
   const SteadyClock clock;
   Robot robot(std::make_shared<const CompiledModel>(graph, MakeBackend(config)), config, clock);
   ChangedBytes changed(robot.state(), ValuesThatMayCross(*graph));
-  const std::unique_ptr<VideoStream> video = MakeVideo(graph->picture, report);
+  const PictureFormat format = PictureFormatOf(*graph);
+  PictureStream jpeg(kJpeg, format);
+  std::optional<PictureStream> video = MakeVideo(format, report);
+  std::vector<uint8_t> pixels(format.byte_count());
   AnswerContent before;
   std::vector<std::optional<FrameBytes>> counted;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -189,9 +182,11 @@ std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Gr
     Answer answer = robot.Process(frames[i]);
     FrameBytes bytes;
     if (is_sampled) bytes.values = changed.Encode();
-    const Picture picture = FittedPicture(frames[i], *robot.fit(), &bytes.fit_ms);
-    bytes.jpeg = SendJpeg(picture, kJpegQuality);
-    if (video) bytes.video = video->Send(picture);
+    bytes.fit_ms = TimeOnce([&] {
+      robot.fit()->Resize(frames[i].picture, {0, format.height}, pixels.data());
+    });
+    bytes.jpeg = jpeg.Send(robot.model_picture());
+    if (video) bytes.video = video->Send(robot.model_picture());
     bytes.answer_bytes = AnswerBytes(answer.content, before);
     before = std::move(answer.content);
     robot.Refresh(frames[i]);
@@ -252,7 +247,7 @@ SharedFrame PictureFrame(const SampledFrame& frame, const SentPicture& sent) {
   shared.robot_ms = frame.bytes.fit_ms + sent.encode_ms;
   shared.server_ms =
       sent.decode_ms + frame.times.before_ms - frame.bytes.fit_ms + frame.times.operators_ms();
-  shared.bytes = static_cast<double>(sent.bytes);
+  shared.bytes = sent.bytes;
   shared.answer_bytes = frame.bytes.answer_bytes;
   shared.left_ms = frame.times.after_ms;
   return shared;

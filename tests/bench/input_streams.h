@@ -1,40 +1,45 @@
 #ifndef CACHEINF_TESTS_BENCH_INPUT_STREAMS_H_
 #define CACHEINF_TESTS_BENCH_INPUT_STREAMS_H_
 
-#include <memory>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "common/model/picture.h"
-
-// A network's picture as people send it today.
+#include "common/codec/picture_codec.h"
+#include "tests/bench/timing.h"
 
 namespace cacheinf {
 
 // A picture on its way: measured, both ends on one thread of this machine.
 struct SentPicture {
-  int64_t bytes = 0;
+  double bytes = 0;
   double encode_ms = 0;
   double decode_ms = 0;
 };
 
-// REQUIRES: blue, green, red, or grey.
-SentPicture SendJpeg(const Picture& picture, int quality);
-
-// H.264 by libx264 as latency wants it: ultrafast, zerolatency, crf 23, no intra frame but the
-// first; colours go to and from 4:2:0. Each picture is decoded before the next is encoded.
-class VideoStream {
+// A network's pictures as mode remote sends them. Each is decoded before the next is encoded.
+class PictureStream {
  public:
-  // Throws InputError where libavcodec has no libx264.
-  VideoStream(int width, int height);
-  ~VideoStream();
-  VideoStream(const VideoStream&) = delete;
-  VideoStream& operator=(const VideoStream&) = delete;
+  // As for PictureEncoder.
+  PictureStream(const std::string& codec, const PictureFormat& format)
+      : encoder_(ParsePictureCodec(codec), format), decoder_(format) {}
 
-  // REQUIRES: pictures of one size, as above, in the order of the clip.
-  SentPicture Send(const Picture& picture);
+  SentPicture Send(const PictureView& picture) {
+    bytes_.clear();
+    const char* fault = nullptr;
+    SentPicture sent;
+    sent.encode_ms = TimeOnce([&] { encoder_.Append(picture, &bytes_); });
+    sent.decode_ms = TimeOnce([&] { fault = decoder_.Decode(bytes_); });
+    sent.bytes = static_cast<double>(bytes_.size());
+    if (fault != nullptr) throw std::runtime_error(fault);
+    return sent;
+  }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  PictureEncoder encoder_;
+  PictureDecoder decoder_;
+  std::vector<uint8_t> bytes_;
 };
 
 }  // namespace cacheinf
