@@ -18,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
+#include "common/exec/model_state.h"
 #include "common/exec/reference_backend.h"
 
 namespace cacheinf {

@@ -14,8 +14,8 @@
 
 #include "common/base/clock.h"
 #include "common/link/channel.h"
-#include "common/link/loopback.h"
 #include "common/link/packet.h"
+#include "tests/link/loopback.h"
 
 namespace cacheinf {
 

@@ -12,7 +12,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/link/loopback.h"
+#include "tests/link/loopback.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {

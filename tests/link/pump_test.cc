@@ -12,8 +12,8 @@
 
 #include "common/base/clock.h"
 #include "common/link/channel.h"
-#include "common/link/loopback.h"
 #include "tests/link/channel_pair.h"
+#include "tests/link/loopback.h"
 
 namespace cacheinf {
 namespace {

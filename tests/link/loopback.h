@@ -1,5 +1,5 @@
-#ifndef CACHEINF_COMMON_LINK_LOOPBACK_H_
-#define CACHEINF_COMMON_LINK_LOOPBACK_H_
+#ifndef CACHEINF_TESTS_LINK_LOOPBACK_H_
+#define CACHEINF_TESTS_LINK_LOOPBACK_H_
 
 #include <chrono>
 #include <cstdint>
@@ -32,4 +32,4 @@ std::pair<std::unique_ptr<Link>, std::unique_ptr<Link>> MakeLoopback(const Loopb
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_COMMON_LINK_LOOPBACK_H_
+#endif  // CACHEINF_TESTS_LINK_LOOPBACK_H_

@@ -1,4 +1,4 @@
-#include "common/link/loopback.h"
+#include "tests/link/loopback.h"
 
 #include <algorithm>
 #include <condition_variable>
