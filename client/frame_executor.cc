@@ -59,7 +59,7 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
       clock_(clock),
       slowdown_(std::move(slowdown)) {
   if (config.KeepsResults()) MakeCache();
-  if (!config.UsesServer()) return;
+  if (config.server.address.empty()) return;
   const Graph& graph = model_->graph();
   cuts_ = ParseCuts(config.server.cuts, graph);
   (void)OwnershipOf(graph, state_.layout(), cuts_, std::vector<int>(cuts_.size()),
@@ -151,8 +151,10 @@ void FrameExecutor::MeetServer() {
     if (server_->is_lost()) {
       remote_.reset();
       split_.reset();
+      idle_ = nullptr;
     }
     if (ServerConnection* const met = server_->Poll()) TakeUp(*met);
+    if (idle_ != nullptr) (void)idle_->Receive();
     if (IsServerReady()) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
@@ -162,11 +164,16 @@ void FrameExecutor::MeetServer() {
 }
 
 bool FrameExecutor::IsServerReady() {
+  if (idle_ != nullptr) return idle_->has_model();
   if (remote_) return remote_->IsReady();
   return split_ && split_->IsReady(cache_->reuse().policy());
 }
 
 void FrameExecutor::TakeUp(ServerConnection& server) {
+  if (!config_.UsesServer()) {
+    idle_ = &server;
+    return;
+  }
   message::Settings settings;
   settings.schemes = SchemesOf(state_.graph());
   settings.slice_codec = config_.server.slice_codec;

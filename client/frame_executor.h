@@ -92,6 +92,7 @@ class FrameExecutor {
   std::optional<ServerPeer> server_;
   std::optional<RemoteRobot> remote_;
   std::optional<SplitRobot> split_;
+  ServerConnection* idle_ = nullptr;  // of a server that no frame is sent to
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // a server's outputs lie where results were kept
 };

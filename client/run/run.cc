@@ -201,7 +201,8 @@ class Run {
     }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
-    if (config.UsesServer()) summary_.server.emplace().emulation = config.server.Emulation();
+    summary_.emulation = config.server.Emulation();
+    if (!config.server.address.empty()) summary_.server.emplace();
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_.state().memory();
     start_ = clock.Now();

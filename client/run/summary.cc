@@ -164,7 +164,6 @@ std::string ToText(const ServerShares& server) {
         server.link->bandwidth->bits_per_second / 1e6, Seconds(server.link->bandwidth->age),
         Milliseconds(server.link->round_trip->time), Seconds(server.link->round_trip->age));
   }
-  if (!server.emulation.empty()) text += fmt::format("emulated {}\n", server.emulation);
   return text;
 }
 
@@ -178,7 +177,6 @@ Json Describe(const ServerShares& server) {
       {"wait_ms", Describe(server.waiting)},
       {"decode_ms", Describe(server.decoding)},
       {"compute_ms", Describe(server.computing)}};
-  if (!server.emulation.empty()) json["emulated"] = server.emulation;
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
@@ -265,6 +263,7 @@ std::string ToText(const Summary& summary) {
   }
   if (summary.work.frames > 0) text += ToText(summary.work);
   if (summary.server) text += ToText(*summary.server);
+  if (!summary.emulation.empty()) text += fmt::format("emulated {}\n", summary.emulation);
   if (summary.guard) text += ToText(*summary.guard);
   if (summary.refresh.count() > 0) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
@@ -316,6 +315,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   if (summary.work.frames > 0) json["work"] = Describe(summary.work);
   if (summary.guard) json["guard"] = Describe(*summary.guard);
   if (summary.server) json["server"] = Describe(*summary.server);
+  if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());

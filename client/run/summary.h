@@ -48,7 +48,6 @@ struct ServerShares {
   LatencyHistogram waiting;
   LatencyHistogram decoding;
   LatencyHistogram computing;
-  std::string emulation;                  // what is slowed down on purpose; empty: nothing
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
 
   void Add(const ServerPart& part);
@@ -72,7 +71,8 @@ struct Summary {
   LatencyHistogram decode;
   WorkShares work;  // in mode cache
   std::optional<GuardReport> guard;
-  std::optional<ServerShares> server;  // in modes remote and split
+  std::optional<ServerShares> server;  // if one was asked for
+  std::string emulation;               // what is slowed down on purpose; empty: nothing
   LatencyHistogram refresh;            // work for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // if source and model have the same classes

@@ -59,6 +59,7 @@ struct RobotConfig {
   RecordConfig record;
   ServerLinkConfig server;  // modes remote and split
 
+  // Whether a server answers frames, or its part of them. In other modes one may be there, too.
   bool UsesServer() const { return mode == Mode::kRemote || mode == Mode::kSplit; }
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }

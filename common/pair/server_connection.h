@@ -33,6 +33,8 @@ class ServerConnection {
   void Use(message::Settings settings);
   const message::Settings& settings() const { return settings_; }
 
+  bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
+
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 

@@ -125,6 +125,12 @@ TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
   }
 }
 
+TEST_F(Serve, ARobotThatNeedsNoServerMayHaveOne) {
+  EXPECT_EQ(Together({"--mode", "cache"}), dense_);
+  EXPECT_EQ(FramesServed("together"), 0);
+  EXPECT_FALSE(fs::is_empty(folder_ / "models")) << "the server never got the model";
+}
+
 TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
   std::ofstream(folder_ / "name-server") << "1234.0;tcp://127.0.0.1:9\n";
   Process robot(Robot("alone", {"--mode", "remote", "--server", "mpi:nobody", "--name-server",
