@@ -48,10 +48,7 @@ class RobotContender final : public Contender {
 
   double Refresh(const Frame& frame) override {
     const auto work = robot_.Refresh(frame);
-    if (!work) return 0;
-    const double ms = Milliseconds(work->time);
-    SleepMs(ms * (config_.server.slowdown - 1));  // the robot itself stretches answers only
-    return ms * config_.server.slowdown;
+    return work ? Milliseconds(work->time) : 0;
   }
 
  private:
@@ -150,6 +147,7 @@ std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame
     costs.push_back(cost);
     contender.Refresh(frame);
   }
+  if (answers.empty()) throw std::runtime_error("the bench was stopped");
   CheckServer(costs, needs_server);
   return answers;
 }

@@ -46,13 +46,14 @@ using std::chrono::milliseconds;
 constexpr double kDeadlineMs = 100;
 constexpr size_t kFramesForP95 = 60;
 constexpr int kFrames = 30;  // of every clip
-constexpr int kFramesWhenQuick = 20;
+constexpr int kFramesWhenQuick = 16;
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};  // the first three live as well
 constexpr size_t kLiveMbits = 3;
 constexpr std::array kSpeedups = {5.0, 1.0, 20.0};  // the first two live as well
 constexpr size_t kLiveSpeedups = 2;
 // What is not measured by then is left out.
 constexpr double kMostMinutes = 29;
+constexpr std::chrono::seconds kMostOfACell(90);
 
 struct ModeModel {
   std::string name;
@@ -355,14 +356,15 @@ class ModesBench {
   }
 
   void MeasureSubject(Subject* subject) {
-    const BenchServer server(name_server_.file(), models_.path(), cores_.server, "");
+    std::unique_ptr<BenchServer> server;
     for (const Mode& mode : ModesOf(*subject)) {
       if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;  // as local, more seldom
       const std::string what =
           fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name);
       Attempt(what, [&] {
-        const Limit limit(&server, std::chrono::seconds(90));
-        const auto contender = MakeContender(*subject, mode, &server, 1, std::nullopt);
+        if (mode.config.UsesServer()) Start("", &server);
+        const Limit limit(server.get(), kMostOfACell);
+        const auto contender = MakeContender(*subject, mode, server.get(), 1, std::nullopt);
         std::vector<FrameCost> costs =
             MeasureFrames(*contender, subject->frames, mode.needs_server);
         if (mode.name == "local") {
@@ -378,6 +380,13 @@ class ModesBench {
       });
     }
     if (subject->dense.empty()) throw std::runtime_error("there are no dense answers");
+  }
+
+  // Unless it runs already.
+  void Start(const std::string& link, std::unique_ptr<BenchServer>* server) const {
+    if (*server && (*server)->is_running()) return;
+    *server =
+        std::make_unique<BenchServer>(name_server_.file(), models_.path(), cores_.server, link);
   }
 
   std::vector<Mode> ModesOf(const Subject& subject) const {
@@ -489,11 +498,8 @@ class ModesBench {
     const std::string what = fmt::format("live {} {} {} {} {}x", subject.model->name, subject.clip,
                                          mode.name, link ? LinkText(mbit) : "-", speedup);
     Attempt(what, [&] {
-      if (mode.needs_server && !mode.is_plain_video && (!*server || !(*server)->is_running())) {
-        *server = std::make_unique<BenchServer>(name_server_.file(), models_.path(), cores_.server,
-                                                LinkText(mbit));
-      }
-      const Limit limit(mode.needs_server ? server->get() : nullptr, std::chrono::seconds(90));
+      if (mode.config.UsesServer()) Start(LinkText(mbit), server);
+      const Limit limit(server->get(), kMostOfACell);
       const auto contender = MakeContender(subject, mode, server->get(), speedup, link);
       AddCell(subject, mode, link, speedup, "live",
               RunLive(*contender, subject.frames, mode.needs_server, [this] { return is_over(); }));
