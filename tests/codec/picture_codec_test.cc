@@ -1,13 +1,21 @@
 #include "common/codec/picture_codec.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
+#include <string>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/source/frame_source.h"
 #include "tests/codec/pictures.h"
 #include "tests/fuzz/mutate.h"
 
@@ -129,6 +137,30 @@ TEST(PictureCodecTest, OthersStayCloseToThePicture) {
       }
     }
   }
+}
+
+// The quick way differs from machine to machine.
+TEST(PictureCodecTest, JpegsAreDecodedAccuratelyAsOpenCvDoes) {
+  std::mt19937 random(2);
+  PictureEncoder encoder(ParsePictureCodec("jpeg"), kFormat);
+  PictureDecoder decoder(kFormat);
+  const Bytes bytes = Encode(encoder, Noise(kFormat, random), kFormat);
+  ASSERT_EQ(Decode(decoder, bytes), "");
+
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("cacheinf_codec_" + std::to_string(getpid()) + ".jpg");
+  WriteFile(file, {reinterpret_cast<const char*>(bytes.data()) + kHeaderBytes,
+                   bytes.size() - kHeaderBytes});
+  const SteadyClock clock;
+  const std::optional<Frame> frame = OpenSource(file.string(), clock)->Next();
+  std::filesystem::remove(file);
+  ASSERT_TRUE(frame);
+  Bytes read;
+  for (int y = 0; y < kFormat.height; ++y) {
+    const uint8_t* const row = frame->picture.Row(y);
+    read.insert(read.end(), row, row + static_cast<ptrdiff_t>(kFormat.width) * kFormat.channels);
+  }
+  EXPECT_EQ(PixelsOf(decoder), read);
 }
 
 TEST(PictureCodecTest, TinyPicturesAreCodedToo) {
