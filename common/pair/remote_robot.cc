@@ -74,11 +74,13 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   part_.encoding = encoded - begin;
   const Time until = std::min(give_up_at, encoded + kPatience);
   bool is_answered = false;
+  awaited_ = number_;
   while (!is_answered && connection_.fault().empty() && !is_refused_ && clock_.Now() < until) {
     wait_(until);
     slowdown_.Begin();
     is_answered = TakeMessages();
   }
+  awaited_ = -1;
   part_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
   if (!is_refused_) GiveUp();
@@ -92,8 +94,8 @@ void RemoteRobot::GiveUp() {
   Say(connection_.channel(), message::GiveUp{number_});
 }
 
-// Whether the answer to the last frame was among them. What belongs to earlier ones, which were
-// given up, still comes.
+// Whether the answer that is waited for was among them. Those to frames that were given up still
+// come; then the state's outputs are the robot's own.
 bool RemoteRobot::TakeMessages() {
   bool is_answered = false;
   while (const std::optional<Message> received = connection_.Receive()) {
@@ -101,7 +103,7 @@ bool RemoteRobot::TakeMessages() {
     if (Is<message::Answer>(*received)) {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
-      if (wrong.empty() && answer.frame == number_) {
+      if (wrong.empty() && answer.frame == awaited_) {
         wrong = TakeOutputs(answer);
         is_answered = wrong.empty();
         part_.received_bytes = received->bytes.size();

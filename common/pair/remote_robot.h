@@ -60,6 +60,7 @@ class RemoteRobot {
   const Slowdown slowdown_;
   PictureEncoder encoder_;
   int64_t number_ = 0;       // of the last frame
+  int64_t awaited_ = -1;     // the frame whose answer is waited for; -1: none
   int64_t whole_since_ = 0;  // the last one whose picture stood alone
   bool is_whole_due_ = false;
   bool is_refused_ = false;  // the last frame

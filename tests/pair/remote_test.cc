@@ -125,6 +125,15 @@ TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
   EXPECT_EQ(AnsweredBytes(), before);
 }
 
+TEST_F(RemoteTest, AnAnswerThatComesTooLateLeavesTheRobotsOutputsAlone) {
+  Meet("raw", "1000mbit,20ms");
+  ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
+  const auto own = Outputs(state_);
+  for (int turn = 0; turn < 500; ++turn) Turn();
+  ASSERT_TRUE(robot_->IsReady());
+  EXPECT_EQ(Outputs(state_), own);
+}
+
 TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
   const BusyClock busy;
   std::vector<uint64_t> said;  // when it slept
