@@ -33,7 +33,7 @@ double Closeness(const RelativeError& error) {
 
 RobotConfig InDenseMode(RobotConfig config) {
   config.mode = RobotConfig::Mode::kDense;
-  return config;
+  return config.WithoutServer();
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ bool CalibrationClip::IsDenseTurn(size_t frame, Beside beside) const {
 std::optional<ClipScore> CalibrationClip::Try(
     const RobotConfig& config, Beside beside, const std::function<bool()>& go_on,
     const std::function<bool(const ClipScore&)>& is_hopeless) {
-  Robot robot(model_, config, clock_);
+  Robot robot(model_, config.WithoutServer(), clock_);
   Scorer scorer;
   std::vector<double> dense_ms;
   const size_t scored = chosen_by_ - 1;
@@ -177,7 +177,7 @@ std::optional<ClipScore> CalibrationClip::Try(
 }
 
 CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside beside) {
-  Robot robot(model_, config, clock_);
+  Robot robot(model_, config.WithoutServer(), clock_);
   Scorer chosen_by;
   Scorer held_out;
   std::vector<double> dense_ms;

@@ -35,7 +35,7 @@ std::string Compare(FrameDecision made, const FrameDecision& recorded,
 class Rerun {
  public:
   Rerun(Graph graph, const RobotConfig& config, const Clock& clock)
-      : robot_(Compile(std::move(graph), config), config, clock) {}
+      : robot_(Compile(std::move(graph), config), config.WithoutServer(), clock) {}
 
   // What is not as recorded; empty if nothing.
   std::string Run(const Frame& frame, const FrameRecord& record) {

@@ -10,7 +10,7 @@ namespace {
 
 RobotConfig Dense(RobotConfig config) {
   config.mode = RobotConfig::Mode::kDense;
-  return config;
+  return config.WithoutServer();
 }
 
 }  // namespace

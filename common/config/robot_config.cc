@@ -174,6 +174,12 @@ FieldTable RobotConfig::CacheFields() {
   return fields;
 }
 
+RobotConfig RobotConfig::WithoutServer() const {
+  RobotConfig alone = *this;
+  alone.server = {};
+  return alone;
+}
+
 std::vector<Shape> RobotConfig::InputShapes() const {
   std::vector<Shape> parsed;
   for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));

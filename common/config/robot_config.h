@@ -57,12 +57,15 @@ struct RobotConfig {
   ModelConfig model_config;
   OutputConfig output;
   RecordConfig record;
-  ServerLinkConfig server;  // modes remote and split
+  ServerLinkConfig server;
 
   // Whether a server answers frames, or its part of them. In other modes one may be there, too.
   bool UsesServer() const { return mode == Mode::kRemote || mode == Mode::kSplit; }
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
+
+  // For a robot beside the one that this is of: a check, a trial, a replay.
+  RobotConfig WithoutServer() const;
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
