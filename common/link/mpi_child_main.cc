@@ -42,7 +42,7 @@ constexpr milliseconds kAddressPatience(400);  // with an address that does not 
 constexpr milliseconds kPortPatience(12000);   // until the server's MPI has started
 constexpr milliseconds kEndPatience(500);      // to get rid of the last packets
 constexpr milliseconds kDrainPatience(50);     // for packets of a peer that is gone
-constexpr milliseconds kHangupPatience(800);  // of a parent that is gone; then whatever hangs, ends
+constexpr milliseconds kHangupPatience(800);   // of a side that is gone; then whatever hangs, ends
 constexpr milliseconds kSilence(1);
 constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
 constexpr nanoseconds kLongestSleep = milliseconds(10);
@@ -97,6 +97,14 @@ class Carrier {
         knock_(knock.get()),
         pump_(peer, 0, kTag, &memory->to_peer, &memory->from_peer) {
     MPI_Comm_set_errhandler(peer, MPI_ERRORS_RETURN);
+    // MPI may hang in what it was sending when the peer died.
+    std::thread([&parent, socket = knock_] {
+      pollfd gone = {socket, POLLRDHUP, 0};
+      while (poll(&gone, 1, -1) < 0 && errno == EINTR) {
+      }
+      std::this_thread::sleep_for(kHangupPatience);
+      parent.Leave("the connection was lost");
+    }).detach();
   }
 
   [[noreturn]] void Run() {

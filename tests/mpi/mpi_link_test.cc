@@ -168,9 +168,7 @@ TEST_F(ApartTest, RobotOutlivesItsServerAndMeetsTheNext) {
       first.Signal(SIGKILL);
     });
     const std::string fault = Exchange(robot.get(), 1'000'000'000, kRobotSeed, kServerSeed);
-    // MPI may hang in what it was sending: then only silence tells, which a channel breaks after.
-    EXPECT_TRUE(fault.starts_with("the connection was lost") || fault.starts_with("took too long"))
-        << fault;
+    EXPECT_EQ(fault.find("the connection was lost"), 0U) << fault;
     killer.join();
   }
 
