@@ -12,7 +12,7 @@ namespace cacheinf {
 namespace {
 
 constexpr int kSide = 16;
-constexpr size_t kHeaderBytes = 5;
+constexpr size_t kBlocksHeaderBytes = 5;
 
 Mask MaskOfBlocks(const PictureFormat& format) {
   const auto blocks = [](int pixels) { return (pixels + kSide - 1) / kSide; };
@@ -105,10 +105,10 @@ BlockDecoder::BlockDecoder(const PictureFormat& format)
     : format_(format), changed_(MaskOfBlocks(format)) {}
 
 const char* BlockDecoder::Decode(std::span<const uint8_t> bytes, bool all, uint8_t* pixels) {
-  if (bytes.size() < kHeaderBytes || bytes[0] > 1) return "a picture's blocks have no header";
+  if (bytes.size() < kBlocksHeaderBytes || bytes[0] > 1) return "a picture's blocks have no header";
   const size_t mask_bytes = LittleEndianAt<uint32_t>(&bytes[1]);
   const bool is_jpeg = bytes[0] == 1;
-  bytes = bytes.subspan(kHeaderBytes);
+  bytes = bytes.subspan(kBlocksHeaderBytes);
   if (mask_bytes > bytes.size()) return "a picture's blocks end within their mask";
   const MaskView mask = changed_;
   if (const char* error = DecodeMask(bytes.data(), mask_bytes, mask)) return error;

@@ -14,9 +14,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kHeaderBytes = 24;
-constexpr uint8_t kMagic = 'P';
-constexpr uint8_t kVersion = 1;
+constexpr size_t kPictureHeaderBytes = 24;
+constexpr uint8_t kPictureMagic = 'P';
+constexpr uint8_t kPictureVersion = 1;
 
 constexpr int kUsualJpegQuality = 85;
 constexpr int kUsualBlockQuality = 90;
@@ -105,10 +105,10 @@ class PictureEncoder::Impl {
   void Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
     const bool alone = begins_ || StandsAlone(codec_.kind);
     const size_t begin = bytes->size();
-    bytes->resize(begin + kHeaderBytes);
+    bytes->resize(begin + kPictureHeaderBytes);
     uint8_t* const header = bytes->data() + begin;
-    header[0] = kMagic;
-    header[1] = kVersion;
+    header[0] = kPictureMagic;
+    header[1] = kPictureVersion;
     header[2] = static_cast<uint8_t>(codec_.kind);
     header[3] = alone ? 1 : 0;
     PutLittleEndian(format_.width, header + 4);
@@ -164,8 +164,9 @@ class PictureDecoder::Impl {
 
   const char* Decode(std::span<const uint8_t> bytes) {
     const bool waited = std::exchange(waits_, true);  // unless this one succeeds
-    if (bytes.size() < kHeaderBytes || bytes[0] != kMagic) return "these bytes are no picture";
-    if (bytes[1] != kVersion) return "a picture has another version";
+    if (bytes.size() < kPictureHeaderBytes || bytes[0] != kPictureMagic)
+      return "these bytes are no picture";
+    if (bytes[1] != kPictureVersion) return "a picture has another version";
     const auto kind = static_cast<PictureCodecKind>(bytes[2]);
     const bool alone = bytes[3] == 1;
     if (bytes[2] >= WordsOf(kind).size()) return "a picture's codec is unknown";
@@ -183,7 +184,7 @@ class PictureDecoder::Impl {
     }
     kind_ = kind;
     number_ = number;
-    const char* error = Read(kind, alone, bytes.subspan(kHeaderBytes));
+    const char* error = Read(kind, alone, bytes.subspan(kPictureHeaderBytes));
     waits_ = error != nullptr;
     return error;
   }

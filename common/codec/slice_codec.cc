@@ -11,9 +11,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kHeaderBytes = 12;
-constexpr uint8_t kMagic = 'E';
-constexpr uint8_t kVersion = 1;
+constexpr size_t kCodedHeaderBytes = 12;
+constexpr uint8_t kSliceMagic = 'E';
+constexpr uint8_t kSliceVersion = 1;
 constexpr int kZstdLevel = 1;
 
 // A slice begins with 20 bytes, of which the last four say how long the mask behind them is.
@@ -60,7 +60,7 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
   const size_t head_bytes = NumbersBegin(slice);
   std::span<const uint8_t> numbers = slice.subspan(head_bytes);
   const size_t count = numbers.size() / sizeof(float);
-  bytes->insert(bytes->end(), {kMagic, kVersion, static_cast<uint8_t>(codec), 0});
+  bytes->insert(bytes->end(), {kSliceMagic, kSliceVersion, static_cast<uint8_t>(codec), 0});
   AppendLittleEndian(static_cast<uint32_t>(head_bytes), bytes);
   AppendLittleEndian(static_cast<uint32_t>(count), bytes);
   bytes->insert(bytes->end(), slice.data(), numbers.data());
@@ -79,18 +79,19 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
 
 const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
                         std::vector<uint8_t>* slice) {
-  if (bytes.size() < kHeaderBytes || bytes[0] != kMagic) return "these bytes are no coded slice";
-  if (bytes[1] != kVersion) return "a coded slice has another version";
+  if (bytes.size() < kCodedHeaderBytes || bytes[0] != kSliceMagic)
+    return "these bytes are no coded slice";
+  if (bytes[1] != kSliceVersion) return "a coded slice has another version";
   const auto codec = static_cast<SliceCodec>(bytes[2]);
   if (bytes[2] >= WordsOf(codec).size()) return "a slice's codec is unknown";
   if (bytes[3] != 0) return "a coded slice's header has bits that mean nothing";
   const size_t head_bytes = LittleEndianAt<uint32_t>(&bytes[4]);
   const size_t count = LittleEndianAt<uint32_t>(&bytes[8]);
-  if (head_bytes > bytes.size() - kHeaderBytes) return "a coded slice ends before its numbers";
+  if (head_bytes > bytes.size() - kCodedHeaderBytes) return "a coded slice ends before its numbers";
   if (head_bytes + count * sizeof(float) > most_bytes) return "a slice is larger than any can be";
 
-  const std::span<const uint8_t> head = bytes.subspan(kHeaderBytes, head_bytes);
-  std::span<const uint8_t> numbers = bytes.subspan(kHeaderBytes + head_bytes);
+  const std::span<const uint8_t> head = bytes.subspan(kCodedHeaderBytes, head_bytes);
+  std::span<const uint8_t> numbers = bytes.subspan(kCodedHeaderBytes + head_bytes);
   const size_t number_bytes = count * Width(codec);
   std::vector<uint8_t> unpacked;
   if (HasZstd(codec)) {

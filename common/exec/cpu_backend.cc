@@ -15,8 +15,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kAlignment = 16;        // floats
-constexpr size_t kMostRelaidInputs = 3;  // a product's or a norm's, with its parameters
+constexpr size_t kScratchAlignment = 16;  // floats
+constexpr size_t kMostRelaidInputs = 3;   // a product's or a norm's, with its parameters
 
 int CheckedThreads(int threads) {
   if (threads < 1 || threads > CpuBackend::kMaxThreads) {
@@ -132,7 +132,8 @@ void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
         std::max({own.scratch_floats, own.call.scratch_floats, TestFloats(graph, op, own)});
     if (!own.call.is_local) own.relaid = RelaidOf(graph, op);
     if (own.relaid.axis != kNone) {
-      own.relaid_begin = (own.scratch_floats + kAlignment - 1) / kAlignment * kAlignment;
+      own.relaid_begin =
+          (own.scratch_floats + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
       own.scratch_floats = own.relaid_begin + own.relaid.floats;
     }
     calls_.emplace_back(std::move(own));

@@ -13,12 +13,6 @@
 #include "common/pair/say.h"
 
 namespace cacheinf {
-namespace {
-
-constexpr std::chrono::seconds kPatience(10);
-
-}  // namespace
-
 PictureFormat PictureFormatOf(const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
     throw InputError("mode remote needs a model whose one input is a picture");
@@ -72,7 +66,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   Say(connection_.channel(), std::move(sent), number_);
   const Time encoded = clock_.Now();
   part_.encoding = encoded - begin;
-  const Time until = std::min(give_up_at, encoded + kPatience);
+  const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);
   bool is_answered = false;
   awaited_ = number_;
   while (!is_answered && connection_.fault().empty() && !is_refused_ && clock_.Now() < until) {
@@ -84,7 +78,8 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   part_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
   if (!is_refused_) GiveUp();
-  if (clock_.Now() >= encoded + kPatience) connection_.Leave("the server is too slow");
+  if (clock_.Now() >= encoded + ServerConnection::kPatience)
+    connection_.Leave("the server is too slow");
   return false;
 }
 

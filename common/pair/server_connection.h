@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_SERVER_CONNECTION_H_
 #define CACHEINF_COMMON_PAIR_SERVER_CONNECTION_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ MappedFile PackForServers(const Graph& graph);
 // Receive.
 class ServerConnection {
  public:
+  // A server that takes longer for a frame is as good as none.
+  static constexpr std::chrono::seconds kPatience{10};
+
   // A build's name stands for the bits that it computes. The channel outlives this.
   ServerConnection(Channel& channel, const std::string& build, const std::string& robot,
                    MappedFile model);

@@ -10,12 +10,6 @@
 #include "common/pair/say.h"
 
 namespace cacheinf {
-namespace {
-
-constexpr std::chrono::seconds kPatience(10);
-
-}  // namespace
-
 SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
                        message::Settings settings, Wait wait, Slowdown slowdown)
     : connection_(connection),
@@ -150,7 +144,7 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
   slowdown_.CatchUp();
   const Time begin = clock_.Now();
   // Its link may live on where it does not.
-  const Time patient_until = begin + kPatience;
+  const Time patient_until = begin + ServerConnection::kPatience;
   connection_.channel().Expect(true);
   const bool has_come = begin < give_up_at && wait_(std::min(give_up_at, patient_until));
   connection_.channel().Expect(false);

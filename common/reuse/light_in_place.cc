@@ -10,7 +10,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr double kBrightest = 255.0;
+constexpr double kBrightestByte = 255.0;
 constexpr double kMiddle = 128.0;
 constexpr int kBlurredSide = 48;
 constexpr double kAlike = 2.0;             // levels, by which squares may differ
@@ -30,7 +30,8 @@ double CountDifferent(const std::vector<double>& frame, const std::vector<double
                       const Light& light) {
   double count = 0;
   for (size_t i = 0; i < frame.size(); ++i) {
-    const double expected = std::clamp(light.gain * reference[i] + light.offset, 0.0, kBrightest);
+    const double expected =
+        std::clamp(light.gain * reference[i] + light.offset, 0.0, kBrightestByte);
     count += std::abs(expected - frame[i]) > kAlike ? 1 : 0;
   }
   return count;

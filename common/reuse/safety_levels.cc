@@ -6,7 +6,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kLeastSamples = 2;
+constexpr size_t kLeastJudged = 2;
 constexpr int kLongestPatience = 64;  // times the first
 
 }  // namespace
@@ -54,7 +54,7 @@ std::optional<double> SafetyLevels::estimate() const {
 bool SafetyLevels::MustFall() const {
   if (at_ + 1 == levels_.size()) return false;
   const bool is_certain =
-      last_.size() >= std::min(kLeastSamples, samples_) || last_.back().agreement < 0.5 * least_;
+      last_.size() >= std::min(kLeastJudged, samples_) || last_.back().agreement < 0.5 * least_;
   return is_certain && *estimate() < least_;
 }
 

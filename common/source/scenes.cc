@@ -280,7 +280,7 @@ bool Covers(int label, double x, double y) {
   }
 }
 
-struct Shape {
+struct Figure {
   int label = 1;
   double radius = 1.0;
   double aspect = 1.0;
@@ -345,7 +345,7 @@ class Scene::Impl {
     const CameraPose pose = CameraAt(frame);
     DrawBackground(pose, bgr);
     if (labels != nullptr) std::fill(labels, labels + PixelCount(), uint8_t{0});
-    for (const Shape& shape : shapes_) DrawShape(shape, frame, pose, bgr, labels);
+    for (const Figure& shape : shapes_) DrawShape(shape, frame, pose, bgr, labels);
     if (options_.illumination > 0.0) Light(frame, bgr);
     if (options_.noise > 0.0) AddNoise(frame, bgr);
   }
@@ -397,7 +397,7 @@ class Scene::Impl {
 
     const int first_kind = random.Below(kShapeKinds);
     for (int i = 0; i < options_.shapes; ++i) {
-      Shape shape{.skin = MakeSkin(random)};
+      Figure shape{.skin = MakeSkin(random)};
       shape.label = 1 + (first_kind + i) % kShapeKinds;
       shape.radius = random.Uniform(kMinRadius, kMaxRadius);
       shape.aspect = random.Uniform(1.0 / kMaxAspect, kMaxAspect);
@@ -423,7 +423,7 @@ class Scene::Impl {
       const double x = random.Uniform(-window_x_, window_x_);
       const double y = random.Uniform(-window_y_, window_y_);
       double nearest = 1e18;
-      for (const Shape& other : shapes_) {
+      for (const Figure& other : shapes_) {
         const double dx = Wrap(x - other.x, window_x_);
         const double dy = Wrap(y - other.y, window_y_);
         nearest = std::min(nearest, dx * dx + dy * dy);
@@ -450,7 +450,7 @@ class Scene::Impl {
     }
   }
 
-  void DrawShape(const Shape& shape, int frame, const CameraPose& pose, uint8_t* bgr,
+  void DrawShape(const Figure& shape, int frame, const CameraPose& pose, uint8_t* bgr,
                  uint8_t* labels) const {
     // The shape's centre against the camera's, in the world, then in the picture.
     const double world_x =
@@ -543,7 +543,7 @@ class Scene::Impl {
 
   SceneOptions options_;
   Texture background_;
-  std::vector<Shape> shapes_;  // those behind first
+  std::vector<Figure> shapes_;  // those behind first
   double start_x_ = 0.0;
   double start_y_ = 0.0;
   double pan_x_ = 0.0;  // units a frame

@@ -19,7 +19,7 @@ constexpr double kConfidence = 0.995;
 constexpr uint32_t kSeed = 1;
 constexpr int kMostRefits = 8;
 constexpr int kMostSteps = 8;  // of a fit
-constexpr double kSmallStep = 1e-10;
+constexpr double kSmallChange = 1e-10;
 constexpr double kSmallPivot = 1e-8;
 constexpr double kWorthKeeping = 0.8;  // of those that agreed before a fit
 
@@ -84,13 +84,13 @@ std::optional<Numbers> Solve(Equations equations) {
   return solution;
 }
 
-struct Projected {
+struct Mapped {
   double x = 0;
   double y = 0;
   double w = 0;
 };
 
-Projected Project(const Numbers& h, const Point& p) {
+Mapped Map(const Numbers& h, const Point& p) {
   const double w = h[6] * p.x + h[7] * p.y + 1;
   return {(h[0] * p.x + h[1] * p.y + h[2]) / w, (h[3] * p.x + h[4] * p.y + h[5]) / w, w};
 }
@@ -106,7 +106,7 @@ std::optional<Numbers> FromFour(const std::array<const Pair*, kDrawn>& pairs) {
 }
 
 bool Agrees(const Numbers& homography, const Pair& pair, double distance) {
-  const Projected at = Project(homography, pair.frame);
+  const Mapped at = Map(homography, pair.frame);
   const double x = at.x - pair.reference.x;
   const double y = at.y - pair.reference.y;
   return at.w > 0 && x * x + y * y <= distance * distance;
@@ -128,7 +128,7 @@ std::optional<Numbers> Step(const Numbers& h, const std::vector<Pair>& pairs) {
     }
   };
   for (const Pair& pair : pairs) {
-    const Projected at = Project(h, pair.frame);
+    const Mapped at = Map(h, pair.frame);
     const double x = pair.frame.x / at.w;
     const double y = pair.frame.y / at.w;
     const double one = 1 / at.w;
@@ -148,7 +148,7 @@ std::optional<Numbers> FittedTo(const std::vector<Pair>& pairs, Numbers homograp
       largest = std::max(largest, std::abs((*step)[j]));
     }
     if (!std::isfinite(largest)) return std::nullopt;
-    if (largest < kSmallStep) break;
+    if (largest < kSmallChange) break;
   }
   return homography;
 }
@@ -197,7 +197,7 @@ Candidate FitToAllThatAgree(const std::vector<Pair>& pairs, double distance, Can
 }
 
 // Of pixels again.
-Homography Enlarged(const Numbers& h, const Middle& frame, const Middle& reference) {
+Homography OfWholePictures(const Numbers& h, const Middle& frame, const Middle& reference) {
   // H' = R H F with F from pixels of the frame and R to pixels of the reference.
   Homography out;
   const double rows[3][3] = {{h[0], h[1], h[2]}, {h[3], h[4], h[5]}, {h[6], h[7], 1}};
@@ -234,7 +234,7 @@ Consensus FindConsensus(const PointPairs& pairs, double inlier_pixels) {
   const Candidate drawn = Draw(normed, distance);
   if (drawn.count == 0) return {};
   const Candidate fitted = FitToAllThatAgree(normed, distance, drawn);
-  return {Enlarged(fitted.homography, frame, reference), fitted.count};
+  return {OfWholePictures(fitted.homography, frame, reference), fitted.count};
 }
 
 }  // namespace cacheinf

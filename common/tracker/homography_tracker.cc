@@ -33,8 +33,6 @@ void KeepOpenCvInThisThread() {
   std::call_once(once, [] { cv::setNumThreads(1); });
 }
 
-int DivideUp(int a, int b) { return (a + b - 1) / b; }
-
 // A picture as it is tracked.
 struct WorkingPicture {
   PictureView shape;  // of the model's picture; without pixels
@@ -46,8 +44,9 @@ struct WorkingPicture {
   void Assign(const PictureView& picture) {
     shape = picture;
     shape.pixels = nullptr;
-    factor = std::min({DivideUp(std::max(picture.width, picture.height), kWorkingSide),
-                       picture.width, picture.height, kLargestFactor});
+    const int side = std::max(picture.width, picture.height);
+    factor = std::min(
+        {(side + kWorkingSide - 1) / kWorkingSide, picture.width, picture.height, kLargestFactor});
     grey.Assign(picture, factor);
     blur = std::max(1, std::min({std::max(grey.width(), grey.height()) / kBlurredSide, grey.width(),
                                  grey.height(), kLargestFactor}));

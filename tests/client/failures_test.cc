@@ -77,12 +77,12 @@ double Mean(const std::vector<double>& numbers, int begin, int end) {
   return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
 }
 
-constexpr auto kNone = CacheConfig::Geometry::kNone;
+constexpr auto kStill = CacheConfig::Geometry::kNone;
 constexpr auto kCanvas = CacheConfig::Geometry::kCanvas;
 constexpr auto kWarp = CacheConfig::Geometry::kWarp;
 
 std::string NameOf(const testing::TestParamInfo<CacheConfig::Geometry>& info) {
-  return info.param == kNone ? "None" : info.param == kCanvas ? "Canvas" : "Warp";
+  return info.param == kStill ? "None" : info.param == kCanvas ? "Canvas" : "Warp";
 }
 
 // Of a frame of these scenes, where all is well. What a canvas shows is drawn again wherever the
@@ -91,7 +91,7 @@ double LeastAgreement(CacheConfig::Geometry geometry) { return geometry == kCanv
 
 class FailuresTest : public testing::TestWithParam<CacheConfig::Geometry> {};
 
-INSTANTIATE_TEST_SUITE_P(Of, FailuresTest, testing::Values(kNone, kCanvas, kWarp), NameOf);
+INSTANTIATE_TEST_SUITE_P(Of, FailuresTest, testing::Values(kStill, kCanvas, kWarp), NameOf);
 
 TEST_P(FailuresTest, AgreementIsBackWithinARefresh) {
   RobotConfig config = Config();

@@ -46,7 +46,7 @@ struct Sample {
 };
 
 // The sentence with which `text` is refused; empty if it is not.
-std::string Refusal(const std::string& text) {
+std::string SampleRefusal(const std::string& text) {
   Sample sample;
   try {
     ReadJson(text, "sample.json", sample.Fields());
@@ -92,61 +92,65 @@ TEST(FieldsTest, LeavesWhatTheTextDoesNotName) {
 }
 
 TEST(FieldsTest, RefusesUnknownKeysAndNamesTheNearest) {
-  EXPECT_EQ(Refusal(R"({"cuont": 1})"),
+  EXPECT_EQ(SampleRefusal(R"({"cuont": 1})"),
             "sample.json: unknown key \"cuont\"; did you mean \"count\"?");
-  EXPECT_EQ(Refusal(R"({"inner": {"ration": 1}})"),
+  EXPECT_EQ(SampleRefusal(R"({"inner": {"ration": 1}})"),
             "sample.json: unknown key \"inner.ration\"; did you mean \"ratio\"?");
-  EXPECT_EQ(Refusal(R"({"qqqqqqqq": 1})"), "sample.json: unknown key \"qqqqqqqq\"");
-  EXPECT_EQ(Refusal(R"({"$schema": 3})"), "sample.json: $schema must be a string, got 3");
-  EXPECT_EQ(Refusal(R"({"inner": {"$schema": 1}})"), "sample.json: unknown key \"inner.$schema\"");
+  EXPECT_EQ(SampleRefusal(R"({"qqqqqqqq": 1})"), "sample.json: unknown key \"qqqqqqqq\"");
+  EXPECT_EQ(SampleRefusal(R"({"$schema": 3})"), "sample.json: $schema must be a string, got 3");
+  EXPECT_EQ(SampleRefusal(R"({"inner": {"$schema": 1}})"),
+            "sample.json: unknown key \"inner.$schema\"");
 }
 
 TEST(FieldsTest, RefusesWrongTypes) {
-  EXPECT_EQ(Refusal(R"({"count": "four"})"), "sample.json: count must be an integer, got \"four\"");
-  EXPECT_EQ(Refusal(R"({"count": 1.5})"), "sample.json: count must be an integer, got 1.5");
-  EXPECT_EQ(Refusal(R"({"count": null})"), "sample.json: count must be an integer, got null");
-  EXPECT_EQ(Refusal(R"({"enabled": 1})"), "sample.json: enabled must be true or false, got 1");
-  EXPECT_EQ(Refusal(R"({"inner": 1})"), "sample.json: inner must be an object, got 1");
-  EXPECT_EQ(Refusal(R"({"inner": {"text": 1}})"),
+  EXPECT_EQ(SampleRefusal(R"({"count": "four"})"),
+            "sample.json: count must be an integer, got \"four\"");
+  EXPECT_EQ(SampleRefusal(R"({"count": 1.5})"), "sample.json: count must be an integer, got 1.5");
+  EXPECT_EQ(SampleRefusal(R"({"count": null})"), "sample.json: count must be an integer, got null");
+  EXPECT_EQ(SampleRefusal(R"({"enabled": 1})"),
+            "sample.json: enabled must be true or false, got 1");
+  EXPECT_EQ(SampleRefusal(R"({"inner": 1})"), "sample.json: inner must be an object, got 1");
+  EXPECT_EQ(SampleRefusal(R"({"inner": {"text": 1}})"),
             "sample.json: inner.text must be a string, got 1");
-  EXPECT_EQ(Refusal(R"({"sizes": 1})"), "sample.json: sizes must be a list, got 1");
-  EXPECT_EQ(Refusal(R"({"sizes": [1, true]})"),
+  EXPECT_EQ(SampleRefusal(R"({"sizes": 1})"), "sample.json: sizes must be a list, got 1");
+  EXPECT_EQ(SampleRefusal(R"({"sizes": [1, true]})"),
             "sample.json: sizes[1] must be an integer, got true");
-  EXPECT_EQ(Refusal("[]"), "sample.json: the text must be an object, got []");
+  EXPECT_EQ(SampleRefusal("[]"), "sample.json: the text must be an object, got []");
 }
 
 TEST(FieldsTest, RefusesValuesOutOfBounds) {
-  EXPECT_EQ(Refusal(R"({"count": 0})"), "sample.json: count must be at least 1, got 0");
-  EXPECT_EQ(Refusal(R"({"count": 11})"), "sample.json: count must be at most 10, got 11");
-  EXPECT_EQ(Refusal(R"({"inner": {"ratio": 1.5}})"),
+  EXPECT_EQ(SampleRefusal(R"({"count": 0})"), "sample.json: count must be at least 1, got 0");
+  EXPECT_EQ(SampleRefusal(R"({"count": 11})"), "sample.json: count must be at most 10, got 11");
+  EXPECT_EQ(SampleRefusal(R"({"inner": {"ratio": 1.5}})"),
             "sample.json: inner.ratio must be at most 1, got 1.5");
-  EXPECT_EQ(Refusal(R"({"inner": {"fruit": "plumm"}})"),
+  EXPECT_EQ(SampleRefusal(R"({"inner": {"fruit": "plumm"}})"),
             "sample.json: inner.fruit must be one of \"apple\", \"pear\", \"plum\", got \"plumm\"");
-  EXPECT_EQ(Refusal(R"({"sizes": [1, 2, 3, 4]})"),
+  EXPECT_EQ(SampleRefusal(R"({"sizes": [1, 2, 3, 4]})"),
             "sample.json: sizes must have at most 3 entries, got 4");
-  EXPECT_EQ(Refusal(R"({"sizes": [1, -1]})"), "sample.json: sizes[1] must be at least 0, got -1");
-  EXPECT_NE(Refusal(R"({"large": 18446744073709551615})"), "");
-  EXPECT_NE(Refusal(R"({"large": 1e400})"), "");
+  EXPECT_EQ(SampleRefusal(R"({"sizes": [1, -1]})"),
+            "sample.json: sizes[1] must be at least 0, got -1");
+  EXPECT_NE(SampleRefusal(R"({"large": 18446744073709551615})"), "");
+  EXPECT_NE(SampleRefusal(R"({"large": 1e400})"), "");
 }
 
 TEST(FieldsTest, RefusesWhatIsNotJson) {
-  EXPECT_NE(Refusal(""), "");
-  EXPECT_NE(Refusal("{"), "");
-  EXPECT_NE(Refusal("{} {}"), "");
-  EXPECT_NE(Refusal(R"({"count": 1,})"), "");
-  EXPECT_NE(Refusal("{\"inner\": {\"text\": \"\xff\"}}"), "");
-  EXPECT_EQ(Refusal("{} x").rfind("sample.json: not JSON: ", 0), 0u);
+  EXPECT_NE(SampleRefusal(""), "");
+  EXPECT_NE(SampleRefusal("{"), "");
+  EXPECT_NE(SampleRefusal("{} {}"), "");
+  EXPECT_NE(SampleRefusal(R"({"count": 1,})"), "");
+  EXPECT_NE(SampleRefusal("{\"inner\": {\"text\": \"\xff\"}}"), "");
+  EXPECT_EQ(SampleRefusal("{} x").rfind("sample.json: not JSON: ", 0), 0u);
 }
 
 TEST(FieldsTest, RefusesRepeatedKeys) {
-  EXPECT_EQ(Refusal(R"({"count": 1, "count": 2})"),
+  EXPECT_EQ(SampleRefusal(R"({"count": 1, "count": 2})"),
             "sample.json: the key \"count\" stands twice in one object");
-  EXPECT_NE(Refusal(R"({"inner": {"text": "a", "text": "a"}})"), "");
+  EXPECT_NE(SampleRefusal(R"({"inner": {"text": "a", "text": "a"}})"), "");
 }
 
 TEST(FieldsTest, RefusesDeepNestingWithoutDescending) {
   const std::string deep(500000, '[');
-  EXPECT_EQ(Refusal("{\"sizes\": " + deep), "sample.json: nested deeper than 16 levels");
+  EXPECT_EQ(SampleRefusal("{\"sizes\": " + deep), "sample.json: nested deeper than 16 levels");
 }
 
 TEST(FieldsTest, WritesWhatItReads) {

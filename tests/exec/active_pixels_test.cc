@@ -60,14 +60,14 @@ class OperatorOnBackend {
 
 using MakeBackend = std::unique_ptr<HostBackend> (*)();
 
-struct BackendChoice {
+struct PixelsBackend {
   const char* name;
   MakeBackend make;
   Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
 };
-void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
+void PrintTo(const PixelsBackend& choice, std::ostream* stream) { *stream << choice.name; }
 
-class ActivePixelsTest : public testing::TestWithParam<BackendChoice> {
+class ActivePixelsTest : public testing::TestWithParam<PixelsBackend> {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
@@ -156,12 +156,12 @@ std::unique_ptr<HostBackend> MakeReferenceBackend() { return std::make_unique<Re
 
 INSTANTIATE_TEST_SUITE_P(
     Backends, ActivePixelsTest,
-    testing::Values(BackendChoice{"reference", MakeReferenceBackend},
-                    BackendChoice{"cpu_1_thread", MakeCpuBackend<1>},
-                    BackendChoice{"cpu_3_threads", MakeCpuBackend<3>},
-                    BackendChoice{"winograd_1_thread", MakeCpuBackend<1>, Scheme::kWinograd},
-                    BackendChoice{"winograd_3_threads", MakeCpuBackend<3>, Scheme::kWinograd},
-                    BackendChoice{"libtorch", MakeLibTorchBackend}),
+    testing::Values(PixelsBackend{"reference", MakeReferenceBackend},
+                    PixelsBackend{"cpu_1_thread", MakeCpuBackend<1>},
+                    PixelsBackend{"cpu_3_threads", MakeCpuBackend<3>},
+                    PixelsBackend{"winograd_1_thread", MakeCpuBackend<1>, Scheme::kWinograd},
+                    PixelsBackend{"winograd_3_threads", MakeCpuBackend<3>, Scheme::kWinograd},
+                    PixelsBackend{"libtorch", MakeLibTorchBackend}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -27,9 +27,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 60;
+constexpr uint32_t kChangedGraphs = 60;
 
-RandomGraphOptions Varied(uint32_t seed) {
+RandomGraphOptions ChangedGraph(uint32_t seed) {
   RandomGraphOptions options;
   options.operator_count = 4 + static_cast<int>(seed % 12);
   options.only_local = seed % 2 == 0;
@@ -40,7 +40,7 @@ class ChangedTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kGraphs, Varied, [&] {
+    OnBackends::ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
       random_.seed(seed_);
       check();
     });
@@ -145,7 +145,8 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       }
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, static_cast<int>(kChangedGraphs))
+      << "too few frames failed to test anything";
 }
 
 TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {

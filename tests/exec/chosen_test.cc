@@ -22,7 +22,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 60;
+constexpr uint32_t kChosenGraphs = 60;
 
 int64_t NotKept(const ModelState& state) {
   int64_t count = 0;
@@ -34,7 +34,7 @@ class ChosenTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kGraphs, MostlyLocal, [&] {
+    OnBackends::ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
       random_.seed(seed_);
       check();
     });
@@ -102,7 +102,7 @@ TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(not_kept_, int64_t{kGraphs}) << "nearly everything was kept: this tests nothing";
+  EXPECT_GT(not_kept_, int64_t{kChosenGraphs}) << "nearly everything was kept: this tests nothing";
 }
 
 TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
@@ -198,7 +198,7 @@ TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, static_cast<int>(kChosenGraphs)) << "too few frames failed to test anything";
 }
 
 // Of a kept concatenation one part lies in its place and is tested there; the other one, which is

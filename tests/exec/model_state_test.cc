@@ -22,10 +22,10 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 200;
+constexpr uint32_t kStateGraphs = 200;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-RandomGraphOptions Varied(uint32_t seed) {
+RandomGraphOptions StateGraph(uint32_t seed) {
   RandomGraphOptions options;
   options.operator_count = 4 + static_cast<int>(seed % 30);
   options.only_local = seed % 3 == 0;
@@ -55,7 +55,7 @@ class BackendTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kGraphs, Varied, check);
+    OnBackends::ForEachGraph(kStateGraphs, StateGraph, check);
   }
 };
 

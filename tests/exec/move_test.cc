@@ -24,7 +24,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 40;
+constexpr uint32_t kMovedGraphs = 40;
 
 Homography Shifted(double rows, double columns) {
   Homography homography;
@@ -76,7 +76,7 @@ class MoveTest : public OnBackends {
  protected:
   template <typename Check>
   void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kGraphs, MostlyLocal, [&] {
+    OnBackends::ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
       random_.seed(seed_);
       check();
     });
@@ -176,7 +176,7 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
       ExpectSameKept(*whole_first, *when_needed);
     }
   });
-  EXPECT_GT(moved, static_cast<int>(2 * kGraphs)) << "hardly anything moved";
+  EXPECT_GT(moved, static_cast<int>(2 * kMovedGraphs)) << "hardly anything moved";
 }
 
 TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
@@ -257,7 +257,7 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kGraphs)) << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, static_cast<int>(kMovedGraphs)) << "too few frames failed to test anything";
 }
 
 // Counts what is fetched, by where it lies.

@@ -20,9 +20,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 60;
+constexpr uint32_t kScrolledGraphs = 60;
 
-RandomGraphOptions Varied(uint32_t seed) {
+RandomGraphOptions ScrolledGraph(uint32_t seed) {
   RandomGraphOptions options;
   options.operator_count = 3 + static_cast<int>(seed % 10);
   options.only_local = seed % 3 != 0;
@@ -75,7 +75,7 @@ class ScrollTest : public OnBackends {
   void CheckShifts(OptionsOf options_of) {
     int whole_shifts = 0;
     int sparse = 0;
-    ForEachGraph(kGraphs, Varied, [&] {
+    ForEachGraph(kScrolledGraphs, ScrolledGraph, [&] {
       std::mt19937 random(seed_);
       const auto state = MakeState(options_of(random));
       SetInputs(*state, inputs_);
@@ -100,8 +100,8 @@ class ScrollTest : public OnBackends {
         }
       }
     });
-    EXPECT_GT(whole_shifts, static_cast<int>(kGraphs)) << "hardly a graph could be shifted";
-    EXPECT_GT(sparse, static_cast<int>(kGraphs)) << "hardly ever was anything kept";
+    EXPECT_GT(whole_shifts, static_cast<int>(kScrolledGraphs)) << "hardly a graph could be shifted";
+    EXPECT_GT(sparse, static_cast<int>(kScrolledGraphs)) << "hardly ever was anything kept";
   }
 };
 
@@ -118,8 +118,8 @@ TEST_P(ScrollTest, AfterAnyShiftEveryKeptValueHasTheBitsOfADenseRun) {
 }
 
 TEST(ShiftMapsTest, AStillPictureKeepsEverything) {
-  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
-    const Graph graph = RandomGraph(seed, Varied(seed));
+  for (uint32_t seed = 0; seed < kScrolledGraphs; ++seed) {
+    const Graph graph = RandomGraph(seed, ScrolledGraph(seed));
     const std::vector<ShiftedMap> maps = ShiftMaps(graph, {});
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       if (!maps[id].is_known) continue;

@@ -24,9 +24,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr uint32_t kGraphs = 30;
+constexpr uint32_t kCheckedGraphs = 30;
 
-RandomGraphOptions Varied(uint32_t seed) {
+RandomGraphOptions CheckedGraph(uint32_t seed) {
   RandomGraphOptions options;
   options.operator_count = 4 + static_cast<int>(seed % 14);
   options.only_local = seed % 3 != 0;
@@ -52,7 +52,7 @@ class StoredCheckTest : public OnBackends {
 INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, TwoBackends(), BackendName);
 
 TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
-  ForEachGraph(kGraphs, Varied, [&] {
+  ForEachGraph(kCheckedGraphs, CheckedGraph, [&] {
     std::mt19937 random(seed_);
     const auto state = MakeState(RandomOptions(random));
     SetInputs(*state, inputs_);

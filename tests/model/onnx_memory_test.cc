@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "tests/model/onnx_builder.h"
+#include "tests/testing/peak_memory.h"
 
 // Files of very many tiny parts, which grow a hundredfold when they are parsed: each is refused in
 // one sentence, and takes no more memory than 1 GiB.
@@ -65,12 +65,6 @@ struct Outcome {
   std::string sentence;  // "accepted" if the file was
   int64_t mebibytes = 0;
 };
-
-int64_t PeakMebibytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
-}
 
 Outcome Try(const std::string& bytes) {
   const int64_t before = PeakMebibytes();

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <cstdint>
 #include <random>
@@ -8,6 +7,7 @@
 
 #include "tests/fuzz/mutate.h"
 #include "tests/model/onnx_seeds.h"
+#include "tests/testing/peak_memory.h"
 
 // Damaged and hostile models: each is a graph or one InputError, and none takes much memory.
 
@@ -16,12 +16,6 @@ namespace {
 
 constexpr uint64_t kSeed = 20240612;
 constexpr size_t kLongestSentence = 600;
-
-int64_t PeakMebibytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
-}
 
 // Returns whether the bytes were refused.
 bool TryImport(const std::string& bytes, int run) {

@@ -14,6 +14,10 @@
 
 namespace cacheinf {
 
+constexpr int kHeight = 64;
+constexpr int kWidth = 32;
+constexpr const char* kBuild = "these bits";
+
 // Frames as a robot decides about them: parts of a random picture change, or nothing, or the camera
 // moves by whole strides, or a strip is refreshed.
 class Clip {

@@ -29,10 +29,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr int kHeight = 64;
-constexpr int kWidth = 32;
-constexpr const char* kBuild = "these bits";
-
 class RemoteTest : public FolderTest {
  protected:
   // Brings robot and server to where frames may be sent.

@@ -39,10 +39,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kHeight = 64;
-constexpr int kWidth = 32;
-constexpr const char* kBuild = "these bits";
-
 // A server in a folder, with a session at a time.
 class World {
  public:

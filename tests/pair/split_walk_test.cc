@@ -26,9 +26,6 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kHeight = 64;
-constexpr int kWidth = 32;
-
 using Progress = SplitWalk::Progress;
 
 class WalkPair {

@@ -12,21 +12,21 @@
 namespace cacheinf {
 namespace {
 
-struct Frame {
+struct DrawnFrame {
   std::vector<uint8_t> bgr;
   std::vector<uint8_t> labels;
 
-  friend bool operator==(const Frame&, const Frame&) = default;
+  friend bool operator==(const DrawnFrame&, const DrawnFrame&) = default;
 };
 
-Frame Draw(const Scene& scene, int frame) {
+DrawnFrame Draw(const Scene& scene, int frame) {
   const size_t pixels = static_cast<size_t>(scene.options().width) * scene.options().height;
-  Frame drawn{std::vector<uint8_t>(pixels * 3, 77), std::vector<uint8_t>(pixels, 99)};
+  DrawnFrame drawn{std::vector<uint8_t>(pixels * 3, 77), std::vector<uint8_t>(pixels, 99)};
   scene.Render(frame, drawn.bgr.data(), drawn.labels.data());
   return drawn;
 }
 
-uint64_t Checksum(const Frame& frame) {  // FNV-1a
+uint64_t Checksum(const DrawnFrame& frame) {  // FNV-1a
   uint64_t hash = 0xcbf29ce484222325u;
   for (const auto* bytes : {&frame.bgr, &frame.labels}) {
     for (const uint8_t byte : *bytes) hash = (hash ^ byte) * 0x100000001b3u;
@@ -59,7 +59,7 @@ TEST(Scenes, FramesCanBeDrawnInAnyOrder) {
   const SceneOptions options = Options(11, CameraMotion::kTravel);
   const Scene forwards(options);
   const Scene backwards(options);
-  std::vector<Frame> frames;
+  std::vector<DrawnFrame> frames;
   for (int i = 0; i < 5; ++i) frames.push_back(Draw(forwards, 30 * i));
   for (int i = 4; i >= 0; --i) EXPECT_EQ(Draw(backwards, 30 * i), frames[i]) << "frame " << 30 * i;
 
@@ -74,9 +74,9 @@ TEST(Scenes, FramesCanBeDrawnInAnyOrder) {
 TEST(Scenes, LabelsLieWhereTheShapesAre) {
   for (uint64_t seed = 40; seed < 46; ++seed) {
     SceneOptions options = Options(seed, CameraMotion::kTravel);
-    const Frame with_shapes = Draw(Scene(options), 70);
+    const DrawnFrame with_shapes = Draw(Scene(options), 70);
     options.shapes = 0;
-    const Frame without = Draw(Scene(options), 70);
+    const DrawnFrame without = Draw(Scene(options), 70);
     int labelled = 0;
     int labelled_but_same = 0;
     int different_away_from_labels = 0;

@@ -16,7 +16,7 @@ struct WriteCase {
   const char* body;  // of forward(self, x), x being 1x3x6x8
 };
 
-constexpr WriteCase kCases[] = {
+constexpr WriteCase kWritingCases[] = {
     {"ToAFlatView", "  y = x * 2.0\n  z = y.flatten(2)\n  z.relu_()\n  return y\n"},
     {"UnderAFlatView", "  y = x * 2.0\n  z = y.view(1, -1)\n  y.relu_()\n  return z\n"},
     {"UnderAPermutedView",
@@ -76,7 +76,7 @@ TEST(TorchScriptListWrites, ReachAPartOfAPartOfAList) {
   EXPECT_LE(RelativeError(TorchModule(plain.path()).Run(inputs)[0], own.outputs[0]), 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TorchScriptWrites, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, TorchScriptWrites, ::testing::ValuesIn(kWritingCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

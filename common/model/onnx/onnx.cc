@@ -25,7 +25,6 @@ using onnx::TensorProto;
 
 constexpr int64_t kOldestOpset = 9;
 constexpr int64_t kNewestOpset = 18;
-constexpr int64_t kFreeBytes = int64_t{256} << 20;
 constexpr size_t kLongestFile = INT32_MAX;
 
 int64_t OperatorSet(const ModelProto& model) {

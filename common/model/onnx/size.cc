@@ -18,7 +18,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-constexpr int64_t kFreeBytes = int64_t{256} << 20;
 constexpr int kDeepest = 100;  // protobuf refuses to parse deeper nests of messages
 
 // The most that one part of each sort takes, with arrays that double as they grow.

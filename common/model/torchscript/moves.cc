@@ -15,8 +15,6 @@ namespace {
 
 using Result = std::optional<Slot>;
 
-Slot One(ValueId value) { return Slot::OfTensor(value); }
-
 // channel_shuffle(x, groups)
 Result ChannelShuffle(Call& call) {
   if (call.ShapeOf(0).size() != 4) return kStaysForeign;
@@ -26,7 +24,7 @@ Result ChannelShuffle(Call& call) {
   const ValueId split =
       call.Emit(op::Reshape{{in[0], groups, in[1] / groups, in[2], in[3]}}, {call.Value(0)});
   const ValueId swapped = call.Emit(op::Permute{{0, 2, 1, 3, 4}}, {split});
-  return One(call.Emit(op::Reshape{in}, {swapped}));
+  return Slot::OfTensor(call.Emit(op::Reshape{in}, {swapped}));
 }
 
 // Padding as PyTorch lists it: last dimension first, begin and end of each.
@@ -44,7 +42,7 @@ Result EmitPad(Call& call, const std::vector<int64_t>& amounts, PadMode mode, do
   pad.value = static_cast<float>(value);
   ValueId input = call.Value(0);
   if (crop.sizes != in) input = call.Emit(std::move(crop), {input});
-  return One(call.Emit(std::move(pad), {input}));
+  return Slot::OfTensor(call.Emit(std::move(pad), {input}));
 }
 
 // pad(x, pad, mode, value?)
@@ -72,7 +70,7 @@ Result EmitReshape(Call& call, Shape shape) {
   for (int64_t& dim : shape) {
     if (dim == -1) dim = known == 0 ? 0 : ElementCount(in) / known;
   }
-  return One(call.Emit(op::Reshape{std::move(shape)}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Reshape{std::move(shape)}, {call.Value(0)}));
 }
 
 Result View(Call& call) { return EmitReshape(call, call.Ints(1)); }
@@ -125,7 +123,7 @@ Result Unsqueeze(Call& call) {
 }
 
 Result EmitPermute(Call& call, std::vector<int> order) {
-  return One(call.Emit(op::Permute{std::move(order)}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Permute{std::move(order)}, {call.Value(0)}));
 }
 
 Result Permute(Call& call) {
@@ -159,9 +157,11 @@ Result Expand(Call& call) {
     const size_t added = out.size() - in.size();
     if (out[d] == -1 && d >= added) out[d] = in[d - added];
   }
-  return One(call.Emit(op::Expand{std::move(out)}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Expand{std::move(out)}, {call.Value(0)}));
 }
-Result ExpandAs(Call& call) { return One(call.Emit(op::Expand{call.ShapeOf(1)}, {call.Value(0)})); }
+Result ExpandAs(Call& call) {
+  return Slot::OfTensor(call.Emit(op::Expand{call.ShapeOf(1)}, {call.Value(0)}));
+}
 
 // ---- Taking apart and putting together ----
 
@@ -188,8 +188,8 @@ Result Slice(Call& call) {
   const int64_t end = bound(3, size);
   const int64_t step = call.Int(4);
   const int64_t count = step > 0 && end > start ? (end - start + step - 1) / step : 0;
-  if (count == size) return One(call.Value(0));
-  return One(EmitRange(call, axis, start, count, std::min(step, size)));
+  if (count == size) return Slot::OfTensor(call.Value(0));
+  return Slot::OfTensor(EmitRange(call, axis, start, count, std::min(step, size)));
 }
 
 // narrow(x, dim, start, length)
@@ -197,14 +197,14 @@ Result Narrow(Call& call) {
   const int axis = call.Axis(1, call.ShapeOf(0).size());
   const int64_t start = call.Int(2);
   const int64_t size = call.ShapeOf(0)[axis];
-  return One(EmitRange(call, axis, start < 0 ? start + size : start, call.Int(3), 1));
+  return Slot::OfTensor(EmitRange(call, axis, start < 0 ? start + size : start, call.Int(3), 1));
 }
 
 Result Pieces(Call& call, int axis, const std::vector<int64_t>& sizes) {
   std::vector<Slot> pieces;
   int64_t start = 0;
   for (int64_t size : sizes) {
-    pieces.push_back(One(EmitRange(call, axis, start, size, 1)));
+    pieces.push_back(Slot::OfTensor(EmitRange(call, axis, start, size, 1)));
     start += size;
   }
   return Slot::Collection(std::move(pieces));
@@ -243,7 +243,7 @@ ValueId EmitSelect(Call& call, int axis, int64_t index) {
 Result Select(Call& call) {
   const int axis = call.Axis(1, call.ShapeOf(0).size());
   const int64_t index = call.Int(2);
-  return One(EmitSelect(call, axis, index < 0 ? index + call.ShapeOf(0)[axis] : index));
+  return Slot::OfTensor(EmitSelect(call, axis, index < 0 ? index + call.ShapeOf(0)[axis] : index));
 }
 
 // unbind(x, dim)
@@ -251,7 +251,7 @@ Result Unbind(Call& call) {
   const int axis = call.Axis(1, call.ShapeOf(0).size());
   std::vector<Slot> pieces;
   for (int64_t i = 0; i < call.ShapeOf(0)[axis]; ++i) {
-    pieces.push_back(One(EmitSelect(call, axis, i)));
+    pieces.push_back(Slot::OfTensor(EmitSelect(call, axis, i)));
   }
   return Slot::Collection(std::move(pieces));
 }
@@ -262,16 +262,16 @@ Result IndexSelect(Call& call) {
   const at::Tensor index = call.arguments()[2].concrete.toTensor().to(at::kLong).contiguous();
   const int64_t* first = index.data_ptr<int64_t>();
   op::Gather gather{call.Axis(1, call.ShapeOf(0).size()), {first, first + index.numel()}, false};
-  return One(call.Emit(std::move(gather), {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(std::move(gather), {call.Value(0)}));
 }
 
 // cat(tensors, dim)
 Result Cat(Call& call) {
   const std::vector<ValueId> values = call.Values(0);
   if (values.empty()) return kStaysForeign;
-  if (values.size() == 1) return One(values[0]);
+  if (values.size() == 1) return Slot::OfTensor(values[0]);
   const int axis = call.Axis(1, call.graph().value(values[0]).shape.size());
-  return One(call.Emit(op::Concat{axis}, values));
+  return Slot::OfTensor(call.Emit(op::Concat{axis}, values));
 }
 
 // stack(tensors, dim)
@@ -284,8 +284,8 @@ Result Stack(Call& call) {
     shape.insert(shape.begin() + axis, 1);
     value = call.Emit(op::Reshape{std::move(shape)}, {value});
   }
-  if (values.size() == 1) return One(values[0]);
-  return One(call.Emit(op::Concat{axis}, std::move(values)));
+  if (values.size() == 1) return Slot::OfTensor(values[0]);
+  return Slot::OfTensor(call.Emit(op::Concat{axis}, std::move(values)));
 }
 
 // ---- Nothing to do ----
@@ -305,7 +305,7 @@ Result To(Call& call) {
   return is_float && type == at::kFloat ? Result(call.arguments()[0]) : kStaysForeign;
 }
 
-constexpr NamedConverter kConverters[] = {
+constexpr NamedConverter kMoving[] = {
     {"aten::channel_shuffle", ChannelShuffle},
     {"aten::pad", Pad},
     {"aten::constant_pad_nd", ConstantPad},
@@ -347,6 +347,6 @@ constexpr NamedConverter kConverters[] = {
 
 }  // namespace
 
-std::span<const NamedConverter> MovingConverters() { return kConverters; }
+std::span<const NamedConverter> MovingConverters() { return kMoving; }
 
 }  // namespace cacheinf::torchscript

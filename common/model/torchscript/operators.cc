@@ -19,8 +19,6 @@ namespace {
 
 using Result = std::optional<Slot>;
 
-Slot One(ValueId value) { return Slot::OfTensor(value); }
-
 // {n} and {n, m} both stand for rows, columns.
 std::optional<std::array<int, 2>> Pair(const std::vector<int64_t>& numbers) {
   if (numbers.size() == 1) return std::array<int, 2>{ToInt(numbers[0]), ToInt(numbers[0])};
@@ -64,7 +62,7 @@ Result EmitConv(Call& call, const ConvArguments& arguments) {
   std::vector<ValueId> inputs = {call.Value(0), call.Constant(weights)};
   conv.has_bias = !call.IsNone(2);
   if (conv.has_bias) inputs.push_back(call.Value(2));
-  return One(call.Emit(conv, std::move(inputs)));
+  return Slot::OfTensor(call.Emit(conv, std::move(inputs)));
 }
 
 // conv2d(input, weight, bias, stride, padding, dilation, groups); padding may be "same" or "valid".
@@ -106,7 +104,7 @@ Slot EmitLinear(Call& call, ValueId input, const at::Tensor& weights, const at::
   std::vector<ValueId> inputs = {input, call.Constant(ToTensor(weights))};
   linear.has_bias = bias != nullptr;
   if (bias) inputs.push_back(call.Constant(ToTensor(bias->flatten())));
-  return One(call.Emit(linear, std::move(inputs)));
+  return Slot::OfTensor(call.Emit(linear, std::move(inputs)));
 }
 
 // linear(input, weight, bias?)
@@ -136,7 +134,7 @@ Result MatMul(Call& call) {
     return EmitLinear(call, call.Value(0), call.WeightTensor(1).t(), nullptr);
   }
   if (call.ShapeOf(0).size() < 2 || call.ShapeOf(1).size() < 2) return kStaysForeign;
-  return One(call.Emit(op::MatMul{}, {call.Value(0), call.Value(1)}));
+  return Slot::OfTensor(call.Emit(op::MatMul{}, {call.Value(0), call.Value(1)}));
 }
 
 // ---- Norms ----
@@ -150,8 +148,8 @@ Result BatchNorm(Call& call) {
   if (!call.IsNone(1)) scale = scale * call.WeightTensor(1).to(at::kDouble);
   at::Tensor shift = -mean * scale;
   if (!call.IsNone(2)) shift = shift + call.WeightTensor(2).to(at::kDouble);
-  return One(call.Emit(op::ScaleShift{}, {call.Value(0), call.Constant(ToTensor(scale)),
-                                          call.Constant(ToTensor(shift))}));
+  return Slot::OfTensor(call.Emit(op::ScaleShift{}, {call.Value(0), call.Constant(ToTensor(scale)),
+                                                     call.Constant(ToTensor(shift))}));
 }
 
 // Scale and shift operands of a norm, as ones and zeros where the file has none.
@@ -177,7 +175,7 @@ Result LayerNorm(Call& call) {
     const std::vector<ValueId> affine = AffineOperands(call, 2, 3, normalised);
     inputs.insert(inputs.end(), affine.begin(), affine.end());
   }
-  return One(call.Emit(norm, std::move(inputs)));
+  return Slot::OfTensor(call.Emit(norm, std::move(inputs)));
 }
 
 Slot EmitGroupNorm(Call& call, int64_t groups, double epsilon, size_t weight, size_t bias) {
@@ -191,7 +189,7 @@ Slot EmitGroupNorm(Call& call, int64_t groups, double epsilon, size_t weight, si
     const std::vector<ValueId> affine = AffineOperands(call, weight, bias, {channels});
     inputs.insert(inputs.end(), affine.begin(), affine.end());
   }
-  return One(call.Emit(norm, std::move(inputs)));
+  return Slot::OfTensor(call.Emit(norm, std::move(inputs)));
 }
 
 // group_norm(input, num_groups, weight?, bias?, eps, cudnn)
@@ -210,7 +208,7 @@ Result InstanceNorm(Call& call) {
 
 Result Apply(Call& call, Function::Kind kind, double alpha = 0.0, double beta = 0.0) {
   const Function function{kind, static_cast<float>(alpha), static_cast<float>(beta)};
-  return One(call.Emit(op::Activation{function}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Activation{function}, {call.Value(0)}));
 }
 
 template <Function::Kind kKind>
@@ -267,12 +265,12 @@ Result PRelu(Call& call) {
   if (!call.IsConcreteTensor(1)) return kStaysForeign;
   const Function function{Function::Kind::kPRelu, 0.0f, 0.0f};
   const ValueId slope = call.Constant(ToTensor(call.WeightTensor(1).flatten()));
-  return One(call.Emit(op::Activation{function}, {call.Value(0), slope}));
+  return Slot::OfTensor(call.Emit(op::Activation{function}, {call.Value(0), slope}));
 }
 
 Result ReciprocalSqrt(Call& call) {
   const ValueId root = call.Emit(op::Activation{{Function::Kind::kSqrt}}, {call.Value(0)});
-  return One(call.Emit(op::Activation{{Function::Kind::kReciprocal}}, {root}));
+  return Slot::OfTensor(call.Emit(op::Activation{{Function::Kind::kReciprocal}}, {root}));
 }
 
 // round(x), round(x, *, decimals)
@@ -285,13 +283,14 @@ Result Round(Call& call) {
 template <BinaryKind kKind>
 Result Arithmetic(Call& call) {
   if (call.size() != 2) return kStaysForeign;
-  return One(call.Emit(op::Binary{kKind, {}}, {call.Value(0), call.Value(1)}));
+  return Slot::OfTensor(call.Emit(op::Binary{kKind, {}}, {call.Value(0), call.Value(1)}));
 }
 
 // div(a, b), div(a, b, *, rounding_mode)
 Result Divide(Call& call) {
   if (call.size() == 3 && !call.IsNone(2)) return kStaysForeign;
-  return One(call.Emit(op::Binary{BinaryKind::kDivide, {}}, {call.Value(0), call.Value(1)}));
+  return Slot::OfTensor(
+      call.Emit(op::Binary{BinaryKind::kDivide, {}}, {call.Value(0), call.Value(1)}));
 }
 
 // add(a, b, *, alpha) and sub(a, b, *, alpha): a ± alpha b
@@ -301,7 +300,7 @@ Result AddScaled(Call& call, BinaryKind kind, size_t a, size_t b) {
   if (call.size() == 3 && call.Double(2) != 1.0) {
     right = call.Emit(op::Binary{BinaryKind::kMultiply, {}}, {right, call.Scalar(call.Double(2))});
   }
-  return One(call.Emit(op::Binary{kind, {}}, {call.Value(a), right}));
+  return Slot::OfTensor(call.Emit(op::Binary{kind, {}}, {call.Value(a), right}));
 }
 Result Add(Call& call) { return AddScaled(call, BinaryKind::kAdd, 0, 1); }
 Result Subtract(Call& call) { return AddScaled(call, BinaryKind::kSubtract, 0, 1); }
@@ -309,7 +308,8 @@ Result Subtract(Call& call) { return AddScaled(call, BinaryKind::kSubtract, 0, 1
 // rsub(a, b, alpha): b - alpha a
 Result ReverseSubtract(Call& call) {
   if (call.size() == 3 && call.Double(2) != 1.0) return kStaysForeign;
-  return One(call.Emit(op::Binary{BinaryKind::kSubtract, {}}, {call.Value(1), call.Value(0)}));
+  return Slot::OfTensor(
+      call.Emit(op::Binary{BinaryKind::kSubtract, {}}, {call.Value(1), call.Value(0)}));
 }
 
 // ---- Pools and resizing ----
@@ -338,7 +338,7 @@ Result MaxPool(Call& call) {
   auto spec = Windows(PoolSpec::Kind::kMax, call.Ints(1), call.Ints(2), call.Ints(3), call.Ints(4));
   if (!spec || wants_indices) return kStaysForeign;
   spec->ceil_mode = call.Bool(5);
-  const Slot result = One(call.Emit(op::Pool{*spec}, {call.Value(0)}));
+  const Slot result = Slot::OfTensor(call.Emit(op::Pool{*spec}, {call.Value(0)}));
   if (call.node().outputs().size() == 1) return result;
   return Slot::Collection({result, Slot::Concrete(c10::IValue())});
 }
@@ -351,7 +351,7 @@ Result AveragePool(Call& call) {
   spec->ceil_mode = call.Bool(4);
   spec->count_padding = call.Bool(5);
   if (!call.IsNone(6)) spec->divisor = ToInt(call.Int(6));
-  return One(call.Emit(op::Pool{*spec}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Pool{*spec}, {call.Value(0)}));
 }
 
 // adaptive_avg_pool2d(x, output_size), adaptive_max_pool2d(x, output_size) -> (x, indices)
@@ -362,7 +362,7 @@ Result AdaptivePool(Call& call) {
   const auto size = Pair(call.Ints(1));
   if (!size) return kStaysForeign;
   const Slot result =
-      One(call.Emit(op::AdaptivePool{kKind, (*size)[0], (*size)[1]}, {call.Value(0)}));
+      Slot::OfTensor(call.Emit(op::AdaptivePool{kKind, (*size)[0], (*size)[1]}, {call.Value(0)}));
   if (call.node().outputs().size() == 1) return result;
   return Slot::Collection({result, Slot::Concrete(c10::IValue())});
 }
@@ -383,7 +383,7 @@ Result EmitResize(Call& call, ResizeSpec spec, size_t sizes, std::optional<doubl
   }
   if (scale_rows) spec.scale_rows = static_cast<float>(*scale_rows);
   if (scale_columns) spec.scale_columns = static_cast<float>(*scale_columns);
-  return One(call.Emit(op::Resize{spec}, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(op::Resize{spec}, {call.Value(0)}));
 }
 
 // The vec form ends in scale_factors: float[]?, the plain one in scales_h: float?, scales_w:
@@ -426,13 +426,13 @@ Result UpsampleSmooth(Call& call) {
 Result PixelShuffle(Call& call) {
   if (!IsMap(call, 0)) return kStaysForeign;
   const op::DepthToSpace shuffle{ToInt(call.Int(1)), op::DepthToSpace::Order::kChannelsFirst};
-  return One(call.Emit(shuffle, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(shuffle, {call.Value(0)}));
 }
 
 Result PixelUnshuffle(Call& call) {
   if (!IsMap(call, 0)) return kStaysForeign;
   const op::SpaceToDepth shuffle{ToInt(call.Int(1)), op::DepthToSpace::Order::kChannelsFirst};
-  return One(call.Emit(shuffle, {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(shuffle, {call.Value(0)}));
 }
 
 // ---- Reductions ----
@@ -440,14 +440,14 @@ Result PixelUnshuffle(Call& call) {
 // softmax(x, dim, dtype?), log_softmax alike
 template <bool kLogarithm>
 Result Softmax(Call& call) {
-  return One(
+  return Slot::OfTensor(
       call.Emit(op::Softmax{call.Axis(1, call.ShapeOf(0).size()), kLogarithm}, {call.Value(0)}));
 }
 
 // argmax(x, dim?, keepdim)
 Result ArgMax(Call& call) {
   if (call.IsNone(1)) return kStaysForeign;
-  return One(
+  return Slot::OfTensor(
       call.Emit(op::ArgMax{call.Axis(1, call.ShapeOf(0).size()), call.Bool(2)}, {call.Value(0)}));
 }
 
@@ -460,7 +460,7 @@ Slot EmitReduce(Call& call, ReduceKind kind, const std::vector<int64_t>& axes, b
     std::iota(reduce.axes.begin(), reduce.axes.end(), 0);
   }
   std::sort(reduce.axes.begin(), reduce.axes.end());
-  return One(call.Emit(std::move(reduce), {call.Value(0)}));
+  return Slot::OfTensor(call.Emit(std::move(reduce), {call.Value(0)}));
 }
 
 // mean(x, *, dtype?) or mean(x, dim?, keepdim, *, dtype?); sum alike
@@ -492,14 +492,14 @@ Result ExtremeOverload(Call& call) {
   const int axis = call.Axis(1, call.ShapeOf(0).size());
   Slot indices = Slot::Concrete(c10::IValue());
   if (wants_indices) {
-    indices = One(call.Emit(op::ArgMax{axis, call.Bool(2)}, {call.Value(0)}));
+    indices = Slot::OfTensor(call.Emit(op::ArgMax{axis, call.Bool(2)}, {call.Value(0)}));
   }
   return Slot::Collection({EmitReduce(call, kReduce, {axis}, call.Bool(2)), indices});
 }
 
 using Kind = Function::Kind;
 
-constexpr NamedConverter kConverters[] = {
+constexpr NamedConverter kComputing[] = {
     {"aten::conv2d", Conv2d},
     {"aten::_convolution", Convolution},
     {"aten::conv_transpose2d", ConvTranspose2d},
@@ -573,6 +573,6 @@ constexpr NamedConverter kConverters[] = {
 
 }  // namespace
 
-std::span<const NamedConverter> ComputingConverters() { return kConverters; }
+std::span<const NamedConverter> ComputingConverters() { return kComputing; }
 
 }  // namespace cacheinf::torchscript

@@ -23,13 +23,13 @@ namespace fs = std::filesystem;
 const std::string kRobot = ProgramPath("cacheinf-robot");
 const fs::path kConfigs = SourceFolder() / "configs";
 
-CommandResult Robot(std::vector<std::string> arguments) {
+CommandResult RunRobot(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {kRobot, "run"});
   return RunCommand(arguments);
 }
 
 TEST(RobotCommandTest, HelpNamesTheOptions) {
-  const CommandResult result = Robot({"--help"});
+  const CommandResult result = RunRobot({"--help"});
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model",
                              "--source",
@@ -60,7 +60,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
 
 TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   const auto refusal = [](const std::vector<std::string>& arguments) {
-    const CommandResult result = Robot(arguments);
+    const CommandResult result = RunRobot(arguments);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.out, "");
     return result.error;
@@ -91,8 +91,8 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
 
 TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   const CommandResult printed =
-      Robot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
-             "--set", "preprocess.fit=crop", "--print-config"});
+      RunRobot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
+                "--set", "preprocess.fit=crop", "--print-config"});
   ASSERT_EQ(printed.exit_code, 0) << printed.error;
   const RobotConfig config = ParseRobotConfig(printed.out, "printed");
   EXPECT_EQ(config.threads, 3);
@@ -103,7 +103,7 @@ TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   const fs::path path =
       fs::temp_directory_path() / ("cacheinf_printed_" + std::to_string(getpid()) + ".json");
   std::ofstream(path) << printed.out;
-  const CommandResult again = Robot({"--config", path, "--print-config"});
+  const CommandResult again = RunRobot({"--config", path, "--print-config"});
   fs::remove(path);
   EXPECT_EQ(again.out, printed.out);
 }
@@ -112,7 +112,7 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   const auto relight_and_threads = [](const std::vector<std::string>& arguments) {
     std::vector<std::string> all = arguments;
     all.emplace_back("--print-config");
-    const CommandResult printed = Robot(all);
+    const CommandResult printed = RunRobot(all);
     EXPECT_EQ(printed.exit_code, 0) << printed.error;
     const RobotConfig config = ParseRobotConfig(printed.out, "printed");
     return std::pair(config.cache.relight, config.threads);
@@ -125,20 +125,20 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   EXPECT_EQ(relight_and_threads({"--relight", "false", "--threads", "3"}), Both(false, 3));
   EXPECT_EQ(relight_and_threads({"--relight=true", "--threads", "3"}), Both(true, 3));
   EXPECT_EQ(relight_and_threads({"--relight=false", "--threads", "3"}), Both(false, 3));
-  EXPECT_EQ(Robot({"--relight", "often"}).error,
+  EXPECT_EQ(RunRobot({"--relight", "often"}).error,
             "cacheinf-robot: --relight: cache.relight must be true or false, got \"often\"\n");
-  EXPECT_EQ(Robot({"--set", "cache.relight="}).exit_code, 2);
-  EXPECT_EQ(Robot({"--guard"}).exit_code, 2) << "is no boolean";
-  const std::string printed = Robot({"--answers", "", "--print-config"}).out;
+  EXPECT_EQ(RunRobot({"--set", "cache.relight="}).exit_code, 2);
+  EXPECT_EQ(RunRobot({"--guard"}).exit_code, 2) << "is no boolean";
+  const std::string printed = RunRobot({"--answers", "", "--print-config"}).out;
   EXPECT_EQ(ParseRobotConfig(printed, "printed").output.answers, "") << "is none either";
-  const std::string help = Robot({"--help"}).out;
+  const std::string help = RunRobot({"--help"}).out;
   EXPECT_NE(help.find("--relight [true|false]"), std::string::npos);
   EXPECT_NE(help.find("Alone it means true."), std::string::npos);
 }
 
 TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
   const auto warnings = [](const std::string& policy, const std::string& geometry) {
-    const CommandResult result = Robot(
+    const CommandResult result = RunRobot(
         {"--config", kConfigs / "demo.json", "--model", kConfigs / "models/demo_segmentation.onnx",
          "--shape", "1x3x64x64", "--source", "generated:frames=3,width=64,height=64", "--mode",
          "cache", "--check", "1", "--policy", policy, "--geometry", geometry});
@@ -157,7 +157,7 @@ TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
 }
 
 TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
-  const CommandResult printed = Robot({"--model", "b\xff.onnx", "--print-config"});
+  const CommandResult printed = RunRobot({"--model", "b\xff.onnx", "--print-config"});
   ASSERT_EQ(printed.exit_code, 0) << printed.error;
   EXPECT_EQ(ParseRobotConfig(printed.out, "printed").model, "b\xef\xbf\xbd.onnx");
 }
@@ -178,7 +178,7 @@ TEST(RobotCommandTest, SaysThatStandardOutputIsFull) {
 }
 
 TEST(RobotCommandTest, PrintsTheSchemaThatIsShipped) {
-  EXPECT_EQ(Robot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
+  EXPECT_EQ(RunRobot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
 }
 
 // Starts an endless run, interrupts it, and wants a summary and a clean exit.
