@@ -1,7 +1,7 @@
 option(CACHEINF_UNITY "Compile files of a folder together: sooner from nothing, later after a change"
        OFF)
 
-# cacheinf_compile_together(TARGET): up to six files of a folder at once, because most of what a
+# cacheinf_compile_together(TARGET): up to eight files of a folder at once, because most of what a
 # compiler reads for one it has read for its neighbour. What neighbours keep in anonymous namespaces
 # must have different names. Files with options of their own stay alone.
 function(cacheinf_compile_together target)
@@ -16,7 +16,7 @@ function(cacheinf_compile_together target)
     cmake_path(GET folder PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${target}_${folder}" room)
     math(EXPR ${room}_count "0${${room}_count} + 1")
-    math(EXPR batch "(${${room}_count} - 1) / 6")
+    math(EXPR batch "(${${room}_count} - 1) / 8")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${batch})
   endforeach()
   # g++ takes the files of a batch for headers.

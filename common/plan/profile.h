@@ -1,0 +1,109 @@
+#ifndef CACHEINF_COMMON_PLAN_PROFILE_H_
+#define CACHEINF_COMMON_PLAN_PROFILE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/words.h"
+#include "common/codec/slice_codec.h"
+#include "common/plan/curve.h"
+#include "sparse_ops/window.h"
+
+// What a network costs on one machine: measured by cacheinf-profile, read by planners.
+
+namespace cacheinf {
+
+enum class Side : uint8_t { kRobot, kServer };
+constexpr Words<2> WordsOf(Side) { return {"robot", "server"}; }
+
+// An operator as planners see it. Both sides' profiles of a model have the same ones in the same
+// order, which is that of execution; of the robot's profile planners take what the network is like.
+struct ProfiledOperator {
+  std::string name;  // of its first output, as `inspect` prints it: what --cut takes
+  std::string kind;  // "conv 3x3/2"
+  struct Input {
+    int from = -1;  // the operator that gives it; -1: the picture
+    AxisWindow rows;
+  };
+  std::vector<Input> inputs;  // maps that are no constants
+  int rows = 1;               // of its output
+  int64_t row_bytes = 0;      // of a row of the output, as floats
+  bool is_local = true;
+  bool is_kept = true;     // rows of its output may cross
+  bool is_output = false;  // its output is one of the network's
+
+  // T(o, x, r): over the share of its pixels that are computed, x (1 - r_o). Kernels, masks, lists
+  // and change test; a share of 0 still costs what an operator costs that has nothing to do.
+  Curve ms;
+  // With nothing kept: all pixels, without masks and tests.
+  double dense_ms = 0;
+  // U(o, x, r): over the share of its pixels that a refresh stores.
+  Curve refresh_ms;
+
+  // On the robot only. r_o = r - R(o): the share of its pixels that is computed, over the share of
+  // the picture's pixels that changed, as masks really grow under the settings in force.
+  Curve active;
+  // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
+  // all rows; and what coding and decoding them takes here.
+  Curve slice_bytes;
+  Curve encode_ms;
+  Curve decode_ms;
+};
+
+// The picture in a codec of --codec.
+struct ProfiledCodec {
+  std::string codec;
+  Curve bytes;           // over the share of the picture that changed
+  double encode_ms = 0;  // a robot's
+  double decode_ms = 0;  // a server's
+};
+
+struct Profile {
+  static constexpr int kVersion = 1;
+
+  Side side = Side::kRobot;
+  std::string model;            // its name
+  uint64_t model_checksum = 0;  // PackChecksum; 0: imported
+  std::string settings;  // policy, thresholds, kept values …: of another text it is another profile
+  std::string machine;  // for people
+  std::string machine_fingerprint;
+  std::string build;
+  std::string backend;
+  int threads = 1;
+  SliceCodec slice_codec = SliceCodec::kZstd;
+  std::vector<std::string> assumptions;  // what was not measured but assumed; for people
+
+  std::vector<ProfiledOperator> operators;
+
+  // What a frame takes outside operators.
+  double fit_ms = 0;   // making the model's picture of the camera's
+  Curve decide_ms;     // following the camera, finding what changed; over what changed
+  double read_ms = 0;  // the answer out of the outputs
+  std::vector<ProfiledCodec> codecs;
+  // All outputs as a server sends them.
+  double answer_bytes = 0;
+  double answer_encode_ms = 0;
+  double answer_decode_ms = 0;
+
+  // Watts while it computes, sends or receives, and waits; 0: unknown.
+  double computing_watts = 0;
+  double sending_watts = 0;
+  double waiting_watts = 0;
+
+  // |predicted / measured - 1| of whole frames that the fit has not seen.
+  double median_error = 0;
+  double p95_error = 0;
+};
+
+// One JSON object. Loading refuses what is damaged or of another version, by InputError that names
+// the file and says what to do.
+std::string ToJsonText(const Profile& profile);
+Profile ParseProfile(const std::string& text, const std::string& name);
+Profile LoadProfile(const std::filesystem::path& path);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PLAN_PROFILE_H_
