@@ -46,6 +46,8 @@ std::optional<Message> ServerConnection::Receive() {
   while (std::optional<Message> message = channel_.Receive()) {
     if (Is<message::Slice>(*message) || Is<message::Answer>(*message) ||
         Is<message::FrameRefusal>(*message)) {
+      // Before it is ready they are of a state that it has given up.
+      if (step_ != Step::kReady) continue;
       return message;
     }
     Take(*message);
