@@ -95,10 +95,6 @@ struct Profile {
   Curve decide_ms;     // following the camera, finding what changed; over what changed
   double read_ms = 0;  // the answer out of the outputs
   std::vector<ProfiledCodec> codecs;
-  // Its rows as a slice, as of an operator above: what crosses where both sides read them.
-  Curve picture_slice_bytes;
-  Curve picture_encode_ms;
-  Curve picture_decode_ms;
   // All outputs as a server sends them.
   double answer_bytes = 0;
   double answer_encode_ms = 0;
