@@ -45,8 +45,8 @@ void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed)
     for (const Plan::Cut& cut : plan.cuts) {
       robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, picture_rows));
     }
-    const SplitRows compiled = CompileRows(
-        graph, layout, OwnershipOf(graph, layout, plan.cuts, robot_rows, picture_rows));
+    const SplitRows compiled =
+        CompileRows(graph, layout, OwnershipOf(graph, layout, plan.cuts, robot_rows, picture_rows));
     const std::array<PlannedRows, 2> planned = model.RowsOf(plan);
     const std::array<const FrameRows*, 2> sides = {&compiled.robot, &compiled.server};
     for (const size_t side : {0, 1}) {

@@ -43,9 +43,9 @@ inline ProfilePair PairOf(std::vector<ProfiledOperator> operators, double speedu
   robot.read_ms = 0.2;
   robot.picture_slice_bytes = {{{0.0, 40.0}, {1.0, 2.0 * picture_bytes}}};
   robot.picture_encode_ms = robot.picture_decode_ms = {{{1.0, picture_bytes * 1e-6}}};
-  robot.codecs = {{"raw", Curve::Constant(picture_bytes), 0.1, 0.1},
-                  {"jpeg:85", Curve::Constant(picture_bytes / 8), picture_bytes * 1e-5,
-                   picture_bytes * 1e-5}};
+  robot.codecs = {
+      {"raw", Curve::Constant(picture_bytes), 0.1, 0.1},
+      {"jpeg:85", Curve::Constant(picture_bytes / 8), picture_bytes * 1e-5, picture_bytes * 1e-5}};
   robot.answer_bytes = 2000;
   robot.answer_encode_ms = robot.answer_decode_ms = 0.1;
   robot.computing_watts = 12;
