@@ -24,10 +24,9 @@ class Contender {
   virtual double unpaid_ms() const { return 0; }
 };
 
-// A robot, with a server or alone. `split_server_ms` is what a server takes for its part of a
-// split, which a robot is not told; negative: all that the robot waited.
+// A robot, with a server or alone.
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config, double split_server_ms);
+                                              const RobotConfig& config);
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
                                                    const PlainVideoOptions& options,

@@ -440,14 +440,7 @@ class ModesBench {
     }
     if (mode.needs_server) config.server.address = server->name();
     if (mbit) config.server.link_shape = LinkText(*mbit);
-    const auto measured = subject.costs.find(mode.name);
-    double server_ms = -1;
-    if (measured != subject.costs.end()) {
-      Samples samples;
-      for (const FrameCost& cost : measured->second) samples.ms.push_back(cost.server_ms);
-      server_ms = samples.Median();
-    }
-    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config, server_ms);
+    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
   }
 
   // -------------------------------------------------------------------------------------------
@@ -545,8 +538,6 @@ class ModesBench {
         {"agreement", agreement.value()},
         {"on_time", OnTime(answers, subject.dense, kDeadlineMs)},
         {"late", Late(answers, kDeadlineMs)}};
-    // A robot is not told how much a server did of a split.
-    if (mode.config.mode == RobotConfig::Mode::kSplit) row["active_server"] = nullptr;
     if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
     checks_.Add(row);
     report_->AddRow(std::move(row));
