@@ -122,9 +122,6 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
 
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop) {
-  constexpr size_t kMostFrames = 60;
-  constexpr size_t kLeastFrames = 5;
-  constexpr double kMostMs = 8000;
   const int64_t warm = WarmUp(contender, clip[1], needs_server);
   const SteadyClock clock;
   const auto begin = clock.Now();
@@ -132,8 +129,7 @@ std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame
   std::vector<AnsweredFrame> answers;
   std::vector<FrameCost> costs;
   int64_t captured = -1;
-  while (answers.size() < kMostFrames && !stop() &&
-         (answers.size() < kLeastFrames || now_ms() < kMostMs)) {
+  while (!IsCellOver(answers.size(), now_ms()) && !stop()) {
     captured = NewestFrame(now_ms(), captured);
     SleepMs(std::max(0.0, CapturedMs(captured) - now_ms()));
     const Frame frame = Numbered(clip[FrameOfClip(captured, clip.size())], warm + captured);

@@ -37,8 +37,8 @@ std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& serve
 std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
                                      bool needs_server);
 
-// A camera shows the clip, and the contender answers its newest frame: 60 frames or 8 seconds, but
-// 5 frames at least. Throws like MeasureFrames.
+// A camera shows the clip, and the contender answers its newest frame, until the cell is over.
+// Throws like MeasureFrames.
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop);
 
