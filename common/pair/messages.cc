@@ -267,6 +267,17 @@ void VisitFields(Visitor& visit, Settings& settings) {
 }
 
 template <typename Visitor>
+void VisitFields(Visitor& visit, Profile& profile) {
+  VisitFields(visit, profile.settings);
+  visit.Bytes("profile", profile.profile);
+}
+
+template <typename Visitor>
+void VisitFields(Visitor& visit, Schedule& schedule) {
+  visit.Bytes("schedule", schedule.schedule);
+}
+
+template <typename Visitor>
 void VisitFields(Visitor& visit, Ready& ready) {
   visit.Number("settings", ready.settings, int64_t{0}, kMostNumber);
 }
@@ -359,8 +370,9 @@ void VisitFields(Visitor& visit, Bye& bye) {
 }
 
 constexpr const char* NameOf(Kind kind) {
-  constexpr const char* kNames[] = {"hello", "welcome", "model",   "settings", "ready",  "frame",
-                                    "slice", "answer",  "give-up", "refusal",  "goodbye"};
+  constexpr const char* kNames[] = {"hello",   "welcome", "model",   "settings", "ready",
+                                    "frame",   "slice",   "answer",  "give-up",  "refusal",
+                                    "goodbye", "profile", "schedule"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -403,6 +415,8 @@ CACHEINF_MESSAGE(Answer)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
 CACHEINF_MESSAGE(Bye)
+CACHEINF_MESSAGE(Profile)
+CACHEINF_MESSAGE(Schedule)
 #undef CACHEINF_MESSAGE
 
 }  // namespace cacheinf::message

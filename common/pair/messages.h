@@ -25,6 +25,8 @@
 //   Hello ──────────────────────▶
 //         ◀────────────────────── Welcome, or Bye with the reason
 //   ModelPiece … ───────────────▶             if the server has not got the model
+//   Profile ────────────────────▶             if it wants a schedule
+//         ◀────────────────────── Schedule    once the server has measured itself and solved it
 //   Settings ───────────────────▶             again whenever they change
 //         ◀────────────────────── Ready       once it can take frames of these settings
 //   Frame, Slice … ─────────────▶             every decision in order, shared or not
@@ -50,6 +52,8 @@ enum class Kind : uint8_t {
   kGiveUp,
   kFrameRefusal,
   kBye,
+  kProfile,
+  kSchedule,
 };
 
 // A model file's bytes are known by these.
@@ -112,6 +116,20 @@ struct Settings {
 
 // Whether a server cannot take frames of the second before it has prepared another state.
 bool NeedsNewState(const Settings& before, const Settings& after);
+
+// What the network costs on the robot: asks for a schedule.
+struct Profile {
+  static constexpr Kind kKind = Kind::kProfile;
+
+  Settings settings;  // kRemote: by which the server is to measure what it costs there
+  std::vector<uint8_t> profile = {};  // common/plan/profile.h as compressed_text.h has it
+};
+
+struct Schedule {
+  static constexpr Kind kKind = Kind::kSchedule;
+
+  std::vector<uint8_t> schedule = {};  // common/plan/schedule.h, likewise
+};
 
 struct Ready {
   static constexpr Kind kKind = Kind::kReady;

@@ -43,6 +43,11 @@ RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const Com
   connection_.Use(settings);
 }
 
+void RemoteRobot::SetCodec(const PictureCodec& codec) {
+  encoder_ = PictureEncoder(codec, PictureFormatOf(state_.graph()));
+  is_whole_due_ = true;
+}
+
 bool RemoteRobot::IsReady() {
   TakeMessages();
   return connection_.is_ready();

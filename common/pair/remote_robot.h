@@ -35,6 +35,9 @@ class RemoteRobot {
               ModelState& state, const Clock& clock, const message::Settings& settings,
               const PictureCodec& codec, Wait wait = {}, Slowdown slowdown = {});
 
+  // From the next picture on. Throws as above.
+  void SetCodec(const PictureCodec& codec);
+
   // Whether the server takes part in the next frame.
   bool IsReady();
 

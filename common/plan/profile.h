@@ -34,9 +34,12 @@ struct ProfiledOperator {
   bool is_local = true;
   bool is_kept = true;     // rows of its output may cross
   bool is_output = false;  // its output is one of the network's
+  bool is_view = false;    // in the numbers of its first input, which crosses in its stead
 
   // T(o, x, r): over the share of its pixels that are computed, x (1 - r_o). Kernels, masks, lists
-  // and change test; a share of 0 still costs what an operator costs that has nothing to do.
+  // and change test; a share of 0 still costs what an operator costs that has nothing to do. Those
+  // of all operators are what a state takes for a frame: to take the picture in counts for the
+  // first that runs, to commit the frame for the last.
   Curve ms;
   // With nothing kept: all pixels, without masks and tests.
   double dense_ms = 0;
@@ -51,6 +54,10 @@ struct ProfiledOperator {
   Curve slice_bytes;
   Curve encode_ms;
   Curve decode_ms;
+  // The same of all its pixels, as they cross where nothing is kept.
+  double whole_bytes = 0;
+  double whole_encode_ms = 0;
+  double whole_decode_ms = 0;
 };
 
 // The picture in a codec of --codec.
@@ -78,6 +85,11 @@ struct Profile {
 
   std::vector<ProfiledOperator> operators;
 
+  // The picture's rows as they cross where it is cut (of --cut, not of --codec): as an operator's.
+  Curve picture_bytes;
+  Curve picture_encode_ms;
+  Curve picture_decode_ms;
+
   // What a frame takes outside operators.
   double fit_ms = 0;   // making the model's picture of the camera's
   Curve decide_ms;     // following the camera, finding what changed; over what changed
@@ -93,9 +105,13 @@ struct Profile {
   double sending_watts = 0;
   double waiting_watts = 0;
 
-  // |predicted / measured - 1| of whole frames that the fit has not seen.
+  // |predicted / measured - 1| of the time that operators take in frames that the fit has not seen,
+  // whole ones and changed ones, given the shares of pixels that they computed …
   double median_error = 0;
   double p95_error = 0;
+  // … and of changed ones given only what changed of the picture, through `active`. On the robot.
+  double active_median_error = 0;
+  double active_p95_error = 0;
 };
 
 // One JSON object. Loading refuses what is damaged or of another version, by InputError that names

@@ -82,6 +82,8 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),
+      Seed(Profile{SplitSettings(), {5, 6, 7}}),
+      Seed(Schedule{{8, 9}}),
   };
 }
 
@@ -117,6 +119,10 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(GiveUp());
     case Kind::kFrameRefusal:
       return decode(FrameRefusal());
+    case Kind::kProfile:
+      return decode(Profile());
+    case Kind::kSchedule:
+      return decode(Schedule());
     case Kind::kBye:
       return decode(Bye());
   }
