@@ -172,7 +172,15 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     cut_of[value] = static_cast<int>(i);
   }
 
-  // The value of the last cut that an operator depends on; values are in topological order.
+  // Operators are in topological order; a graph input may come behind what follows from it.
+  const auto later = [&graph](ValueId a, ValueId b) {
+    if (a == kNone || b == kNone) return a == kNone ? b : a;
+    const OpId producer_of_a = graph.value(a).producer;
+    const OpId producer_of_b = graph.value(b).producer;
+    if (producer_of_a == producer_of_b) return std::max(a, b);
+    return producer_of_a > producer_of_b ? a : b;
+  };
+  // The value of the last cut that an operator depends on.
   std::vector<ValueId> last_cut(graph.operators.size(), kNone);
   Ownership ownership;
   ownership.is_exchanged.assign(graph.values.size(), false);
@@ -181,8 +189,8 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     for (const ValueId input : op.inputs) {
       const Value& value = graph.value(input);
       if (value.is_constant()) continue;
-      if (cut_of[input] != kNone) last_cut[id] = std::max(last_cut[id], input);
-      if (value.producer != kNone) last_cut[id] = std::max(last_cut[id], last_cut[value.producer]);
+      if (cut_of[input] != kNone) last_cut[id] = later(last_cut[id], input);
+      if (value.producer != kNone) last_cut[id] = later(last_cut[id], last_cut[value.producer]);
     }
     const int64_t rows = last_cut[id] == kNone
                              ? picture_rows

@@ -310,6 +310,36 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
   EXPECT_LT(server.back().said, BytesSaid(world.channels().server)) << "the answer comes last";
 }
 
+TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
+  World world(Yolo(), folder_);
+  const BusyClock busy;
+  world.SlowDown(
+      {}, {2, busy, [&](std::chrono::nanoseconds time) { world.channels().clock.Advance(time); }});
+  world.Connect();
+  world.AnswerUntilReady();
+  const ValueId input = world.graph().inputs[0];
+  const std::vector<Cut> to_the_end = {{input, 0}};
+  const std::vector<Cut> and_back = {{input, 0}, {world.values()[4], 1000}};
+  for (const std::vector<Cut>& cuts : {to_the_end, and_back}) {
+    world.robot().SetCuts(cuts);
+    for (int i = 0; i < 3; ++i) world.Answer();  // the first one's work is known later
+    double most_work = 0;
+    int with_work = 0;
+    for (int i = 0; i < 60; ++i) {
+      world.Answer();
+      ASSERT_TRUE(world.robot().part());
+      const ServerPart& part = *world.robot().part();
+      EXPECT_GT(part.computing, milliseconds(3));
+      most_work = std::max(most_work, part.work);
+      with_work += part.work > 0 ? 1 : 0;
+    }
+    EXPECT_GT(with_work, 20);
+    EXPECT_LT(with_work, 60) << "where nothing changes nothing is done";
+    EXPECT_GT(most_work, 0);
+    EXPECT_LE(most_work, cuts.size() == 1 ? 1 : 0.9);
+  }
+}
+
 TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
   World world(Yolo(), folder_);
   std::atomic<bool> may_end = false;
