@@ -34,6 +34,7 @@ struct ProfiledOperator {
   bool is_local = true;
   bool is_kept = true;     // rows of its output may cross
   bool is_output = false;  // its output is one of the network's
+  bool is_view = false;    // in the numbers of its first input, which crosses in its stead
 
   // T(o, x, r): over the share of its pixels that are computed, x (1 - r_o). Kernels, masks, lists
   // and change test; a share of 0 still costs what an operator costs that has nothing to do. Those
@@ -94,6 +95,10 @@ struct Profile {
   Curve decide_ms;     // following the camera, finding what changed; over what changed
   double read_ms = 0;  // the answer out of the outputs
   std::vector<ProfiledCodec> codecs;
+  // Its rows as a slice, as of an operator above: what crosses where both sides read them.
+  Curve picture_slice_bytes;
+  Curve picture_encode_ms;
+  Curve picture_decode_ms;
   // All outputs as a server sends them.
   double answer_bytes = 0;
   double answer_encode_ms = 0;
