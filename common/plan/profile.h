@@ -46,7 +46,8 @@ struct ProfiledOperator {
   // U(o, x, r): over the share of its pixels that a refresh stores.
   Curve refresh_ms;
 
-  // On the robot only. r_o = r - R(o): the share of its pixels that is computed, over the share of
+  // Planners take what follows of the network from the robot's profile, and only times from the
+  // server's. r_o = r - R(o): the share of its pixels that is computed, over the share of
   // the picture's pixels that changed, as masks really grow under the settings in force.
   Curve active;
   // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
@@ -84,11 +85,6 @@ struct Profile {
   std::vector<std::string> assumptions;  // what was not measured but assumed; for people
 
   std::vector<ProfiledOperator> operators;
-
-  // The picture's rows as they cross where it is cut (of --cut, not of --codec): as an operator's.
-  Curve picture_bytes;
-  Curve picture_encode_ms;
-  Curve picture_decode_ms;
 
   // What a frame takes outside operators.
   double fit_ms = 0;   // making the model's picture of the camera's
