@@ -1,55 +1,17 @@
 #include "client/robot_setup.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "common/base/error.h"
-#include "common/base/log.h"
-#include "common/config/model_setup.h"
-#include "common/exec/cpu_backend.h"
-#include "common/exec/reference_backend.h"
-#include "common/model/load.h"
-#include "common/model/passes/passes.h"
 #include "profiler/machine.h"
 
 namespace cacheinf {
-
-Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
-  if (config.model.empty()) throw InputError("no model is given");
-  LoadOptions options;
-  options.input_shapes = config.InputShapes();
-  Graph graph = LoadModel(config.model, options);
-  const ModelConfig& model_config = config.model_config;
-  RobotConfig defaults;
-  const bool is_default = WriteJson(PreprocessConfig(model_config.preprocess).Fields()) ==
-                          WriteJson(defaults.model_config.preprocess.Fields());
-  if (graph.picture.width != 0) {
-    if (!is_default) {
-      LogInfo("the model brings its own picture; the configuration's preprocess is not used");
-    }
-  } else if (!has_tensors) {
-    AddPicture(graph, model_config.preprocess);
-    if (is_default)
-      LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
-  }
-  AddDecoder(graph, model_config.decoder);
-  Optimise(graph);
-  graph.Validate();
-  return graph;
-}
 
 int ThreadsToUse(const RobotConfig& config) {
   return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
 }
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
-  if (config.backend == RobotConfig::Backend::kReference) {
-    return std::make_unique<ReferenceBackend>();
-  }
-  CpuBackendOptions options;
-  options.threads = ThreadsToUse(config);
-  options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
-  return std::make_unique<CpuBackend>(options);
+  return MakeBackend(config, ThreadsToUse(config));
 }
 
 std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config) {

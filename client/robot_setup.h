@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "common/config/configured_model.h"  // IWYU pragma: export
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/model/graph/graph.h"
@@ -10,10 +11,6 @@
 // From a configuration to a robot's parts.
 
 namespace cacheinf {
-
-// The configuration's model from its file, with picture and decoder, ready to run. `has_tensors`:
-// frames are tensors. Throws InputError if it cannot be read, or does not fit the configuration.
-Graph LoadGraph(const RobotConfig& config, bool has_tensors);
 
 // The threads that the configuration states, or all cores that this process may use.
 int ThreadsToUse(const RobotConfig& config);

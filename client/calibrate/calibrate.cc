@@ -17,12 +17,12 @@
 #include "client/calibrate/frontier_report.h"
 #include "client/calibrate/setting_search.h"
 #include "client/robot_setup.h"
-#include "client/scheme_choice.h"
-#include "client/status_line.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/status_line.h"
 #include "common/source/frame_source.h"
+#include "profiler/scheme_choice.h"
 
 namespace cacheinf {
 namespace {

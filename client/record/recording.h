@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "client/scheme_choice.h"
 #include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
+#include "profiler/scheme_choice.h"
 
 // What a recorder writes down and a replay reads: a folder with
 //   recording.json     why it was written; build, model, schemes of its layers

@@ -10,10 +10,10 @@
 #include "client/record/recording.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
-#include "client/scheme_choice.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/exec/decision_text.h"
+#include "profiler/scheme_choice.h"
 
 namespace cacheinf {
 namespace {

@@ -18,15 +18,15 @@
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
 #include "client/run/summary.h"
-#include "client/scheme_choice.h"
-#include "client/status_line.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/status_line.h"
 #include "common/reuse/guard.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
+#include "profiler/scheme_choice.h"
 
 namespace cacheinf {
 namespace {

@@ -37,14 +37,17 @@ struct ProfiledOperator {
   bool is_view = false;    // in the numbers of its first input, which crosses in its stead
 
   // T(o, x, r): over the share of its pixels that are computed, x (1 - r_o). Kernels, masks, lists
-  // and change test; a share of 0 still costs what an operator costs that has nothing to do.
+  // and change test; a share of 0 still costs what an operator costs that has nothing to do. Those
+  // of all operators are what a state takes for a frame: to take the picture in counts for the
+  // first that runs, to commit the frame for the last.
   Curve ms;
   // With nothing kept: all pixels, without masks and tests.
   double dense_ms = 0;
   // U(o, x, r): over the share of its pixels that a refresh stores.
   Curve refresh_ms;
 
-  // On the robot only. r_o = r - R(o): the share of its pixels that is computed, over the share of
+  // Planners take what follows of the network from the robot's profile, and only times from the
+  // server's. r_o = r - R(o): the share of its pixels that is computed, over the share of
   // the picture's pixels that changed, as masks really grow under the settings in force.
   Curve active;
   // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
@@ -52,6 +55,10 @@ struct ProfiledOperator {
   Curve slice_bytes;
   Curve encode_ms;
   Curve decode_ms;
+  // The same of all its pixels, as they cross where nothing is kept.
+  double whole_bytes = 0;
+  double whole_encode_ms = 0;
+  double whole_decode_ms = 0;
 };
 
 // The picture in a codec of --codec.
@@ -98,9 +105,13 @@ struct Profile {
   double sending_watts = 0;
   double waiting_watts = 0;
 
-  // |predicted / measured - 1| of whole frames that the fit has not seen.
+  // |predicted / measured - 1| of the time that operators take in frames that the fit has not seen,
+  // whole ones and changed ones, given the shares of pixels that they computed …
   double median_error = 0;
   double p95_error = 0;
+  // … and of changed ones given only what changed of the picture, through `active`. On the robot.
+  double active_median_error = 0;
+  double active_p95_error = 0;
 };
 
 // One JSON object. Loading refuses what is damaged or of another version, by InputError that names

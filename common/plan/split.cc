@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kAllThousandths = 1000;
 
-enum Owner : size_t { kRobot, kServer };
+enum Half : size_t { kRobot, kServer };
 
 class RowsCompiler {
  public:
   RowsCompiler(const Graph& graph, const Layout& layout, const Ownership& ownership)
       : graph_(graph), layout_(layout), ownership_(ownership) {
-    for (const Owner side : {kRobot, kServer}) {
+    for (const Half side : {kRobot, kServer}) {
       needed_[side].resize(graph.values.size());
       inner_[side].resize(graph.values.size());
       rows_[side].computed.resize(graph.operators.size());
@@ -61,7 +61,7 @@ class RowsCompiler {
     const Stage& stage = layout_.stages[index];
     const Operator& root = graph_.operators[stage.root];
     std::array<Range, 2> needed;
-    for (const Owner side : {kRobot, kServer}) {
+    for (const Half side : {kRobot, kServer}) {
       for (const ValueId output : root.outputs) {
         needed[side] = Hull(needed[side], needed_[side][output]);
       }
@@ -69,14 +69,14 @@ class RowsCompiler {
     const bool is_local = IsLocal(graph_, root);
     const Range all = AllRowsOf(root.outputs[0]);
     if (is_local && !is_exchanged_[root.outputs[0]]) {
-      for (const Owner side : {kRobot, kServer}) Compute(side, stage, needed[side]);
+      for (const Half side : {kRobot, kServer}) Compute(side, stage, needed[side]);
       return;
     }
     int boundary = std::clamp(ownership_.robot_rows[stage.root], 0, all.end);
     if (!is_local) boundary = 2 * boundary >= all.end ? all.end : 0;
     const Range wanted = Hull(needed[kRobot], needed[kServer]);
     const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, all.end}};
-    for (const Owner side : {kRobot, kServer}) {
+    for (const Half side : {kRobot, kServer}) {
       const Range mine = Intersect(owned[side], wanted);
       Compute(side, stage, is_local || mine.empty() ? mine : all);
       for (const ValueId output : root.outputs) {
@@ -89,7 +89,7 @@ class RowsCompiler {
   }
 
   // This side computes these rows of the stage's root, from what it needs before.
-  void Compute(Owner side, const Stage& stage, Range rows) {
+  void Compute(Half side, const Stage& stage, Range rows) {
     rows_[side].computed[stage.root] = rows;
     if (rows.empty()) return;
     for (const OpId op : stage.inner) inner_[side][graph_.operators[op].outputs[0]] = {};
@@ -100,7 +100,7 @@ class RowsCompiler {
     }
   }
 
-  void AddNeeds(Owner side, OpId id, Range rows) {
+  void AddNeeds(Half side, OpId id, Range rows) {
     if (rows.empty()) return;
     const Operator& op = graph_.operators[id];
     const bool is_local = IsLocal(graph_, op);

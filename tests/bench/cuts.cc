@@ -16,6 +16,7 @@
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/exec/timed_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/pair/remote_picture.h"
 #include "common/source/frame_source.h"
@@ -24,7 +25,6 @@
 #include "tests/bench/clips.h"
 #include "tests/bench/cut_costs.h"
 #include "tests/bench/input_streams.h"
-#include "tests/bench/timed_backend.h"
 #include "tests/bench/worker.h"
 
 // Measured, on one core of this machine: what every operator takes in a frame that the robot

@@ -11,9 +11,9 @@
 #include "common/answer/agreement.h"
 #include "common/answer/outputs.h"
 #include "common/base/clock.h"
+#include "common/exec/timed_backend.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
-#include "tests/bench/timed_backend.h"
 #include "tests/bench/worker.h"
 
 // DeepCache's evaluation on our runtime. Two things are not as there: frames are drawn onto a

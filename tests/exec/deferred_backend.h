@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/testing/forwarding_backend.h"
+#include "common/exec/forwarding_backend.h"
 
 namespace cacheinf {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "tests/testing/forwarding_backend.h"
+#include "common/exec/forwarding_backend.h"
 
 namespace cacheinf {
 

@@ -44,6 +44,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/model/passes", {"common/exec"}},  // constants are folded by running what makes them
     {"common/model", {"common/model/onnx", "common/model/passes"}},
     {"common/config", {"common/model/graph", "common/codec"}},
+    {"common/config/configured_model", {"common/config", "common/model"}},
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec"}},
     {"common/answer", {"common/config", "common/exec"}},

@@ -1,4 +1,4 @@
-#include "client/scheme_choice.h"
+#include "profiler/scheme_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_STATUS_LINE_H_
-#define CACHEINF_CLIENT_STATUS_LINE_H_
+#ifndef CACHEINF_COMMON_BASE_STATUS_LINE_H_
+#define CACHEINF_COMMON_BASE_STATUS_LINE_H_
 
 #include <unistd.h>
 
@@ -32,4 +32,4 @@ class StatusLine {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_STATUS_LINE_H_
+#endif  // CACHEINF_COMMON_BASE_STATUS_LINE_H_

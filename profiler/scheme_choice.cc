@@ -1,4 +1,4 @@
-#include "client/scheme_choice.h"
+#include "profiler/scheme_choice.h"
 
 #include <fmt/core.h>
 
@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "client/status_line.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/status_line.h"
 #include "common/exec/scheme_file.h"
 #include "common/exec/schemes.h"
 #include "profiler/machine.h"

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_SCHEME_CHOICE_H_
-#define CACHEINF_CLIENT_SCHEME_CHOICE_H_
+#ifndef CACHEINF_PROFILER_SCHEME_CHOICE_H_
+#define CACHEINF_PROFILER_SCHEME_CHOICE_H_
 
 #include <atomic>
 #include <string>
@@ -37,4 +37,4 @@ constexpr Words<2> WordsOf(Scheme) { return {"direct", "winograd"}; }
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_SCHEME_CHOICE_H_
+#endif  // CACHEINF_PROFILER_SCHEME_CHOICE_H_

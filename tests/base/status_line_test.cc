@@ -1,4 +1,4 @@
-#include "client/status_line.h"
+#include "common/base/status_line.h"
 
 #include <gtest/gtest.h>
 

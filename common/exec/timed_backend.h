@@ -1,14 +1,17 @@
-#ifndef CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
-#define CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
+#ifndef CACHEINF_COMMON_EXEC_TIMED_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_TIMED_BACKEND_H_
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
-#include "tests/testing/forwarding_backend.h"
+#include "common/exec/forwarding_backend.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 
@@ -20,10 +23,17 @@ struct OperatorTimes {
   std::chrono::nanoseconds begin{0};
   std::chrono::nanoseconds lap_begin{0};
   bool has_run = false;
+  size_t first = 0;  // that ran
+  size_t last = 0;
+
+  // Whether to count the pixels of changed frames that are computed; takes time of nobody's.
+  bool counts_pixels = false;
+  std::vector<int64_t> pixels;
 
   void Begin(std::chrono::nanoseconds now) {
     run_ms.assign(run_ms.size(), 0.0);
     lap_ms.assign(lap_ms.size(), 0.0);
+    pixels.assign(run_ms.size(), 0);
     before_ms = 0;
     begin = lap_begin = now;
     has_run = false;
@@ -52,19 +62,33 @@ class TimedBackend final : public ForwardingBackend {
   }
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) override {
+    if (times_->counts_pixels) CountPixels(operators_[handle], sets, args.active);
     const auto begin = clock_.Now();
     backend_->Run(handle, inputs, outputs, sets, args);
     Note(operators_[handle], begin);
   }
 
  private:
+  void CountPixels(size_t op, const PixelSets& sets, PixelSet active) {
+    const auto begin = clock_.Now();
+    words_.resize(std::max(words_.size(), MaskWords(active.height, active.width)));
+    const MaskView mask(words_.data(), active.height, active.width);
+    sets.Read(active, mask);
+    times_->pixels[op] += CountActive(mask);
+    const auto counting = clock_.Now() - begin;
+    times_->lap_begin += counting;
+    if (!times_->has_run) times_->begin += counting;
+  }
+
   void Note(size_t op, std::chrono::nanoseconds begin) {
     const auto end = clock_.Now();
     if (!times_->has_run) {
       times_->before_ms = Milliseconds(begin - times_->begin);
       times_->lap_begin = begin;
       times_->has_run = true;
+      times_->first = op;
     }
+    times_->last = op;
     times_->run_ms[op] += Milliseconds(end - begin);
     times_->lap_ms[op] += Milliseconds(end - times_->lap_begin);
     times_->lap_begin = end;
@@ -73,8 +97,9 @@ class TimedBackend final : public ForwardingBackend {
   SteadyClock clock_;
   std::shared_ptr<OperatorTimes> times_;
   std::vector<size_t> operators_;  // by handle
+  std::vector<uint64_t> words_;
 };
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_BENCH_TIMED_BACKEND_H_
+#endif  // CACHEINF_COMMON_EXEC_TIMED_BACKEND_H_
