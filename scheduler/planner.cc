@@ -49,32 +49,18 @@ class RemotePlanner : public Planner {
   }
 };
 
-class SingleCutPlanner : public Planner {
- public:
-  explicit SingleCutPlanner(bool keeps) : keeps_(keeps) {}
-
-  Plan Solve(const CostModel& model, const SolveOptions&) override {
-    return BestSingleCut(model, keeps_);
-  }
-
- private:
-  bool keeps_;
-};
-
 // Without caches nothing depends on what has changed, so one plan serves all situations that differ
 // in that alone.
-class HybridParallelPlanner : public Planner {
+class DensePlans {
  public:
-  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+  template <typename Solve>
+  const Plan& Of(const CostModel& model, const SolveOptions& options, const Solve& solve) {
     Situation situation = model.situation();
     situation.robot_changed = situation.server_changed = 1;
-    if (solved_ && solved_->situation == situation && solved_->seed == options.seed &&
-        solved_->trials == options.trials) {
-      return solved_->plan;
+    if (!solved_ || solved_->situation != situation || solved_->seed != options.seed ||
+        solved_->trials != options.trials) {
+      solved_ = {situation, options.seed, options.trials, solve()};
     }
-    SolveOptions with_hints = options;
-    with_hints.hints = {BestSingleCut(model, false)};
-    solved_ = {situation, options.seed, options.trials, SearchSplits(model, false, with_hints)};
     return solved_->plan;
   }
 
@@ -86,6 +72,34 @@ class HybridParallelPlanner : public Planner {
     Plan plan;
   };
   std::optional<Solved> solved_;
+};
+
+class SingleCutPlanner : public Planner {
+ public:
+  explicit SingleCutPlanner(bool keeps) : keeps_(keeps) {}
+
+  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+    if (keeps_) return BestSingleCut(model, true);
+    return plans_.Of(model, options, [&] { return BestSingleCut(model, false); });
+  }
+
+ private:
+  bool keeps_;
+  DensePlans plans_;
+};
+
+class HybridParallelPlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+    return plans_.Of(model, options, [&] {
+      SolveOptions with_hints = options;
+      with_hints.hints = {BestSingleCut(model, false)};
+      return SearchSplits(model, false, with_hints);
+    });
+  }
+
+ private:
+  DensePlans plans_;
 };
 
 class CacheInfPlanner : public Planner {

@@ -1,6 +1,7 @@
 #include "scheduler/split_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -22,6 +23,7 @@ constexpr int kAllThousandths = 1000;
 // cuts that lie anywhere.
 constexpr size_t kFewPlaces = 12;
 constexpr size_t kMostCuts = 6;
+constexpr int kEvolutions = 3;
 
 // Genes. Of a share: a tenth of the whole at either end is 0 and 1, since these are special; what
 // lies above is no cut.
@@ -91,10 +93,31 @@ class SplitSearch {
     return model_.Ms(tried_);
   }
 
+  // The best of few shares at every place, if there are so few places.
+  Cuts BestOfCoarse(int trials) {
+    static constexpr std::array<int, 4> kShares = {-1, 0, kAllThousandths / 2, kAllThousandths};
+    Cuts best;
+    const size_t bits = 2 * places_.size();
+    if (bits > 16 || 1 << bits > trials) return best;
+    double best_ms = std::numeric_limits<double>::infinity();
+    for (size_t choice = 0; choice < size_t{1} << bits; ++choice) {
+      Cuts cuts;
+      for (size_t i = 0; i < places_.size(); ++i) {
+        const int share = kShares[choice >> (2 * i) & 3];
+        if (share >= 0) cuts.push_back({places_[i], share});
+      }
+      const double ms = Try(cuts);
+      if (ms >= best_ms) continue;
+      best = std::move(cuts);
+      best_ms = ms;
+    }
+    return best;
+  }
+
   // Differential evolution from these and from random ones.
   Cuts Evolve(const std::vector<Cuts>& hints, int trials) {
     constexpr int kPopulation = 24;
-    if (trials < 2 * kPopulation) return hints.front();
+    if (trials < 2 * kPopulation) return {};
     struct Problem {
       SplitSearch* search = nullptr;
 
@@ -308,14 +331,18 @@ Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& option
       starts.push_back(hint.cuts);
     }
   }
-  starts.push_back(search.Evolve(starts, trials / 2));
   std::vector<std::pair<double, Cuts>> ranked;
   for (const Cuts& cuts : starts) ranked.emplace_back(search.Try(cuts), cuts);
   std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
-  constexpr size_t kPolished = 3;
+  // Several short evolutions end in more places than a long one, most of all those without hints.
+  std::vector<Cuts> polished = {ranked.front().second, search.BestOfCoarse(trials / 8)};
+  for (int i = 0; i < kEvolutions; ++i) {
+    polished.push_back(
+        search.Evolve(i == 0 ? starts : std::vector<Cuts>(), trials / (2 * kEvolutions)));
+  }
   double best_ms = model.Ms(best);
-  for (size_t i = 0; i < std::min(kPolished, ranked.size()); ++i) {
-    search.Polish(ranked[i].second, trials / static_cast<int>(2 * kPolished));
+  for (const Cuts& cuts : polished) {
+    search.Polish(cuts, trials / static_cast<int>(2 * polished.size()));
     if (search.best_ms() >= best_ms) continue;
     best_ms = search.best_ms();
     best.kind = Plan::Kind::kSplit;

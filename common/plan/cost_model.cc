@@ -243,25 +243,24 @@ struct CostModel::Costs {
         share[side].push_back(active);
         ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active) : op.dense_ms));
         whole_ms[side] += ms[side].back();
-        crossing[side].push_back(Slice(like.slice_bytes, profiles[sender]->operators[id].encode_ms,
-                                       like.encode_ms, op.decode_ms, like.decode_ms, changed[side],
-                                       factor[sender], factor[side]));
+        const ProfiledOperator& from = profiles[sender]->operators[id];
+        if (!keeps) {
+          crossing[side].push_back({like.whole_bytes, factor[sender] * from.whole_encode_ms,
+                                    factor[side] * op.whole_decode_ms});
+        } else {
+          crossing[side].push_back({like.slice_bytes.At(changed[side]),
+                                    factor[sender] * from.encode_ms.At(changed[side]),
+                                    factor[side] * op.decode_ms.At(changed[side])});
+        }
+        // Of a profile without slices: as floats.
+        double& bytes = crossing[side].back().bytes;
+        if (bytes == 0) bytes = active * static_cast<double>(like.row_bytes) * like.rows;
       }
     }
-    picture = Slice(network.robot.picture_slice_bytes, network.robot.picture_encode_ms, {},
-                    network.server.picture_decode_ms, network.robot.picture_decode_ms,
-                    changed[kAtServer], factor[kAtRobot], factor[kAtServer]);
-  }
-
- private:
-  // Curves that a profile lacks are taken from the robot's.
-  static Crossing Slice(const Curve& bytes, const Curve& encode, const Curve& robot_encode,
-                        const Curve& decode, const Curve& robot_decode, double changed,
-                        double encode_factor, double decode_factor) {
-    const Curve& encode_ms = encode.points.empty() ? robot_encode : encode;
-    const Curve& decode_ms = decode.points.empty() ? robot_decode : decode;
-    return {bytes.At(changed), encode_factor * encode_ms.At(changed),
-            decode_factor * decode_ms.At(changed)};
+    const bool may_cross = !network.robot.picture_slice_bytes.points.empty();
+    picture = {may_cross ? network.robot.picture_slice_bytes.At(changed[kAtServer]) : kNever,
+               factor[kAtRobot] * network.robot.picture_encode_ms.At(changed[kAtServer]),
+               factor[kAtServer] * network.server.picture_decode_ms.At(changed[kAtServer])};
   }
 };
 

@@ -27,6 +27,8 @@ inline void SetCosts(ProfiledOperator& op, double ms, double idle_share = 0.05) 
   op.active = {{{0.0, 0.0}, {0.25, 0.5}, {1.0, 1.0}}};
   const double bytes = static_cast<double>(op.row_bytes * op.rows);
   op.slice_bytes = {{{0.0, 40.0}, {1.0, 40.0 + 0.8 * bytes}}};
+  op.whole_bytes = 40.0 + 0.8 * bytes;
+  op.whole_encode_ms = op.whole_decode_ms = bytes * 1e-6;
   op.encode_ms = op.decode_ms = {{{0.0, 0.0}, {1.0, bytes * 1e-6}}};
 }
 
@@ -55,6 +57,8 @@ inline ProfilePair PairOf(std::vector<ProfiledOperator> operators, double speedu
   server.side = Side::kServer;
   for (ProfiledOperator& op : server.operators) {
     op.dense_ms /= speedup;
+    op.whole_encode_ms /= speedup;
+    op.whole_decode_ms /= speedup;
     for (Curve* curve : {&op.ms, &op.refresh_ms, &op.encode_ms, &op.decode_ms}) {
       for (Curve::Point& point : curve->points) point.y /= speedup;
     }
