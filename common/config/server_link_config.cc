@@ -15,12 +15,12 @@ std::string ServerLinkConfig::Emulation() const {
 
 FieldTable ServerLinkConfig::Fields() {
   return {
-      Field{
-          "address", &address,
-          "Where the server is, for modes \"remote\" and \"split\": mpi among the programs of one "
-          "mpirun, or mpi:NAME for a server that listens under this name.",
-          "Set it for these modes. Without the server the robot answers alone, as in mode "
-          "\"cache\"."}
+      Field{"address", &address,
+            "Where the server is, for modes \"remote\", \"split\" and \"cacheinf\": mpi among the "
+            "programs of one "
+            "mpirun, or mpi:NAME for a server that listens under this name.",
+            "Set it for these modes. Without the server the robot answers alone, as in mode "
+            "\"cache\"."}
           .Flag("--server"),
       Field{
           "name_server", &name_server,
@@ -54,6 +54,11 @@ FieldTable ServerLinkConfig::Fields() {
             "Set it for mode \"split\"."}
           .AtMostItems(64)
           .Flag("--cut"),
+      Field{"schedule", &schedule,
+            "For mode \"cacheinf\", the file of cacheinf-schedule that says which plan is quickest "
+            "when; without one, robot and server make it when they first meet, and keep it.",
+            "Set it to plan offline."}
+          .Flag("--schedule"),
       Field{"emulate_slowdown", &slowdown,
             "After every piece of work the robot sleeps, so that it takes so many times as long.",
             "Leave it at 1 but for experiments on one machine."}

@@ -22,6 +22,7 @@ struct ServerLinkConfig {
   SliceCodec slice_codec = SliceCodec::kRaw;
   ServerMode server_mode = ServerMode::kCache;
   std::vector<std::string> cuts;
+  std::string schedule;  // file; empty: the server makes one
   double slowdown = 1;
   std::string link_shape;  // empty: as the link is
 
