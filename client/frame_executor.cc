@@ -227,20 +227,23 @@ void FrameExecutor::Join() {
 void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
-  if (remote_ && sent_plan_.keeps == plan_.keeps) {
-    if (sent_plan_.codec != plan_.codec) remote_->SetCodec(codec);
-  } else {
-    message::Settings settings = SettingsForServer();
-    settings.mode = message::Settings::Mode::kRemote;
-    using ServerMode = ServerLinkConfig::ServerMode;
-    settings.server_mode = plan_.keeps ? ServerMode::kCache : ServerMode::kDense;
-    settings.cache = config_.cache;
-    settings.tracker = config_.tracker.kind;
-    settings.change_threshold = config_.tracker.change.threshold;
-    remote_.emplace(*connection_, model_, state_, clock_, settings, codec, RemoteRobot::Wait(),
-                    slowdown_);
+  if (!remote_) {
+    remote_.emplace(*connection_, model_, state_, clock_, RemoteSettings(), codec,
+                    RemoteRobot::Wait(), slowdown_);
+  } else if (plan_.codec != codec_) {
+    remote_->SetCodec(codec);
   }
-  sent_plan_ = plan_;
+  remote_->SetServerKeeps(plan_.keeps);
+  codec_ = plan_.codec;
+}
+
+message::Settings FrameExecutor::RemoteSettings() const {
+  message::Settings settings = SettingsForServer();
+  settings.mode = message::Settings::Mode::kRemote;
+  settings.cache = config_.cache;
+  settings.tracker = config_.tracker.kind;
+  settings.change_threshold = config_.tracker.change.threshold;
+  return settings;
 }
 
 void FrameExecutor::JoinSplit() {

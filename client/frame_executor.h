@@ -88,6 +88,7 @@ class FrameExecutor {
   void JoinSplit();
   std::vector<Cut> CutsOf(const Plan& plan) const;
   message::Settings SettingsForServer() const;
+  message::Settings RemoteSettings() const;
   bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
   void ExecuteWhole(const FittedFrame& frame);
   FrameCache::Execution Together(Time give_up_at);
@@ -109,7 +110,7 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // to the server that is there
   std::optional<RemoteRobot> remote_;       // at most one of these
   std::optional<SplitRobot> split_;
-  Plan sent_plan_;  // that `remote_` was told last
+  std::string codec_;  // of `remote_`
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // a server's outputs lie where results were kept
 };

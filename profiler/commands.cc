@@ -7,16 +7,32 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/base/program.h"
+#include "common/config/config_options.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
+#include "profiler/fitted_clip.h"
 #include "profiler/inspect.h"
 #include "profiler/machine.h"
+#include "profiler/measure_command.h"
 #include "profiler/pack_command.h"
 #include "profiler/scenes_command.h"
 
 namespace cacheinf {
 namespace {
+
+void AddSide(CLI::App& command, Side* side) {
+  const auto words = WordsOf(Side());
+  command
+      .add_option_function<std::string>(
+          "--side", [side](const std::string& name) { *side = *ValueOf<Side>(name); },
+          "whose machine it is")
+      ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())))
+      ->required();
+}
 
 struct ModelOptions {
   std::filesystem::path model;
@@ -130,6 +146,50 @@ struct MachineOptions {
   }
 };
 
+struct MeasureOptions {
+  ConfigOptions config;
+  MeasureCommand measure;
+  bool is_quick = false;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "measure", "Measure what a model costs on this machine, for planners (minutes).");
+    config.AddTo(*command, RobotConfig().Fields(),
+                 {"--model", "--shape", "--threads", "--backend", "--scheme", "--slice-codec",
+                  "--log-level"});
+    AddSide(*command, &measure.side);
+    command->add_option("--clip", measure.clips,
+                        "frames to measure on: a video, a folder of pictures, generated[:…]; may "
+                        "stand several times (default: generated motion)");
+    command->add_option("--frames", measure.frames, "of each clip, at most")
+        ->check(CLI::Range(kLeastClipFrames, 100000));
+    command->add_option("--codec", measure.codecs,
+                        "of pictures, as in mode remote; may stand several times");
+    CLI::Option* const seconds =
+        command->add_option("--seconds", measure.seconds, "that it may take")
+            ->check(CLI::Range(1.0, 86400.0));
+    command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
+    command
+        ->add_option("--watts", measure.watts,
+                     "that this machine takes: computing, sending, waiting")
+        ->expected(3)
+        ->check(CLI::Range(0.0, 1e6));
+    command->add_option("-o,--out", measure.out, "the profile")->required();
+    command->add_flag("--force", measure.measure_again,
+                      "measure again, even if the file holds a profile of the same");
+    command->callback([this] { Run(); });
+  }
+
+  void Run() {
+    constexpr double kQuickSeconds = 15;
+    measure.config = EffectiveConfig(config);
+    SetLogLevel(measure.config.log_level);
+    if (is_quick) measure.seconds = kQuickSeconds;
+    const SteadyClock clock;
+    std::cout << RunMeasureCommand(measure, clock, StopOnSignals());
+  }
+};
+
 }  // namespace
 
 struct ProfilerCommands::Options {
@@ -137,6 +197,7 @@ struct ProfilerCommands::Options {
   PackOptions pack;
   ScenesOptions scenes;
   MachineOptions machine;
+  MeasureOptions measure;
 };
 
 ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
@@ -147,6 +208,7 @@ void ProfilerCommands::AddTo(CLI::App& app) {
   options_->pack.AddTo(app);
   options_->scenes.AddTo(app);
   options_->machine.AddTo(app);
+  options_->measure.AddTo(app);
 }
 
 }  // namespace cacheinf

@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// The commands of cacheinf-profile: inspect, pack, scenes, machine.
+// The commands of cacheinf-profile: inspect, pack, scenes, machine, measure, import.
 class ProfilerCommands {
  public:
   ProfilerCommands();

@@ -10,13 +10,11 @@ namespace cacheinf {
 namespace {
 
 // Where bins end; those of 0 and 1 hold nothing else.
-constexpr std::array kBinEnds = {0.0,   0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1,  0.15,
-                                 0.2,   0.25,  0.3,  0.4,  0.5,   0.6,  0.7,   0.8,  0.9,
-                                 0.999, 1.0};
+constexpr std::array kBinEnds = {0.0,  0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15,  0.2,
+                                 0.25, 0.3,   0.4,  0.5,  0.6,   0.7,  0.8,   0.9, 0.999, 1.0};
 
 double MeanOf(const std::vector<double>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), 0.0) /
-         static_cast<double>(numbers.size());
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
 template <typename Middle>

@@ -12,7 +12,9 @@ namespace cacheinf {
 
 // 0 of none.
 double PercentileOf(std::vector<double> numbers, double share);
-inline double MedianOf(std::vector<double> numbers) { return PercentileOf(std::move(numbers), 0.5); }
+inline double MedianOf(std::vector<double> numbers) {
+  return PercentileOf(std::move(numbers), 0.5);
+}
 
 // A number in so many digits as a measurement is worth, which files need not spell out.
 double Rounded(double number);

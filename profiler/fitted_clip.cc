@@ -19,15 +19,15 @@ constexpr size_t kMostClipBytes = size_t{512} << 20;
 
 }  // namespace
 
-FittedClip ReadClip(const std::string& source, const Graph& graph, int frames,
-                    const Clock& clock) {
+FittedClip ReadClip(const std::string& source, const Graph& graph, int frames, const Clock& clock) {
   if (graph.picture.width == 0) {
     throw InputError(fmt::format(
         "model '{}' takes tensors, but only a model that takes pictures can be profiled",
         graph.name));
   }
   const std::unique_ptr<FrameSource> opened = OpenSource(source, clock);
-  FittedClip clip = {.source = source};
+  FittedClip clip;
+  clip.source = source;
   std::optional<PictureFit> fit;
   std::vector<double> fit_ms;
   while (static_cast<int>(clip.pictures.size()) < frames) {
@@ -62,8 +62,9 @@ FittedClip ReadClip(const std::string& source, const Graph& graph, int frames,
 std::vector<std::string> GeneratedClips(int frames) {
   std::vector<std::string> sources;
   for (const char* camera : {"still", "handheld"}) {
-    sources.push_back(fmt::format("generated:seed=7,frames={},width=640,height=480,noise=2,camera={}",
-                                  (frames + 1) / 2, camera));
+    sources.push_back(
+        fmt::format("generated:seed=7,frames={},width=640,height=480,noise=2,camera={}",
+                    (frames + 1) / 2, camera));
   }
   return sources;
 }

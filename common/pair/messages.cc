@@ -260,7 +260,6 @@ void VisitFields(Visitor& visit, Settings& settings) {
     visit.Number("a cut's value", cut.value, 0, std::numeric_limits<ValueId>::max());
     visit.Number("a cut's share", cut.robot_thousandths, 0, 1000);
   });
-  visit.Choice("server_mode", settings.server_mode, 2);
   visit.Cache("cache", settings.cache);
   visit.Choice("tracker", settings.tracker, 2);
   VisitShare(visit, "change_threshold", settings.change_threshold);
@@ -326,6 +325,7 @@ void VisitFields(Visitor& visit, Frame& frame) {
   visit.Number("follows", frame.follows, int64_t{-1}, frame.decision.number - 1);
   visit.Number("committed", frame.committed, int64_t{-1}, frame.decision.number - 1);
   visit.Choice("is_shared", frame.is_shared, 2);
+  visit.Choice("keeps", frame.keeps, 2);
   visit.Bytes("picture", frame.picture);
   for (Range* const range : {&frame.place.rows, &frame.place.columns}) {
     visit.Number("place", range->begin, 0, kLongestShift);

@@ -94,7 +94,6 @@ struct Settings {
   static constexpr Kind kKind = Kind::kSettings;
 
   enum class Mode : uint8_t { kSplit, kRemote };
-  using ServerMode = ServerLinkConfig::ServerMode;
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
@@ -108,7 +107,6 @@ struct Settings {
   std::vector<Cut> cuts;
 
   // kRemote: what the server decides by.
-  ServerMode server_mode = ServerMode::kDense;
   CacheConfig cache;
   TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
   double change_threshold = 0.0;  // ChangeConfig
@@ -148,7 +146,9 @@ struct Frame {
   // Whether the server computes its rows. Else the robot computes all, and what the server stores
   // becomes stale where it may have changed.
   bool is_shared = true;
-  // In kRemote, as common/codec/picture_codec.h says, and the part of it that shows the frame.
+  // In kRemote: whether the server decides what changed, or computes all; the picture, as
+  // common/codec/picture_codec.h says; and the part of it that shows the frame.
+  bool keeps = false;
   std::vector<uint8_t> picture = {};
   Rectangle place = {};
 };

@@ -59,6 +59,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   sent.decision.number = ++number_;
   sent.decision.frame = frame;
   sent.place = place;
+  sent.keeps = server_keeps_;
   if (std::exchange(is_whole_due_, false)) {
     encoder_.Reset();
     whole_since_ = number_;

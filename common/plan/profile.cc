@@ -17,7 +17,7 @@ using ProfileJson = CheckedJson::Json;
 constexpr const char* kFormat = "cacheinf profile";
 constexpr uint64_t kLargestProfile = uint64_t{64} << 20;
 constexpr double kLargestNumber = 1e15;  // milliseconds, bytes, watts
-constexpr int64_t kMostRows = 1 << 20;
+constexpr int64_t kMostRows = 1 << 16;
 constexpr int64_t kMostTaps = 1 << 10;
 constexpr int64_t kMostThreads = 1 << 16;
 constexpr size_t kMostOperators = 1 << 20;
@@ -79,6 +79,7 @@ ProfileJson ToJson(const ProfiledOperator& op) {
           {"is_local", op.is_local},
           {"is_kept", op.is_kept},
           {"is_output", op.is_output},
+          {"is_view", op.is_view},
           {"ms", ToJson(op.ms)},
           {"dense_ms", op.dense_ms},
           {"refresh_ms", ToJson(op.refresh_ms)},
@@ -200,6 +201,7 @@ ProfiledOperator OperatorOf(const CheckedJson& json, const std::vector<ProfiledO
   op.is_local = json.Bool("is_local");
   op.is_kept = json.Bool("is_kept");
   op.is_output = json.Bool("is_output");
+  op.is_view = json.Bool("is_view");
   op.ms = CurveOf(json, "ms");
   op.dense_ms = AmountOf(json, "dense_ms");
   op.refresh_ms = CurveOf(json, "refresh_ms");
@@ -246,7 +248,7 @@ void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
 }
 
 void ReadFrame(const CheckedJson& json, Profile* profile) {
-  profile->picture_bytes = CurveOf(json, "picture_bytes");
+  profile->picture_slice_bytes = CurveOf(json, "picture_slice_bytes");
   profile->picture_encode_ms = CurveOf(json, "picture_encode_ms");
   profile->picture_decode_ms = CurveOf(json, "picture_decode_ms");
   profile->fit_ms = AmountOf(json, "fit_ms");
@@ -297,7 +299,7 @@ std::string ToJsonText(const Profile& profile) {
                             {"threads", profile.threads},
                             {"slice_codec", NameOf(profile.slice_codec)},
                             {"assumptions", profile.assumptions},
-                            {"picture_bytes", ToJson(profile.picture_bytes)},
+                            {"picture_slice_bytes", ToJson(profile.picture_slice_bytes)},
                             {"picture_encode_ms", ToJson(profile.picture_encode_ms)},
                             {"picture_decode_ms", ToJson(profile.picture_decode_ms)},
                             {"fit_ms", profile.fit_ms},

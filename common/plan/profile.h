@@ -13,6 +13,10 @@
 #include "sparse_ops/window.h"
 
 // What a network costs on one machine: measured by cacheinf-profile, read by planners.
+//
+// What of a picture changed is the share of its pixels that a decision says changed; where a stem
+// (ChangePolicy::stem_depth) judges changes, as it follows every byte, that of the pixels that come
+// out of it changed.
 
 namespace cacheinf {
 
@@ -46,7 +50,8 @@ struct ProfiledOperator {
   // U(o, x, r): over the share of its pixels that a refresh stores.
   Curve refresh_ms;
 
-  // On the robot only. r_o = r - R(o): the share of its pixels that is computed, over the share of
+  // Planners take what follows of the network from the robot's profile, and only times from the
+  // server's. r_o = r - R(o): the share of its pixels that is computed, over the share of
   // the picture's pixels that changed, as masks really grow under the settings in force.
   Curve active;
   // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
@@ -85,16 +90,15 @@ struct Profile {
 
   std::vector<ProfiledOperator> operators;
 
-  // The picture's rows as they cross where it is cut (of --cut, not of --codec): as an operator's.
-  Curve picture_bytes;
-  Curve picture_encode_ms;
-  Curve picture_decode_ms;
-
   // What a frame takes outside operators.
   double fit_ms = 0;   // making the model's picture of the camera's
   Curve decide_ms;     // following the camera, finding what changed; over what changed
   double read_ms = 0;  // the answer out of the outputs
   std::vector<ProfiledCodec> codecs;
+  // Its rows as a slice, as of an operator above: what crosses where both sides read them.
+  Curve picture_slice_bytes;
+  Curve picture_encode_ms;
+  Curve picture_decode_ms;
   // All outputs as a server sends them.
   double answer_bytes = 0;
   double answer_encode_ms = 0;

@@ -28,7 +28,7 @@ Profile SmallProfile() {
   profile.threads = 4;
   profile.slice_codec = SliceCodec::kFp16;
   profile.assumptions = {"one", "two"};
-  profile.picture_bytes = {{{0.0, 0.0}, {1.0, 4000.0}}};
+  profile.picture_slice_bytes = {{{0.0, 0.0}, {1.0, 4000.0}}};
   profile.picture_encode_ms = Curve::Constant(0.25);
   profile.picture_decode_ms = Curve::Constant(0.125);
   profile.fit_ms = 1.5;
@@ -73,7 +73,7 @@ Profile SmallProfile() {
   window.resize.rounding = ResizeSpec::Rounding::kCeil;
   window.resize.scale_rows = 2.0f;
   resize.is_local = resize.is_kept = false;
-  resize.is_output = true;
+  resize.is_output = resize.is_view = true;
   profile.operators = {conv, resize};
   return profile;
 }

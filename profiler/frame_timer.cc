@@ -1,0 +1,146 @@
+#include "profiler/frame_timer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/canvas/make_geometry.h"
+#include "common/exec/stem.h"
+#include "common/model/graph/geometry.h"
+#include "common/tracker/tracker.h"
+
+namespace cacheinf {
+namespace {
+
+std::unique_ptr<Geometry> GeometryOf(const ReuseSettings& settings, const TrackerConfig& tracker,
+                                     const Graph& graph) {
+  return MakeGeometry(settings, graph, settings.follows_camera() ? MakeTracker(tracker) : nullptr);
+}
+
+double ShareOf(ConstMaskView mask) {
+  return static_cast<double>(CountActive(mask)) / static_cast<double>(mask.pixel_count());
+}
+
+}  // namespace
+
+FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Backend> backend,
+                       const ReuseSettings& settings, const TrackerConfig& tracker,
+                       const Clock& clock)
+    : clock_(clock),
+      times_(std::make_shared<OperatorTimes>()),
+      model_(std::make_shared<const CompiledModel>(
+          std::move(network), std::make_unique<TimedBackend>(std::move(backend), times_))),
+      dense_(model_),
+      kept_(model_, OptionsFor(settings, model_->graph())),
+      cache_(settings, GeometryOf(settings, tracker, model_->graph()), clock, kept_) {
+  times_->counts_pixels = true;
+  const int depth = settings.change_policy().stem_depth;
+  stem_size_ = StemSize(graph(), depth);
+  for (const ValueId output : StemOutputs(graph(), depth)) {
+    if (kept_.is_kept(output)) stem_ends_.push_back(graph().value(output).producer);
+  }
+}
+
+TimedFrame FrameTimer::Dense(const PictureView& picture) {
+  TimedFrame frame;
+  times_->Begin(clock_.Now());
+  dense_.SetPicture(picture);
+  dense_.Run();
+  Note(&frame);
+  return frame;
+}
+
+void FrameTimer::BeginClip(const Rectangle& place_of_frames) {
+  cache_.SetPlaceOfFrames(place_of_frames);
+}
+
+TimedFrame FrameTimer::Next(const PictureView& picture, const Mask* more) {
+  TimedFrame frame;
+  const auto execute = [&](const FrameDecision& decided, const PictureView& seen,
+                           const ChangePolicy& policy, bool) {
+    FrameDecision decision = decided;
+    if (more != nullptr && decision.kind == FrameDecision::Kind::kChanged) {
+      Unite(std::as_const(decision.changed), *more, decision.changed);
+      Copy(*more, decision.forced);
+    }
+    ChangedWork work;
+    frame = Execute(decision, seen, policy, &work);
+    return FrameCache::Executed{work};
+  };
+  const FrameWork work = cache_.Run(picture, {}, 0, execute);
+  frame.decide_ms = Milliseconds(work.tracking);
+  return frame;
+}
+
+TimedFrame FrameTimer::Repeat(const Mask& more) {
+  FrameDecision decision = cache_.reuse().decision();
+  decision.kind = FrameDecision::Kind::kChanged;
+  Copy(more, decision.changed);
+  Copy(more, decision.forced);
+  decision.scroll = {};
+  decision.stored_from_frame = {};
+  return Execute(decision, cache_.reuse().seen(), cache_.reuse().policy());
+}
+
+std::optional<TimedFrame> FrameTimer::Refresh(const PictureView& picture) {
+  std::optional<TimedFrame> frame;
+  const auto execute = [&](const FrameDecision& decision, const PictureView& seen,
+                           const ChangePolicy& policy, bool) {
+    ChangedWork work;
+    frame = Execute(decision, seen, policy, &work);
+    return FrameCache::Executed{work};
+  };
+  cache_.Refresh(picture, {}, execute);
+  return frame;
+}
+
+TimedFrame FrameTimer::Refresh(Range rows) {
+  FrameDecision decision = cache_.reuse().decision();
+  decision.kind = FrameDecision::Kind::kRefresh;
+  ClearAll(decision.changed);
+  ClearAll(decision.forced);
+  const ConstMaskView forced = decision.forced;
+  SetRectangle(rows, {0, forced.width}, decision.forced);
+  return Execute(decision, {}, cache_.reuse().policy());
+}
+
+TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView& seen,
+                               const ChangePolicy& policy, ChangedWork* work) {
+  TimedFrame frame;
+  frame.kind = decision.kind;
+  times_->Begin(clock_.Now());
+  const ChangedWork done = kept_.Apply(decision, seen, policy);
+  Note(&frame);
+  if (work != nullptr) *work = done;
+  if (decision.kind != FrameDecision::Kind::kChanged) return frame;
+  for (size_t id = 0; id < frame.ms.size(); ++id) {
+    const ValueId output = graph().operators[id].outputs[0];
+    frame.news.push_back(kept_.is_kept(output) ? ShareOf(kept_.changed(output)) : 0.0);
+    // What is a view.
+    if (kept_.layout().is_done_by_placement[id]) frame.active[id] = frame.news[id];
+  }
+  frame.picture_news = ShareOf(decision.changed);
+  frame.changed = ChangedShare(frame);
+  return frame;
+}
+
+double FrameTimer::ChangedShare(const TimedFrame& frame) const {
+  if (stem_ends_.empty()) return frame.picture_news;
+  double most = 0;
+  for (const OpId op : stem_ends_) most = std::max(most, frame.news[static_cast<size_t>(op)]);
+  return most;
+}
+
+void FrameTimer::Note(TimedFrame* frame) const {
+  const double after_ms = Milliseconds(clock_.Now() - times_->lap_begin);
+  frame->ms = times_->lap_ms;
+  frame->ms[times_->first] += times_->before_ms;
+  frame->ms[times_->last] += after_ms;
+  for (const double ms : frame->ms) frame->total_ms += ms;
+  for (size_t id = 0; id < frame->ms.size(); ++id) {
+    const Value& output = graph().value(graph().operators[id].outputs[0]);
+    const double all = static_cast<double>(HeightOf(output)) * WidthOf(output);
+    frame->active.push_back(static_cast<double>(times_->pixels[id]) / all);
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,41 @@
+#ifndef CACHEINF_PROFILER_MEASURE_COMMAND_H_
+#define CACHEINF_PROFILER_MEASURE_COMMAND_H_
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/config/robot_config.h"
+#include "common/plan/profile.h"
+
+namespace cacheinf {
+
+// The codecs of pictures that plans choose from, unless somebody names others.
+std::vector<std::string> DefaultPictureCodecs();
+
+struct MeasureCommand {
+  RobotConfig config;  // the robot's, on both sides
+  Side side = Side::kRobot;
+  std::vector<std::string> clips;  // sources; none: generated motion
+  int frames = 120;                // of each
+  std::vector<std::string> codecs = DefaultPictureCodecs();
+  double seconds = 60;
+  std::vector<double> watts;  // computing, sending, waiting; empty: unknown
+  std::filesystem::path out;
+  bool measure_again = false;
+};
+
+// Measures what the configuration's model costs on this machine and writes the profile, unless the
+// file holds one of the same model, settings, machine and build. Returns what to print. `stop` ends
+// it; nothing is written then. Throws InputError.
+std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
+                              const std::atomic<bool>& stop);
+
+// Of a profile in a few lines.
+std::string SummaryOf(const Profile& profile);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_PROFILER_MEASURE_COMMAND_H_
