@@ -195,12 +195,7 @@ class Server {
   void Close() {
     for (Guest& guest : guests_) guest.session.Leave("the server stops");
     const nanoseconds deadline = clock_.Now() + kLastWords;
-    for (const Guest& guest : guests_) {
-      while (!guest.channel.IsFlushed() && guest.channel.fault().empty() &&
-             clock_.Now() < deadline) {
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-    }
+    for (const Guest& guest : guests_) guest.channel.Flush(deadline);
     SayGoodbye();
   }
 

@@ -199,6 +199,10 @@ class Run {
       guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
                      config.model_config.decoder, clock);
     }
+    if (config.UsesServer() && config.guard.is_on) {
+      LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
+                          NameOf(config.mode)));
+    }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.Emulation();

@@ -39,10 +39,6 @@ FieldTable ServerLinkConfig::Fields() {
             "blocks[:QUALITY|:raw], or video[:ENCODER][:OPTION=VALUE]....",
             "Take video on narrow links, raw or png where every bit counts."}
           .Flag("--codec"),
-      Field{"slice_codec", MakeChoice(slice_codec),
-            "How rows and answers travel: zstd loses nothing, fp16 rounds.",
-            "Take zstd or fp16 on narrow links."}
-          .Flag("--slice-codec"),
       Field{"mode", MakeChoice(server_mode),
             "What the server computes of a picture in mode \"remote\": all of it, or what changed.",
             "Take dense where the server is fast and most of the picture changes."}
@@ -59,6 +55,10 @@ FieldTable ServerLinkConfig::Fields() {
             "when; without one, robot and server make it when they first meet, and keep it.",
             "Set it to plan offline."}
           .Flag("--schedule"),
+      Field{"slice_codec", MakeChoice(slice_codec),
+            "How rows and answers travel: zstd loses nothing, fp16 rounds.",
+            "Take zstd or fp16 on narrow links."}
+          .Flag("--slice-codec"),
       Field{"emulate_slowdown", &slowdown,
             "After every piece of work the robot sleeps, so that it takes so many times as long.",
             "Leave it at 1 but for experiments on one machine."}
