@@ -7,6 +7,7 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
+#include "common/plan/plan.h"
 #include "sparse_ops/mask/mask.h"
 
 // Which side computes which rows of a frame, and what crosses the link between them. Robot and
@@ -56,6 +57,12 @@ std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base);
 // a cut crosses as well. Throws InputError if a cut's value is none that is kept, its share is
 // none, or its rows are not the picture's.
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
+                      const std::vector<int>& robot_rows, int picture_rows);
+
+// The same for the cuts of a plan (plan.h), and the picture's rows of each: a value crosses if it
+// is read in another run than its own. Throws InputError if the cuts do not ascend or lie behind no
+// operator, or as above.
+Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Plan::Cut>& cuts,
                       const std::vector<int>& robot_rows, int picture_rows);
 
 // The frame starts on the robot, which holds the graph inputs, and its answer ends there.

@@ -1,0 +1,678 @@
+#include "common/plan/cost_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <climits>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/model/graph/geometry.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr size_t kAtRobot = static_cast<size_t>(Side::kRobot);
+constexpr size_t kAtServer = static_cast<size_t>(Side::kServer);
+constexpr int kPicture = -1;
+constexpr double kNothing = -1;
+
+// AxisWindow::Needed in two look-ups.
+class NeededRows {
+ public:
+  explicit NeededRows(const AxisWindow& window) : window_(window) {
+    const auto rows = static_cast<size_t>(window.out_size);
+    begin_.resize(rows);
+    end_.resize(rows);
+    is_identity_ = window.in_size == window.out_size;
+    Range last;
+    for (int row = 0; row < window.out_size; ++row) {
+      const Range needed = window.Needed({row, row + 1});
+      is_identity_ &= needed == Range{row, row + 1};
+      is_rising_ &= needed.empty() || (needed.begin >= last.begin && needed.end >= last.end);
+      if (!needed.empty()) last = needed;
+      begin_[static_cast<size_t>(row)] = needed.empty() ? INT_MAX : needed.begin;
+      end_[static_cast<size_t>(row)] = needed.empty() ? 0 : needed.end;
+    }
+    for (size_t row = rows; row-- > 1;) begin_[row - 1] = std::min(begin_[row - 1], begin_[row]);
+    for (size_t row = 1; row < rows; ++row) end_[row] = std::max(end_[row - 1], end_[row]);
+  }
+
+  Range Of(Range rows) const {
+    if (is_identity_) return rows;
+    if (!is_rising_) return window_.Needed(rows);
+    const Range needed = {begin_[static_cast<size_t>(rows.begin)],
+                          end_[static_cast<size_t>(rows.end) - 1]};
+    return needed.empty() ? Range{} : needed;
+  }
+
+ private:
+  AxisWindow window_;
+  bool is_identity_ = true;
+  bool is_rising_ = true;
+  std::vector<int> begin_;  // of this row and all behind it
+  std::vector<int> end_;    // of this row and all before it
+};
+
+// The curves of all operators in one place.
+class Curves {
+ public:
+  void Add(const Curve& curve) {
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      const Curve::Point& point = curve.points[i];
+      const bool is_last = i + 1 == curve.points.size();
+      const Curve::Point next = is_last ? point : curve.points[i + 1];
+      pieces_.push_back({is_last ? kNever : next.x, point.x, point.y,
+                         is_last ? 0.0 : (next.y - point.y) / (next.x - point.x)});
+    }
+    if (curve.points.empty()) pieces_.push_back({kNever, 0, 0, 0});
+    first_.push_back(pieces_.size());
+  }
+
+  double At(size_t curve, double x) const {
+    const Piece* piece = &pieces_[first_[curve]];
+    while (x >= piece->end) ++piece;
+    return piece->y + piece->slope * std::max(0.0, x - piece->begin);
+  }
+
+ private:
+  struct Piece {
+    double end, begin, y, slope;
+  };
+  std::vector<Piece> pieces_;
+  std::vector<size_t> first_ = {0};
+};
+
+void CheckPair(const Profile& robot, const Profile& server) {
+  const auto refuse = [](const std::string& what) {
+    throw InputError(what + "; measure both sides again (cacheinf-profile measure)");
+  };
+  if (robot.side != Side::kRobot || server.side != Side::kServer) {
+    refuse("the profiles are not one of a robot and one of a server");
+  }
+  if (robot.operators.size() != server.operators.size() ||
+      robot.model_checksum != server.model_checksum) {
+    refuse(fmt::format("the profiles are of different models, \"{}\" and \"{}\"", robot.model,
+                       server.model));
+  }
+  if (robot.settings != server.settings) refuse("the profiles are of different settings");
+  for (size_t id = 0; id < robot.operators.size(); ++id) {
+    const ProfiledOperator& op = robot.operators[id];
+    if (op.rows != server.operators[id].rows || op.name != server.operators[id].name) {
+      refuse(fmt::format("the profiles do not agree on the operator \"{}\"", op.name));
+    }
+    for (const ProfiledOperator::Input& input : op.inputs) {
+      if (input.from < kPicture || input.from >= static_cast<int>(id)) {
+        refuse(fmt::format("the robot's profile has no order in which \"{}\" can run", op.name));
+      }
+    }
+  }
+  if (robot.operators.empty()) refuse("the robot's profile has no operators");
+}
+
+}  // namespace
+
+// What does not depend on the situation.
+struct CostModel::Network {
+  struct Input {
+    int from = kPicture;
+    const NeededRows* rows = nullptr;
+  };
+  struct Node {
+    int rows = 1;
+    int first_input = 0;
+    int inputs_end = 0;
+    bool is_local = true;
+    bool is_kept = true;
+    bool is_output = false;
+  };
+
+  Profile robot;
+  Profile server;
+  int picture_rows = 1;
+  std::vector<Node> nodes;
+  std::vector<Input> inputs;
+  std::vector<int> views;  // operators; the last first
+  std::vector<int> outputs;
+  std::vector<int> last_reader;  // an output's is behind all
+  std::vector<int> cut_places;
+  std::array<Curves, 2> ms;
+  std::vector<Range> wanted;  // rows that outputs need at all
+  std::vector<std::unique_ptr<NeededRows>> windows;
+
+  Network(const Profile& robot_profile, const Profile& server_profile)
+      : robot(robot_profile), server(server_profile) {
+    CheckPair(robot, server);
+    std::map<std::tuple<int, int, int, int, int, int, int, int>, const NeededRows*> known;
+    for (size_t id = 0; id < robot.operators.size(); ++id) {
+      const ProfiledOperator& op = robot.operators[id];
+      Node node = {op.rows,     static_cast<int>(inputs.size()), 0, op.is_local, op.is_kept,
+                   op.is_output};
+      for (const ProfiledOperator::Input& input : op.inputs) {
+        const AxisWindow& axis = input.rows;
+        const WindowAxis& window = axis.window;
+        const NeededRows*& rows =
+            known[{static_cast<int>(axis.kind), axis.in_size, axis.out_size, window.kernel,
+                   window.stride, window.pad_begin, window.dilation, axis.tile}];
+        if (rows == nullptr || axis.kind == AxisWindow::Kind::kResize) {
+          rows = windows.emplace_back(std::make_unique<NeededRows>(axis)).get();
+        }
+        inputs.push_back({input.from, rows});
+        if (input.from == kPicture) picture_rows = axis.in_size;
+      }
+      node.inputs_end = static_cast<int>(inputs.size());
+      nodes.push_back(node);
+      if (op.is_view) views.insert(views.begin(), static_cast<int>(id));
+      if (op.is_output) outputs.push_back(static_cast<int>(id));
+      ms[kAtRobot].Add(op.ms);
+      ms[kAtServer].Add(server.operators[id].ms);
+    }
+    FindReaders();
+    FindWanted();
+  }
+
+  int count() const { return static_cast<int>(nodes.size()); }
+
+  void FindReaders() {
+    last_reader.assign(nodes.size(), 0);
+    for (int id = 0; id < count(); ++id) {
+      const Node& node = nodes[static_cast<size_t>(id)];
+      if (node.is_output) last_reader[static_cast<size_t>(id)] = count();
+      for (int i = node.first_input; i < node.inputs_end; ++i) {
+        const int from = inputs[static_cast<size_t>(i)].from;
+        if (from == kPicture) continue;
+        int& last = last_reader[static_cast<size_t>(from)];
+        last = std::max(last, id);
+      }
+    }
+    int unkept_until = 0;
+    for (int place = kPicture; place + 1 < count(); ++place) {
+      if (place != kPicture && !nodes[static_cast<size_t>(place)].is_kept) {
+        unkept_until = std::max(unkept_until, last_reader[static_cast<size_t>(place)]);
+      }
+      if (unkept_until <= place) cut_places.push_back(place);
+    }
+  }
+
+  void FindWanted() {
+    wanted.resize(nodes.size());
+    for (const int id : outputs) wanted[static_cast<size_t>(id)] = {0, nodes[id].rows};
+    for (size_t id = nodes.size(); id-- > 0;) {
+      const Node& node = nodes[id];
+      if (wanted[id].empty()) continue;
+      for (int i = node.first_input; i < node.inputs_end; ++i) {
+        const Input& input = inputs[static_cast<size_t>(i)];
+        if (input.from == kPicture) continue;
+        Range& of_input = wanted[static_cast<size_t>(input.from)];
+        of_input = Hull(of_input, input.rows->Of(node.is_local ? wanted[id] : Range{0, node.rows}));
+      }
+    }
+  }
+};
+
+// What things cost in a situation, all rows of an operator's.
+struct CostModel::Costs {
+  struct Crossing {
+    double bytes = 0;
+    double encode_ms = 0;
+    double decode_ms = 0;
+  };
+  // By side; crossings by who gets them.
+  std::array<std::vector<double>, 2> ms;
+  std::array<std::vector<double>, 2> share;  // of pixels that are computed
+  std::array<std::vector<Crossing>, 2> crossing;
+  std::array<double, 2> whole_ms = {};  // all operators
+  Crossing picture;
+
+  Costs(const Network& network, const Situation& situation, bool keeps) {
+    const std::array<double, 2> changed = {keeps ? situation.robot_changed : 1.0,
+                                           keeps ? situation.server_changed : 1.0};
+    const std::array<double, 2> factor = {situation.robot_factor, situation.server_factor};
+    const std::array<const Profile*, 2> profiles = {&network.robot, &network.server};
+    for (const size_t side : {kAtRobot, kAtServer}) {
+      const size_t sender = 1 - side;
+      for (size_t id = 0; id < network.nodes.size(); ++id) {
+        const ProfiledOperator& like = network.robot.operators[id];
+        const ProfiledOperator& op = profiles[side]->operators[id];
+        const double active = keeps ? like.active.At(changed[side]) : 1.0;
+        share[side].push_back(active);
+        ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active) : op.dense_ms));
+        whole_ms[side] += ms[side].back();
+        const ProfiledOperator& from = profiles[sender]->operators[id];
+        if (!keeps) {
+          crossing[side].push_back({like.whole_bytes, factor[sender] * from.whole_encode_ms,
+                                    factor[side] * op.whole_decode_ms});
+        } else {
+          crossing[side].push_back({like.slice_bytes.At(changed[side]),
+                                    factor[sender] * from.encode_ms.At(changed[side]),
+                                    factor[side] * op.decode_ms.At(changed[side])});
+        }
+        // Of a profile without slices: as floats.
+        double& bytes = crossing[side].back().bytes;
+        if (bytes == 0) bytes = active * static_cast<double>(like.row_bytes) * like.rows;
+      }
+    }
+    const bool may_cross = !network.robot.picture_slice_bytes.points.empty();
+    picture = {may_cross ? network.robot.picture_slice_bytes.At(changed[kAtServer]) : kNever,
+               factor[kAtRobot] * network.robot.picture_encode_ms.At(changed[kAtServer]),
+               factor[kAtServer] * network.server.picture_decode_ms.At(changed[kAtServer])};
+  }
+};
+
+// One entry an operator, by side where it is an array.
+struct CostModel::Scratch {
+  struct Entry {
+    int run = 0;
+    int boundary = 0;
+    bool is_exchanged = false;
+    std::array<Range, 2> needed;
+    std::array<Range, 2> computed;
+    std::array<Range, 2> missing;      // what the side gets of the other
+    std::array<double, 2> arrival_ms;  // of what it has not yet taken in; or kNothing
+  };
+  std::vector<Entry> entries;
+  std::vector<int> run_rows;  // of the picture, by run
+};
+
+// A frame in a split: first which rows, backwards, then when, forwards.
+class CostModel::Walk {
+ public:
+  // Of the first `count` operators.
+  Walk(const CostModel& model, const Plan& plan, int count, Timeline* timeline = nullptr)
+      : network_(*model.network_),
+        situation_(model.situation_),
+        costs_(*model.costs_[plan.keeps ? 1 : 0]),
+        entries_(model.scratch_->entries),
+        run_rows_(model.scratch_->run_rows),
+        keeps_(plan.keeps),
+        count_(count),
+        timeline_(timeline) {
+    FindOwners(plan.cuts);
+    FindRows();
+  }
+
+  std::array<PlannedRows, 2> Rows() const {
+    std::array<PlannedRows, 2> rows;
+    for (const size_t side : {kAtRobot, kAtServer}) {
+      for (size_t id = 0; id < entries_.size(); ++id) {
+        rows[side].computed.push_back(entries_[id].computed[side]);
+        rows[side].sent.push_back(entries_[id].missing[1 - side]);
+      }
+    }
+    rows[kAtRobot].sent_picture = picture_[kAtServer];
+    return rows;
+  }
+
+  // The recursion of CacheInf's section 4.3.2 over the rows that a side computes, its halo
+  // included:
+  //
+  //   t_i^c = t_{i-1}^c + T_c(o_i, x_i, r_c - R(o_i))                                  x_i <= x'_i
+  //   t_i^c = max(t_{i-1}^c, t_i^s + D(o_i, x'_i - x_i, r) / b) + T_c(o_i, x_i, …)     x_i > x'_i
+  //
+  // and t_i^s likewise. What differs from the paper: t^s on the right is the time at which the
+  // sender has the rows, not the time of the same operator; what crosses waits for the link, which
+  // carries one slice after the other in each direction, for coding and for half a round trip; and
+  // the receiver begins the operator after that, since it reads those rows.
+  void Run(double begin_ms) {
+    now_ms_ = {begin_ms, 0.0};
+    busy_ms_ = {begin_ms, 0.0};
+    Note(Timeline::Lane::kRobot, "decide", 0, begin_ms);
+    if (!picture_[kAtServer].empty()) {
+      picture_arrival_ms_ = Send(kAtServer, kPicture, picture_[kAtServer].size(),
+                                 network_.picture_rows, costs_.picture);
+    }
+    for (int id = 0; id < count_; ++id) {
+      for (const size_t side : {kAtRobot, kAtServer}) Compute(side, id);
+      for (const size_t side : {kAtRobot, kAtServer}) {
+        Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+        entry.arrival_ms[side] = kNothing;
+        if (entry.missing[side].empty()) continue;
+        entry.arrival_ms[side] = Send(side, id, entry.missing[side].size(), RowsOf(id),
+                                      costs_.crossing[side][static_cast<size_t>(id)]);
+      }
+    }
+  }
+
+  // x_n = 1: the answer is on the robot.
+  void TakeOutputs() {
+    for (const int id : network_.outputs) Take(kAtRobot, id);
+  }
+
+  double now_ms(size_t side) const { return now_ms_[side]; }
+  double busy_ms(size_t side) const { return busy_ms_[side]; }
+  double bytes(size_t receiver) const { return bytes_[receiver]; }
+  double link_ms() const { return link_ms_; }
+
+ private:
+  int RowsOf(int id) const { return network_.nodes[static_cast<size_t>(id)].rows; }
+
+  void FindOwners(const std::vector<Plan::Cut>& cuts) {
+    run_rows_.assign(1, network_.picture_rows);
+    int id = 0;
+    const auto own = [&](int end) {
+      const int run = static_cast<int>(run_rows_.size()) - 1;
+      for (; id < end; ++id) {
+        Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+        entry.run = run;
+        entry.boundary = MapRowsOf(run_rows_.back(), network_.picture_rows, RowsOf(id));
+        entry.is_exchanged = network_.nodes[static_cast<size_t>(id)].is_output;
+        entry.needed = entry.computed = entry.missing = {};
+      }
+    };
+    for (const Plan::Cut& cut : cuts) {
+      own(std::min(count_, cut.after + 1));
+      run_rows_.push_back(PictureRowsOf(cut.robot_thousandths, network_.picture_rows));
+    }
+    own(count_);
+    for (id = 0; id < count_; ++id) {
+      const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+      for (int i = node.first_input; i < node.inputs_end; ++i) {
+        const int from = network_.inputs[static_cast<size_t>(i)].from;
+        if (from == kPicture || !network_.nodes[static_cast<size_t>(from)].is_kept) continue;
+        Scratch::Entry& read = entries_[static_cast<size_t>(from)];
+        if (read.run != entries_[static_cast<size_t>(id)].run) read.is_exchanged = true;
+      }
+      if (network_.last_reader[static_cast<size_t>(id)] >= count_) {
+        entries_[static_cast<size_t>(id)].is_exchanged = node.is_kept;
+      }
+    }
+    // What a view shows crosses as what it is a view of.
+    for (const int view : network_.views) {
+      if (view >= count_ || !entries_[static_cast<size_t>(view)].is_exchanged) continue;
+      entries_[static_cast<size_t>(view)].is_exchanged = false;
+      const Network::Node& node = network_.nodes[static_cast<size_t>(view)];
+      const int from = network_.inputs[static_cast<size_t>(node.first_input)].from;
+      if (from != kPicture) entries_[static_cast<size_t>(from)].is_exchanged = true;
+    }
+  }
+
+  // As CompileRows of split.h does it.
+  void FindRows() {
+    for (int id = count_; id-- > 0;) {
+      const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+      Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+      const Range all = {0, node.rows};
+      if (node.is_output) entry.needed[kAtRobot] = all;
+      if (node.is_local && !entry.is_exchanged) {
+        for (const size_t side : {kAtRobot, kAtServer}) SetComputed(side, id, entry.needed[side]);
+        continue;
+      }
+      int boundary = std::clamp(entry.boundary, 0, node.rows);
+      if (!node.is_local) boundary = 2 * boundary >= node.rows ? node.rows : 0;
+      Range wanted = Hull(entry.needed[kAtRobot], entry.needed[kAtServer]);
+      if (network_.last_reader[static_cast<size_t>(id)] >= count_) {
+        wanted = Hull(wanted, network_.wanted[static_cast<size_t>(id)]);
+      }
+      const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, node.rows}};
+      for (const size_t side : {kAtRobot, kAtServer}) {
+        const Range mine = Intersect(owned[side], wanted);
+        SetComputed(side, id, node.is_local || mine.empty() ? mine : all);
+        entry.missing[side] = node.is_local         ? Intersect(entry.needed[side], owned[1 - side])
+                              : owned[side].empty() ? entry.needed[side]
+                                                    : Range{};
+      }
+    }
+  }
+
+  void SetComputed(size_t side, int id, Range rows) {
+    entries_[static_cast<size_t>(id)].computed[side] = rows;
+    if (rows.empty()) return;
+    const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+    for (int i = node.first_input; i < node.inputs_end; ++i) {
+      const Network::Input& input = network_.inputs[static_cast<size_t>(i)];
+      Range& needed = input.from == kPicture
+                          ? picture_[side]
+                          : entries_[static_cast<size_t>(input.from)].needed[side];
+      needed = Hull(needed, input.rows->Of(rows));
+    }
+  }
+
+  void Compute(size_t side, int id) {
+    const Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+    const int rows = entry.computed[side].size();
+    if (rows == 0) return;
+    const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+    for (int i = node.first_input; i < node.inputs_end; ++i) {
+      Take(side, network_.inputs[static_cast<size_t>(i)].from);
+    }
+    double ms = costs_.ms[side][static_cast<size_t>(id)];
+    if (rows != node.rows) {
+      const double share = static_cast<double>(rows) / node.rows;
+      const double factor = side == kAtRobot ? situation_.robot_factor : situation_.server_factor;
+      ms = keeps_
+               ? factor * network_.ms[side].At(static_cast<size_t>(id),
+                                               share * costs_.share[side][static_cast<size_t>(id)])
+               : ms * share;
+    }
+    Work(side, ms, id, "");
+  }
+
+  void Work(size_t side, double ms, int id, const char* what) {
+    now_ms_[side] += ms;
+    busy_ms_[side] += ms;
+    Note(side == kAtRobot ? Timeline::Lane::kRobot : Timeline::Lane::kServer, id, what,
+         now_ms_[side] - ms, now_ms_[side]);
+  }
+
+  // When it is there.
+  double Send(size_t receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
+    const double share = static_cast<double>(rows) / all_rows;
+    Work(1 - receiver, share * crossing.encode_ms, id, "encode ");
+    const double bytes = share * crossing.bytes;
+    const double mbit = receiver == kAtServer ? situation_.mbit_up : situation_.mbit_down;
+    const double ms = mbit > 0 ? situation_.link_factor * bytes * 8 / (mbit * 1000) : kNever;
+    double& free_ms = link_free_ms_[receiver];
+    const double begin_ms = std::max(free_ms, now_ms_[1 - receiver]);
+    free_ms = begin_ms + ms;
+    bytes_[receiver] += bytes;
+    link_ms_ += ms;
+    Note(receiver == kAtServer ? Timeline::Lane::kUp : Timeline::Lane::kDown, id, "", begin_ms,
+         free_ms);
+    return free_ms + situation_.round_trip_ms / 2;
+  }
+
+  // What this side gets of an operator's output is taken in where it is first read.
+  void Take(size_t side, int id) {
+    double& arrival_ms =
+        id == kPicture ? picture_arrival_ms_ : entries_[static_cast<size_t>(id)].arrival_ms[side];
+    if (arrival_ms == kNothing || (id == kPicture && side == kAtRobot)) return;
+    if (side == kAtServer && !server_has_begun_) {
+      arrival_ms += situation_.server_queue_ms;
+      server_has_begun_ = true;
+    }
+    now_ms_[side] = std::max(now_ms_[side], arrival_ms);
+    arrival_ms = kNothing;
+    const Costs::Crossing& crossing =
+        id == kPicture ? costs_.picture : costs_.crossing[side][static_cast<size_t>(id)];
+    const double share =
+        id == kPicture
+            ? static_cast<double>(picture_[kAtServer].size()) / network_.picture_rows
+            : static_cast<double>(entries_[static_cast<size_t>(id)].missing[side].size()) /
+                  RowsOf(id);
+    Work(side, share * crossing.decode_ms, id, "decode ");
+  }
+
+  void Note(Timeline::Lane lane, const std::string& name, double begin_ms, double end_ms) {
+    if (timeline_ == nullptr || end_ms <= begin_ms) return;
+    timeline_->pieces.push_back({lane, name, begin_ms, end_ms});
+  }
+  void Note(Timeline::Lane lane, int id, const char* what, double begin_ms, double end_ms) {
+    if (timeline_ == nullptr) return;
+    Note(lane,
+         what +
+             (id == kPicture ? "picture" : network_.robot.operators[static_cast<size_t>(id)].name),
+         begin_ms, end_ms);
+  }
+
+  const Network& network_;
+  const Situation& situation_;
+  const Costs& costs_;
+  std::vector<Scratch::Entry>& entries_;
+  std::vector<int>& run_rows_;
+  bool keeps_;
+  int count_;
+  Timeline* timeline_;
+  std::array<Range, 2> picture_;
+  double picture_arrival_ms_ = kNothing;
+  bool server_has_begun_ = false;
+  std::array<double, 2> now_ms_ = {};
+  std::array<double, 2> busy_ms_ = {};
+  // By who receives.
+  std::array<double, 2> link_free_ms_ = {};
+  std::array<double, 2> bytes_ = {};
+  double link_ms_ = 0;
+};
+
+CostModel::CostModel(const Profile& robot, const Profile& server, const Situation& situation)
+    : CostModel(std::make_shared<const Network>(robot, server), situation) {}
+
+CostModel::CostModel(std::shared_ptr<const Network> network, const Situation& situation)
+    : network_(std::move(network)),
+      situation_(situation),
+      costs_{std::make_unique<Costs>(*network_, situation, false),
+             std::make_unique<Costs>(*network_, situation, true)},
+      scratch_(std::make_unique<Scratch>()) {
+  scratch_->entries.resize(network_->nodes.size());
+}
+
+CostModel::CostModel(CostModel&& other) noexcept = default;
+CostModel::~CostModel() = default;
+
+CostModel CostModel::At(const Situation& situation) const { return {network_, situation}; }
+
+const Profile& CostModel::robot() const { return network_->robot; }
+const Profile& CostModel::server() const { return network_->server; }
+const std::vector<int>& CostModel::cut_places() const { return network_->cut_places; }
+
+double CostModel::BeginMs(bool keeps) const {
+  const Profile& robot = network_->robot;
+  return situation_.robot_factor *
+         (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_changed) : 0.0));
+}
+
+double CostModel::EndMs() const { return situation_.robot_factor * network_->robot.read_ms; }
+
+double CostModel::OperatorMs(Side side, int op, bool keeps) const {
+  return costs_[keeps ? 1 : 0]->ms[static_cast<size_t>(side)][static_cast<size_t>(op)];
+}
+
+double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
+  const Costs& costs = *costs_[keeps ? 1 : 0];
+  const bool is_up = receiver == Side::kServer;
+  if (!is_linked() || (op != kPicture && !network_->nodes[static_cast<size_t>(op)].is_kept)) {
+    return kNever;
+  }
+  const Costs::Crossing& crossing =
+      op == kPicture ? costs.picture
+                     : costs.crossing[static_cast<size_t>(receiver)][static_cast<size_t>(op)];
+  const double mbit = is_up ? situation_.mbit_up : situation_.mbit_down;
+  return crossing.encode_ms + crossing.decode_ms +
+         situation_.link_factor * crossing.bytes * 8 / (mbit * 1000);
+}
+
+Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
+  if (plan.kind == Plan::Kind::kRemote) return PredictRemote(plan, timeline);
+  Prediction prediction;
+  if (plan.kind == Plan::Kind::kLocal && timeline == nullptr) {
+    prediction.robot_ms =
+        BeginMs(plan.keeps) + costs_[plan.keeps ? 1 : 0]->whole_ms[kAtRobot] + EndMs();
+    prediction.latency_ms = prediction.robot_ms;
+    SetEnergy(prediction);
+    return prediction;
+  }
+  Walk walk(*this, plan, network_->count(), timeline);
+  walk.Run(BeginMs(plan.keeps));
+  walk.TakeOutputs();
+  prediction.latency_ms = walk.now_ms(kAtRobot) + EndMs();
+  prediction.robot_ms = walk.busy_ms(kAtRobot) + EndMs();
+  prediction.server_ms = walk.busy_ms(kAtServer);
+  prediction.up_bytes = walk.bytes(kAtServer);
+  prediction.down_bytes = walk.bytes(kAtRobot);
+  prediction.link_ms = walk.link_ms();
+  if (timeline != nullptr) {
+    timeline->pieces.push_back(
+        {Timeline::Lane::kRobot, "read", walk.now_ms(kAtRobot), prediction.latency_ms});
+  }
+  SetEnergy(prediction);
+  return prediction;
+}
+
+Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const {
+  const Profile& robot = network_->robot;
+  const Profile& server = network_->server;
+  const auto codec = std::ranges::find(robot.codecs, plan.codec, &ProfiledCodec::codec);
+  Prediction prediction;
+  prediction.latency_ms = kNever;
+  if (codec == robot.codecs.end() || !is_linked()) return prediction;
+  const auto decoder = std::ranges::find(server.codecs, plan.codec, &ProfiledCodec::codec);
+  const double decode_ms = (decoder == server.codecs.end() ? *codec : *decoder).decode_ms;
+
+  double now_ms = 0;
+  const auto spend = [&](Timeline::Lane lane, const char* name, double ms) {
+    if (timeline != nullptr && ms > 0)
+      timeline->pieces.push_back({lane, name, now_ms, now_ms + ms});
+    now_ms += ms;
+    return ms;
+  };
+  const auto cross = [&](Timeline::Lane lane, const char* name, double bytes, double mbit) {
+    prediction.link_ms += spend(lane, name, situation_.link_factor * bytes * 8 / (mbit * 1000));
+    now_ms += situation_.round_trip_ms / 2;
+    return bytes;
+  };
+  using enum Timeline::Lane;
+  prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
+  prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
+  prediction.up_bytes =
+      cross(kUp, "picture", codec->bytes.At(situation_.server_changed), situation_.mbit_up);
+  now_ms += situation_.server_queue_ms;
+  const double server_factor = situation_.server_factor;
+  prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
+  if (plan.keeps) {
+    prediction.server_ms +=
+        spend(kServer, "decide", server_factor * server.decide_ms.At(situation_.server_changed));
+  }
+  prediction.server_ms +=
+      spend(kServer, "network", costs_[plan.keeps ? 1 : 0]->whole_ms[kAtServer]);
+  prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
+  prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
+  prediction.robot_ms +=
+      spend(kRobot, "decode answer", situation_.robot_factor * robot.answer_decode_ms);
+  prediction.robot_ms += spend(kRobot, "read", EndMs());
+  prediction.latency_ms = now_ms;
+  SetEnergy(prediction);
+  return prediction;
+}
+
+// Power by time: it computes, or else sends or receives, or else waits.
+void CostModel::SetEnergy(Prediction& prediction) const {
+  const Profile& robot = network_->robot;
+  const double other_ms = std::max(0.0, prediction.latency_ms - prediction.robot_ms);
+  const double link_ms = std::min(other_ms, prediction.link_ms);
+  prediction.energy_j =
+      (robot.computing_watts * prediction.robot_ms + robot.sending_watts * link_ms +
+       robot.waiting_watts * (other_ms - link_ms)) /
+      1000;
+}
+
+Timeline CostModel::PredictTimeline(const Plan& plan) const {
+  Timeline timeline;
+  Predict(plan, &timeline);
+  return timeline;
+}
+
+std::array<PlannedRows, 2> CostModel::RowsOf(const Plan& plan) const {
+  return Walk(*this, plan, network_->count()).Rows();
+}
+
+CostModel::Progress CostModel::PredictFirst(const Plan& plan, int operator_count) const {
+  Walk walk(*this, plan, operator_count);
+  walk.Run(BeginMs(plan.keeps));
+  return {walk.now_ms(kAtRobot), walk.now_ms(kAtServer)};
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,248 @@
+#include "common/plan/schedule.h"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/base/checked_json.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+
+namespace cacheinf {
+namespace {
+
+using ScheduleJson = CheckedJson::Json;
+
+constexpr const char* kScheduleFormat = "cacheinf schedule";
+constexpr const char* kSolveAgain = "solve it again (cacheinf-schedule solve)";
+constexpr uint64_t kLargestSchedule = uint64_t{64} << 20;
+constexpr size_t kMostSteps = 1000;  // of an axis
+constexpr size_t kMostBuckets = 1 << 20;
+constexpr int64_t kLastOperator = 1 << 20;
+
+ScheduleJson ToJson(const Schedule::Bucket& bucket) {
+  if (!bucket.is_solved) return nullptr;
+  ScheduleJson json = {{"kind", NameOf(bucket.plan.kind)}, {"keeps", bucket.plan.keeps}};
+  if (bucket.plan.kind == Plan::Kind::kRemote) json["codec"] = bucket.plan.codec;
+  if (bucket.plan.kind == Plan::Kind::kSplit) {
+    json["after"] = ScheduleJson::array();
+    json["robot_thousandths"] = ScheduleJson::array();
+    for (const Plan::Cut& cut : bucket.plan.cuts) {
+      json["after"].push_back(cut.after);
+      json["robot_thousandths"].push_back(cut.robot_thousandths);
+    }
+  }
+  json["latency_ms"] = bucket.latency_ms;
+  json["energy_j"] = bucket.energy_j;
+  return json;
+}
+
+double NotNegative(const CheckedJson& json, const char* key) {
+  if (!json.Has(key) || !json.json()[key].is_number()) json.Refuse(key, "a number");
+  const double number = json.json()[key].get<double>();
+  if (!std::isfinite(number) || number < 0) json.Refuse(key, "at least 0");
+  return number;
+}
+
+Schedule::Bucket ReadBucket(const CheckedJson& json) {
+  Schedule::Bucket bucket;
+  bucket.is_solved = true;
+  bucket.plan.kind = json.Choice<Plan::Kind>("kind");
+  bucket.plan.keeps = json.Bool("keeps");
+  if (bucket.plan.kind == Plan::Kind::kRemote) bucket.plan.codec = json.Text("codec");
+  if (bucket.plan.kind == Plan::Kind::kSplit) {
+    const std::vector<int64_t> after = json.Integers("after");
+    const std::vector<int64_t> shares = json.Integers("robot_thousandths");
+    if (after.size() != shares.size()) json.Refuse("after", "as long as robot_thousandths");
+    int64_t least = -1;
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (after[i] < least || after[i] > kLastOperator)
+        json.Refuse("after", "operators that ascend");
+      if (shares[i] < 0 || shares[i] > 1000) json.Refuse("robot_thousandths", "between 0 and 1000");
+      least = after[i] + 1;
+      bucket.plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
+    }
+  }
+  bucket.latency_ms = NotNegative(json, "latency_ms");
+  bucket.energy_j = NotNegative(json, "energy_j");
+  return bucket;
+}
+
+std::vector<double> ReadAxis(const CheckedJson& json, const char* key, double most) {
+  const std::vector<double> steps = json.Numbers(key);
+  bool is_sound = !steps.empty() && steps.size() <= kMostSteps && steps[0] >= 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    is_sound = is_sound && steps[i] <= most && (i == 0 || steps[i - 1] < steps[i]);
+  }
+  if (!is_sound) json.Refuse(key, "a list of numbers that ascend");
+  return steps;
+}
+
+// Where a value lies on an axis: between a step and the next, so far towards that.
+struct AxisPlace {
+  size_t step = 0;
+  double fraction = 0;
+};
+
+template <typename Scale>
+AxisPlace PlaceOn(const std::vector<double>& steps, double value, const Scale& scale) {
+  const auto next = std::ranges::upper_bound(steps, value);
+  if (next == steps.begin()) return {0, 0.0};
+  const auto step = static_cast<size_t>(next - steps.begin()) - 1;
+  if (next == steps.end()) return {step, 0.0};
+  const double begin = scale(steps[step]);
+  const double fraction = (scale(value) - begin) / (scale(*next) - begin);
+  return {step, std::clamp(fraction, 0.0, 1.0)};
+}
+
+}  // namespace
+
+uint64_t FingerprintOf(const Profile& profile) {
+  const std::string text = ToJsonText(profile);
+  return XXH3_64bits(text.data(), text.size());
+}
+
+Situation Schedule::SituationOf(size_t bucket) const {
+  Situation situation;
+  situation.server_changed = server_changed[bucket % server_changed.size()];
+  bucket /= server_changed.size();
+  situation.robot_changed = robot_changed[bucket % robot_changed.size()];
+  situation.mbit_up = situation.mbit_down = mbit[bucket / robot_changed.size()];
+  situation.round_trip_ms = round_trip_ms;
+  situation.server_queue_ms = server_queue_ms;
+  return situation;
+}
+
+Schedule::Found Schedule::Lookup(const Situation& situation) const {
+  // What is slower than a quarter of the slowest link is no link.
+  const double least_mbit = mbit[0] > 0 || mbit.size() == 1 ? mbit[0] : mbit[1];
+  const auto logarithm = [&](double value) {
+    return std::log(std::max({value, least_mbit / 4, 1e-9}));
+  };
+  const auto identity = [](double value) { return value; };
+  const std::array<AxisPlace, 3> places = {
+      PlaceOn(mbit, std::min(situation.mbit_up, situation.mbit_down), logarithm),
+      PlaceOn(robot_changed, situation.robot_changed, identity),
+      PlaceOn(server_changed, situation.server_changed, identity)};
+  Found found;
+  std::vector<std::pair<double, size_t>> corners;  // weight, bucket
+  for (unsigned corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    std::array<size_t, 3> steps = {};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const bool is_next = (corner >> axis & 1U) != 0;
+      weight *= is_next ? places[axis].fraction : 1 - places[axis].fraction;
+      steps[axis] = places[axis].step + (is_next ? 1 : 0);
+    }
+    if (weight <= 0) continue;
+    const size_t bucket = IndexOf(steps[0], steps[1], steps[2]);
+    corners.emplace_back(weight, bucket);
+    found.latency_ms += weight * buckets[bucket].latency_ms;
+  }
+  std::ranges::stable_sort(corners, std::greater<>(), &std::pair<double, size_t>::first);
+  found.bucket = corners.front().second;
+  for (const auto& [weight, bucket] : corners) {
+    const Plan& plan = buckets[bucket].plan;
+    if (std::ranges::find(found.plans, plan) == found.plans.end()) found.plans.push_back(plan);
+  }
+  return found;
+}
+
+std::string ToJsonText(const Schedule& schedule) {
+  ScheduleJson json = {{"format", kScheduleFormat},
+                       {"version", Schedule::kVersion},
+                       {"model", schedule.model},
+                       {"planner", schedule.planner},
+                       {"seed", fmt::format("{:016x}", schedule.seed)},
+                       {"robot_profile", fmt::format("{:016x}", schedule.robot_profile)},
+                       {"server_profile", fmt::format("{:016x}", schedule.server_profile)},
+                       {"round_trip_ms", schedule.round_trip_ms},
+                       {"server_queue_ms", schedule.server_queue_ms},
+                       {"mbit", schedule.mbit},
+                       {"robot_changed", schedule.robot_changed},
+                       {"server_changed", schedule.server_changed}};
+  // One bucket a line.
+  std::string text = json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace);
+  text.erase(text.rfind('\n'));
+  text += ",\n \"buckets\": [\n";
+  for (size_t i = 0; i < schedule.buckets.size(); ++i) {
+    text += "  " + ToJson(schedule.buckets[i]).dump() +
+            (i + 1 == schedule.buckets.size() ? "\n" : ",\n");
+  }
+  return text + " ]\n}\n";
+}
+
+Schedule ParseSchedule(const std::string& text, const std::string& name, bool may_lack) {
+  const CheckedJson json(text, name);
+  if (!json.Has("format") || json.json()["format"] != kScheduleFormat) {
+    throw InputError(fmt::format("{}: not a schedule of cacheinf-schedule", name));
+  }
+  if (json.Integer("version") != Schedule::kVersion) {
+    throw InputError(
+        fmt::format("{}: a schedule of another version of CacheInf; {}", name, kSolveAgain));
+  }
+  Schedule schedule;
+  schedule.model = json.Text("model");
+  schedule.planner = json.Text("planner");
+  schedule.seed = json.Hex("seed");
+  schedule.robot_profile = json.Hex("robot_profile");
+  schedule.server_profile = json.Hex("server_profile");
+  schedule.round_trip_ms = NotNegative(json, "round_trip_ms");
+  schedule.server_queue_ms = NotNegative(json, "server_queue_ms");
+  schedule.mbit = ReadAxis(json, "mbit", 1e9);
+  schedule.robot_changed = ReadAxis(json, "robot_changed", 1);
+  schedule.server_changed = ReadAxis(json, "server_changed", 1);
+  const size_t count =
+      schedule.mbit.size() * schedule.robot_changed.size() * schedule.server_changed.size();
+  if (count > kMostBuckets || !json.Has("buckets") || !json.json()["buckets"].is_array() ||
+      json.json()["buckets"].size() != count) {
+    json.Refuse("buckets", "a list with one for every step of the axes");
+  }
+  for (const ScheduleJson& bucket : json.json()["buckets"]) {
+    schedule.buckets.push_back(
+        bucket.is_null() ? Schedule::Bucket{}
+                         : ReadBucket(CheckedJson(bucket, fmt::format("{}: buckets", name))));
+    if (!may_lack && !schedule.buckets.back().is_solved) {
+      throw InputError(
+          fmt::format("{}: not solved to the end; go on with cacheinf-schedule solve "
+                      "--resume",
+                      name));
+    }
+  }
+  return schedule;
+}
+
+Schedule LoadSchedule(const std::filesystem::path& path, bool may_lack) {
+  return ParseSchedule(ReadFile(path, kLargestSchedule), path.string(), may_lack);
+}
+
+void CheckIsOf(const Schedule& schedule, const std::string& name, const Profile& robot,
+               const Profile& server) {
+  const auto refuse = [&](const char* what) {
+    throw InputError(fmt::format("{}: {}; {}", name, what, kSolveAgain));
+  };
+  if (schedule.robot_profile != FingerprintOf(robot)) {
+    refuse("solved from another profile of the robot");
+  }
+  if (schedule.server_profile != FingerprintOf(server)) {
+    refuse("solved from another profile of the server");
+  }
+  const auto count = static_cast<int>(robot.operators.size());
+  for (const Schedule::Bucket& bucket : schedule.buckets) {
+    if (!bucket.plan.cuts.empty() && bucket.plan.cuts.back().after >= count) {
+      refuse("a plan has a cut behind no operator of the profiles");
+    }
+    if (bucket.plan.kind == Plan::Kind::kRemote &&
+        std::ranges::find(robot.codecs, bucket.plan.codec, &ProfiledCodec::codec) ==
+            robot.codecs.end()) {
+      refuse("a plan has a codec that the profiles lack");
+    }
+  }
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,354 @@
+#include "scheduler/commands.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/program.h"
+#include "common/base/status_line.h"
+#include "common/plan/schedule.h"
+#include "scheduler/planner.h"
+#include "scheduler/schedule_solver.h"
+#include "scheduler/schedule_text.h"
+
+namespace cacheinf {
+namespace {
+
+struct ProfileOptions {
+  std::filesystem::path robot;
+  std::filesystem::path server;
+
+  void AddTo(CLI::App& command) {
+    command.add_option("--robot-profile", robot, "of cacheinf-profile measure")->required();
+    command.add_option("--server-profile", server, "of cacheinf-profile measure")->required();
+  }
+};
+
+// A schedule and what it was solved from.
+struct ScheduleOptions {
+  std::filesystem::path schedule;
+  ProfileOptions profiles;
+
+  void AddTo(CLI::App& command) {
+    command.add_option("SCHEDULE", schedule, "of cacheinf-schedule solve")->required();
+    profiles.AddTo(command);
+  }
+
+  struct Loaded {
+    Schedule schedule;
+    Profile robot;
+    Profile server;
+  };
+  Loaded Load() const {
+    Loaded loaded = {LoadSchedule(schedule), LoadProfile(profiles.robot),
+                     LoadProfile(profiles.server)};
+    CheckIsOf(loaded.schedule, schedule.string(), loaded.robot, loaded.server);
+    return loaded;
+  }
+};
+
+// The situation that a plan is asked for.
+struct SituationOptions {
+  double mbit = 50;
+  double robot_changed = 0.2;
+  std::optional<double> server_changed;
+
+  void AddTo(CLI::App& command) {
+    command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")
+        ->check(CLI::Range(0.0, 1e9))
+        ->capture_default_str();
+    command.add_option("--robot-changed", robot_changed, "share of the picture, 0 to 1")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    command.add_option("--server-changed", server_changed, "the same for the server's; as robot's")
+        ->check(CLI::Range(0.0, 1.0));
+  }
+
+  Situation In(const Schedule& schedule) const {
+    Situation situation = schedule.SituationOf(0);
+    situation.mbit_up = situation.mbit_down = mbit;
+    situation.robot_changed = robot_changed;
+    situation.server_changed = server_changed.value_or(robot_changed);
+    return situation;
+  }
+};
+
+unsigned CoreCount() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+struct SolveCommand {
+  ProfileOptions profiles;
+  std::filesystem::path out;
+  std::string planner = "cacheinf";
+  uint64_t seed = 1;
+  int threads = static_cast<int>(CoreCount());
+  size_t bandwidths = 10;
+  size_t shares = 10;
+  double least_mbit = 1;
+  double most_mbit = 300;
+  double round_trip_ms = 4;
+  double server_queue_ms = 0;
+  double time_limit_s = 0;
+  bool resume = false;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("solve", "Find the best plan for every situation.");
+    profiles.AddTo(*command);
+    command->add_option("--out", out, "the schedule")->required();
+    const std::vector<std::string>& names = PlannerNames();
+    command->add_option("--planner", planner, "who makes the plans")
+        ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())))
+        ->capture_default_str();
+    command->add_option("--seed", seed, "equal seeds give equal schedules")->capture_default_str();
+    command->add_option("--threads", threads, "by default one a core")->check(CLI::Range(1, 1024));
+    command->add_option("--bandwidths", bandwidths, "steps of bandwidth, no link among them")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    command->add_option("--shares", shares, "steps of what changed, on either side")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    command->add_option("--least-mbit", least_mbit, "the slowest link")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
+    command->add_option("--most-mbit", most_mbit, "the fastest link")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
+    command->add_option("--round-trip-ms", round_trip_ms, "of the link")
+        ->check(CLI::Range(0.0, 1e5))
+        ->capture_default_str();
+    command->add_option("--server-queue-ms", server_queue_ms, "what a frame waits for the server")
+        ->check(CLI::Range(0.0, 1e5))
+        ->capture_default_str();
+    command->add_option("--time-limit", time_limit_s, "seconds; then what is solved is written")
+        ->check(CLI::Range(0.0, 1e7));
+    command->add_flag("--resume", resume, "go on with the schedule in --out");
+    command->callback([this] { Run(); });
+  }
+
+  Schedule Begin(const Profile& robot, const Profile& server) const {
+    if (most_mbit < least_mbit) throw InputError("--most-mbit must be at least --least-mbit");
+    if (resume && std::filesystem::exists(out)) {
+      Schedule begun = LoadSchedule(out, /*may_lack=*/true);
+      CheckIsOf(begun, out.string(), robot, server);
+      return begun;
+    }
+    Schedule schedule = MakeSchedule(robot, server, bandwidths, shares, least_mbit, most_mbit);
+    schedule.planner = planner;
+    schedule.seed = seed;
+    schedule.round_trip_ms = round_trip_ms;
+    schedule.server_queue_ms = server_queue_ms;
+    return schedule;
+  }
+
+  void Run() const {
+    const Profile robot = LoadProfile(profiles.robot);
+    const Profile server = LoadProfile(profiles.server);
+    Schedule schedule = Begin(robot, server);
+    const size_t count = schedule.buckets.size();
+    const auto begun = static_cast<size_t>(
+        std::ranges::count(schedule.buckets, true, &Schedule::Bucket::is_solved));
+    const SteadyClock clock;
+    StatusLine status(clock);
+    const auto begin = clock.Now();
+    SolverOptions options;
+    options.threads = threads;
+    options.time_limit_s = time_limit_s;
+    options.stop = &StopOnSignals();
+    options.progress = [&](size_t solved) {
+      status.Show([&] {
+        const std::chrono::duration<double> spent = clock.Now() - begin;
+        return fmt::format("{} of {} situations solved, {:.0f} s left", solved, count,
+                           spent.count() * static_cast<double>(count - solved) /
+                               static_cast<double>(std::max<size_t>(1, solved - begun)));
+      });
+    };
+    const bool is_done = SolveSchedule(robot, server, options, schedule);
+    WriteFile(out, ToJsonText(schedule));
+    const std::chrono::duration<double> spent = clock.Now() - begin;
+    if (is_done) {
+      std::cout << fmt::format("{}: {} situations solved in {:.1f} s\n", out.string(), count,
+                               spent.count());
+    } else {
+      std::cout << fmt::format("{}: not all of {} situations solved; go on with --resume\n",
+                               out.string(), count);
+    }
+  }
+};
+
+struct ShowCommand {
+  std::filesystem::path schedule;
+  std::filesystem::path robot;
+  std::filesystem::path server;
+  std::filesystem::path trace;
+  SituationOptions at;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "show", "Print a schedule; with its profiles, how a frame goes in a situation.");
+    command->add_option("SCHEDULE", schedule, "of cacheinf-schedule solve")->required();
+    CLI::Option* of_robot = command->add_option("--robot-profile", robot, "for a frame's lanes");
+    CLI::Option* of_server = command->add_option("--server-profile", server, "for a frame's lanes");
+    of_robot->needs(of_server);
+    of_server->needs(of_robot);
+    command->add_option("--trace", trace, "write the frame's lanes for Perfetto")->needs(of_robot);
+    at.AddTo(*command);
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const Schedule loaded = LoadSchedule(schedule, /*may_lack=*/robot.empty());
+    if (robot.empty()) {
+      std::cout << TableOf(loaded);
+      return;
+    }
+    const Profile of_robot = LoadProfile(robot);
+    const Profile of_server = LoadProfile(server);
+    CheckIsOf(loaded, schedule.string(), of_robot, of_server);
+    const Situation situation = at.In(loaded);
+    const CostModel model(of_robot, of_server, situation);
+    const Schedule::Found found = loaded.Lookup(situation);
+    const Plan& plan = BestOf(model, found.plans);
+    const Timeline timeline = model.PredictTimeline(plan);
+    std::cout << fmt::format("{}: {:.2f} ms; {:.2f} ms between the nearest of the schedule\n",
+                             ToText(plan), model.Ms(plan), found.latency_ms)
+              << ToText(timeline);
+    if (!trace.empty()) WriteFile(trace, ToTraceJson(timeline));
+  }
+};
+
+struct ExplainCommand {
+  ScheduleOptions of;
+  SituationOptions at;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("explain", "Put a situation's plan beside the best of every planner.");
+    of.AddTo(*command);
+    at.AddTo(*command);
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const ScheduleOptions::Loaded loaded = of.Load();
+    const Situation situation = at.In(loaded.schedule);
+    const CostModel model(loaded.robot, loaded.server, situation);
+    std::vector<PlannedBy> plans = {
+        {"schedule", BestOf(model, loaded.schedule.Lookup(situation).plans)}};
+    SolveOptions options;
+    options.seed = loaded.schedule.seed;
+    for (const std::string& name : PlannerNames()) {
+      if (name == "exhaustive") continue;
+      plans.push_back({name, MakePlanner(name)->Solve(model, options)});
+    }
+    std::cout << Explain(model, std::move(plans));
+  }
+};
+
+struct CompareCommand {
+  ScheduleOptions of;
+  std::filesystem::path csv;
+  std::filesystem::path svg;
+  int threads = static_cast<int>(CoreCount());
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("compare", "Compare all planners in a schedule's situations.");
+    of.AddTo(*command);
+    command->add_option("--csv", csv, "write every plan and its cost");
+    command->add_option("--svg", svg, "draw latency over bandwidth");
+    command->add_option("--threads", threads, "by default one a core")->check(CLI::Range(1, 1024));
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const ScheduleOptions::Loaded loaded = of.Load();
+    std::vector<PlannerTimes> planners;
+    for (const std::string& name : PlannerNames()) {
+      if (name == "exhaustive" || name == loaded.schedule.planner) continue;
+      Schedule solved = loaded.schedule;
+      solved.planner = name;
+      for (Schedule::Bucket& bucket : solved.buckets) bucket = {};
+      SolverOptions options;
+      options.threads = threads;
+      SolveSchedule(loaded.robot, loaded.server, options, solved);
+      planners.push_back(TimesOf(solved));
+    }
+    planners.push_back(TimesOf(loaded.schedule));
+    std::cout << SummaryOf(planners);
+    if (!csv.empty()) WriteFile(csv, ToCsv(loaded.schedule, planners));
+    if (!svg.empty()) WriteFile(svg, ToSvg(loaded.schedule, planners));
+  }
+
+  static PlannerTimes TimesOf(const Schedule& schedule) {
+    PlannerTimes times;
+    times.planner = schedule.planner;
+    for (const Schedule::Bucket& bucket : schedule.buckets) {
+      times.plans.push_back(bucket.plan);
+      times.latency_ms.push_back(bucket.latency_ms);
+      times.energy_j.push_back(bucket.energy_j);
+    }
+    return times;
+  }
+};
+
+struct ValidateCommand {
+  ScheduleOptions of;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "validate", "Check that a schedule is sound, of its profiles, and says what they predict.");
+    of.AddTo(*command);
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    const ScheduleOptions::Loaded loaded = of.Load();
+    const Schedule& schedule = loaded.schedule;
+    const CostModel first(loaded.robot, loaded.server, schedule.SituationOf(0));
+    for (size_t i = 0; i < schedule.buckets.size(); ++i) {
+      const Schedule::Bucket& bucket = schedule.buckets[i];
+      const double ms = first.At(schedule.SituationOf(i)).Ms(bucket.plan);
+      if (std::abs(ms - bucket.latency_ms) <= 1e-6 * (1 + ms)) continue;
+      throw InputError(fmt::format(
+          "{}: bucket {}: {} takes {:.4f} ms by the profiles, not {:.4f}; solve it again "
+          "(cacheinf-schedule solve)",
+          of.schedule.string(), i, ToText(bucket.plan), ms, bucket.latency_ms));
+    }
+    std::cout << fmt::format("{}: {} situations, sound\n", of.schedule.string(),
+                             schedule.buckets.size());
+  }
+};
+
+}  // namespace
+
+struct SchedulerCommands::Options {
+  SolveCommand solve;
+  ShowCommand show;
+  ExplainCommand explain;
+  CompareCommand compare;
+  ValidateCommand validate;
+};
+
+SchedulerCommands::SchedulerCommands() : options_(std::make_unique<Options>()) {}
+SchedulerCommands::~SchedulerCommands() = default;
+
+void SchedulerCommands::AddTo(CLI::App& app) {
+  options_->solve.AddTo(app);
+  options_->show.AddTo(app);
+  options_->explain.AddTo(app);
+  options_->compare.AddTo(app);
+  options_->validate.AddTo(app);
+}
+
+}  // namespace cacheinf

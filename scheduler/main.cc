@@ -1,0 +1,24 @@
+#include <CLI/CLI.hpp>
+
+#include "common/base/command_line.h"
+#include "common/base/program.h"
+#include "scheduler/commands.h"
+
+// From what everything costs to the best plan in every situation.
+
+namespace {
+
+int Main(int argc, char** argv) {
+  CLI::App app("Finds the best plan for every situation from two profiles, and explains it.",
+               "cacheinf-schedule");
+  app.require_subcommand(1);
+  cacheinf::SchedulerCommands commands;
+  commands.AddTo(app);
+  return cacheinf::ParseCommandLine(app, CACHEINF_VERSION, argc, argv).value_or(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram("cacheinf-schedule", [&] { return Main(argc, argv); });
+}

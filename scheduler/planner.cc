@@ -1,0 +1,178 @@
+#include "scheduler/planner.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "common/base/error.h"
+#include "scheduler/exhaustive.h"
+#include "scheduler/single_cut.h"
+#include "scheduler/split_search.h"
+
+namespace cacheinf {
+namespace {
+
+Plan LocalPlan(bool keeps) {
+  Plan plan;
+  plan.keeps = keeps;
+  return plan;
+}
+
+class LocalPlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions&) override {
+    return BestOf(model, {LocalPlan(true), LocalPlan(false)});
+  }
+};
+
+// Where there is no link, the robot is alone.
+class RemotePlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions&) override {
+    if (!model.is_linked()) return BestOf(model, {LocalPlan(true), LocalPlan(false)});
+    std::vector<Plan> plans;
+    for (const ProfiledCodec& codec : model.robot().codecs) {
+      for (const bool keeps : {true, false}) {
+        plans.emplace_back();
+        plans.back().kind = Plan::Kind::kRemote;
+        plans.back().keeps = keeps;
+        plans.back().codec = codec.codec;
+      }
+    }
+    plans.push_back(LocalPlan(true));  // of a robot without codecs
+    if (plans.size() > 1) plans.pop_back();
+    return BestOf(model, plans);
+  }
+};
+
+// Without caches nothing depends on what has changed, so one plan serves all situations that differ
+// in that alone.
+class DensePlans {
+ public:
+  template <typename Solve>
+  const Plan& Of(const CostModel& model, const SolveOptions& options, const Solve& solve) {
+    Situation situation = model.situation();
+    situation.robot_changed = situation.server_changed = 1;
+    if (!solved_ || solved_->situation != situation || solved_->seed != options.seed ||
+        solved_->trials != options.trials) {
+      solved_ = {situation, options.seed, options.trials, solve()};
+    }
+    return solved_->plan;
+  }
+
+ private:
+  struct Solved {
+    Situation situation;
+    uint64_t seed;
+    int trials;
+    Plan plan;
+  };
+  std::optional<Solved> solved_;
+};
+
+class SingleCutPlanner : public Planner {
+ public:
+  explicit SingleCutPlanner(bool keeps) : keeps_(keeps) {}
+
+  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+    if (keeps_) return BestSingleCut(model, true);
+    return plans_.Of(model, options, [&] { return BestSingleCut(model, false); });
+  }
+
+ private:
+  bool keeps_;
+  DensePlans plans_;
+};
+
+class HybridParallelPlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+    return plans_.Of(model, options, [&] {
+      SolveOptions with_hints = options;
+      with_hints.hints = {BestSingleCut(model, false)};
+      return SearchSplits(model, false, with_hints);
+    });
+  }
+
+ private:
+  DensePlans plans_;
+};
+
+class CacheInfPlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions& options) override {
+    std::vector<Plan> plans;
+    for (const std::unique_ptr<Planner>& planner : baselines_) {
+      plans.push_back(planner->Solve(model, options));
+    }
+    SolveOptions with_hints = options;
+    with_hints.hints.insert(with_hints.hints.begin(), plans.begin(), plans.end());
+    plans.insert(plans.end(), options.hints.begin(), options.hints.end());
+    plans.push_back(SearchSplits(model, true, with_hints));
+    return BestOf(model, plans);
+  }
+
+ private:
+  static std::vector<std::unique_ptr<Planner>> Baselines() {
+    std::vector<std::unique_ptr<Planner>> planners;
+    for (const std::string& name : PlannerNames()) {
+      if (name == "cacheinf") return planners;
+      planners.push_back(MakePlanner(name));
+    }
+    return planners;
+  }
+
+  std::vector<std::unique_ptr<Planner>> baselines_ = Baselines();
+};
+
+class ExhaustivePlanner : public Planner {
+ public:
+  Plan Solve(const CostModel& model, const SolveOptions&) override {
+    std::vector<Plan> plans = {LocalPlanner().Solve(model, {}), RemotePlanner().Solve(model, {}),
+                               BestSingleCut(model, false), BestSingleCut(model, true)};
+    for (const bool keeps : {false, true}) {
+      const std::optional<Plan> split =
+          BestOfAllSplits(model, keeps, model.Ms(BestOf(model, plans)));
+      if (split) plans.push_back(*split);
+    }
+    return BestOf(model, plans);
+  }
+};
+
+}  // namespace
+
+const std::vector<std::string>& PlannerNames() {
+  static const std::vector<std::string> kNames = {"local", "remote",   "ds",        "ds-c",
+                                                  "hp",    "cacheinf", "exhaustive"};
+  return kNames;
+}
+
+std::unique_ptr<Planner> MakePlanner(const std::string& name) {  // NOLINT(misc-no-recursion)
+  if (name == "local") return std::make_unique<LocalPlanner>();
+  if (name == "remote") return std::make_unique<RemotePlanner>();
+  if (name == "ds") return std::make_unique<SingleCutPlanner>(false);
+  if (name == "ds-c") return std::make_unique<SingleCutPlanner>(true);
+  if (name == "hp") return std::make_unique<HybridParallelPlanner>();
+  if (name == "cacheinf") return std::make_unique<CacheInfPlanner>();
+  if (name == "exhaustive") return std::make_unique<ExhaustivePlanner>();
+  throw InputError(fmt::format("there is no planner \"{}\"; planners: {}", name,
+                               fmt::join(PlannerNames(), ", ")));
+}
+
+const Plan& BestOf(const CostModel& model, const std::vector<Plan>& plans) {
+  const Plan* best = &plans.front();
+  double best_ms = std::numeric_limits<double>::infinity();
+  for (const Plan& plan : plans) {
+    const double ms = model.Ms(plan);
+    if (ms >= best_ms) continue;
+    best = &plan;
+    best_ms = ms;
+  }
+  return *best;
+}
+
+}  // namespace cacheinf

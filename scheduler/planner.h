@@ -1,0 +1,48 @@
+#ifndef CACHEINF_SCHEDULER_PLANNER_H_
+#define CACHEINF_SCHEDULER_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/plan/cost_model.h"
+#include "common/plan/plan.h"
+
+namespace cacheinf {
+
+struct SolveOptions {
+  uint64_t seed = 1;
+  // Plans that were good in situations like this one, to begin with.
+  std::vector<Plan> hints;
+  // How many plans a search may try; 0: by the network's size, some tens of milliseconds.
+  int trials = 0;
+};
+
+// Makes plans for a situation. Equal models and options give equal plans. For one thread at a time.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+
+  // The best plan of the planner's kind, by the model. Always one that needs no link that is down.
+  virtual Plan Solve(const CostModel& model, const SolveOptions& options) = 0;
+};
+
+//   local       the robot alone, with caches or dense, whichever is faster
+//   remote      the server alone: the best codec, with caches or dense
+//   ds          DSCCS: the robot until a cut of the graph, then the server, without caches
+//   ds-c        the same with caches
+//   hp          Hybrid-Parallel: rows of every operator shared between both, without caches
+//   cacheinf    the best of all of these and of sharing rows with caches (CacheInf, Eq. 9)
+//   exhaustive  the best there is of shares in tenths; for tiny networks
+const std::vector<std::string>& PlannerNames();
+
+// Throws InputError for a name that is none.
+std::unique_ptr<Planner> MakePlanner(const std::string& name);
+
+// The plan with the least latency. REQUIRES: one plan at least.
+const Plan& BestOf(const CostModel& model, const std::vector<Plan>& plans);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SCHEDULER_PLANNER_H_

@@ -1,0 +1,261 @@
+#include "scheduler/schedule_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace cacheinf {
+namespace {
+
+constexpr double kBytesOfKb = 1000;
+
+// "D", "L", "R1", "S12": of TableOf's legend.
+std::string MarkOf(const Plan& plan, std::map<std::string, std::string>& marks) {
+  const std::string text = ToText(plan);
+  const auto known = marks.find(text);
+  if (known != marks.end()) return known->second;
+  static constexpr std::array<char, 3> kLetters = {'L', 'R', 'S'};
+  const char letter = kLetters[static_cast<size_t>(plan.kind)];
+  const auto same =
+      std::ranges::count_if(marks, [&](const auto& mark) { return mark.second.front() == letter; });
+  return marks[text] = fmt::format("{}{}", letter, same + 1);
+}
+
+// The row or column of `axis` that is nearest to a value.
+size_t NearestTo(const std::vector<double>& axis, double value) {
+  const auto nearest =
+      std::ranges::min_element(axis, {}, [&](double step) { return std::abs(step - value); });
+  return static_cast<size_t>(nearest - axis.begin());
+}
+
+double MedianOf(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers.empty() ? 0.0 : numbers[numbers.size() / 2];
+}
+
+std::string BucketText(const Schedule& schedule, size_t bucket) {
+  const Situation situation = schedule.SituationOf(bucket);
+  return fmt::format("{:.6g},{:.6g},{:.6g}", situation.mbit_up, situation.robot_changed,
+                     situation.server_changed);
+}
+
+}  // namespace
+
+std::string TableOf(const Schedule& schedule) {
+  std::string text = fmt::format(
+      "{} by {}: milliseconds and plan, by Mbit/s (across) and by what changed on both sides alike "
+      "(down)\n{:>8}",
+      schedule.model, schedule.planner, "");
+  for (const double mbit : schedule.mbit) text += fmt::format("{:>13.4g}", mbit);
+  text += "\n";
+  std::map<std::string, std::string> marks;
+  for (size_t robot = 0; robot < schedule.robot_changed.size(); ++robot) {
+    const double changed = schedule.robot_changed[robot];
+    text += fmt::format("{:>7.3g}%", 100 * changed);
+    for (size_t mbit = 0; mbit < schedule.mbit.size(); ++mbit) {
+      const size_t server = NearestTo(schedule.server_changed, changed);
+      const Schedule::Bucket& bucket = schedule.buckets[schedule.IndexOf(mbit, robot, server)];
+      text += bucket.is_solved
+                  ? fmt::format("{:>9.1f} {:<3}", bucket.latency_ms, MarkOf(bucket.plan, marks))
+                  : fmt::format("{:>13}", "?");
+    }
+    text += "\n";
+  }
+  std::vector<std::pair<std::string, std::string>> legend;
+  for (const auto& [plan, mark] : marks) legend.emplace_back(mark, plan);
+  std::ranges::sort(legend, {}, [](const auto& entry) {
+    return std::pair(entry.first.front(), std::stoi(entry.first.substr(1)));
+  });
+  for (const auto& [mark, plan] : legend) text += fmt::format("{:>5}  {}\n", mark, plan);
+  return text;
+}
+
+std::string ToText(const Timeline& timeline) {
+  constexpr int kWidth = 50;
+  double end_ms = 0;
+  for (const Timeline::Piece& piece : timeline.pieces) end_ms = std::max(end_ms, piece.end_ms);
+  std::vector<Timeline::Piece> pieces = timeline.pieces;
+  std::ranges::stable_sort(pieces, {}, &Timeline::Piece::begin_ms);
+  // What follows at once on the same lane is one line: a network has hundreds of operators.
+  std::vector<Timeline::Piece> lines;
+  std::map<Timeline::Lane, size_t> last;
+  std::vector<std::string> last_names;
+  for (const Timeline::Piece& piece : pieces) {
+    const auto before = last.find(piece.lane);
+    const bool is_operator = piece.name.find(' ') == std::string::npos;
+    if (before != last.end() && is_operator && last_names[before->second].empty() == false &&
+        lines[before->second].end_ms >= piece.begin_ms - 1e-9 &&
+        (piece.lane == Timeline::Lane::kRobot || piece.lane == Timeline::Lane::kServer)) {
+      lines[before->second].end_ms = piece.end_ms;
+      last_names[before->second] = piece.name;
+      continue;
+    }
+    last[piece.lane] = lines.size();
+    lines.push_back(piece);
+    last_names.push_back(is_operator ? piece.name : "");
+  }
+  std::string text;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Timeline::Piece& line = lines[i];
+    const int begin = end_ms > 0 ? static_cast<int>(kWidth * line.begin_ms / end_ms) : 0;
+    const int size =
+        end_ms > 0 ? std::max(1, static_cast<int>(std::ceil(kWidth * line.end_ms / end_ms)) - begin)
+                   : 1;
+    const bool is_many = !last_names[i].empty() && last_names[i] != line.name;
+    text += fmt::format("{:<6} {:>8.2f} {:>8.2f} |{}{}{}| {}\n", NameOf(line.lane), line.begin_ms,
+                        line.end_ms, std::string(static_cast<size_t>(begin), ' '),
+                        std::string(static_cast<size_t>(size), '='),
+                        std::string(static_cast<size_t>(std::max(0, kWidth - begin - size)), ' '),
+                        is_many ? line.name + " … " + last_names[i] : line.name);
+  }
+  return text;
+}
+
+std::string ToTraceJson(const Timeline& timeline) {
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  const auto lanes = WordsOf(Timeline::Lane());
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    events.push_back({{"name", "thread_name"},
+                      {"ph", "M"},
+                      {"pid", 1},
+                      {"tid", lane + 1},
+                      {"args", {{"name", lanes[lane]}}}});
+  }
+  for (const Timeline::Piece& piece : timeline.pieces) {
+    events.push_back({{"name", piece.name},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", static_cast<size_t>(piece.lane) + 1},
+                      {"ts", 1000 * piece.begin_ms},
+                      {"dur", 1000 * (piece.end_ms - piece.begin_ms)}});
+  }
+  const nlohmann::ordered_json trace = {{"traceEvents", std::move(events)},
+                                        {"displayTimeUnit", "ms"}};
+  return trace.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string Explain(const CostModel& model, std::vector<PlannedBy> plans) {
+  std::ranges::stable_sort(plans, {},
+                           [&](const PlannedBy& planned) { return model.Ms(planned.plan); });
+  std::string text =
+      fmt::format("{:<10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}  {}\n", "planner", "ms",
+                  "robot ms", "server ms", "link ms", "up kB", "down kB", "J", "plan");
+  for (const PlannedBy& planned : plans) {
+    const Prediction prediction = model.Predict(planned.plan);
+    text +=
+        fmt::format("{:<10} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.1f} {:>9.1f} {:>8.3f}  {}\n",
+                    planned.planner, prediction.latency_ms, prediction.robot_ms,
+                    prediction.server_ms, prediction.link_ms, prediction.up_bytes / kBytesOfKb,
+                    prediction.down_bytes / kBytesOfKb, prediction.energy_j, ToText(planned.plan));
+  }
+  const Plan& best = plans.front().plan;
+  const auto other =
+      std::ranges::find_if(plans, [&](const PlannedBy& planned) { return planned.plan != best; });
+  if (!model.is_linked()) return text + "There is no link, so the robot computes alone.\n";
+  if (other == plans.end()) return text + "All planners make this plan.\n";
+  const Prediction mine = model.Predict(best);
+  const Prediction theirs = model.Predict(other->plan);
+  return text + fmt::format(
+                    "{} wins by {:.1f} % over {}, the next other plan: {:+.1f} ms on the robot, "
+                    "{:+.1f} ms "
+                    "on the server, {:+.1f} ms on the link.\n",
+                    ToText(best), 100 * (1 - mine.latency_ms / theirs.latency_ms),
+                    ToText(other->plan), mine.robot_ms - theirs.robot_ms,
+                    mine.server_ms - theirs.server_ms, mine.link_ms - theirs.link_ms);
+}
+
+std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
+  std::string text = "mbit,robot_changed,server_changed,planner,latency_ms,energy_j,plan\n";
+  for (size_t bucket = 0; bucket < schedule.buckets.size(); ++bucket) {
+    for (const PlannerTimes& times : planners) {
+      text += fmt::format("{},{},{:.6g},{:.6g},\"{}\"\n", BucketText(schedule, bucket),
+                          times.planner, times.latency_ms[bucket], times.energy_j[bucket],
+                          ToText(times.plans[bucket]));
+    }
+  }
+  return text;
+}
+
+std::string SummaryOf(const std::vector<PlannerTimes>& planners) {
+  std::string text =
+      fmt::format("{:<10} {:>8} {:>8} {:>8}  of {}'s latency; buckets where as good\n", "planner",
+                  "median", "least", "most", planners.back().planner);
+  for (const PlannerTimes& times : planners) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < times.latency_ms.size(); ++i) {
+      ratios.push_back(times.latency_ms[i] / planners.back().latency_ms[i]);
+    }
+    const auto as_good =
+        std::ranges::count_if(ratios, [](double ratio) { return ratio < 1 + 1e-9; });
+    text += fmt::format("{:<10} {:>8.3f} {:>8.3f} {:>8.3f}  {} of {}\n", times.planner,
+                        MedianOf(ratios), *std::ranges::min_element(ratios),
+                        *std::ranges::max_element(ratios), as_good, ratios.size());
+  }
+  return text;
+}
+
+std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
+  constexpr double kPanel = 300;
+  constexpr double kMargin = 50;
+  static constexpr std::array<const char*, 7> kColours = {
+      "#888888", "#1f77b4", "#ff7f0e", "#d62728", "#9467bd", "#2ca02c", "#000000"};
+  // From the first bandwidth that is one.
+  const size_t first = schedule.mbit[0] > 0 || schedule.mbit.size() == 1 ? 0 : 1;
+  double most_ms = 0;
+  double least_ms = INFINITY;
+  for (const PlannerTimes& times : planners) {
+    most_ms = std::max(most_ms, *std::ranges::max_element(times.latency_ms));
+    least_ms = std::min(least_ms, *std::ranges::min_element(times.latency_ms));
+  }
+  const double decades = std::max(1e-3, std::log10(most_ms / least_ms));
+  const std::set<size_t> shares = {0, schedule.robot_changed.size() / 2,
+                                   schedule.robot_changed.size() - 1};
+  const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n",
+      width, kPanel + 2 * kMargin);
+  double left = kMargin;
+  for (const size_t share : shares) {
+    const size_t server = NearestTo(schedule.server_changed, schedule.robot_changed[share]);
+    const auto x_of = [&](size_t mbit) {
+      const double steps =
+          static_cast<double>(std::max<size_t>(1, schedule.mbit.size() - 1 - first));
+      return left + kPanel * static_cast<double>(mbit - first) / steps;
+    };
+    const auto y_of = [&](double ms) {
+      return kMargin + kPanel * (1 - std::log10(ms / least_ms) / decades);
+    };
+    text += fmt::format(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#ccc\"/>\n"
+        "<text x=\"{}\" y=\"{}\">{:.3g} % changed; {:.4g} to {:.4g} ms over {:.4g} to {:.4g} "
+        "Mbit/s</text>\n",
+        left, kMargin, kPanel, kPanel, left, kMargin - 8, 100 * schedule.robot_changed[share],
+        least_ms, most_ms, schedule.mbit[first], schedule.mbit.back());
+    for (size_t i = 0; i < planners.size(); ++i) {
+      const char* colour = kColours[i % kColours.size()];
+      std::string points;
+      for (size_t mbit = first; mbit < schedule.mbit.size(); ++mbit) {
+        points += fmt::format("{:.1f},{:.1f} ", x_of(mbit),
+                              y_of(planners[i].latency_ms[schedule.IndexOf(mbit, share, server)]));
+      }
+      text += fmt::format(
+          "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", points,
+          colour);
+      if (share == *shares.begin()) {
+        text += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n",
+                            kMargin + 70 * static_cast<double>(i), 1.7 * kMargin + kPanel, colour,
+                            planners[i].planner);
+      }
+    }
+    left += kPanel + kMargin;
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace cacheinf

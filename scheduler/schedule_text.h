@@ -1,0 +1,52 @@
+#ifndef CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_
+#define CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/plan/cost_model.h"
+#include "common/plan/plan.h"
+#include "common/plan/schedule.h"
+
+// Schedules and plans for people, and for programs that draw.
+
+namespace cacheinf {
+
+// The plans over bandwidth and what changed on both sides alike, and a legend.
+std::string TableOf(const Schedule& schedule);
+
+// The lanes of a frame, one piece a line, with a bar of when it happens.
+std::string ToText(const Timeline& timeline);
+
+// The same as Chrome's trace events, which Perfetto reads.
+std::string ToTraceJson(const Timeline& timeline);
+
+// A plan that a planner made.
+struct PlannedBy {
+  std::string planner;
+  Plan plan;
+};
+
+// The plans side by side, fastest first, and in one sentence why the first wins.
+std::string Explain(const CostModel& model, std::vector<PlannedBy> plans);
+
+// All planners over all buckets.
+struct PlannerTimes {
+  std::string planner;
+  std::vector<Plan> plans;  // one a bucket
+  std::vector<double> latency_ms;
+  std::vector<double> energy_j;
+};
+std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
+
+// How many times as long each planner's plans take as the last one's: median and extremes.
+std::string SummaryOf(const std::vector<PlannerTimes>& planners);
+
+// Latency over bandwidth, one line a planner, in one panel for each of three shares of what
+// changed.
+std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_

@@ -1,0 +1,200 @@
+#include "scheduler/single_cut.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace cacheinf {
+namespace {
+
+constexpr double kUnbounded = 1e15;
+
+// The largest flow from the first to the second node (Dinic), for a cut.
+class FlowNetwork {
+ public:
+  static constexpr int kSource = 0;
+  static constexpr int kSink = 1;
+
+  explicit FlowNetwork(int nodes) : edges_of_(static_cast<size_t>(nodes)) {}
+
+  // What it costs if `from` stays with the source and `to` with the sink.
+  void Add(int from, int to, double capacity) {
+    edges_of_[static_cast<size_t>(from)].push_back(edges_.size());
+    edges_.push_back({to, std::min(capacity, kUnbounded)});
+    edges_of_[static_cast<size_t>(to)].push_back(edges_.size());
+    edges_.push_back({from, 0});
+  }
+
+  // By node: whether it stays with the source.
+  std::vector<bool> Cut() {
+    while (FindLevels()) {
+      next_.assign(edges_of_.size(), 0);
+      while (Push(kSource, kUnbounded) > kLeast) {
+      }
+    }
+    std::vector<bool> is_source;
+    for (const int level : level_) is_source.push_back(level >= 0);
+    return is_source;
+  }
+
+ private:
+  static constexpr double kLeast = 1e-9;
+  struct Edge {
+    int to;
+    double left;
+  };
+
+  bool FindLevels() {
+    level_.assign(edges_of_.size(), -1);
+    level_[kSource] = 0;
+    std::queue<int> open({kSource});
+    for (; !open.empty(); open.pop()) {
+      const auto node = static_cast<size_t>(open.front());
+      for (const size_t id : edges_of_[node]) {
+        int& level = level_[static_cast<size_t>(edges_[id].to)];
+        if (edges_[id].left <= kLeast || level >= 0) continue;
+        level = level_[node] + 1;
+        open.push(edges_[id].to);
+      }
+    }
+    return level_[kSink] >= 0;
+  }
+
+  double Push(int node, double most) {  // NOLINT(misc-no-recursion): as deep as the graph
+    if (node == kSink) return most;
+    const std::vector<size_t>& edges = edges_of_[static_cast<size_t>(node)];
+    for (size_t& next = next_[static_cast<size_t>(node)]; next < edges.size(); ++next) {
+      Edge& edge = edges_[edges[next]];
+      if (edge.left <= kLeast ||
+          level_[static_cast<size_t>(edge.to)] != level_[static_cast<size_t>(node)] + 1) {
+        continue;
+      }
+      const double pushed = Push(edge.to, std::min(most, edge.left));
+      if (pushed <= kLeast) continue;
+      edge.left -= pushed;
+      edges_[edges[next] ^ 1].left += pushed;
+      return pushed;
+    }
+    return 0;
+  }
+
+  std::vector<Edge> edges_;  // each before the one back
+  std::vector<std::vector<size_t>> edges_of_;
+  std::vector<int> level_;
+  std::vector<size_t> next_;
+};
+
+constexpr int kAll = 1000;
+
+Plan SplitOf(bool keeps) {
+  Plan plan;
+  plan.kind = Plan::Kind::kSplit;
+  plan.keeps = keeps;
+  return plan;
+}
+
+Plan MinimumCut(const CostModel& model, bool keeps) {
+  const std::vector<ProfiledOperator>& operators = model.robot().operators;
+  const int count = static_cast<int>(operators.size());
+  // Of operator i, -1 the picture: the node, and that of its output on the server.
+  const auto node = [](int id) { return 2 + 2 * (id + 1); };
+  const auto sent = [](int id) { return 3 + 2 * (id + 1); };
+  const auto shown = [&](int id) {
+    while (id >= 0 && operators[static_cast<size_t>(id)].is_view) {
+      id = operators[static_cast<size_t>(id)].inputs[0].from;
+    }
+    return id;
+  };
+  FlowNetwork flow(node(count));
+  flow.Add(FlowNetwork::kSource, node(-1), kUnbounded);
+  for (int id = -1; id < count; ++id) {
+    flow.Add(node(id), sent(id), model.CrossingMs(Side::kServer, id, keeps));
+    if (id < 0) continue;
+    const ProfiledOperator& op = operators[static_cast<size_t>(id)];
+    flow.Add(node(id), FlowNetwork::kSink, model.OperatorMs(Side::kRobot, id, keeps));
+    flow.Add(FlowNetwork::kSource, node(id),
+             model.OperatorMs(Side::kServer, id, keeps) +
+                 (op.is_output ? model.CrossingMs(Side::kRobot, shown(id), keeps) : 0.0));
+    for (const ProfiledOperator::Input& input : op.inputs) {
+      flow.Add(sent(shown(input.from)), node(id), kUnbounded);
+      // Nothing comes back but the answer.
+      flow.Add(node(id), node(input.from), kUnbounded);
+    }
+  }
+  const std::vector<bool> is_robot = flow.Cut();
+  Plan plan = SplitOf(keeps);
+  for (int id = 0; id < count; ++id) {
+    const int share = is_robot[static_cast<size_t>(node(id))] ? kAll : 0;
+    if (share != (plan.cuts.empty() ? kAll : plan.cuts.back().robot_thousandths)) {
+      plan.cuts.push_back({id - 1, share});
+    }
+  }
+  return plan;
+}
+
+// The cuts in the order of execution that take least, one after the other.
+std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
+  const std::vector<ProfiledOperator>& operators = model.robot().operators;
+  std::vector<int> last_reader(operators.size() + 1, -2);  // the picture's comes first
+  for (size_t id = 0; id < operators.size(); ++id) {
+    for (const ProfiledOperator::Input& input : operators[id].inputs) {
+      last_reader[static_cast<size_t>(input.from + 1)] = static_cast<int>(id);
+    }
+  }
+  const int count = static_cast<int>(operators.size());
+  // What crosses does from its operator's place until its last reader's.
+  std::vector<double> crossing_ms(operators.size() + 1, 0.0);
+  for (int id = -1; id < count; ++id) {
+    if (id >= 0 && operators[static_cast<size_t>(id)].is_view) continue;
+    const double ms = model.CrossingMs(Side::kServer, id, keeps);
+    for (int place = id; place < last_reader[static_cast<size_t>(id + 1)]; ++place) {
+      crossing_ms[static_cast<size_t>(place + 1)] += ms;
+    }
+  }
+  double rest_ms = 0;
+  for (int id = 0; id < count; ++id) rest_ms += model.OperatorMs(Side::kServer, id, keeps);
+  double begun_ms = 0;
+  std::vector<std::pair<double, int>> cuts;
+  auto place = model.cut_places().begin();
+  for (int id = -1; id < count && place != model.cut_places().end(); ++id) {
+    if (id >= 0) {
+      begun_ms += model.OperatorMs(Side::kRobot, id, keeps);
+      rest_ms -= model.OperatorMs(Side::kServer, id, keeps);
+    }
+    if (*place != id) continue;
+    cuts.emplace_back(begun_ms + crossing_ms[static_cast<size_t>(id + 1)] + rest_ms, id);
+    ++place;
+  }
+  std::ranges::sort(cuts);
+  if (cuts.size() > most) cuts.resize(most);
+  std::vector<Plan> plans;
+  for (const auto& [ms, after] : cuts) {
+    plans.push_back(SplitOf(keeps));
+    plans.back().cuts = {{after, 0}};
+  }
+  return plans;
+}
+
+}  // namespace
+
+Plan BestSingleCut(const CostModel& model, bool keeps) {
+  Plan best;
+  best.keeps = keeps;
+  if (!model.is_linked()) return best;
+  double best_ms = model.Ms(best);
+  std::vector<Plan> plans = CutsInOrder(model, keeps, 16);
+  plans.push_back(MinimumCut(model, keeps));
+  for (Plan& plan : plans) {
+    const double ms = model.Ms(plan);
+    if (plan.cuts.empty() || ms >= best_ms) continue;
+    best_ms = ms;
+    best = std::move(plan);
+  }
+  return best;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,259 @@
+#include "common/plan/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/cache_choice.h"
+#include "common/model/graph/geometry.h"
+#include "common/plan/profiled_graph.h"
+#include "common/plan/split.h"
+#include "tests/plan/profiles.h"
+#include "tests/testing/networks.h"
+
+namespace cacheinf {
+namespace {
+
+Plan RandomSplit(std::mt19937& random, const std::vector<int>& places) {
+  Plan plan;
+  plan.kind = Plan::Kind::kSplit;
+  for (const int place : places) {
+    if (random() % places.size() > 2) continue;
+    const int share = static_cast<int>(random() % 3);
+    plan.cuts.push_back({place, share == 2 ? 1000 : static_cast<int>(share * (random() % 1001))});
+  }
+  return plan;
+}
+
+// The rows that the cost model counts are those that robot and server compile.
+void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed) {
+  SCOPED_TRACE(graph.name + ", seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  std::vector<ProfiledOperator> operators = DescribeOperators(graph, layout);
+  const ProfilePair pair = PairOf(operators, 4, 1000);
+  const CostModel model(pair.robot, pair.server, {.mbit_up = 10, .mbit_down = 10});
+  const int picture_rows = HeightOf(graph.value(graph.inputs[0]));
+  for (int trial = 0; trial < 40; ++trial) {
+    const Plan plan = RandomSplit(random, model.cut_places());
+    SCOPED_TRACE(ToText(plan));
+    std::vector<int> robot_rows;
+    for (const Plan::Cut& cut : plan.cuts) {
+      robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, picture_rows));
+    }
+    const SplitRows compiled =
+        CompileRows(graph, layout, OwnershipOf(graph, layout, plan.cuts, robot_rows, picture_rows));
+    const std::array<PlannedRows, 2> planned = model.RowsOf(plan);
+    const std::array<const FrameRows*, 2> sides = {&compiled.robot, &compiled.server};
+    for (const size_t side : {0, 1}) {
+      for (const Stage& stage : layout.stages) {
+        EXPECT_EQ(planned[side].computed[stage.root], sides[side]->computed[stage.root])
+            << operators[stage.root].name << " on side " << side;
+      }
+      std::vector<Range> sent(graph.operators.size());
+      Range sent_picture;
+      for (const Transfer& transfer : compiled.transfers) {
+        if (transfer.robot_to_server != (side == 0)) continue;
+        const OpId producer = graph.value(transfer.value).producer;
+        (producer == kNone ? sent_picture : sent[producer]) = transfer.rows;
+      }
+      for (size_t id = 0; id < sent.size(); ++id) {
+        EXPECT_EQ(planned[side].sent[id], sent[id]) << operators[id].name << " of side " << side;
+      }
+      EXPECT_EQ(planned[side].sent_picture, sent_picture);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(CostModel, CountsTheRowsThatBothSidesCompile) {
+  for (const Network& network : TenNetworks()) {
+    const auto graph = MakeNetwork(network, 64, 32);
+    ExpectCompiledRows(*graph, PlanLayout(*graph, {}, Keep::kAll), 1);
+    ExpectCompiledRows(*graph, PlanLayout(*graph, {}, Keep::kAllApart), 2);
+    const CacheChoice choice =
+        ChooseCaches(*graph, MemoryOfExtremes(*graph).no_cache_bytes * 3 / 2);
+    ExpectCompiledRows(*graph, PlanLayout(*graph, choice.kept, Keep::kChosen), 3);
+  }
+}
+
+// Four operators of eight rows in a chain, without halos; everything costs round numbers.
+ProfilePair Chain() {
+  std::vector<ProfiledOperator> operators(4);
+  for (size_t id = 0; id < operators.size(); ++id) {
+    ProfiledOperator& op = operators[id];
+    op.name = "op" + std::to_string(id);
+    op.inputs = {{static_cast<int>(id) - 1, AxisWindow::Identity(8)}};
+    op.rows = 8;
+    op.row_bytes = 1000;
+    op.ms = {{{0.0, 1.0}, {1.0, 9.0}}};
+    op.dense_ms = 8;
+    op.active = {{{0.0, 0.0}, {1.0, 1.0}}};
+    op.slice_bytes = {{{0.0, 0.0}, {1.0, 8000.0}}};
+    op.whole_bytes = 8000;
+    op.encode_ms = Curve::Constant(0.5);
+    op.decode_ms = Curve::Constant(0.25);
+  }
+  operators.back().is_output = true;
+  Profile robot;
+  robot.operators = operators;
+  robot.fit_ms = 1;
+  robot.decide_ms = Curve::Constant(2);
+  robot.read_ms = 3;
+  robot.picture_slice_bytes = Curve::Constant(16000);
+  robot.picture_encode_ms = robot.picture_decode_ms = Curve::Constant(0.125);
+  robot.codecs = {{"jpeg:85", {{{0.0, 0.0}, {1.0, 2000.0}}}, 0.75, 9}};
+  robot.answer_bytes = 1000;
+  robot.answer_decode_ms = 0.5;
+  robot.computing_watts = 10;
+  robot.sending_watts = 4;
+  robot.waiting_watts = 2;
+  Profile server = robot;
+  server.side = Side::kServer;
+  for (ProfiledOperator& op : server.operators) {
+    op.ms = {{{0.0, 0.5}, {1.0, 1.5}}};
+    op.dense_ms = 1;
+  }
+  server.decide_ms = Curve::Constant(1);
+  server.codecs[0].decode_ms = 0.5;
+  server.answer_encode_ms = 0.25;
+  return {robot, server};
+}
+
+// 8 Mbit/s: a kilobyte a millisecond.
+const Situation kSituation = {8, 8, 4, 0.5, 1};
+
+Plan SplitAt(std::vector<Plan::Cut> cuts) {
+  Plan plan;
+  plan.kind = Plan::Kind::kSplit;
+  plan.cuts = std::move(cuts);
+  return plan;
+}
+
+TEST(CostModel, TheRobotAlone) {
+  const ProfilePair pair = Chain();
+  const CostModel model(pair.robot, pair.server, kSituation);
+  Plan plan;
+  EXPECT_DOUBLE_EQ(model.Ms(plan), 1 + 2 + 4 * 5 + 3);
+  EXPECT_DOUBLE_EQ(model.Predict(plan).energy_j, 0.26);
+  plan.keeps = false;
+  EXPECT_DOUBLE_EQ(model.Ms(plan), 1 + 4 * 8 + 3);
+}
+
+TEST(CostModel, TheServerAlone) {
+  const ProfilePair pair = Chain();
+  const CostModel model(pair.robot, pair.server, kSituation);
+  Plan plan;
+  plan.kind = Plan::Kind::kRemote;
+  plan.codec = "jpeg:85";
+  // fit, encode, send, half a round trip, decode, decide, network, encode, send, half a round trip,
+  // decode, read.
+  const Prediction prediction = model.Predict(plan);
+  EXPECT_DOUBLE_EQ(prediction.latency_ms,
+                   1 + 0.75 + 2 + 2 + 0.5 + 1 + 4 * 1.5 + 0.25 + 1 + 2 + 0.5 + 3);
+  EXPECT_DOUBLE_EQ(prediction.robot_ms, 1 + 0.75 + 0.5 + 3);
+  EXPECT_DOUBLE_EQ(prediction.server_ms, 0.5 + 1 + 6 + 0.25);
+  EXPECT_DOUBLE_EQ(prediction.link_ms, 3);
+  EXPECT_DOUBLE_EQ(prediction.up_bytes, 2000);
+  // Computing, then sending and receiving, then waiting.
+  EXPECT_DOUBLE_EQ(prediction.energy_j, (10 * 5.25 + 4 * 3 + 2 * 11.75) / 1000);
+  plan.keeps = false;
+  EXPECT_DOUBLE_EQ(model.Ms(plan), prediction.latency_ms - 1 - 4 * 0.5);
+  plan.codec = "png";
+  EXPECT_EQ(model.Ms(plan), INFINITY);
+}
+
+TEST(CostModel, OneCut) {
+  const ProfilePair pair = Chain();
+  const CostModel model(pair.robot, pair.server, kSituation);
+  // The server's pixels count for what it is sent, the robot's for the answer.
+  const Prediction prediction = model.Predict(SplitAt({{1, 0}}));
+  EXPECT_DOUBLE_EQ(prediction.up_bytes, 8000);
+  EXPECT_DOUBLE_EQ(prediction.down_bytes, 4000);
+  EXPECT_DOUBLE_EQ(prediction.latency_ms,
+                   3 + 2 * 5 + 0.5 + 8 + 2 + 0.25 + 2 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
+  EXPECT_DOUBLE_EQ(prediction.server_ms, 0.25 + 3 + 0.5);
+}
+
+TEST(CostModel, SharedRowsOverlap) {
+  const ProfilePair pair = Chain();
+  const CostModel model(pair.robot, pair.server, kSituation);
+  // After the first operator half of the rows each: the robot sends its rows 4 to 8 and goes on.
+  const Plan plan = SplitAt({{0, 500}});
+  const Prediction prediction = model.Predict(plan);
+  const double sent_ms = 3 + 5 + 0.25 + 4 + 2;
+  const double server_ms = sent_ms + 0.125 + 3 * 1.0 + 0.25;
+  const double robot_ms = 3 + 5 + 0.25 + 3 * 3;
+  EXPECT_DOUBLE_EQ(prediction.up_bytes, 4000);
+  EXPECT_DOUBLE_EQ(prediction.down_bytes, 2000);
+  EXPECT_DOUBLE_EQ(prediction.latency_ms, std::max(robot_ms, server_ms + 2 + 2) + 0.125 + 3);
+  // The lanes end where the prediction does.
+  double end_ms = 0;
+  for (const Timeline::Piece& piece : model.PredictTimeline(plan).pieces) {
+    end_ms = std::max(end_ms, piece.end_ms);
+    EXPECT_LE(piece.begin_ms, piece.end_ms) << piece.name;
+  }
+  EXPECT_DOUBLE_EQ(end_ms, prediction.latency_ms);
+}
+
+// What crosses waits for what crosses before it.
+TEST(CostModel, TheLinkIsAQueue) {
+  ProfilePair pair = Chain();
+  // The second operator reads the picture, too, and what it gives is little.
+  pair.robot.operators[1].inputs.push_back({-1, AxisWindow::Identity(8)});
+  const CostModel model(pair.robot, pair.server, kSituation);
+  const Prediction prediction = model.Predict(SplitAt({{0, 0}}));
+  EXPECT_DOUBLE_EQ(prediction.up_bytes, 24000);
+  // The picture leaves first, and both have to be there.
+  EXPECT_DOUBLE_EQ(prediction.latency_ms,
+                   3 + 0.125 + 16 + 8 + 2 + 0.25 + 0.125 + 3 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
+}
+
+TEST(CostModel, FactorsAndQueue) {
+  const ProfilePair pair = Chain();
+  Situation situation = kSituation;
+  situation.robot_factor = 2;
+  situation.server_factor = 3;
+  situation.link_factor = 1.5;
+  situation.server_queue_ms = 7;
+  const CostModel model = CostModel(pair.robot, pair.server, kSituation).At(situation);
+  EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{1, 0}})), 2 * (3 + 2 * 5 + 0.5) + 1.5 * 8 + 2 + 7 +
+                                                    3 * (0.25 + 2 * 1.5 + 0.5) + 1.5 * 4 + 2 +
+                                                    2 * (0.25 + 3));
+}
+
+TEST(CostModel, WithoutALinkOnlyTheRobotAnswers) {
+  const ProfilePair pair = Chain();
+  const CostModel model = CostModel(pair.robot, pair.server, kSituation).At({});
+  EXPECT_TRUE(std::isfinite(model.Ms(Plan())));
+  EXPECT_EQ(model.Ms(SplitAt({{1, 0}})), INFINITY);
+  EXPECT_EQ(model.Ms(SplitAt({{1, 1000}})), model.Ms(Plan()));
+}
+
+// Cuts stand where everything that crosses is kept.
+TEST(CostModel, PlacesOfCuts) {
+  ProfilePair pair = Chain();
+  EXPECT_EQ(CostModel(pair.robot, pair.server, {}).cut_places(), (std::vector<int>{-1, 0, 1, 2}));
+  pair.robot.operators[3].inputs.push_back({0, AxisWindow::Identity(8)});
+  EXPECT_EQ(CostModel(pair.robot, pair.server, {}).cut_places(), (std::vector<int>{-1, 0, 1, 2}));
+  pair.robot.operators[0].is_kept = false;
+  EXPECT_EQ(CostModel(pair.robot, pair.server, {}).cut_places(), (std::vector<int>{-1}));
+}
+
+TEST(CostModel, ProfilesOfDifferentNetworksAreRefused) {
+  ProfilePair pair = Chain();
+  EXPECT_THROW(CostModel(pair.server, pair.robot, {}), InputError);
+  pair.server.operators[2].rows = 7;
+  EXPECT_THROW(CostModel(pair.robot, pair.server, {}), InputError);
+  pair = Chain();
+  pair.server.settings = "policy exact";
+  EXPECT_THROW(CostModel(pair.robot, pair.server, {}), InputError);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,152 @@
+#include "common/plan/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "common/base/error.h"
+#include "tests/plan/profiles.h"
+
+namespace cacheinf {
+namespace {
+
+ProfilePair TwoOperators() {
+  std::vector<ProfiledOperator> operators(2);
+  for (size_t id = 0; id < operators.size(); ++id) {
+    operators[id].name = "op" + std::to_string(id);
+    operators[id].inputs = {{static_cast<int>(id) - 1, AxisWindow::Identity(8)}};
+    operators[id].rows = 8;
+    operators[id].row_bytes = 100;
+    SetCosts(operators[id], 10);
+  }
+  operators.back().is_output = true;
+  return PairOf(operators, 4, 1000);
+}
+
+// Bandwidths 0, 10 and 100; a plan of its own in every bucket, with a latency by its place.
+Schedule MadeUp(const ProfilePair& pair) {
+  Schedule schedule;
+  schedule.model = pair.robot.model;
+  schedule.planner = "cacheinf";
+  schedule.seed = 0x123456789abcdef0;
+  schedule.robot_profile = FingerprintOf(pair.robot);
+  schedule.server_profile = FingerprintOf(pair.server);
+  schedule.round_trip_ms = 4;
+  schedule.mbit = {0, 10, 100};
+  schedule.robot_changed = {0.1, 0.5, 1};
+  schedule.server_changed = {0.2, 1};
+  for (int i = 0; i < 18; ++i) {
+    Schedule::Bucket bucket;
+    bucket.is_solved = true;
+    bucket.latency_ms = 100 + i;
+    bucket.energy_j = 0.5 * i;
+    if (i < 6) {
+      bucket.plan.keeps = i % 2 == 0;
+    } else if (i < 12) {
+      bucket.plan.kind = Plan::Kind::kRemote;
+      bucket.plan.codec = "jpeg:85";
+    } else {
+      bucket.plan.kind = Plan::Kind::kSplit;
+      bucket.plan.cuts = {{-1, 50 * i}, {0, 1000}};
+    }
+    schedule.buckets.push_back(bucket);
+  }
+  return schedule;
+}
+
+TEST(Schedule, IsReadAsItWasWritten) {
+  const Schedule schedule = MadeUp(TwoOperators());
+  const std::string text = ToJsonText(schedule);
+  const Schedule read = ParseSchedule(text, "schedule.json");
+  EXPECT_EQ(ToJsonText(read), text);
+  ASSERT_EQ(read.buckets.size(), 18U);
+  for (size_t i = 0; i < 18; ++i) EXPECT_EQ(read.buckets[i].plan, schedule.buckets[i].plan);
+  EXPECT_EQ(read.seed, schedule.seed);
+  EXPECT_EQ(read.SituationOf(17).robot_changed, 1);
+  EXPECT_EQ(read.SituationOf(16).server_changed, 0.2);
+  EXPECT_EQ(read.SituationOf(6).mbit_down, 10);
+}
+
+TEST(Schedule, LooksUpTheNearestPlansAndLatencyBetweenThem) {
+  const Schedule schedule = MadeUp(TwoOperators());
+  Situation situation = schedule.SituationOf(8);
+  EXPECT_EQ(schedule.Lookup(situation).bucket, 8U);
+  EXPECT_EQ(schedule.Lookup(situation).plans, std::vector<Plan>{schedule.buckets[8].plan});
+  EXPECT_EQ(schedule.Lookup(situation).latency_ms, 108);
+  // Half way to the next bandwidth on a logarithmic scale, and a little more than that.
+  situation.mbit_up = situation.mbit_down = 31.623;
+  const Schedule::Found between = schedule.Lookup(situation);
+  EXPECT_NEAR(between.latency_ms, 111, 1e-3);
+  ASSERT_EQ(between.plans.size(), 2U);
+  EXPECT_EQ(between.plans[0], schedule.buckets[14].plan);
+  EXPECT_EQ(between.plans[1], schedule.buckets[8].plan);
+  // The slower way counts.
+  situation.mbit_down = 10;
+  EXPECT_EQ(schedule.Lookup(situation).bucket, 8U);
+  // Beyond the axes their last steps count, and hardly any link is none.
+  situation = {1e6, 1e6, 4, 1, 1};
+  EXPECT_EQ(schedule.Lookup(situation).bucket, 17U);
+  situation = {0.5, 0.5, 4, 0, 0};
+  EXPECT_EQ(schedule.Lookup(situation).bucket, 0U);
+}
+
+TEST(Schedule, IsOfItsProfiles) {
+  ProfilePair pair = TwoOperators();
+  const Schedule schedule = MadeUp(pair);
+  EXPECT_NO_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server));
+  pair.server.operators[1].dense_ms *= 1.01;
+  try {
+    CheckIsOf(schedule, "schedule.json", pair.robot, pair.server);
+    FAIL() << "a stale schedule was taken";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "schedule.json: solved from another profile of the server; solve it again "
+              "(cacheinf-schedule solve)");
+  }
+}
+
+// What is damaged is refused by the file's name and what to do, never taken.
+TEST(Schedule, DamagedIsRefused) {
+  const std::string sound = ToJsonText(MadeUp(TwoOperators()));
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    std::string text = sound;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+      ParseSchedule(text, "schedule.json");
+    } catch (const InputError& error) {
+      EXPECT_EQ(std::string(error.what()).find("schedule.json: "), 0U);
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  EXPECT_NE(refusal("{", "").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(refusal("cacheinf schedule", "a shopping list").find("not a schedule"),
+            std::string::npos);
+  EXPECT_NE(refusal("\"version\": 1", "\"version\": 2").find("solve it again"), std::string::npos);
+  EXPECT_NE(refusal("\"kind\":\"remote\"", "\"kind\":\"remove\"").find("one of"),
+            std::string::npos);
+  EXPECT_NE(refusal("[-1,0]", "[0,0]").find("ascend"), std::string::npos);
+  EXPECT_NE(refusal("[-1,0]", "[0]").find("as long as"), std::string::npos);
+  EXPECT_NE(refusal(",1000]", ",1001]").find("between 0 and 1000"), std::string::npos);
+  EXPECT_NE(refusal("\"latency_ms\":100.0", "\"latency_ms\":-1").find("at least 0"),
+            std::string::npos);
+  EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [\n  50.0,").find("ascend"),
+            std::string::npos);
+  EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [").find("one for every step"),
+            std::string::npos);
+  EXPECT_NE(refusal(sound.substr(sound.find("{\"kind\""),
+                                 sound.find("},\n") + 1 - sound.find("{\"kind\"")),
+                    "null")
+                .find("--resume"),
+            std::string::npos);
+  // Cut off anywhere, it is none.
+  for (size_t size = 0; size + 2 < sound.size(); size += 97) {
+    EXPECT_THROW(ParseSchedule(sound.substr(0, size), "schedule.json"), InputError) << size;
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,27 @@
+#ifndef CACHEINF_TESTS_SCHEDULER_RANDOM_NETWORKS_H_
+#define CACHEINF_TESTS_SCHEDULER_RANDOM_NETWORKS_H_
+
+#include <cstdint>
+
+#include "common/plan/cost_model.h"
+#include "tests/plan/profiles.h"
+
+namespace cacheinf {
+
+// A profiled network that nobody built, with branches, strides, halos and sometimes an end that is
+// not local, and where it is to run. Sides are comparable and the link is narrow, so that sharing
+// rows often pays.
+struct RandomNetwork {
+  ProfilePair pair;
+  Situation situation;
+};
+
+// Cuts may stand at so many places at most. Equal seeds give equal networks.
+RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places);
+
+// Operators of Kapao's shape (a detector of 960 × 1280 pictures): as many, of its costs and sizes.
+ProfilePair MakeKapaoLike();
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_SCHEDULER_RANDOM_NETWORKS_H_
