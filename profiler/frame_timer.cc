@@ -1,8 +1,10 @@
 #include "profiler/frame_timer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/canvas/make_geometry.h"
+#include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
 #include "common/tracker/tracker.h"
 
@@ -20,17 +22,22 @@ double ShareOf(ConstMaskView mask) {
 
 }  // namespace
 
-FrameTimer::FrameTimer(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Backend> backend,
                        const ReuseSettings& settings, const TrackerConfig& tracker,
                        const Clock& clock)
     : clock_(clock),
       times_(std::make_shared<OperatorTimes>()),
       model_(std::make_shared<const CompiledModel>(
-          std::move(graph), std::make_unique<TimedBackend>(std::move(backend), times_))),
+          std::move(network), std::make_unique<TimedBackend>(std::move(backend), times_))),
       dense_(model_),
       kept_(model_, OptionsFor(settings, model_->graph())),
       cache_(settings, GeometryOf(settings, tracker, model_->graph()), clock, kept_) {
   times_->counts_pixels = true;
+  const int depth = settings.change_policy().stem_depth;
+  stem_size_ = StemSize(graph(), depth);
+  for (const ValueId output : StemOutputs(graph(), depth)) {
+    if (kept_.is_kept(output)) stem_ends_.push_back(graph().value(output).producer);
+  }
 }
 
 TimedFrame FrameTimer::Dense(const PictureView& picture) {
@@ -64,11 +71,11 @@ TimedFrame FrameTimer::Next(const PictureView& picture, const Mask* more) {
   return frame;
 }
 
-TimedFrame FrameTimer::Repeat() {
+TimedFrame FrameTimer::Repeat(const Mask& more) {
   FrameDecision decision = cache_.reuse().decision();
   decision.kind = FrameDecision::Kind::kChanged;
-  ClearAll(decision.changed);
-  ClearAll(decision.forced);
+  Copy(more, decision.changed);
+  Copy(more, decision.forced);
   decision.scroll = {};
   decision.stored_from_frame = {};
   return Execute(decision, cache_.reuse().seen(), cache_.reuse().policy());
@@ -100,7 +107,6 @@ TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView&
                                const ChangePolicy& policy, ChangedWork* work) {
   TimedFrame frame;
   frame.kind = decision.kind;
-  frame.changed = ShareOf(decision.changed);
   times_->Begin(clock_.Now());
   const ChangedWork done = kept_.Apply(decision, seen, policy);
   Note(&frame);
@@ -112,7 +118,16 @@ TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView&
     // What is a view.
     if (kept_.layout().is_done_by_placement[id]) frame.active[id] = frame.news[id];
   }
+  frame.picture_news = ShareOf(decision.changed);
+  frame.changed = ChangedShare(frame);
   return frame;
+}
+
+double FrameTimer::ChangedShare(const TimedFrame& frame) const {
+  if (stem_ends_.empty()) return frame.picture_news;
+  double most = 0;
+  for (const OpId op : stem_ends_) most = std::max(most, frame.news[static_cast<size_t>(op)]);
+  return most;
 }
 
 void FrameTimer::Note(TimedFrame* frame) const {

@@ -22,8 +22,9 @@ namespace cacheinf {
 // counts for the first that runs, what follows the last for that.
 struct TimedFrame {
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;
-  double changed = 1;          // share of the picture
+  double changed = 1;          // share of the picture (Profile)
   double decide_ms = 0;        // following the camera, finding what changed
+  double picture_news = 1;     // share of its pixels that the decision says changed
   double total_ms = 0;         // of the operators
   std::vector<double> ms;      // by operator
   std::vector<double> active;  // by operator: the share of its pixels that was computed …
@@ -47,8 +48,9 @@ class FrameTimer {
   // every operator computes and stores those over them.
   TimedFrame Next(const PictureView& picture, const Mask* more = nullptr);
 
-  // The last frame once more, of which nothing counts as changed. REQUIRES: its picture lives.
-  TimedFrame Repeat();
+  // The last frame once more, of which only `more` counts as changed: every operator computes and
+  // stores what lies over it. REQUIRES: its picture lives.
+  TimedFrame Repeat(const Mask& more);
 
   // What is due after the frame; nothing if nothing is.
   std::optional<TimedFrame> Refresh(const PictureView& picture);
@@ -59,6 +61,8 @@ class FrameTimer {
   // With what the last frame left.
   ModelState& state() { return kept_; }
   ConstMaskView changed() const { return cache_.reuse().decision().changed; }
+  // How many of the first operators follow every byte.
+  size_t stem_size() const { return stem_size_; }
   const Graph& graph() const { return model_->graph(); }
   Backend& backend() const { return model_->backend(); }
 
@@ -66,6 +70,7 @@ class FrameTimer {
   TimedFrame Execute(const FrameDecision& decision, const PictureView& seen,
                      const ChangePolicy& policy, ChangedWork* work = nullptr);
   void Note(TimedFrame* frame) const;
+  double ChangedShare(const TimedFrame& frame) const;
 
   const Clock& clock_;
   const std::shared_ptr<OperatorTimes> times_;
@@ -73,6 +78,8 @@ class FrameTimer {
   ModelState dense_;
   ModelState kept_;
   FrameCache cache_;
+  size_t stem_size_ = 0;
+  std::vector<OpId> stem_ends_;  // on which changes are judged; none: on the picture
 };
 
 }  // namespace cacheinf

@@ -149,6 +149,7 @@ class Sampler {
   }
 
   const std::vector<ProfiledOperator>& operators() const { return operators_; }
+  size_t stem_size() const { return timer_.stem_size(); }
   const std::vector<Round>& rounds() const { return rounds_; }
   const std::vector<CodecSamples>& codecs() const { return codecs_; }
   const std::vector<SliceSamples>& slices() const { return slices_; }  // by operator
@@ -229,8 +230,8 @@ class Sampler {
       const PictureView picture = stretch.picture(i % stretch.count);
       const Mask more = SomePixels(kMadeShares[i], spec.height, spec.width, random_);
       TimedFrame frame = timer_.Next(picture, &more);
-      if (kMadeShares[i] == 0) frame = timer_.Repeat();
       if (frame.kind == FrameDecision::Kind::kChanged) round->made.push_back(std::move(frame));
+      round->made.push_back(timer_.Repeat(more));
     }
     if (measurement_.settings.refresh() == 0) return;
     for (size_t i = static_cast<size_t>(number) % 2; i < kRefreshedShares.size(); i += 2) {
@@ -355,7 +356,8 @@ std::vector<Round> Undisturbed(const std::vector<Round>& rounds) {
   return rounds;
 }
 
-void FitOperator(const std::vector<Round>& rounds, size_t id, ProfiledOperator* op, Curve* news) {
+void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
+                 ProfiledOperator* op, Curve* news) {
   std::vector<double> dense_ms;
   std::vector<Curve::Point> ms;
   std::vector<Curve::Point> refresh_ms;
@@ -376,9 +378,10 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, ProfiledOperator* 
   }
   const bool has_all_changed = std::ranges::any_of(
       active, [](const Curve::Point& sample) { return sample.x > kAllButChanged; });
-  // Nothing comes of nothing, and all, if nothing is known, of all.
+  // Nothing comes of nothing, and all, if nothing is known, of all. What a stem follows comes of
+  // bytes.
   for (auto* const samples : {&active, &news_samples}) {
-    samples->push_back({0.0, 0.0});
+    if (id >= stem_size || samples == &news_samples) samples->push_back({0.0, 0.0});
     if (!has_all_changed) samples->push_back({1.0, 1.0});
   }
   op->dense_ms = Rounded(MedianOf(std::move(dense_ms)));
@@ -386,6 +389,13 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, ProfiledOperator* 
   op->refresh_ms = FitByMedians(refresh_ms);
   op->active = FitByMeans(active);
   *news = FitByMeans(news_samples);
+}
+
+// A slice of no pixels is next to nothing.
+Curve FitFromNothing(std::vector<Curve::Point> samples) {
+  std::erase_if(samples, [](const Curve::Point& sample) { return sample.x == 0; });
+  samples.push_back({0.0, 0.0});
+  return FitByMedians(samples);
 }
 
 double WholeMedian(const SliceSamples& samples, size_t what) {
@@ -441,31 +451,34 @@ Profile Fitted(const Sampler& sampler, const Measurement& measurement) {
   for (size_t id = 0; id < profile.operators.size(); ++id) {
     ProfiledOperator& op = profile.operators[id];
     Curve news;
-    FitOperator(rounds, id, &op, &news);
+    FitOperator(rounds, id, sampler.stem_size(), &op, &news);
     const SliceSamples& slices = sampler.slices()[id];
     if (slices.bytes.empty()) continue;
-    op.slice_bytes = Composed(FitByMedians(slices.bytes), news);
-    op.encode_ms = Composed(FitByMedians(slices.encode_ms), news);
-    op.decode_ms = Composed(FitByMedians(slices.decode_ms), news);
+    op.slice_bytes = Composed(FitFromNothing(slices.bytes), news);
+    op.encode_ms = Composed(FitFromNothing(slices.encode_ms), news);
+    op.decode_ms = Composed(FitFromNothing(slices.decode_ms), news);
     op.whole_bytes = WholeMedian(slices, 0);
     op.whole_encode_ms = WholeMedian(slices, 1);
     op.whole_decode_ms = WholeMedian(slices, 2);
   }
   const SliceSamples& picture = sampler.picture_slices();
-  profile.picture_slice_bytes = FitByMedians(picture.bytes);
-  profile.picture_encode_ms = FitByMedians(picture.encode_ms);
-  profile.picture_decode_ms = FitByMedians(picture.decode_ms);
+  std::vector<Curve::Point> picture_news = {{0.0, 0.0}, {1.0, 1.0}};
+  std::vector<Curve::Point> decide_ms;
+  for (const Round& round : rounds) {
+    for (const TimedFrame& frame : round.changed) {
+      picture_news.push_back({frame.changed, frame.picture_news});
+      decide_ms.push_back({frame.changed, frame.decide_ms});
+    }
+  }
+  const Curve news = FitByMeans(picture_news);
+  profile.picture_slice_bytes = Composed(FitFromNothing(picture.bytes), news);
+  profile.picture_encode_ms = Composed(FitFromNothing(picture.encode_ms), news);
+  profile.picture_decode_ms = Composed(FitFromNothing(picture.decode_ms), news);
+  profile.decide_ms = FitByMedians(decide_ms);
 
   std::vector<double> fit_ms;
   for (const FittedClip& clip : measurement.clips) fit_ms.push_back(clip.fit_ms);
   profile.fit_ms = Rounded(MedianOf(fit_ms));
-  std::vector<Curve::Point> decide_ms;
-  for (const Round& round : rounds) {
-    for (const TimedFrame& frame : round.changed) {
-      decide_ms.push_back({frame.changed, frame.decide_ms});
-    }
-  }
-  profile.decide_ms = FitByMedians(decide_ms);
   FitCodecs(sampler.codecs(), &profile);
   const AnswerSamples& answer = sampler.answer();
   profile.read_ms = Rounded(MedianOf(answer.read_ms));

@@ -13,6 +13,10 @@
 #include "sparse_ops/window.h"
 
 // What a network costs on one machine: measured by cacheinf-profile, read by planners.
+//
+// What of a picture changed is the share of its pixels that a decision says changed; where a stem
+// (ChangePolicy::stem_depth) judges changes, as it follows every byte, that of the pixels that come
+// out of it changed.
 
 namespace cacheinf {
 
