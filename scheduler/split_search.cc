@@ -57,8 +57,8 @@ class SplitSearch {
                                                   static_cast<double>(kAllThousandths)))});
     }
     std::ranges::stable_sort(cuts, {}, &Plan::Cut::after);
-    const auto same = std::ranges::unique(cuts, {}, &Plan::Cut::after);
-    cuts.erase(same.begin(), same.end());
+    const auto is_same = [](const Plan::Cut& a, const Plan::Cut& b) { return a.after == b.after; };
+    cuts.erase(std::unique(cuts.begin(), cuts.end(), is_same), cuts.end());
     return cuts;
   }
 

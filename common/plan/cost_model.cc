@@ -190,7 +190,7 @@ struct CostModel::Network {
         last = std::max(last, id);
       }
     }
-    int unkept_until = 0;
+    int unkept_until = kPicture;
     for (int place = kPicture; place + 1 < count(); ++place) {
       if (place != kPicture && !nodes[static_cast<size_t>(place)].is_kept) {
         unkept_until = std::max(unkept_until, last_reader[static_cast<size_t>(place)]);
