@@ -100,7 +100,8 @@ void PlanChooser::Note(const Taken& taken) {
   if (taken.executed != plan_.kind) return;
   if (taken.executed == Plan::Kind::kRemote) {
     Follow(taken.server_ms, prediction_.server_ms, situation_.server_factor);
-    Follow(taken.waiting_ms - taken.server_ms, prediction_.link_ms, situation_.link_factor);
+    Follow(taken.waiting_ms - taken.server_ms - situation_.round_trip_ms, prediction_.link_ms,
+           situation_.link_factor);
     Follow(taken.latency_ms - taken.waiting_ms, prediction_.robot_ms, situation_.robot_factor);
   } else if (taken.executed == Plan::Kind::kLocal) {
     Follow(taken.latency_ms, prediction_.latency_ms, situation_.robot_factor);
