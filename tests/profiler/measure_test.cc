@@ -101,7 +101,7 @@ TEST(FrameTimerTest, CountsWhatIsComputed) {
   ASSERT_EQ(frame.kind, FrameDecision::Kind::kChanged);
   EXPECT_DOUBLE_EQ(frame.changed, 16.0 / kWidth);
   EXPECT_DOUBLE_EQ(frame.active[0], 17.0 / kWidth);
-  EXPECT_DOUBLE_EQ(frame.active[1], 9.0 / (kWidth / 2));
+  EXPECT_DOUBLE_EQ(frame.active[1], 18.0 / kWidth);
   EXPECT_DOUBLE_EQ(frame.active[2], 1.0);
   EXPECT_LE(frame.news[0], frame.active[0]);
   double sum = 0;
