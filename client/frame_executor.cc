@@ -18,7 +18,7 @@ ReuseSettings SettingsOf(const RobotConfig& config) {
   return Resolve(config.cache, config.tracker.change);
 }
 
-StateOptions OptionsOf(const RobotConfig& config, const Graph& graph) {
+StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_split) {
   if (graph.inputs.size() != 1) {
     throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
                                  graph.name, graph.inputs.size()));
@@ -26,13 +26,26 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph) {
   if (!config.KeepsResults()) return {};
   const ReuseSettings settings = SettingsOf(config);
   StateOptions options = OptionsFor(settings, graph);
-  if (config.mode != Mode::kSplit) return options;
-  if (settings.is_by_warp()) throw InputError("mode split does not go with the geometry warp");
+  if (!may_split) return options;
+  if (settings.is_by_warp()) {
+    throw InputError("to split a network does not go with the geometry warp");
+  }
   if (!settings.change_policy().can_split()) {
-    throw InputError("mode split does not go with the policy fixed and a stem: set --stem 0");
+    throw InputError(
+        "to split a network does not go with the policy fixed and a stem: set --stem 0");
   }
   options.trades = true;
   return options;
+}
+
+// What the mode says once and for all; mode cacheinf begins with it.
+Plan PlanOf(const RobotConfig& config) {
+  const ServerLinkConfig& server = config.server;
+  if (config.mode == Mode::kRemote) {
+    const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
+    return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = server.codec};
+  }
+  return {.kind = config.mode == Mode::kSplit ? Plan::Kind::kSplit : Plan::Kind::kLocal};
 }
 
 std::vector<Scheme> SchemesOf(const Graph& graph) {
@@ -51,13 +64,14 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             const Clock& clock, Slowdown slowdown)
+                             bool may_split, const Clock& clock, Slowdown slowdown)
     : config_(config),
       model_(std::move(model)),
-      options_(OptionsOf(config, model_->graph())),
+      options_(OptionsOf(config, model_->graph(), may_split)),
       state_(model_, options_),
       clock_(clock),
-      slowdown_(std::move(slowdown)) {
+      slowdown_(std::move(slowdown)),
+      plan_(PlanOf(config)) {
   if (config.KeepsResults()) MakeCache();
   if (config.server.address.empty()) return;
   const Graph& graph = model_->graph();
@@ -88,13 +102,17 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
                                         Time give_up_at) {
   last_ = {.seen = frame.picture};
   if (ExecuteRemotely(frame, give_up_at)) {
+    last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
-    last_.work = cache_->Run(frame.picture, {.forget = forget, .level = verdict.level}, frame.index,
+    const bool is_dense = plan_.kind == Plan::Kind::kLocal && !plan_.keeps;
+    const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
+    last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
                              Together(give_up_at));
     if (split_) last_.server = split_->part();
+    if (last_.server) last_.kind = Plan::Kind::kSplit;
     const Reuse& reuse = cache_->reuse();
     last_.decision = &reuse.decision();
     last_.seen = reuse.seen();
@@ -107,7 +125,7 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
 
 // Whether the outputs are the server's now.
 bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
-  if (!remote_ || !remote_->IsReady()) return false;
+  if (plan_.kind != Plan::Kind::kRemote || !IsServerReady()) return false;
   const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at);
   // Of an answer that was no good some outputs may be here, too.
   if (is_answered || server_->is_lost()) must_forget_ = true;
@@ -153,10 +171,12 @@ void FrameExecutor::MeetServer() {
     if (server_->is_lost()) {
       remote_.reset();
       split_.reset();
-      idle_ = nullptr;
+      connection_ = nullptr;
     }
-    if (ServerConnection* const met = server_->Poll()) TakeUp(*met);
-    if (idle_ != nullptr) (void)idle_->Receive();
+    if (ServerConnection* const met = server_->Poll()) {
+      connection_ = met;
+      Join();
+    }
     if (IsServerReady()) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
@@ -166,33 +186,81 @@ void FrameExecutor::MeetServer() {
 }
 
 bool FrameExecutor::IsServerReady() {
-  if (idle_ != nullptr) return idle_->has_model();
+  if (connection_ == nullptr) return false;
+  if (split_) return split_->IsReady(cache_->reuse().policy());
   if (remote_) return remote_->IsReady();
-  return split_ && split_->IsReady(cache_->reuse().policy());
+  (void)connection_->Receive();
+  return connection_->has_model();
 }
 
-void FrameExecutor::TakeUp(ServerConnection& server) {
-  if (!config_.UsesServer()) {
-    idle_ = &server;
-    return;
+void FrameExecutor::Follow(const Plan& plan) {
+  if (plan == plan_) return;
+  cuts_ = CutsOf(plan);
+  plan_ = plan;
+  if (connection_ != nullptr) Join();
+}
+
+std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {
+  const Graph& graph = model_->graph();
+  std::vector<Cut> cuts;
+  for (const Plan::Cut& cut : plan.cuts) {
+    if (cut.after >= static_cast<int>(graph.operators.size())) {
+      throw InputError("a plan cuts behind an operator that the model has not got");
+    }
+    const ValueId value =
+        cut.after < 0 ? graph.inputs.front() : graph.operators[cut.after].outputs.front();
+    cuts.push_back({value, cut.robot_thousandths});
   }
+  return cuts;
+}
+
+// Makes the server ready for the plan.
+void FrameExecutor::Join() {
+  if (plan_.kind == Plan::Kind::kRemote) JoinRemotely();
+  if (plan_.kind == Plan::Kind::kSplit) {
+    JoinSplit();
+  } else {
+    split_.reset();
+  }
+}
+
+void FrameExecutor::JoinRemotely() {
+  split_.reset();
+  const PictureCodec codec = ParsePictureCodec(plan_.codec);
+  if (!remote_) {
+    remote_.emplace(*connection_, model_, state_, clock_, RemoteSettings(), codec,
+                    RemoteRobot::Wait(), slowdown_);
+  } else if (plan_.codec != codec_) {
+    remote_->SetCodec(codec);
+  }
+  remote_->SetServerKeeps(plan_.keeps);
+  codec_ = plan_.codec;
+}
+
+message::Settings FrameExecutor::RemoteSettings() const {
+  message::Settings settings = SettingsForServer();
+  settings.mode = message::Settings::Mode::kRemote;
+  settings.cache = config_.cache;
+  settings.tracker = config_.tracker.kind;
+  settings.change_threshold = config_.tracker.change.threshold;
+  return settings;
+}
+
+void FrameExecutor::JoinSplit() {
+  remote_.reset();
+  if (split_) return split_->SetCuts(cuts_);
+  message::Settings settings = SettingsForServer();
+  settings.keep = options_.keep;
+  settings.kept = options_.persistent;
+  settings.cuts = cuts_;
+  split_.emplace(*connection_, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
+}
+
+message::Settings FrameExecutor::SettingsForServer() const {
   message::Settings settings;
   settings.schemes = SchemesOf(state_.graph());
   settings.slice_codec = config_.server.slice_codec;
-  if (config_.mode == Mode::kRemote) {
-    settings.mode = message::Settings::Mode::kRemote;
-    settings.server_mode = config_.server.server_mode;
-    settings.cache = config_.cache;
-    settings.tracker = config_.tracker.kind;
-    settings.change_threshold = config_.tracker.change.threshold;
-    remote_.emplace(server, model_, state_, clock_, settings,
-                    ParsePictureCodec(config_.server.codec), RemoteRobot::Wait(), slowdown_);
-  } else {
-    settings.keep = options_.keep;
-    settings.kept = options_.persistent;
-    settings.cuts = cuts_;
-    split_.emplace(server, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
-  }
+  return settings;
 }
 
 std::optional<ChannelStatistics> FrameExecutor::link_statistics() const {

@@ -17,6 +17,7 @@
 #include "common/pair/remote_robot.h"
 #include "common/pair/server_part.h"
 #include "common/pair/split_robot.h"
+#include "common/plan/plan.h"
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/verdict.h"
@@ -36,6 +37,7 @@ struct Execution {
   const FrameDecision* decision = nullptr;  // null: a server's own
   std::optional<FrameWork> work = {};       // where results are kept
   std::optional<ServerPart> server = {};    // where one had a part in it
+  Plan::Kind kind = Plan::Kind::kLocal;     // as it came out
   PictureView seen = {};                    // by the network
   Homography model_from_seen = {};
 };
@@ -45,9 +47,19 @@ class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
 
-  // The clock outlives this. Throws InputError if the configuration does not fit the model.
+  // `may_split`: whether rows are ever shared with a server. The clock outlives this. Throws
+  // InputError if the configuration does not fit the model, or forbids to split it.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                const Clock& clock, Slowdown slowdown);
+                bool may_split, const Clock& clock, Slowdown slowdown);
+
+  // From the next frame on. Modes remote and split follow a plan of the configuration; only mode
+  // cacheinf may be told another. Until a server is ready for it, the robot computes alone. Throws
+  // InputError if the plan does not fit the model.
+  void Follow(const Plan& plan);
+  const Plan& plan() const { return plan_; }
+
+  // Whether the server is ready for the plan.
+  bool IsServerReady();
 
   // Between two frames: takes up a server that has come, and lets go of one that is lost. At the
   // start of a run waits for it.
@@ -71,8 +83,12 @@ class FrameExecutor {
 
  private:
   void MakeCache();
-  void TakeUp(ServerConnection& server);
-  bool IsServerReady();
+  void Join();
+  void JoinRemotely();
+  void JoinSplit();
+  std::vector<Cut> CutsOf(const Plan& plan) const;
+  message::Settings SettingsForServer() const;
+  message::Settings RemoteSettings() const;
   bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
   void ExecuteWhole(const FittedFrame& frame);
   FrameCache::Execution Together(Time give_up_at);
@@ -87,12 +103,14 @@ class FrameExecutor {
   FrameDecision whole_;              // without a cache
   Execution last_;
 
+  Plan plan_;
+  std::vector<Cut> cuts_;  // of a plan that splits
   // Each refers to those before it.
-  std::vector<Cut> cuts_;
   std::optional<ServerPeer> server_;
-  std::optional<RemoteRobot> remote_;
+  ServerConnection* connection_ = nullptr;  // to the server that is there
+  std::optional<RemoteRobot> remote_;       // at most one of these
   std::optional<SplitRobot> split_;
-  ServerConnection* idle_ = nullptr;  // of a server that no frame is sent to
+  std::string codec_;  // of `remote_`
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // a server's outputs lie where results were kept
 };

@@ -27,7 +27,8 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
     : config_(config),
       clock_(clock),
       slowdown_(config.server.slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(std::move(model), config, clock, slowdown_)),
+      executor_(std::make_unique<FrameExecutor>(
+          std::move(model), config, config.mode == RobotConfig::Mode::kSplit, clock, slowdown_)),
       reader_(state().graph(), config.model_config.decoder),
       most_repeats_(MostRepeats(config)) {}
 

@@ -35,7 +35,7 @@ struct TimedFrame {
 class FrameTimer {
  public:
   // The clock outlives this. Throws InputError if the settings do not fit the model.
-  FrameTimer(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+  FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Backend> backend,
              const ReuseSettings& settings, const TrackerConfig& tracker, const Clock& clock);
 
   // Nothing kept.

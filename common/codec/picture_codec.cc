@@ -150,6 +150,8 @@ class PictureEncoder::Impl {
 PictureEncoder::PictureEncoder(const PictureCodec& codec, const PictureFormat& format)
     : impl_(std::make_unique<Impl>(codec, format)) {}
 PictureEncoder::~PictureEncoder() = default;
+PictureEncoder::PictureEncoder(PictureEncoder&&) noexcept = default;
+PictureEncoder& PictureEncoder::operator=(PictureEncoder&&) noexcept = default;
 
 void PictureEncoder::Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
   impl_->Append(picture, bytes);

@@ -76,6 +76,8 @@ class PictureEncoder {
   // Throws InputError where this machine has no such video encoder, or that refuses its options.
   PictureEncoder(const PictureCodec& codec, const PictureFormat& format);
   ~PictureEncoder();
+  PictureEncoder(PictureEncoder&&) noexcept;
+  PictureEncoder& operator=(PictureEncoder&&) noexcept;
 
   // Adds the next picture to `bytes`. Throws std::runtime_error where a library fails.
   // REQUIRES: a picture of the format.

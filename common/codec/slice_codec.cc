@@ -2,6 +2,10 @@
 
 #include <zstd.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +20,8 @@ constexpr uint8_t kSliceMagic = 'E';
 constexpr uint8_t kSliceVersion = 1;
 constexpr int kZstdLevel = 1;
 
+enum class NumberForm : uint8_t { kOfCodec, kBytes };
+
 // A slice begins with 20 bytes, of which the last four say how long the mask behind them is.
 constexpr size_t kSliceHeaderBytes = 20;
 size_t NumbersBegin(std::span<const uint8_t> slice) {
@@ -27,7 +33,31 @@ bool HasZstd(SliceCodec codec) {
 }
 
 // Of a number as it crosses.
-size_t Width(SliceCodec codec) { return IsLossless(codec) ? sizeof(float) : sizeof(uint16_t); }
+size_t Width(SliceCodec codec, NumberForm form) {
+  if (form == NumberForm::kBytes) return 1;
+  return IsLossless(codec) ? sizeof(float) : sizeof(uint16_t);
+}
+
+// A byte each, if that is what all are, to the bit.
+std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
+  std::vector<uint8_t> bytes(numbers.size() / sizeof(float));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    float number = 0;
+    std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
+    if (!(number >= 0 && number <= 255)) return std::nullopt;
+    bytes[i] = static_cast<uint8_t>(number);
+    const auto again = static_cast<float>(bytes[i]);
+    if (std::bit_cast<uint32_t>(again) != std::bit_cast<uint32_t>(number)) return std::nullopt;
+  }
+  return bytes;
+}
+
+void FromBytes(std::span<const uint8_t> bytes, uint8_t* numbers) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto number = static_cast<float>(bytes[i]);
+    std::memcpy(numbers + i * sizeof(float), &number, sizeof(float));
+  }
+}
 
 // Rows become columns.
 std::vector<uint8_t> Transposed(std::span<const uint8_t> bytes, size_t columns) {
@@ -60,18 +90,20 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
   const size_t head_bytes = NumbersBegin(slice);
   std::span<const uint8_t> numbers = slice.subspan(head_bytes);
   const size_t count = numbers.size() / sizeof(float);
-  bytes->insert(bytes->end(), {kSliceMagic, kSliceVersion, static_cast<uint8_t>(codec), 0});
+  auto recoded = HasZstd(codec) ? AsBytes(numbers) : std::nullopt;
+  const NumberForm form = recoded ? NumberForm::kBytes : NumberForm::kOfCodec;
+  bytes->insert(bytes->end(), {kSliceMagic, kSliceVersion, static_cast<uint8_t>(codec),
+                               static_cast<uint8_t>(form)});
   AppendLittleEndian(static_cast<uint32_t>(head_bytes), bytes);
   AppendLittleEndian(static_cast<uint32_t>(count), bytes);
   bytes->insert(bytes->end(), slice.data(), numbers.data());
-  std::vector<uint8_t> halves;
-  if (!IsLossless(codec)) {
-    halves.resize(count * sizeof(uint16_t));
-    ToHalves(numbers.data(), count, halves.data());
-    numbers = halves;
+  if (form == NumberForm::kOfCodec && !IsLossless(codec)) {
+    recoded.emplace(count * sizeof(uint16_t));
+    ToHalves(numbers.data(), count, recoded->data());
   }
+  if (recoded) numbers = *recoded;
   if (HasZstd(codec)) {
-    AppendCompressed(numbers, Width(codec), bytes);
+    AppendCompressed(numbers, Width(codec, form), bytes);
   } else {
     bytes->insert(bytes->end(), numbers.begin(), numbers.end());
   }
@@ -84,7 +116,11 @@ const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
   if (bytes[1] != kSliceVersion) return "a coded slice has another version";
   const auto codec = static_cast<SliceCodec>(bytes[2]);
   if (bytes[2] >= WordsOf(codec).size()) return "a slice's codec is unknown";
-  if (bytes[3] != 0) return "a coded slice's header has bits that mean nothing";
+  const auto form = static_cast<NumberForm>(bytes[3]);
+  if (form > NumberForm::kBytes) return "a slice's numbers have an unknown form";
+  if (form == NumberForm::kBytes && !HasZstd(codec)) {
+    return "a slice's numbers have a form that its codec has not";
+  }
   const size_t head_bytes = LittleEndianAt<uint32_t>(&bytes[4]);
   const size_t count = LittleEndianAt<uint32_t>(&bytes[8]);
   if (head_bytes > bytes.size() - kCodedHeaderBytes) return "a coded slice ends before its numbers";
@@ -92,7 +128,7 @@ const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
 
   const std::span<const uint8_t> head = bytes.subspan(kCodedHeaderBytes, head_bytes);
   std::span<const uint8_t> numbers = bytes.subspan(kCodedHeaderBytes + head_bytes);
-  const size_t number_bytes = count * Width(codec);
+  const size_t number_bytes = count * Width(codec, form);
   std::vector<uint8_t> unpacked;
   if (HasZstd(codec)) {
     std::vector<uint8_t> planes(number_bytes);
@@ -105,11 +141,14 @@ const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
   }
   if (numbers.size() != number_bytes) return "a coded slice has not as many numbers as it says";
   slice->assign(head.begin(), head.end());
-  if (IsLossless(codec)) {
-    slice->insert(slice->end(), numbers.begin(), numbers.end());
+  slice->resize(head_bytes + count * sizeof(float));
+  uint8_t* const plain = slice->data() + head_bytes;
+  if (form == NumberForm::kBytes) {
+    FromBytes(numbers, plain);
+  } else if (IsLossless(codec)) {
+    std::copy(numbers.begin(), numbers.end(), plain);
   } else {
-    slice->resize(head_bytes + count * sizeof(float));
-    FromHalves(numbers.data(), count, slice->data() + head_bytes);
+    FromHalves(numbers.data(), count, plain);
   }
   return nullptr;
 }

@@ -12,13 +12,14 @@
 //
 //   bytes 0..1    'E', version 1
 //   byte 2        the codec
-//   byte 3        0
+//   byte 3        the form of its numbers: 0, as the codec has them; 1, a byte each
 //   bytes 4..7    bytes of the slice before its numbers
 //   bytes 8..11   how many numbers the slice has
 //   then          the slice before its numbers
-//   then          its numbers, as the codec has them
+//   then          its numbers
 //
-// All little-endian.
+// All little-endian. Whole numbers from 0 to 255, as class maps hold, are a byte each under codecs
+// with zstd, if all numbers of the slice are such; they come back with the bits that they had.
 
 namespace cacheinf {
 

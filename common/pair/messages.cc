@@ -260,10 +260,20 @@ void VisitFields(Visitor& visit, Settings& settings) {
     visit.Number("a cut's value", cut.value, 0, std::numeric_limits<ValueId>::max());
     visit.Number("a cut's share", cut.robot_thousandths, 0, 1000);
   });
-  visit.Choice("server_mode", settings.server_mode, 2);
   visit.Cache("cache", settings.cache);
   visit.Choice("tracker", settings.tracker, 2);
   VisitShare(visit, "change_threshold", settings.change_threshold);
+}
+
+template <typename Visitor>
+void VisitFields(Visitor& visit, Profile& profile) {
+  VisitFields(visit, profile.settings);
+  visit.Bytes("profile", profile.profile);
+}
+
+template <typename Visitor>
+void VisitFields(Visitor& visit, Schedule& schedule) {
+  visit.Bytes("schedule", schedule.schedule);
 }
 
 template <typename Visitor>
@@ -315,6 +325,7 @@ void VisitFields(Visitor& visit, Frame& frame) {
   visit.Number("follows", frame.follows, int64_t{-1}, frame.decision.number - 1);
   visit.Number("committed", frame.committed, int64_t{-1}, frame.decision.number - 1);
   visit.Choice("is_shared", frame.is_shared, 2);
+  visit.Choice("keeps", frame.keeps, 2);
   visit.Bytes("picture", frame.picture);
   for (Range* const range : {&frame.place.rows, &frame.place.columns}) {
     visit.Number("place", range->begin, 0, kLongestShift);
@@ -359,8 +370,9 @@ void VisitFields(Visitor& visit, Bye& bye) {
 }
 
 constexpr const char* NameOf(Kind kind) {
-  constexpr const char* kNames[] = {"hello", "welcome", "model",   "settings", "ready",  "frame",
-                                    "slice", "answer",  "give-up", "refusal",  "goodbye"};
+  constexpr const char* kNames[] = {"hello",   "welcome", "model",   "settings", "ready",
+                                    "frame",   "slice",   "answer",  "give-up",  "refusal",
+                                    "goodbye", "profile", "schedule"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -403,6 +415,8 @@ CACHEINF_MESSAGE(Answer)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
 CACHEINF_MESSAGE(Bye)
+CACHEINF_MESSAGE(Profile)
+CACHEINF_MESSAGE(Schedule)
 #undef CACHEINF_MESSAGE
 
 }  // namespace cacheinf::message

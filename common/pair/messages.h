@@ -25,6 +25,8 @@
 //   Hello ──────────────────────▶
 //         ◀────────────────────── Welcome, or Bye with the reason
 //   ModelPiece … ───────────────▶             if the server has not got the model
+//   Profile ────────────────────▶             if it wants a schedule
+//         ◀────────────────────── Schedule    once the server has measured itself and solved it
 //   Settings ───────────────────▶             again whenever they change
 //         ◀────────────────────── Ready       once it can take frames of these settings
 //   Frame, Slice … ─────────────▶             every decision in order, shared or not
@@ -50,6 +52,8 @@ enum class Kind : uint8_t {
   kGiveUp,
   kFrameRefusal,
   kBye,
+  kProfile,
+  kSchedule,
 };
 
 // A model file's bytes are known by these.
@@ -90,7 +94,6 @@ struct Settings {
   static constexpr Kind kKind = Kind::kSettings;
 
   enum class Mode : uint8_t { kSplit, kRemote };
-  using ServerMode = ServerLinkConfig::ServerMode;
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
@@ -104,7 +107,6 @@ struct Settings {
   std::vector<Cut> cuts;
 
   // kRemote: what the server decides by.
-  ServerMode server_mode = ServerMode::kDense;
   CacheConfig cache;
   TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
   double change_threshold = 0.0;  // ChangeConfig
@@ -112,6 +114,20 @@ struct Settings {
 
 // Whether a server cannot take frames of the second before it has prepared another state.
 bool NeedsNewState(const Settings& before, const Settings& after);
+
+// What the network costs on the robot: asks for a schedule.
+struct Profile {
+  static constexpr Kind kKind = Kind::kProfile;
+
+  Settings settings;  // kRemote: by which the server is to measure what it costs there
+  std::vector<uint8_t> profile = {};  // common/plan/profile.h as compressed_text.h has it
+};
+
+struct Schedule {
+  static constexpr Kind kKind = Kind::kSchedule;
+
+  std::vector<uint8_t> schedule = {};  // common/plan/schedule.h, likewise
+};
 
 struct Ready {
   static constexpr Kind kKind = Kind::kReady;
@@ -130,7 +146,9 @@ struct Frame {
   // Whether the server computes its rows. Else the robot computes all, and what the server stores
   // becomes stale where it may have changed.
   bool is_shared = true;
-  // In kRemote, as common/codec/picture_codec.h says, and the part of it that shows the frame.
+  // In kRemote: whether the server decides what changed, or computes all; the picture, as
+  // common/codec/picture_codec.h says; and the part of it that shows the frame.
+  bool keeps = false;
   std::vector<uint8_t> picture = {};
   Rectangle place = {};
 };

@@ -43,6 +43,11 @@ RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const Com
   connection_.Use(settings);
 }
 
+void RemoteRobot::SetCodec(const PictureCodec& codec) {
+  encoder_ = PictureEncoder(codec, PictureFormatOf(state_.graph()));
+  is_whole_due_ = true;
+}
+
 bool RemoteRobot::IsReady() {
   TakeMessages();
   return connection_.is_ready();
@@ -55,6 +60,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   sent.decision.number = ++number_;
   sent.decision.frame = frame;
   sent.place = place;
+  sent.keeps = server_keeps_;
   if (std::exchange(is_whole_due_, false)) {
     encoder_.Reset();
     whole_since_ = number_;

@@ -35,6 +35,12 @@ class RemoteRobot {
               ModelState& state, const Clock& clock, const message::Settings& settings,
               const PictureCodec& codec, Wait wait = {}, Slowdown slowdown = {});
 
+  // From the next picture on. Throws as above.
+  void SetCodec(const PictureCodec& codec);
+
+  // Whether the server computes what changed of the pictures to come, or all; at first all.
+  void SetServerKeeps(bool keeps) { server_keeps_ = keeps; }
+
   // Whether the server takes part in the next frame.
   bool IsReady();
 
@@ -59,6 +65,7 @@ class RemoteRobot {
   const Wait wait_;
   const Slowdown slowdown_;
   PictureEncoder encoder_;
+  bool server_keeps_ = false;
   int64_t number_ = 0;       // of the last frame
   int64_t awaited_ = -1;     // the frame whose answer is waited for; -1: none
   int64_t whole_since_ = 0;  // the last one whose picture stood alone

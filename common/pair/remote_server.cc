@@ -19,18 +19,10 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-bool IsDense(const message::Settings& settings) {
-  return settings.server_mode == message::Settings::ServerMode::kDense;
-}
-
 ReuseSettings ReuseOf(const message::Settings& settings) {
   ChangeConfig change;
   change.threshold = settings.change_threshold;
   return Resolve(settings.cache, change);
-}
-
-StateOptions StateOptionsOf(const message::Settings& settings, const Graph& graph) {
-  return IsDense(settings) ? StateOptions() : OptionsFor(ReuseOf(settings), graph);
 }
 
 bool IsWithin(const Range& part, int whole) {
@@ -45,20 +37,24 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
-      state_(model_, StateOptionsOf(settings, model_->graph())),
+      settings_(settings),
+      reuse_(ReuseOf(settings)),
       decoder_(PictureFormatOf(model_->graph())),
-      slice_codec_(settings.slice_codec),
       watch_(std::move(watch)),
-      slowdown_(std::move(slowdown)) {
-  if (IsDense(settings)) return;
-  const ReuseSettings reuse = ReuseOf(settings);
+      slowdown_(std::move(slowdown)) {}
+
+FrameCache& RemoteServer::Cache() {
+  if (cache_) return *cache_;
   std::unique_ptr<Tracker> tracker;
-  if (reuse.follows_camera()) {
+  if (reuse_.follows_camera()) {
     TrackerConfig config;
-    config.kind = settings.tracker;
+    config.kind = settings_.tracker;
     tracker = MakeTracker(config);
   }
-  cache_.emplace(reuse, MakeGeometry(reuse, model_->graph(), std::move(tracker)), clock_, state_);
+  kept_.emplace(model_, OptionsFor(reuse_, model_->graph()));
+  cache_.emplace(reuse_, MakeGeometry(reuse_, model_->graph(), std::move(tracker)), clock_, *kept_);
+  cache_->SetPlaceOfFrames(place_);
+  return *cache_;
 }
 
 void RemoteServer::Take(const message::Frame& frame) {
@@ -85,12 +81,11 @@ bool RemoteServer::Step() {
   if (!wanted_) return false;
   const auto begin = clock_.Now();
   message::Answer answer = *std::exchange(wanted_, std::nullopt);
-  Compute(&answer);
-  PackOutputs(&answer);
+  PackOutputs(Compute(&answer), &answer);
   slowdown_.CatchUp();
   answer.compute_us = duration_cast<microseconds>(clock_.Now() - begin).count();
   Say(channel_, std::move(answer));
-  may_refresh_ = cache_.has_value();
+  may_refresh_ = keeps_;
   return true;
 }
 
@@ -103,31 +98,36 @@ const char* RemoteServer::Decode(const message::Frame& frame) {
   if (const char* const fault = decoder_.Decode(frame.picture)) return fault;
   if (cache_ && frame.place != place_) cache_->SetPlaceOfFrames(frame.place);
   place_ = frame.place;
+  keeps_ = frame.keeps;
   return nullptr;
 }
 
-void RemoteServer::Compute(message::Answer* answer) {
-  if (!cache_) {
-    state_.SetPicture(decoder_.picture());
-    state_.Run();
+// The state that has the outputs then.
+ModelState& RemoteServer::Compute(message::Answer* answer) {
+  if (!keeps_) {
+    if (!whole_) whole_.emplace(model_);
+    whole_->SetPicture(decoder_.picture());
+    whole_->Run();
     answer->active = answer->work = 1.0;
-    return;
+    return *whole_;
   }
-  const FrameWork work = cache_->Run(decoder_.picture(), {}, frame_);
-  answer->kind = cache_->reuse().decision().kind;
+  FrameCache& cache = Cache();
+  const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
+  answer->kind = cache.reuse().decision().kind;
   answer->active = work.active;
   answer->work = work.share();
-  answer->frame_from_seen = cache_->reuse().placement().frame_from_seen;
+  answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
+  return *kept_;
 }
 
-void RemoteServer::PackOutputs(message::Answer* answer) {
+void RemoteServer::PackOutputs(const ModelState& state, message::Answer* answer) {
   const Graph& graph = model_->graph();
   for (const ValueId output : graph.outputs) {
     const Mask mask = AllPixelsOf(graph.value(output));
     const ConstMaskView all = mask;
     std::vector<uint8_t> slice;
-    AppendSlice(model_->backend(), state_.view(output), output, {0, all.height}, all, &slice);
-    AppendCodedSlice(slice_codec_, slice, &answer->outputs.emplace_back());
+    AppendSlice(model_->backend(), state.view(output), output, {0, all.height}, all, &slice);
+    AppendCodedSlice(settings_.slice_codec, slice, &answer->outputs.emplace_back());
   }
 }
 

@@ -15,11 +15,14 @@
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
 #include "common/reuse/frame_cache.h"
+#include "common/reuse/settings.h"
 
 namespace cacheinf {
 
 // The server's side of mode remote: gets a robot's pictures and answers with what they come to. It
-// computes each whole, or decides itself, by the code that a robot decides by, what changed.
+// computes each whole, or decides itself, by the code that a robot decides by, what changed, as the
+// robot wishes from picture to picture. (Each has a state of its own, made for the first such
+// picture, because one that keeps nothing computes a whole picture sooner.)
 class RemoteServer {
  public:
   // Sees every picture that was decoded, as the network will, and which frame it is of.
@@ -43,16 +46,20 @@ class RemoteServer {
 
  private:
   const char* Decode(const message::Frame& frame);
-  void Compute(message::Answer* answer);
-  void PackOutputs(message::Answer* answer);
+  FrameCache& Cache();
+  ModelState& Compute(message::Answer* answer);
+  void PackOutputs(const ModelState& state, message::Answer* answer);
 
   Channel& channel_;
   const Clock& clock_;
   const std::shared_ptr<const CompiledModel> model_;
-  ModelState state_;
+  const message::Settings settings_;
+  const ReuseSettings reuse_;
   PictureDecoder decoder_;
-  const SliceCodec slice_codec_;
-  std::optional<FrameCache> cache_;
+  std::optional<ModelState> whole_;
+  std::optional<ModelState> kept_;
+  std::optional<FrameCache> cache_;  // on `kept_`
+  bool keeps_ = false;               // the picture in hand
   const Watch watch_;
   const Slowdown slowdown_;
   int64_t frame_ = 0;                      // of the picture in hand

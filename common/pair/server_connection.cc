@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "common/codec/compressed_text.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
 // More is not queued at once: the whole model would stand in memory again.
+constexpr size_t kMostScheduleBytes = size_t{64} << 20;
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 
 }  // namespace
@@ -46,6 +48,8 @@ std::optional<Message> ServerConnection::Receive() {
   while (std::optional<Message> message = channel_.Receive()) {
     if (Is<message::Slice>(*message) || Is<message::Answer>(*message) ||
         Is<message::FrameRefusal>(*message)) {
+      // Before it is ready they are of a state that it has given up.
+      if (step_ != Step::kReady) continue;
       return message;
     }
     Take(*message);
@@ -61,7 +65,14 @@ void ServerConnection::Take(const Message& received) {
     message::Welcome welcome;
     wrong = Decode(received.bytes, &welcome);
     step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
-    if (step_ == Step::kHasModel) SendSettings();
+    if (step_ == Step::kHasModel) BeginWithModel();
+  } else if (Is<message::Schedule>(received)) {
+    message::Schedule schedule;
+    wrong = Decode(received.bytes, &schedule);
+    const char* const fault =
+        wrong.empty() ? DecompressText(schedule.schedule, kMostScheduleBytes, &schedule_.emplace())
+                      : nullptr;
+    if (fault != nullptr) wrong = fault;
   } else if (Is<message::Ready>(received)) {
     message::Ready ready;
     wrong = Decode(received.bytes, &ready);
@@ -85,7 +96,17 @@ void ServerConnection::GiveModel() {
   }
   if (given_ < model_.size) return;
   step_ = Step::kHasModel;
+  BeginWithModel();
+}
+
+void ServerConnection::BeginWithModel() {
+  if (profile_) Say(channel_, *std::exchange(profile_, std::nullopt));
   SendSettings();
+}
+
+void ServerConnection::AskForSchedule(message::Settings settings, const std::string& profile) {
+  profile_ = {std::move(settings), CompressText(profile)};
+  if (has_model()) BeginWithModel();
 }
 
 void ServerConnection::Use(message::Settings settings) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/file.h"
 #include "common/link/channel.h"
@@ -37,6 +38,13 @@ class ServerConnection {
   void Use(message::Settings settings);
   const message::Settings& settings() const { return settings_; }
 
+  // Sends a robot's profile (ToJsonText) once the server has the model; the settings are those by
+  // which the server measures its own.
+  void AskForSchedule(message::Settings settings, const std::string& profile);
+
+  // What it answered, once (ToJsonText of common/plan/schedule.h, unread); nothing before it did.
+  std::optional<std::string> TakeSchedule() { return std::exchange(schedule_, std::nullopt); }
+
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
   // Whether frames of these settings may be sent.
@@ -55,6 +63,7 @@ class ServerConnection {
 
   void Take(const Message& received);
   void GiveModel();
+  void BeginWithModel();
   void SendSettings();
 
   Channel& channel_;
@@ -63,6 +72,8 @@ class ServerConnection {
   Step step_ = Step::kGreeted;
   message::Settings settings_;
   bool has_settings_ = false;
+  std::optional<message::Profile> profile_;  // that is still to be sent
+  std::optional<std::string> schedule_;
   std::string fault_;
 };
 

@@ -7,18 +7,26 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/codec/compressed_text.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
+namespace {
+
+constexpr size_t kMostProfileBytes = size_t{64} << 20;
+
+}  // namespace
 
 Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-                 RemoteServer::Watch watch, Slowdown slowdown)
+                 RemoteServer::Watch watch, Slowdown slowdown, Solve solve)
     : channel_(channel),
       store_(store),
       clock_(clock),
       build_(std::move(build)),
       watch_(std::move(watch)),
-      slowdown_(std::move(slowdown)) {}
+      slowdown_(std::move(slowdown)),
+      solve_(std::move(solve)) {}
 
 template <typename T>
 T Session::Read(const Message& message) const {
@@ -33,6 +41,7 @@ bool Session::Advance() {
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();
+    if (FinishSolving()) has_moved = true;
     while (!is_over() && !preparing_.valid()) {
       std::optional<Message> message =
           held_ ? std::exchange(held_, std::nullopt) : channel_.Receive();
@@ -62,6 +71,8 @@ void Session::Take(const Message& message) {
   } else if (Is<message::Settings>(message) && !incoming_) {
     if (split_ && split_->is_open()) return Hold(message);
     TakeSettings(Read<message::Settings>(message));
+  } else if (Is<message::Profile>(message) && !incoming_) {
+    TakeProfile(Read<message::Profile>(message));
   } else if (Is<message::Frame>(message) && split_) {
     const auto frame = Read<message::Frame>(message);
     if (split_->is_open() && frame.follows != -1) return Hold(message);
@@ -135,6 +146,30 @@ bool Session::FinishPreparing() {
   split_ = std::move(work.split);
   remote_ = std::move(work.remote);
   Say(channel_, message::Ready{settings_->version});
+  return true;
+}
+
+void Session::TakeProfile(message::Profile profile) {
+  if (!solve_ || solving_.valid()) return;
+  solving_ = std::async(std::launch::async, [this, profile = std::move(profile)] {
+    std::string text;
+    if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
+      throw InputError(fault);
+    }
+    return solve_(store_.Get(model_, profile.settings.schemes), profile.settings, text,
+                  stops_solving_);
+  });
+}
+
+bool Session::FinishSolving() {
+  const bool is_done =
+      solving_.valid() && solving_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (!is_done) return false;
+  try {
+    Say(channel_, message::Schedule{CompressText(solving_.get())});
+  } catch (const InputError& error) {
+    LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, error.what()));
+  }
   return true;
 }
 

@@ -1,7 +1,9 @@
 #ifndef CACHEINF_COMMON_PAIR_SESSION_H_
 #define CACHEINF_COMMON_PAIR_SESSION_H_
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -27,9 +29,17 @@ namespace cacheinf {
 //   }
 class Session {
  public:
-  // A build's name stands for the bits that it computes. What is referred to outlives this.
+  // Solves a schedule for a robot, given its profile, and returns it as a text. On a thread of its
+  // own; ends soon once `stop` is set. Throws InputError on what it cannot use.
+  using Solve = std::function<std::string(
+      std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
+      const std::string& robot_profile, const std::atomic<bool>& stop)>;
+
+  // A build's name stands for the bits that it computes. What is referred to outlives this. Without
+  // `solve` a robot that asks for a schedule gets none.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-          RemoteServer::Watch watch = {}, Slowdown slowdown = {});
+          RemoteServer::Watch watch = {}, Slowdown slowdown = {}, Solve solve = {});
+  ~Session() { stops_solving_ = true; }
 
   // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
   // do. Whatever arrives, it throws nothing.
@@ -50,8 +60,10 @@ class Session {
   void Take(const Message& message);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);
+  void TakeProfile(message::Profile profile);
   void Hold(const Message& message);
   bool FinishPreparing();
+  bool FinishSolving();
 
   template <typename T>
   T Read(const Message& message) const;
@@ -62,6 +74,7 @@ class Session {
   const std::string build_;
   const RemoteServer::Watch watch_;
   const Slowdown slowdown_;
+  const Solve solve_;
   std::string robot_;
   bool is_greeted_ = false;
   message::Fingerprint model_;
@@ -78,6 +91,8 @@ class Session {
   std::unique_ptr<RemoteServer> remote_;
   std::optional<Message> held_;  // until the frame in hand is done, or what is prepared is ready
   std::string end_;
+  std::atomic<bool> stops_solving_ = false;
+  std::future<std::string> solving_;
 };
 
 }  // namespace cacheinf

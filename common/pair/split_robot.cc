@@ -116,6 +116,9 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         slowdown_.CatchUp();
         break;
       case SplitWalk::Progress::kDone:
+        TakeMessages();
+        part_->computing = std::chrono::microseconds(last_answer_.compute_us);
+        part_->work = last_answer_.work;
         state_.ConfirmSent();
         committed_ = decision.number;
         ++counts_.together;
@@ -193,7 +196,7 @@ void SplitRobot::Take(message::Slice slice) {
 }
 
 void SplitRobot::Take(const message::Answer& answer) {
-  last_answer_ = answer;
+  if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
   if (answer.frame != behind_) return;
   // It has taken all slices of that frame.
   behind_ = -1;

@@ -69,11 +69,9 @@ class SplitRobot {
   };
   const Counts& counts() const { return counts_; }
 
-  // Of the last decision; nothing if the server had no part in it.
+  // Of the last decision; nothing if the server had no part in it. What the server computed it
+  // says behind its last slice: where that has not come yet, it is that of the frame before.
   const std::optional<ServerPart>& part() const { return part_; }
-
-  // Of the last frame that the server did its part of.
-  const message::Answer& last_answer() const { return last_answer_; }
 
  private:
   ChangedWork ComputeAlone(const FrameDecision& decision, const PictureView& seen,
@@ -106,7 +104,7 @@ class SplitRobot {
   bool is_next_alone_ = false;
   Counts counts_;
   std::optional<ServerPart> part_;
-  message::Answer last_answer_;
+  message::Answer last_answer_;  // to no refresh
 };
 
 }  // namespace cacheinf

@@ -47,7 +47,6 @@ class SplitServer {
   void ExpectNoMoreSlices();
 
  private:
-  void Resolve(int64_t committed);
   void Refuse(int64_t frame, const std::string& reason);
   void SendSlice(uint32_t transfer, std::vector<uint8_t> slice);
   void SendAnswer();

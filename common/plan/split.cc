@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kAllThousandths = 1000;
 
-enum Half : size_t { kRobot, kServer };
+enum Owner : size_t { kRobot, kServer };
 
 class RowsCompiler {
  public:
   RowsCompiler(const Graph& graph, const Layout& layout, const Ownership& ownership)
       : graph_(graph), layout_(layout), ownership_(ownership) {
-    for (const Half side : {kRobot, kServer}) {
+    for (const Owner side : {kRobot, kServer}) {
       needed_[side].resize(graph.values.size());
       inner_[side].resize(graph.values.size());
       rows_[side].computed.resize(graph.operators.size());
@@ -61,7 +61,7 @@ class RowsCompiler {
     const Stage& stage = layout_.stages[index];
     const Operator& root = graph_.operators[stage.root];
     std::array<Range, 2> needed;
-    for (const Half side : {kRobot, kServer}) {
+    for (const Owner side : {kRobot, kServer}) {
       for (const ValueId output : root.outputs) {
         needed[side] = Hull(needed[side], needed_[side][output]);
       }
@@ -69,14 +69,14 @@ class RowsCompiler {
     const bool is_local = IsLocal(graph_, root);
     const Range all = AllRowsOf(root.outputs[0]);
     if (is_local && !is_exchanged_[root.outputs[0]]) {
-      for (const Half side : {kRobot, kServer}) Compute(side, stage, needed[side]);
+      for (const Owner side : {kRobot, kServer}) Compute(side, stage, needed[side]);
       return;
     }
     int boundary = std::clamp(ownership_.robot_rows[stage.root], 0, all.end);
     if (!is_local) boundary = 2 * boundary >= all.end ? all.end : 0;
     const Range wanted = Hull(needed[kRobot], needed[kServer]);
     const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, all.end}};
-    for (const Half side : {kRobot, kServer}) {
+    for (const Owner side : {kRobot, kServer}) {
       const Range mine = Intersect(owned[side], wanted);
       Compute(side, stage, is_local || mine.empty() ? mine : all);
       for (const ValueId output : root.outputs) {
@@ -89,7 +89,7 @@ class RowsCompiler {
   }
 
   // This side computes these rows of the stage's root, from what it needs before.
-  void Compute(Half side, const Stage& stage, Range rows) {
+  void Compute(Owner side, const Stage& stage, Range rows) {
     rows_[side].computed[stage.root] = rows;
     if (rows.empty()) return;
     for (const OpId op : stage.inner) inner_[side][graph_.operators[op].outputs[0]] = {};
@@ -100,7 +100,7 @@ class RowsCompiler {
     }
   }
 
-  void AddNeeds(Half side, OpId id, Range rows) {
+  void AddNeeds(Owner side, OpId id, Range rows) {
     if (rows.empty()) return;
     const Operator& op = graph_.operators[id];
     const bool is_local = IsLocal(graph_, op);
@@ -172,7 +172,15 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     cut_of[value] = static_cast<int>(i);
   }
 
-  // The value of the last cut that an operator depends on; values are in topological order.
+  // Operators are in topological order; a graph input may come behind what follows from it.
+  const auto later = [&graph](ValueId a, ValueId b) {
+    if (a == kNone || b == kNone) return a == kNone ? b : a;
+    const OpId producer_of_a = graph.value(a).producer;
+    const OpId producer_of_b = graph.value(b).producer;
+    if (producer_of_a == producer_of_b) return std::max(a, b);
+    return producer_of_a > producer_of_b ? a : b;
+  };
+  // The value of the last cut that an operator depends on.
   std::vector<ValueId> last_cut(graph.operators.size(), kNone);
   Ownership ownership;
   ownership.is_exchanged.assign(graph.values.size(), false);
@@ -181,8 +189,8 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     for (const ValueId input : op.inputs) {
       const Value& value = graph.value(input);
       if (value.is_constant()) continue;
-      if (cut_of[input] != kNone) last_cut[id] = std::max(last_cut[id], input);
-      if (value.producer != kNone) last_cut[id] = std::max(last_cut[id], last_cut[value.producer]);
+      if (cut_of[input] != kNone) last_cut[id] = later(last_cut[id], input);
+      if (value.producer != kNone) last_cut[id] = later(last_cut[id], last_cut[value.producer]);
     }
     const int64_t rows = last_cut[id] == kNone
                              ? picture_rows

@@ -17,11 +17,8 @@ void SleepMs(double ms) {
 
 class RobotContender final : public Contender {
  public:
-  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                 double split_server_ms)
-      : config_(config),
-        split_server_ms_(split_server_ms),
-        robot_(std::move(model), config, clock_) {}
+  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config)
+      : config_(config), robot_(std::move(model), config, clock_) {}
 
   FrameCost Answer(const Frame& frame) override {
     cacheinf::Answer answer = robot_.Process(frame);
@@ -31,16 +28,15 @@ class RobotContender final : public Contender {
     if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
-      const bool is_split = config_.mode == RobotConfig::Mode::kSplit;
       cost.has_server = true;
-      cost.server_ms = Milliseconds(part->decoding + part->computing);
-      if (is_split) cost.server_ms = split_server_ms_ < 0 ? waiting_ms : split_server_ms_;
+      // Of a split it computes some while the robot does.
+      cost.server_ms = std::min(Milliseconds(part->decoding + part->computing), waiting_ms);
       cost.robot_ms -= waiting_ms;
       cost.link_ms = waiting_ms - cost.server_ms;
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
-      if (!is_split) cost.robot_work = 0;
+      if (config_.mode == RobotConfig::Mode::kRemote) cost.robot_work = 0;
     }
     cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
     return cost;
@@ -54,7 +50,6 @@ class RobotContender final : public Contender {
  private:
   const SteadyClock clock_;
   const RobotConfig config_;
-  const double split_server_ms_;
   Robot robot_;
 };
 
@@ -101,8 +96,8 @@ void CheckServer(const std::vector<FrameCost>& costs, bool needs_server) {
 }  // namespace
 
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config, double split_server_ms) {
-  return std::make_unique<RobotContender>(std::move(model), config, split_server_ms);
+                                              const RobotConfig& config) {
+  return std::make_unique<RobotContender>(std::move(model), config);
 }
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
@@ -127,9 +122,6 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
 
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop) {
-  constexpr size_t kMostFrames = 60;
-  constexpr size_t kLeastFrames = 5;
-  constexpr double kMostMs = 8000;
   const int64_t warm = WarmUp(contender, clip[1], needs_server);
   const SteadyClock clock;
   const auto begin = clock.Now();
@@ -137,8 +129,7 @@ std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame
   std::vector<AnsweredFrame> answers;
   std::vector<FrameCost> costs;
   int64_t captured = -1;
-  while (answers.size() < kMostFrames && !stop() &&
-         (answers.size() < kLeastFrames || now_ms() < kMostMs)) {
+  while (!IsCellOver(answers.size(), now_ms()) && !stop()) {
     captured = NewestFrame(now_ms(), captured);
     SleepMs(std::max(0.0, CapturedMs(captured) - now_ms()));
     const Frame frame = Numbered(clip[FrameOfClip(captured, clip.size())], warm + captured);

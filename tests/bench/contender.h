@@ -24,10 +24,9 @@ class Contender {
   virtual double unpaid_ms() const { return 0; }
 };
 
-// A robot, with a server or alone. `split_server_ms` is what a server takes for its part of a
-// split, which a robot is not told; negative: all that the robot waited.
+// A robot, with a server or alone.
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config, double split_server_ms);
+                                              const RobotConfig& config);
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
                                                    const PlainVideoOptions& options,
@@ -38,8 +37,8 @@ std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& serve
 std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
                                      bool needs_server);
 
-// A camera shows the clip, and the contender answers its newest frame: 60 frames or 8 seconds, but
-// 5 frames at least. Throws like MeasureFrames.
+// A camera shows the clip, and the contender answers its newest frame, until the cell is over.
+// Throws like MeasureFrames.
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop);
 

@@ -44,15 +44,19 @@ using ServerMode = ServerLinkConfig::ServerMode;
 using std::chrono::milliseconds;
 
 constexpr double kDeadlineMs = 100;
-constexpr size_t kFramesForP95 = 60;
-constexpr int kFrames = 30;  // of every clip
-constexpr int kFramesWhenQuick = 16;
+constexpr int kFramesOfALiveClip = 30;
+constexpr int kFrames = 16;  // of the others, and of all when it must be quick
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};  // the first three live as well
 constexpr size_t kLiveMbits = 3;
 constexpr std::array kSpeedups = {5.0, 1.0, 20.0};  // the first two live as well
 constexpr size_t kLiveSpeedups = 2;
 // What is not measured by then is left out.
-constexpr double kMostMinutes = 29;
+struct Minutes {
+  double live = 0;
+  double all = 0;
+};
+constexpr Minutes kMost = {22, 29};
+constexpr Minutes kMostWhenQuick = {2.8, 4};
 constexpr std::chrono::seconds kMostOfACell(90);
 
 struct ModeModel {
@@ -81,7 +85,7 @@ const std::array kModels = {
     ModeModel{.name = "espnet",
               .file = "espnet_384x640",
               .cut = "/level2_0/c1/conv/Conv_output_0",
-              .frames = 16},
+              .frames = 6},
     // Its weights are random: only its times say anything.
     ModeModel{.name = "kapao",
               .file = "kapao",
@@ -225,35 +229,29 @@ class ModesBench {
     if (cores_.robot == cores_.server) {
       report_->AddNote("There is one core only: robot and server take turns on it.");
     }
-    for (const ModeModel& model : kModels) {
-      const bool is_left_out =
-          options_.models.empty() ? options_.quick && !model.is_live : !FileOf(model);
-      if (is_left_out) continue;
-      Attempt(model.name, [&] { MeasureModel(model); });
-    }
+    MeasureModels(/*live=*/true);
     // What takes longest comes last: raw pictures over the slowest link.
-    for (const bool is_raw_and_slow : {false, true}) {
-      for (const Subject& subject : live_) {
-        if (options_.quick && subject.model->name != "yolov5n") continue;
-        RunLiveCells(subject, is_raw_and_slow);
-      }
-    }
-    if (left_out_ > 0) {
-      report_->AddNote(fmt::format("{} live cells were left out: the time was over.", left_out_));
+    for (const bool is_raw_and_slow : {false, true}) RunLiveCells(is_raw_and_slow);
+    for (const Subject& subject : live_) ReplayCells(subject);
+    live_.clear();
+    MeasureModels(/*live=*/false);
+    if (live_left_out_ + clips_left_out_ > 0) {
+      report_->AddNote(fmt::format("The time was over: {} live cells and {} clips were left out.",
+                                   live_left_out_, clips_left_out_));
     }
     checks_.AddTo(report_);
   }
 
  private:
-  bool is_over() const {
-    return stop_ || Milliseconds(clock_.Now() - begin_) > kMostMinutes * 60000;
-  }
+  double minutes() const { return Milliseconds(clock_.Now() - begin_) / 60000; }
+  bool is_over() const { return stop_ || minutes() > most_.all; }
+  bool is_live_over() const { return stop_ || minutes() > most_.live; }
 
   // What fails is said, and the bench goes on.
   void Attempt(const std::string& what, const std::function<void()>& action) {
     if (stop_) return;
     try {
-      std::cerr << what << "\n";
+      std::cerr << fmt::format("[{:4.1f} min] {}\n", minutes(), what);
       action();
     } catch (const std::exception& error) {
       report_->AddNote(fmt::format("{} failed: {}", what, error.what()));
@@ -333,26 +331,53 @@ class ModesBench {
     return clips;
   }
 
-  void MeasureModel(const ModeModel& model) {
-    Subject common;
-    common.model = &model;
-    common.config = ConfigOf(model);
-    common.compiled = Compile(LoadGraph(common.config, /*has_tensors=*/false), common.config);
-    Attempt(model.name + " small-local", [&] { AddSmall(&common); });
-    Attempt(model.name + " plain-video", [&] { AddPlainVideo(&common); });
-    for (const std::string& clip : ClipsOf(model)) {
-      Subject subject = common;
-      subject.clip = ClipName(clip);
-      int frames = options_.quick ? kFramesWhenQuick : kFrames;
-      if (model.frames > 0) frames = model.frames;
-      if (options_.frames > 0) frames = options_.frames;
-      subject.frames = ReadFrames(clip, frames);
-      if (subject.frames.size() < 2) throw InputError(clip + " has fewer than two frames");
-      MeasureSubject(&subject);
-      ReplayCells(subject);
-      const bool is_live_clip = subject.clip == "juggle" || subject.clip == "road";
-      if (model.is_live && is_live_clip) live_.push_back(std::move(subject));
+  // Those of live cells are kept for them, the others replayed.
+  void MeasureModels(bool live) {
+    for (const ModeModel& model : kModels) {
+      const bool is_left_out =
+          options_.models.empty() ? options_.quick && !model.is_live : !FileOf(model);
+      if (is_left_out || (live && !model.is_live)) continue;
+      Attempt(model.name, [&] {
+        for (const std::string& clip : ClipsOf(model)) {
+          const std::string name = ClipName(clip);
+          const bool is_live = model.is_live && (name == "juggle" || name == "road");
+          if (is_live == live) MeasureClip(model, clip, live);
+        }
+      });
     }
+  }
+
+  void MeasureClip(const ModeModel& model, const std::string& clip, bool live) {
+    if (is_over()) {
+      ++clips_left_out_;
+      return;
+    }
+    Subject subject = Prepared(model);
+    subject.clip = ClipName(clip);
+    int frames = live && !options_.quick ? kFramesOfALiveClip : kFrames;
+    if (model.frames > 0) frames = model.frames;
+    if (options_.frames > 0) frames = options_.frames;
+    subject.frames = ReadFrames(clip, frames);
+    if (subject.frames.size() < 2) throw InputError(clip + " has fewer than two frames");
+    MeasureSubject(&subject);
+    if (live) {
+      live_.push_back(std::move(subject));
+    } else {
+      ReplayCells(subject);
+    }
+  }
+
+  // Without a clip.
+  const Subject& Prepared(const ModeModel& model) {
+    const auto [place, is_new] = prepared_.try_emplace(model.name);
+    Subject& subject = place->second;
+    if (!is_new && subject.model != nullptr) return subject;
+    subject.config = ConfigOf(model);
+    subject.compiled = Compile(LoadGraph(subject.config, /*has_tensors=*/false), subject.config);
+    subject.model = &model;
+    Attempt(model.name + " small-local", [&] { AddSmall(&subject); });
+    Attempt(model.name + " plain-video", [&] { AddPlainVideo(&subject); });
+    return subject;
   }
 
   void MeasureSubject(Subject* subject) {
@@ -440,14 +465,7 @@ class ModesBench {
     }
     if (mode.needs_server) config.server.address = server->name();
     if (mbit) config.server.link_shape = LinkText(*mbit);
-    const auto measured = subject.costs.find(mode.name);
-    double server_ms = -1;
-    if (measured != subject.costs.end()) {
-      Samples samples;
-      for (const FrameCost& cost : measured->second) samples.ms.push_back(cost.server_ms);
-      server_ms = samples.Median();
-    }
-    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config, server_ms);
+    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
   }
 
   // -------------------------------------------------------------------------------------------
@@ -470,24 +488,29 @@ class ModesBench {
     }
   }
 
-  void RunLiveCells(const Subject& subject, bool is_raw_and_slow) {
-    const size_t links = options_.quick ? 2 : kLiveMbits;
-    for (size_t i = 0; i < links; ++i) {
-      if (options_.quick && i == 0) continue;  // 20 Mbit/s
+  void RunLiveCells(bool is_raw_and_slow) {
+    for (size_t i = 0; i < kLiveMbits; ++i) {
+      if (options_.quick && kMbits[i] != 20) continue;
       if (is_raw_and_slow && kMbits[i] != 1) continue;
-      std::unique_ptr<BenchServer> server;
-      for (size_t j = 0; j < (options_.quick ? 1 : kLiveSpeedups); ++j) {
-        for (const Mode& mode : ModesOf(subject)) {
-          const bool is_raw = mode.config.server.codec == "raw" && mode.needs_server;
-          if ((is_raw && kMbits[i] == 1) != is_raw_and_slow) continue;
-          const bool is_again = !mode.needs_server && i != (options_.quick ? 1 : 0);
-          if (is_again || !subject.costs.contains("local")) continue;
-          if (is_over()) {
-            ++left_out_;
-            continue;
-          }
-          RunLiveCell(subject, mode, kMbits[i], kSpeedups[j], &server);
+      for (const Subject& subject : live_) {
+        if (options_.quick && subject.model->name != "yolov5n") continue;
+        RunLiveCells(subject, kMbits[i], options_.quick || i == 0, is_raw_and_slow);
+      }
+    }
+  }
+
+  void RunLiveCells(const Subject& subject, double mbit, bool has_local, bool is_raw_and_slow) {
+    std::unique_ptr<BenchServer> server;
+    for (size_t i = 0; i < (options_.quick ? 1 : kLiveSpeedups); ++i) {
+      for (const Mode& mode : ModesOf(subject)) {
+        const bool is_raw = mode.config.server.codec == "raw" && mode.needs_server;
+        if ((is_raw && mbit == 1) != is_raw_and_slow) continue;
+        if (!mode.needs_server && !has_local) continue;
+        if (is_live_over()) {
+          ++live_left_out_;
+          continue;
         }
+        RunLiveCell(subject, mode, mbit, kSpeedups[i], &server);
       }
     }
   }
@@ -502,7 +525,8 @@ class ModesBench {
       const Limit limit(server->get(), kMostOfACell);
       const auto contender = MakeContender(subject, mode, server->get(), speedup, link);
       AddCell(subject, mode, link, speedup, "live",
-              RunLive(*contender, subject.frames, mode.needs_server, [this] { return is_over(); }));
+              RunLive(*contender, subject.frames, mode.needs_server,
+                      [this] { return is_live_over(); }));
     });
   }
 
@@ -534,7 +558,7 @@ class ModesBench {
         {"speedup", speedup},
         {"measured", measured},
         {"median_ms", latencies.Median()},
-        {"p95_ms", answers.size() >= kFramesForP95 ? Json(latencies.Quantile(0.95)) : Json()},
+        {"p95_ms", answers.size() >= kAnswersOfACell ? Json(latencies.Quantile(0.95)) : Json()},
         {"bytes",
          mean([](const FrameCost& cost) { return cost.bytes_to_server + cost.bytes_to_robot; })},
         {"robot_ms", median([](const AnsweredFrame& answer) { return answer.cost.robot_ms; })},
@@ -545,8 +569,6 @@ class ModesBench {
         {"agreement", agreement.value()},
         {"on_time", OnTime(answers, subject.dense, kDeadlineMs)},
         {"late", Late(answers, kDeadlineMs)}};
-    // A robot is not told how much a server did of a split.
-    if (mode.config.mode == RobotConfig::Mode::kSplit) row["active_server"] = nullptr;
     if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
     checks_.Add(row);
     report_->AddRow(std::move(row));
@@ -560,9 +582,12 @@ class ModesBench {
   const Cores cores_ = TwoCores();
   const NameServerOfOurOwn name_server_;
   const TemporaryFolder models_;
+  const Minutes most_ = options_.quick ? kMostWhenQuick : kMost;
+  std::map<std::string, Subject> prepared_;  // by model
   std::vector<Subject> live_;
   ModeChecks checks_;
-  int left_out_ = 0;
+  int live_left_out_ = 0;
+  int clips_left_out_ = 0;
 };
 
 }  // namespace

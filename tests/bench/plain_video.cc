@@ -65,15 +65,21 @@ std::string EncoderCommand(const PictureFit& fit, const std::string& frames, int
   const PictureSpec& spec = fit.spec();
   const AxisFit& columns = fit.columns();
   const AxisFit& rows = fit.rows();
+  const auto is_even = [](const AxisFit& axis, int length) {
+    return (axis.model_begin | axis.model_length | length) % 2 == 0;
+  };
+  // x264 wants even sizes; what is added on the right and below the server cuts off again.
+  const char* const by_pixel =
+      is_even(columns, spec.width) && is_even(rows, spec.height) ? "" : "format=bgr24,";
   return fmt::format(
       "ffmpeg -nostdin -v error -probesize 32 -f rawvideo -pix_fmt bgr24 -s {}x{} -r {} -i {} "
       "-vsync passthrough -vf "
-      "scale={}:{}:flags=bilinear,pad={}:{}:{}:{}:color=0x{:02x}{:02x}{:02x} "
+      "scale={}:{}:flags=bilinear,{}pad={}:{}:{}:{}:color=0x{:02x}{:02x}{:02x} "
       "-threads 1 -c:v libx264 -preset ultrafast -tune zerolatency -crf 23 -pix_fmt yuv420p "
       "-flush_packets 1 -f nut tcp://127.0.0.1:{}?tcp_nodelay=1",
       columns.frame_size, rows.frame_size, kFramesPerSecond, frames, columns.model_length,
-      rows.model_length, spec.width, spec.height, columns.model_begin, rows.model_begin,
-      spec.border, spec.border, spec.border, port);
+      rows.model_length, by_pixel, spec.width + spec.width % 2, spec.height + spec.height % 2,
+      columns.model_begin, rows.model_begin, spec.border, spec.border, spec.border, port);
 }
 
 sockaddr_in LocalPort(int port) {

@@ -60,11 +60,11 @@ std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
   std::vector<AnsweredFrame> answers;
   double now_ms = 0;
   int64_t captured = -1;
-  for (int i = 0; i < options.answers; ++i) {
+  while (answers.size() < options.answers && !IsCellOver(answers.size(), now_ms)) {
     captured = NewestFrame(now_ms, captured);
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
-    if (i % options.every == 0) {
+    if (answers.size() % static_cast<size_t>(options.every) == 0) {
       cost = costs[FrameOfClip(captured, costs.size())];
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;

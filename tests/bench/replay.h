@@ -56,15 +56,22 @@ size_t FrameOfClip(int64_t captured, size_t clip_frames);
 // Of a message on an idle link, in chunks as a channel sends it.
 double LinkMs(double bytes, const LinkShape& link);
 
+// A cell ends after 60 answers, or after 8 seconds with 5 at least.
+constexpr size_t kAnswersOfACell = 60;
+inline bool IsCellOver(size_t answers, double now_ms) {
+  return answers >= kAnswersOfACell || (answers >= 5 && now_ms >= 8000);
+}
+
 struct ReplayOptions {
   std::optional<LinkShape> link = {};  // none: there is no server
   double slowdown = 1;                 // of the robot
   int every = 1;                       // only every k-th answer is computed; the others repeat it
-  int answers = 60;
+  size_t answers = kAnswersOfACell;    // at most
 };
 
 // `costs` are those of the clip's frames, without a link. (Each was measured right after the one
-// before it in the clip: that more changes where frames are left out is not replayed.)
+// before it in the clip: that more changes where frames are left out is not replayed.) Ends when a
+// cell is over.
 std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
                                   const ReplayOptions& options);
 

@@ -9,10 +9,10 @@
 namespace cacheinf {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using BenchClock = std::chrono::steady_clock;
 
-double MillisecondsSince(SteadyClock::time_point start) {
-  return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
+double MillisecondsSince(BenchClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(BenchClock::now() - start).count();
 }
 
 // About a millisecond in registers alone: only a busy or throttled core makes it slower.
@@ -35,7 +35,7 @@ double Samples::Quantile(double share) const {
 }
 
 double TimeOnce(const std::function<void()>& action) {
-  const auto start = SteadyClock::now();
+  const auto start = BenchClock::now();
   action();
   return MillisecondsSince(start);
 }
@@ -60,7 +60,7 @@ Timing TimeTurns(const std::vector<Turn>& turns, const TimingOptions& options) {
     }
   }
   Samples yardstick;
-  const auto start = SteadyClock::now();
+  const auto start = BenchClock::now();
   for (int round = 0;
        round < options.min_rounds ||
        (round < options.max_rounds && MillisecondsSince(start) < options.min_time_ms);

@@ -65,6 +65,35 @@ TEST(SliceCodecTest, ManyAlikeNumbersBecomeFewBytes) {
   }
 }
 
+TEST(SliceCodecTest, WholeNumbersTravelAsBytesExactly) {
+  const size_t numbers = 14 * 5;  // of the map's those from 70 on
+  const size_t numbers_begin = SliceOf(14, 1).size() - numbers * sizeof(float);
+  const auto expect = [&](const Bytes& slice, bool are_bytes) {
+    for (const SliceCodec codec : kCodecs) {
+      const bool has_zstd = codec == SliceCodec::kZstd || codec == SliceCodec::kFp16Zstd;
+      const Bytes coded = Coded(codec, slice);
+      EXPECT_EQ(coded[3], are_bytes && has_zstd ? 1 : 0) << NameOf(codec);
+      Bytes decoded;
+      ASSERT_EQ(Decode(coded, slice.size(), &decoded), "") << NameOf(codec);
+      const bool is_exact = IsLossless(codec) || coded[3] == 1;
+      EXPECT_EQ(decoded, is_exact ? slice : Rounded(slice, numbers_begin)) << NameOf(codec);
+    }
+  };
+  std::vector<float> some(5 * 6 * 7);
+  for (const int first : {0, 70, 140, 255 - 69}) {
+    for (size_t i = 0; i < some.size(); ++i)
+      some[i] = static_cast<float>(first - 70) + static_cast<float>(i);
+    expect(SliceOf(14, some), /*are_bytes=*/true);
+  }
+  const Bytes classes = SliceOfClasses(14, 2);
+  EXPECT_LT(Coded(SliceCodec::kZstd, classes).size(), classes.size() - 2 * numbers);
+  for (const float other : {-0.0F, -1.0F, 0.5F, 254.5F, 256.0F, NAN, INFINITY}) {
+    std::vector<float> with_one = some;
+    with_one[105] = other;
+    expect(SliceOf(14, with_one), /*are_bytes=*/false);
+  }
+}
+
 TEST(SliceCodecTest, WhatIsNoCodedSliceIsRefused) {
   const Bytes good = Coded(SliceCodec::kZstd, SliceOf(14, 4));
   const auto error_with = [&](size_t at, uint8_t byte) {
@@ -78,15 +107,26 @@ TEST(SliceCodecTest, WhatIsNoCodedSliceIsRefused) {
   EXPECT_EQ(error_with(1, 2), "a coded slice has another version");
   EXPECT_EQ(error_with(2, 4), "a slice's codec is unknown");
   EXPECT_EQ(error_with(2, 0), "a coded slice has not as many numbers as it says");
-  EXPECT_EQ(error_with(3, 1), "a coded slice's header has bits that mean nothing");
+  EXPECT_EQ(error_with(3, 1), "a slice's compressed numbers are damaged");
+  EXPECT_EQ(error_with(3, 2), "a slice's numbers have an unknown form");
   EXPECT_EQ(error_with(6, 1), "a coded slice ends before its numbers");
   EXPECT_EQ(error_with(8, 1), "a slice's compressed numbers are damaged");
   EXPECT_EQ(error_with(11, 255), "a slice is larger than any can be");
   Bytes slice;
-  for (size_t size = 0; size < good.size(); ++size) {
-    const Bytes cut(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
-    ASSERT_NE(Decode(cut, kMany, &slice), "") << size;
+  for (const Bytes& whole : {good, Coded(SliceCodec::kZstd, SliceOfClasses(14, 4))}) {
+    for (size_t size = 0; size < whole.size(); ++size) {
+      const Bytes cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+      ASSERT_NE(Decode(cut, kMany, &slice), "") << size;
+    }
   }
+  for (const SliceCodec codec : {SliceCodec::kRaw, SliceCodec::kFp16}) {
+    Bytes bytes = Coded(codec, SliceOfClasses(14, 4));
+    bytes[3] = 1;
+    EXPECT_EQ(Decode(bytes, kMany, &slice), "a slice's numbers have a form that its codec has not");
+  }
+  Bytes classes = Coded(SliceCodec::kZstd, SliceOfClasses(14, 4));
+  classes[3] = 0;
+  EXPECT_EQ(Decode(classes, kMany, &slice), "a slice's compressed numbers are damaged");
 }
 
 TEST(SliceCodecTest, DamagedSlicesAreRefusedOrRead) {

@@ -13,12 +13,8 @@
 
 namespace cacheinf {
 
-// Rows 2 and 3 of a map of 5 channels and 6 × 7 pixels; the numbers of some of them.
-inline std::vector<uint8_t> SliceOf(int pixels, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> number;
-  std::vector<float> numbers(5 * 6 * 7);
-  for (float& value : numbers) value = number(random);
+// Rows 2 and 3 of a map of 5 channels and 6 × 7 pixels; the numbers of the first of their pixels.
+inline std::vector<uint8_t> SliceOf(int pixels, const std::vector<float>& numbers) {
   const ConstTensorView map = {numbers.data(), 4, {1, 5, 6, 7}, {210, 1, 35, 5}};
   Mask mask(2, 7);
   for (int i = 0; i < pixels; ++i) mask.view().Set(i / 7, i % 7);
@@ -28,12 +24,28 @@ inline std::vector<uint8_t> SliceOf(int pixels, uint32_t seed) {
   return bytes;
 }
 
+inline std::vector<uint8_t> SliceOf(int pixels, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> number;
+  std::vector<float> numbers(5 * 6 * 7);
+  for (float& value : numbers) value = number(random);
+  return SliceOf(pixels, numbers);
+}
+
+// As of a class map.
+inline std::vector<uint8_t> SliceOfClasses(int pixels, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> numbers(5 * 6 * 7);
+  for (float& value : numbers) value = static_cast<float>(random() % 256);
+  return SliceOf(pixels, numbers);
+}
+
 inline std::vector<std::string> CodedSliceSeeds() {
   std::vector<std::string> seeds;
   for (size_t codec = 0; codec < WordsOf(SliceCodec()).size(); ++codec) {
-    for (const int pixels : {0, 5, 14}) {
+    for (const auto& slice : {SliceOf(0, 1), SliceOf(5, 1), SliceOf(14, 1), SliceOfClasses(9, 1)}) {
       std::vector<uint8_t> bytes;
-      AppendCodedSlice(static_cast<SliceCodec>(codec), SliceOf(pixels, 1), &bytes);
+      AppendCodedSlice(static_cast<SliceCodec>(codec), slice, &bytes);
       seeds.emplace_back(bytes.begin(), bytes.end());
     }
   }

@@ -32,23 +32,23 @@ void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserv
 void* __libc_realloc(void* memory, size_t size);       // NOLINT(bugprone-reserved-identifier)
 void* __libc_memalign(size_t alignment, size_t size);  // NOLINT(bugprone-reserved-identifier)
 
-void* malloc(size_t size) {
+void* malloc(size_t size) noexcept {
   ++allocations;
   return __libc_malloc(size);
 }
-void* calloc(size_t nmemb, size_t size) {
+void* calloc(size_t nmemb, size_t size) noexcept {
   ++allocations;
   return __libc_calloc(nmemb, size);
 }
-void* realloc(void* ptr, size_t size) {
+void* realloc(void* ptr, size_t size) noexcept {
   ++allocations;
   return __libc_realloc(ptr, size);
 }
-void* aligned_alloc(size_t alignment, size_t size) {
+void* aligned_alloc(size_t alignment, size_t size) noexcept {
   ++allocations;
   return __libc_memalign(alignment, size);
 }
-int posix_memalign(void** memptr, size_t alignment, size_t size) {
+int posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
   ++allocations;
   *memptr = __libc_memalign(alignment, size);
   return *memptr == nullptr ? 12 : 0;  // ENOMEM

@@ -46,13 +46,13 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/config", {"common/model/graph", "common/codec"}},
     {"common/config/configured_model", {"common/config", "common/model"}},
     {"common/source", {"common/config", "common/model/picture"}},
-    {"common/plan", {"common/exec"}},
+    {"common/plan", {"common/exec", "common/codec"}},
     {"common/answer", {"common/config", "common/exec"}},
     {"common/reuse", {"common/answer", "common/plan"}},
     {"common/tracker", {"common/reuse"}},
     {"common/canvas", {"common/tracker"}},
     {"common/link", {"common/base"}},
-    {"common/pair", {"common/canvas", "common/link", "common/codec"}},
+    {"common/pair", {"common/canvas", "common/link"}},
 
     {"client/answer", {}},
     {"client", {"client/answer"}},  // the door

@@ -63,7 +63,6 @@ inline std::vector<std::string> MessageSeeds() {
   refresh.decision.stored_from_frame.m[0][2] = 0.25;
   Settings remote = SplitSettings();
   remote.mode = Settings::Mode::kRemote;
-  remote.server_mode = Settings::ServerMode::kCache;
   remote.policy = {};
   remote.cache.change_scales = {1.0, 0.5};
   return {
@@ -75,13 +74,19 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(Ready{7}),
       Seed(std::move(whole)),
       Seed(std::move(refresh)),
-      Seed(Frame{.decision = ChangedDecision(), .follows = 40, .committed = 40, .picture = {9, 8}}),
+      Seed(Frame{.decision = ChangedDecision(),
+                 .follows = 40,
+                 .committed = 40,
+                 .keeps = true,
+                 .picture = {9, 8}}),
       Seed(Slice{41, 2, {1, 2, 3, 4}}),
       Seed(
           Answer{.frame = 41, .active = 0.2, .work = 0.4, .compute_us = 900, .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),
+      Seed(Profile{SplitSettings(), {5, 6, 7}}),
+      Seed(Schedule{{8, 9}}),
   };
 }
 
@@ -117,6 +122,10 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(GiveUp());
     case Kind::kFrameRefusal:
       return decode(FrameRefusal());
+    case Kind::kProfile:
+      return decode(Profile());
+    case Kind::kSchedule:
+      return decode(Schedule());
     case Kind::kBye:
       return decode(Bye());
   }

@@ -43,6 +43,7 @@ class RemoteTest : public FolderTest {
     connection_.emplace(channels_->robot, kBuild, "rover", PackForServers(*graph_));
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
+    settings.cache.policy = CacheConfig::Policy::kExact;
     robot_.emplace(*connection_, model_, state_, channels_->clock, settings,
                    ParsePictureCodec(codec), [this](nanoseconds deadline) {
                      Turn();
@@ -109,6 +110,25 @@ TEST_F(RemoteTest, TheServerDecodesAllPicturesAndComputesTheOneThatIsWaitedFor) 
   ExpectDenseAnswer();
   EXPECT_EQ(decoded_, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(AnsweredBytes(), before + 2 * of_one);
+}
+
+TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
+  Meet("raw");
+  const std::vector<std::string> codecs = {"blocks:raw", "png", "raw"};
+  double kept_work = 0;
+  for (int i = 0; i < 24; ++i) {
+    robot_->SetCodec(ParsePictureCodec(codecs[i / 2 % codecs.size()]));
+    robot_->SetServerKeeps(i % 4 != 3);
+    ASSERT_TRUE(Compute()) << i;
+    ExpectDenseAnswer();
+    const double work = robot_->answer().work;
+    if (i % 4 == 2) kept_work += work;
+    if (i % 4 == 3) {
+      EXPECT_EQ(work, 1.0) << i;
+    }
+  }
+  EXPECT_LT(kept_work, 6.0) << "it still holds what it computed before";
+  EXPECT_EQ(connection_->fault(), "");
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "common/pair/say.h"
@@ -65,7 +67,7 @@ class World {
     script.death = death;
     channels_ = std::make_unique<ChannelPair>(script);
     session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
-                                         RemoteServer::Watch(), server_slowdown_);
+                                         RemoteServer::Watch(), server_slowdown_, solve_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
     robot_ = std::make_unique<SplitRobot>(
         *connection_, state_, channels_->clock, message::Settings(),
@@ -81,6 +83,9 @@ class World {
     robot_slowdown_ = std::move(robot);
     server_slowdown_ = std::move(server);
   }
+
+  // Likewise.
+  void SolveBy(Session::Solve solve) { solve_ = std::move(solve); }
 
   // Everything but the robot goes on for a moment.
   void Turn() {
@@ -147,6 +152,7 @@ class World {
   MappedFile pack_;
   Slowdown robot_slowdown_;
   Slowdown server_slowdown_;
+  Session::Solve solve_;
   const std::vector<ValueId> values_;
   std::unique_ptr<ChannelPair> channels_;
   std::unique_ptr<Session> session_;
@@ -302,6 +308,80 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
   EXPECT_GT(std::count_if(server.begin(), server.end(), is_before_slices), 3);
   world.TakeTurns(5);
   EXPECT_LT(server.back().said, BytesSaid(world.channels().server)) << "the answer comes last";
+}
+
+TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
+  World world(Yolo(), folder_);
+  const BusyClock busy;
+  world.SlowDown(
+      {}, {2, busy, [&](std::chrono::nanoseconds time) { world.channels().clock.Advance(time); }});
+  world.Connect();
+  world.AnswerUntilReady();
+  const ValueId input = world.graph().inputs[0];
+  const std::vector<Cut> to_the_end = {{input, 0}};
+  const std::vector<Cut> and_back = {{input, 0}, {world.values()[4], 1000}};
+  for (const std::vector<Cut>& cuts : {to_the_end, and_back}) {
+    world.robot().SetCuts(cuts);
+    for (int i = 0; i < 3; ++i) world.Answer();  // the first one's work is known later
+    double most_work = 0;
+    int with_work = 0;
+    for (int i = 0; i < 60; ++i) {
+      world.Answer();
+      ASSERT_TRUE(world.robot().part());
+      const ServerPart& part = *world.robot().part();
+      EXPECT_GT(part.computing, milliseconds(3));
+      most_work = std::max(most_work, part.work);
+      with_work += part.work > 0 ? 1 : 0;
+    }
+    EXPECT_GT(with_work, 20);
+    EXPECT_LT(with_work, 60) << "where nothing changes nothing is done";
+    EXPECT_GT(most_work, 0);
+    EXPECT_LE(most_work, cuts.size() == 1 ? 1 : 0.9);
+  }
+}
+
+TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
+  World world(Yolo(), folder_);
+  std::atomic<bool> may_end = false;
+  const std::string profile(100'000, 'p');
+  world.SolveBy([&](const auto& model, const message::Settings& settings, const std::string& robot,
+                    const std::atomic<bool>& stop) {
+    while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
+    EXPECT_EQ(settings.change_threshold, 0.25);
+    if (robot.starts_with("bad")) throw InputError("it is bad");
+    return "solved: " + robot;
+  });
+  world.Connect();
+  message::Settings settings;
+  settings.change_threshold = 0.25;
+  world.connection().AskForSchedule(settings, profile);
+  world.AnswerUntilReady();
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  may_end = true;
+  std::optional<std::string> schedule;
+  for (int i = 0; i < 2000 && !schedule; ++i) {
+    world.Answer();
+    world.TakeTurns(5);
+    std::this_thread::sleep_for(milliseconds(1));
+    schedule = world.connection().TakeSchedule();
+  }
+  EXPECT_EQ(schedule, "solved: " + profile);
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt) << "only once";
+
+  world.connection().AskForSchedule(settings, "bad");
+  for (int i = 0; i < 50; ++i) {
+    world.Answer();
+    world.TakeTurns(5);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  EXPECT_EQ(world.connection().fault(), "");
+
+  may_end = false;
+  world.connection().AskForSchedule(settings, profile);
+  world.TakeTurns(50);
+  world.Connect();  // whoever leaves meanwhile waits for nothing
 }
 
 TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {

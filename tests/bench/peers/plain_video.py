@@ -81,10 +81,12 @@ def serve(robot, model, settings):
     mean = torch.tensor(settings["mean"], dtype=torch.float32)
     divisor = torch.tensor(settings["divisor"], dtype=torch.float32)
     robot.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Odd sizes are encoded as even ones.
+    crop = f" -vf format={settings['channels']}24,crop={width}:{height}:0:0"
     command = (
         "ffmpeg -v error -threads 1 -flags low_delay -probesize 32 -analyzeduration 1"
         " -fpsprobesize 0 -f nut -i pipe:0 -vsync passthrough -f rawvideo -flush_packets 1"
-        f" -pix_fmt {settings['channels']}24 pipe:1"
+        f" -pix_fmt {settings['channels']}24{crop if width % 2 or height % 2 else ''} pipe:1"
     )
     decoder = subprocess.Popen(command.split(), stdin=robot.fileno(), stdout=subprocess.PIPE)
     while len(pixels := decoder.stdout.read(width * height * 3)) == width * height * 3:

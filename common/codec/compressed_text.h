@@ -1,0 +1,21 @@
+#ifndef CACHEINF_COMMON_CODEC_COMPRESSED_TEXT_H_
+#define CACHEINF_COMMON_CODEC_COMPRESSED_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cacheinf {
+
+// A long text, such as a profile, as one frame of zstd.
+std::vector<uint8_t> CompressText(std::string_view text);
+
+// Trusts no byte: null, or one sentence on what is wrong, as of a text longer than `most_bytes`.
+const char* DecompressText(std::span<const uint8_t> bytes, size_t most_bytes, std::string* text);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_CODEC_COMPRESSED_TEXT_H_
