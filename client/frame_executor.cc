@@ -104,6 +104,8 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
   if (ExecuteRemotely(frame, give_up_at)) {
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
+    const message::Answer& answer = remote_->answer();
+    if (answer.kind == FrameDecision::Kind::kChanged) last_.changed = answer.active;
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
@@ -113,6 +115,7 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
                              Together(give_up_at));
     if (split_) last_.server = split_->part();
     if (last_.server) last_.kind = Plan::Kind::kSplit;
+    if (!last_.work->is_dense) last_.changed = last_.work->active;
     const Reuse& reuse = cache_->reuse();
     last_.decision = &reuse.decision();
     last_.seen = reuse.seen();
@@ -175,6 +178,7 @@ void FrameExecutor::MeetServer() {
     }
     if (ServerConnection* const met = server_->Poll()) {
       connection_ = met;
+      if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
       Join();
     }
     if (IsServerReady()) wait_until_ = clock_.Now();
@@ -198,6 +202,10 @@ void FrameExecutor::Follow(const Plan& plan) {
   cuts_ = CutsOf(plan);
   plan_ = plan;
   if (connection_ != nullptr) Join();
+}
+
+std::optional<std::string> FrameExecutor::TakeSchedule() {
+  return connection_ == nullptr ? std::nullopt : connection_->TakeSchedule();
 }
 
 std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "client/server_peer.h"
@@ -38,6 +40,7 @@ struct Execution {
   std::optional<FrameWork> work = {};       // where results are kept
   std::optional<ServerPart> server = {};    // where one had a part in it
   Plan::Kind kind = Plan::Kind::kLocal;     // as it came out
+  std::optional<double> changed = {};       // share of the picture, where somebody looked
   PictureView seen = {};                    // by the network
   Homography model_from_seen = {};
 };
@@ -58,8 +61,14 @@ class FrameExecutor {
   void Follow(const Plan& plan);
   const Plan& plan() const { return plan_; }
 
-  // Whether the server is ready for the plan.
-  bool IsServerReady();
+  // Asks every server that comes for a schedule; the profile is ToJsonText of
+  // common/plan/profile.h.
+  void WantSchedule(std::string robot_profile) { robot_profile_ = std::move(robot_profile); }
+  // What a server answered, once; ServerConnection::TakeSchedule.
+  std::optional<std::string> TakeSchedule();
+
+  // Whether there is a server that has the model.
+  bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
 
   // Between two frames: takes up a server that has come, and lets go of one that is lost. At the
   // start of a run waits for it.
@@ -83,6 +92,7 @@ class FrameExecutor {
 
  private:
   void MakeCache();
+  bool IsServerReady();
   void Join();
   void JoinRemotely();
   void JoinSplit();
@@ -110,7 +120,8 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // to the server that is there
   std::optional<RemoteRobot> remote_;       // at most one of these
   std::optional<SplitRobot> split_;
-  std::string codec_;  // of `remote_`
+  std::string codec_;          // of `remote_`
+  std::string robot_profile_;  // empty: no schedule is wanted
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // a server's outputs lie where results were kept
 };

@@ -8,12 +8,29 @@
 #include "client/answer/recomputed.h"
 #include "client/frame_executor.h"
 #include "common/answer/seen_picture.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
 #include "common/model/picture.h"
+#include "common/pair/remote_picture.h"
+#include "common/plan/plan_chooser.h"
+#include "common/plan/profile.h"
+#include "common/plan/profiled_graph.h"
+#include "common/plan/schedule.h"
+#include "common/reuse/settings.h"
 
 namespace cacheinf {
 namespace {
 
 using std::chrono::nanoseconds;
+
+constexpr size_t kLargestSchedule = size_t{64} << 20;
+
+bool MaySplit(const RobotConfig& config) {
+  if (config.mode == RobotConfig::Mode::kSplit) return true;
+  if (config.mode != RobotConfig::Mode::kCacheinf) return false;
+  const ReuseSettings settings = Resolve(config.cache, config.tracker.change);
+  return !settings.is_by_warp() && settings.change_policy().can_split();
+}
 
 int MostRepeats(const RobotConfig& config) {
   if (config.mode == RobotConfig::Mode::kStale) return std::numeric_limits<int>::max();
@@ -23,14 +40,22 @@ int MostRepeats(const RobotConfig& config) {
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock)
+             const Clock& clock, const Profile* profile)
     : config_(config),
       clock_(clock),
       slowdown_(config.server.slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(
-          std::move(model), config, config.mode == RobotConfig::Mode::kSplit, clock, slowdown_)),
+      executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock,
+                                                slowdown_)),
       reader_(state().graph(), config.model_config.decoder),
-      most_repeats_(MostRepeats(config)) {}
+      most_repeats_(MostRepeats(config)) {
+  if (config.mode != RobotConfig::Mode::kCacheinf) return;
+  const std::string& file = config.server.schedule;
+  if (!file.empty()) {
+    UseSchedule(ReadFile(file, kLargestSchedule), file);
+  } else if (profile != nullptr) {
+    executor_->WantSchedule(ToJsonText(*profile));
+  }
+}
 
 Robot::~Robot() = default;
 
@@ -72,6 +97,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   const FittedFrame fitted = Resize(frame);
   slowdown_.CatchUp();
   const auto prepared = clock_.Now();
+  FollowPlan();
   const Execution& execution = executor_->Execute(fitted, verdict, GiveUpAt(begin));
   slowdown_.CatchUp();
   const auto computed = clock_.Now();
@@ -88,8 +114,59 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.compute = computed - prepared;
   answer.decode = clock_.Now() - computed;
   if (config_.UsesServer() && !answer.server) alone_.Add(answer.latency());
+  if (chooser_) NoteFrame(answer);
   return answer;
 }
+
+void Robot::UseSchedule(const std::string& text, const std::string& name) {
+  const auto schedule = std::make_shared<const Schedule>(ParseSchedule(text, name));
+  const Graph& graph = state().graph();
+  CheckAreOf(schedule->robot.operators, name, graph, state().layout());
+  for (const ProfiledCodec& codec : schedule->robot.codecs) {
+    const PictureEncoder works_here(ParsePictureCodec(codec.codec), PictureFormatOf(graph));
+  }
+  chooser_ = std::make_unique<PlanChooser>(
+      schedule->robot, schedule->server,
+      [schedule](const Situation& situation) { return schedule->Lookup(situation).plans; });
+}
+
+void Robot::FollowPlan() {
+  if (config_.mode != RobotConfig::Mode::kCacheinf) return;
+  if (const auto text = executor_->TakeSchedule()) {
+    try {
+      UseSchedule(*text, "the server's schedule");
+      LogInfo("the server has sent a schedule");
+    } catch (const InputError& error) {
+      LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
+    }
+  }
+  if (!chooser_) return;
+  PlanChooser::Link link;
+  const auto statistics = executor_->link_statistics();
+  link.is_up = statistics && executor_->HasServer();
+  if (statistics && statistics->bandwidth) {
+    link.mbit = statistics->bandwidth->bits_per_second / 1e6;
+    link.mbit_age_s = Milliseconds(statistics->bandwidth->age) / 1e3;
+  }
+  if (statistics && statistics->round_trip) {
+    link.round_trip_ms = Milliseconds(statistics->round_trip->time);
+  }
+  executor_->Follow(chooser_->Choose(link));
+}
+
+void Robot::NoteFrame(Answer& answer) {
+  const Execution& execution = executor_->last();
+  answer.plan = ToText(execution.kind == Plan::Kind::kLocal ? Plan() : executor_->plan());
+  PlanChooser::Taken taken = {.executed = execution.kind, .changed = execution.changed};
+  taken.latency_ms = Milliseconds(answer.preprocess + answer.compute + answer.decode);
+  if (answer.server) {
+    taken.server_ms = Milliseconds(answer.server->decoding + answer.server->computing);
+    taken.waiting_ms = Milliseconds(answer.server->waiting);
+  }
+  chooser_->Note(taken);
+}
+
+std::string Robot::WhyPlan() const { return chooser_ ? chooser_->Reason() : ""; }
 
 // When computing alone must begin.
 nanoseconds Robot::GiveUpAt(nanoseconds begin) const {

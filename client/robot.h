@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "client/answer/answer.h"
@@ -24,9 +25,11 @@ class CompiledModel;
 class FrameExecutor;
 class ModelState;
 class PictureFit;
+class PlanChooser;
 struct ChannelStatistics;
 struct FittedFrame;
 struct FrameDecision;
+struct Profile;
 struct SeenPicture;
 
 // A frame of a size that the graph cannot take; frames after it may fit.
@@ -42,14 +45,17 @@ class UnfitFrame : public InputError {
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
 //   split    computes of every frame what changed, some rows of it on a server.
-// In the last two, frames for which there is no server are answered as in mode cache.
+//   cacheinf computes every frame as a schedule says is quickest: alone, remote or split.
+// In the last three, frames for which there is no server are answered as in mode cache.
 // A frame of another size than the one before is computed in every mode.
 class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else what
   // the frames' tensors are. The clock outlives the robot. Throws InputError if the configuration
-  // does not fit the model.
-  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
+  // does not fit the model. In mode cacheinf a server makes the schedule from `profile`, unless the
+  // configuration has one; without either the robot answers alone.
+  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
+        const Profile* profile = nullptr);
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
@@ -85,10 +91,16 @@ class Robot {
   // (recomputed.h); only in mode cache. Takes a while: for pictures only.
   std::optional<ClassMap> recomputed() const;
 
+  // Why the last frame's plan was taken, in one line; empty without a schedule.
+  std::string WhyPlan() const;
+
   // Of the connection to the server; nothing if there is none.
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
+  void UseSchedule(const std::string& text, const std::string& name);
+  void FollowPlan();
+  void NoteFrame(Answer& answer);
   std::chrono::nanoseconds GiveUpAt(std::chrono::nanoseconds begin) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
@@ -102,6 +114,7 @@ class Robot {
   const Slowdown slowdown_;
   const std::unique_ptr<FrameExecutor> executor_;
   AnswerReader reader_;
+  std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule
 
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture

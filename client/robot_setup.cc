@@ -1,10 +1,22 @@
 #include "client/robot_setup.h"
 
+#include <fmt/core.h>
+
+#include <filesystem>
 #include <utility>
 
+#include "common/base/cache_folder.h"
+#include "common/base/log.h"
+#include "common/base/status_line.h"
 #include "profiler/machine.h"
+#include "profiler/obtain_profile.h"
 
 namespace cacheinf {
+namespace {
+
+constexpr double kSecondsToMeasure = 20;
+
+}  // namespace
 
 int ThreadsToUse(const RobotConfig& config) {
   return config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
@@ -17,6 +29,37 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config) {
 std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config) {
   return std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
                                                MakeBackend(config));
+}
+
+std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& model,
+                                  const RobotConfig& config, const Clock& clock,
+                                  const std::atomic<bool>& stop) {
+  const bool is_wanted =
+      config.mode == RobotConfig::Mode::kCacheinf && config.server.schedule.empty();
+  if (!is_wanted) return std::nullopt;
+  ProfileRequest request;
+  request.graph = {model, &model->graph()};
+  request.threads = ThreadsToUse(config);
+  request.make_backend = [&config] { return MakeBackend(config); };
+  request.backend = NameOf(config.backend);
+  request.cache = config.cache;
+  request.tracker = config.tracker;
+  request.slice_codec = config.server.slice_codec;
+  request.seconds = kSecondsToMeasure;
+  const std::filesystem::path file =
+      CacheFolder() / "profiles" / (NameOf(request) + ".profile.json");
+  StatusLine status(clock);
+  const ObtainedProfile obtained =
+      ObtainProfile(request, file, false, clock, [&](double done, double left_s) {
+        status.Show([&] {
+          return fmt::format(
+              "measures the model on this machine, once: {:.0f} %, about {:.0f} s left", 100 * done,
+              left_s);
+        });
+        return !stop;
+      });
+  if (!obtained.was_known) LogInfo("the model's profile is " + file.string());
+  return SlowedDown(obtained.profile, config.server.slowdown);
 }
 
 }  // namespace cacheinf

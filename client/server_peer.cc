@@ -32,10 +32,7 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
 ServerPeer::~ServerPeer() {
   if (!connection_ || !connection_->fault().empty()) return;
   connection_->Leave("");
-  const auto deadline = clock_.Now() + std::chrono::milliseconds(500);
-  while (!channel_->IsFlushed() && channel_->fault().empty() && clock_.Now() < deadline) {
-    usleep(1000);
-  }
+  channel_->Flush(clock_.Now() + std::chrono::milliseconds(500));
 }
 
 ServerConnection* ServerPeer::Poll() {

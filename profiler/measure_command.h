@@ -9,11 +9,9 @@
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
 #include "common/plan/profile.h"
+#include "profiler/obtain_profile.h"
 
 namespace cacheinf {
-
-// The codecs of pictures that plans choose from, unless somebody names others.
-std::vector<std::string> DefaultPictureCodecs();
 
 struct MeasureCommand {
   RobotConfig config;  // the robot's, on both sides

@@ -127,8 +127,8 @@ Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwi
   Schedule schedule;
   schedule.model = robot.model;
   schedule.planner = "cacheinf";
-  schedule.robot_profile = FingerprintOf(robot);
-  schedule.server_profile = FingerprintOf(server);
+  schedule.robot = robot;
+  schedule.server = server;
   schedule.mbit = {0};
   for (size_t i = 1; i < bandwidths; ++i) {
     const double place =

@@ -26,6 +26,7 @@
 #include "common/pair/model_store.h"
 #include "common/pair/session.h"
 #include "profiler/machine.h"
+#include "server/schedule_maker.h"
 
 namespace cacheinf {
 namespace {
@@ -86,9 +87,10 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 
 struct Guest {
   Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock,
-        RemoteServer::Watch watch, Slowdown slowdown)
+        RemoteServer::Watch watch, Slowdown slowdown, Session::Solve solve)
       : channel(std::move(link), clock),
-        session(channel, store, clock, BitsId(), std::move(watch), std::move(slowdown)) {
+        session(channel, store, clock, BitsId(), std::move(watch), std::move(slowdown),
+                std::move(solve)) {
     channel.StartPumping();
   }
 
@@ -105,7 +107,9 @@ class Server {
         slowdown_(config.slowdown, clock),
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
-        store_(config.models, [this] { return MakeBackend(); }) {
+        store_(config.models, [this] { return MakeBackend(); }),
+        schedules_(fs::path(config.models) / "schedules", pool_->threads(), config.slowdown,
+                   clock) {
     if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
     if (config.dump_pictures.empty()) return;
     std::error_code error;
@@ -146,7 +150,11 @@ class Server {
         DumpPicture(folder, frame, picture, spec);
       };
     }
-    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch), slowdown_);
+    const auto solve = [this](const auto& model, const message::Settings& settings,
+                              const std::string& robot_profile, const std::atomic<bool>& stop) {
+      return schedules_.Make(model, settings, robot_profile, stop);
+    };
+    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch), slowdown_, solve);
   }
 
   // A stage of every session that has one to compute; whether any had.
@@ -187,12 +195,7 @@ class Server {
   void Close() {
     for (Guest& guest : guests_) guest.session.Leave("the server stops");
     const nanoseconds deadline = clock_.Now() + kLastWords;
-    for (const Guest& guest : guests_) {
-      while (!guest.channel.IsFlushed() && guest.channel.fault().empty() &&
-             clock_.Now() < deadline) {
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-    }
+    for (const Guest& guest : guests_) guest.channel.Flush(deadline);
     SayGoodbye();
   }
 
@@ -201,6 +204,7 @@ class Server {
   const Slowdown slowdown_;  // of the thread that computes
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
+  ScheduleMaker schedules_;
   std::optional<LinkShape> shape_;
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots

@@ -95,6 +95,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     json["guard"] = {{"level", NameOf(answer.guard->level)}};
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
   }
+  if (!answer.plan.empty()) json["plan"] = answer.plan;
   if (answer.server) {
     const ServerPart& part = *answer.server;
     json["server"] = {{"sent_bytes", part.sent_bytes},

@@ -29,6 +29,7 @@ struct Answer {
   std::optional<FrameWork> work;     // what was computed, where results are kept
   std::optional<GuardState> guard;   // where one watches
   std::optional<ServerPart> server;  // where one has a part in it
+  std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
   AnswerContent content;
 
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }

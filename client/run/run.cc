@@ -187,10 +187,10 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 class Run {
  public:
   Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
-      FrameQueue& source, const Clock& clock)
+      const Profile* profile, FrameQueue& source, const Clock& clock)
       : source_(source),
         clock_(clock),
-        robot_(model, config, clock),
+        robot_(model, config, clock, profile),
         publisher_(config.output, robot_, source),
         intake_(robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
@@ -198,6 +198,10 @@ class Run {
     if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
       guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
                      config.model_config.decoder, clock);
+    }
+    if (config.UsesServer() && config.guard.is_on) {
+      LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
+                          NameOf(config.mode)));
     }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
@@ -235,6 +239,7 @@ class Run {
       throw InputError(intake_.first_reason());
     }
     if (summary_.server) summary_.server->link = robot_.link_statistics();
+    summary_.why_plan = robot_.WhyPlan();
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.dropped = source_.dropped();
@@ -331,7 +336,9 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
   }
-  Run run(config, Compile(std::move(graph), config), source, clock);
+  const auto model = Compile(std::move(graph), config);
+  const std::optional<Profile> profile = ProfileFor(model, config, clock, stop);
+  Run run(config, model, profile ? &*profile : nullptr, source, clock);
   {
     StatusLine status(clock);
     const Summary& so_far = run.summary();

@@ -215,6 +215,7 @@ void Summary::Add(const Answer& answer) {
   decode.Add(answer.decode);
   if (answer.work) work.Add(*answer.work);
   if (answer.server) server->Add(*answer.server);
+  if (!answer.plan.empty()) ++plans[answer.plan];
 }
 
 void Summary::Add(const RefreshWork& done) {
@@ -263,6 +264,10 @@ std::string ToText(const Summary& summary) {
   }
   if (summary.work.frames > 0) text += ToText(summary.work);
   if (summary.server) text += ToText(*summary.server);
+  for (const auto& [plan, frames] : summary.plans) {
+    text += fmt::format("plan     {} in {} frames\n", plan, frames);
+  }
+  if (!summary.why_plan.empty()) text += fmt::format("why      {}\n", summary.why_plan);
   if (!summary.emulation.empty()) text += fmt::format("emulated {}\n", summary.emulation);
   if (summary.guard) text += ToText(*summary.guard);
   if (summary.refresh.count() > 0) {
@@ -315,6 +320,10 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   if (summary.work.frames > 0) json["work"] = Describe(summary.work);
   if (summary.guard) json["guard"] = Describe(*summary.guard);
   if (summary.server) json["server"] = Describe(*summary.server);
+  if (!summary.plans.empty()) {
+    json["plans"] = summary.plans;
+    json["why_plan"] = summary.why_plan;
+  }
   if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));

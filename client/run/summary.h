@@ -71,9 +71,11 @@ struct Summary {
   LatencyHistogram decode;
   WorkShares work;  // in mode cache
   std::optional<GuardReport> guard;
-  std::optional<ServerShares> server;  // if one was asked for
-  std::string emulation;               // what is slowed down on purpose; empty: nothing
-  LatencyHistogram refresh;            // work for the next frame after an answer was out
+  std::optional<ServerShares> server;    // if one was asked for
+  std::map<std::string, int64_t> plans;  // frames of each, in mode cacheinf
+  std::string why_plan;                  // why the last one was taken
+  std::string emulation;                 // what is slowed down on purpose; empty: nothing
+  LatencyHistogram refresh;              // work for the next frame after an answer was out
   MemoryReport memory;
   SegmentationScore score;  // if source and model have the same classes
   std::string

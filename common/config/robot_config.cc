@@ -94,9 +94,10 @@ FieldTable RobotConfig::Fields() {
             "What is computed: every frame; of every frame what changed; every frame, but answered "
             "at once with what the frame "
             "before came to; every k-th frame, whose answer is repeated for those between; every "
-            "frame, by a server; or of every frame what changed, by robot and server.",
-            "Take cache where much of the picture stays as it is, remote or split where there is "
-            "a server; the others are what these are compared with."}
+            "frame, by a server; of every frame what changed, by robot and server; or whichever of "
+            "these a schedule says is quickest for the frame.",
+            "Take cache where much of the picture stays as it is, cacheinf where there is a "
+            "server; the others are what these are compared with."}
           .Flag("--mode"),
       Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
           .Between(1, kMostBetween)

@@ -34,7 +34,7 @@ struct OutputConfig {
 
 // The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
-  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit };
+  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit, kCacheinf };
   enum class Backend : uint8_t { kCpu, kReference };
   enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch };
 
@@ -60,7 +60,9 @@ struct RobotConfig {
   ServerLinkConfig server;
 
   // Whether a server answers frames, or its part of them. In other modes one may be there, too.
-  bool UsesServer() const { return mode == Mode::kRemote || mode == Mode::kSplit; }
+  bool UsesServer() const {
+    return mode == Mode::kRemote || mode == Mode::kSplit || mode == Mode::kCacheinf;
+  }
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 
@@ -82,8 +84,8 @@ struct RobotConfig {
   FieldTable CacheFields();
 };
 
-constexpr Words<6> WordsOf(RobotConfig::Mode) {
-  return {"dense", "cache", "stale", "every-k", "remote", "split"};
+constexpr Words<7> WordsOf(RobotConfig::Mode) {
+  return {"dense", "cache", "stale", "every-k", "remote", "split", "cacheinf"};
 }
 constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }

@@ -15,12 +15,12 @@ std::string ServerLinkConfig::Emulation() const {
 
 FieldTable ServerLinkConfig::Fields() {
   return {
-      Field{
-          "address", &address,
-          "Where the server is, for modes \"remote\" and \"split\": mpi among the programs of one "
-          "mpirun, or mpi:NAME for a server that listens under this name.",
-          "Set it for these modes. Without the server the robot answers alone, as in mode "
-          "\"cache\"."}
+      Field{"address", &address,
+            "Where the server is, for modes \"remote\", \"split\" and \"cacheinf\": mpi among the "
+            "programs of one "
+            "mpirun, or mpi:NAME for a server that listens under this name.",
+            "Set it for these modes. Without the server the robot answers alone, as in mode "
+            "\"cache\"."}
           .Flag("--server"),
       Field{
           "name_server", &name_server,
@@ -39,10 +39,6 @@ FieldTable ServerLinkConfig::Fields() {
             "blocks[:QUALITY|:raw], or video[:ENCODER][:OPTION=VALUE]....",
             "Take video on narrow links, raw or png where every bit counts."}
           .Flag("--codec"),
-      Field{"slice_codec", MakeChoice(slice_codec),
-            "How rows and answers travel: zstd loses nothing, fp16 rounds.",
-            "Take zstd or fp16 on narrow links."}
-          .Flag("--slice-codec"),
       Field{"mode", MakeChoice(server_mode),
             "What the server computes of a picture in mode \"remote\": all of it, or what changed.",
             "Take dense where the server is fast and most of the picture changes."}
@@ -54,6 +50,15 @@ FieldTable ServerLinkConfig::Fields() {
             "Set it for mode \"split\"."}
           .AtMostItems(64)
           .Flag("--cut"),
+      Field{"schedule", &schedule,
+            "For mode \"cacheinf\", the file of cacheinf-schedule that says which plan is quickest "
+            "when; without one, robot and server make it when they first meet, and keep it.",
+            "Set it to plan offline."}
+          .Flag("--schedule"),
+      Field{"slice_codec", MakeChoice(slice_codec),
+            "How rows and answers travel: zstd loses nothing, fp16 rounds.",
+            "Take zstd or fp16 on narrow links."}
+          .Flag("--slice-codec"),
       Field{"emulate_slowdown", &slowdown,
             "After every piece of work the robot sleeps, so that it takes so many times as long.",
             "Leave it at 1 but for experiments on one machine."}

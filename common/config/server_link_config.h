@@ -19,9 +19,10 @@ struct ServerLinkConfig {
   std::string name_server;  // its file; empty: the default one
   double wait_s = 0;
   std::string codec = "jpeg";
-  SliceCodec slice_codec = SliceCodec::kRaw;
+  SliceCodec slice_codec = SliceCodec::kZstd;
   ServerMode server_mode = ServerMode::kCache;
   std::vector<std::string> cuts;
+  std::string schedule;  // file; empty: the server makes one
   double slowdown = 1;
   std::string link_shape;  // empty: as the link is
 

@@ -127,6 +127,12 @@ bool Channel::IsFlushed() const {
   return IsQuiet();
 }
 
+void Channel::Flush(Time deadline) const {
+  while (!IsFlushed() && fault().empty() && clock_.Now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 ChannelStatistics Channel::statistics() const {
   const std::lock_guard lock(mutex_);
   const Time now = clock_.Now();

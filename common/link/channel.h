@@ -114,6 +114,9 @@ class Channel {
   // Whether all that was sent has been acknowledged.
   bool IsFlushed() const;
 
+  // Waits until it is, or the channel is broken, or until then. REQUIRES: as WaitForMessage.
+  void Flush(Time deadline) const;
+
   ChannelStatistics statistics() const;
 
  private:

@@ -13,6 +13,7 @@
 #include "common/pair/say.h"
 
 namespace cacheinf {
+
 PictureFormat PictureFormatOf(const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
     throw InputError("mode remote needs a model whose one input is a picture");
@@ -35,9 +36,7 @@ RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const Com
       model_(std::move(model)),
       state_(state),
       clock_(clock),
-      wait_(wait ? std::move(wait)
-                 : [&connection](
-                       Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
       encoder_(codec, PictureFormatOf(state.graph())) {
   connection_.Use(settings);

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +26,7 @@ class RemoteRobot {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
-  using Wait = std::function<bool(Time deadline)>;  // Channel::WaitForMessage
+  using Wait = ServerConnection::Wait;
 
   // Tells the server the settings. Throws InputError if this machine cannot encode so, or the model
   // takes no picture. The connection, the state and the clock outlive this.

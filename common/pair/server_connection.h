@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,6 +58,10 @@ class ServerConnection {
   std::string fault() const;
 
   Channel& channel() { return channel_; }
+
+  // Waits for a message until then; Channel::WaitForMessage, unless a test has a clock of its own.
+  using Wait = std::function<bool(std::chrono::nanoseconds deadline)>;
+  Wait WaitBy(Wait wait) const;
 
  private:
   enum class Step : uint8_t { kGreeted, kGivesModel, kHasModel, kPrepares, kReady };

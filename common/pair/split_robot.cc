@@ -10,14 +10,13 @@
 #include "common/pair/say.h"
 
 namespace cacheinf {
+
 SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
                        message::Settings settings, Wait wait, Slowdown slowdown)
     : connection_(connection),
       state_(state),
       clock_(clock),
-      wait_(wait ? std::move(wait)
-                 : [&connection](
-                       Time deadline) { return connection.channel().WaitForMessage(deadline); }),
+      wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
       walk_(SplitWalk::Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +33,7 @@ class SplitRobot {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
-  // Waits for a message until then; Channel::WaitForMessage.
-  using Wait = std::function<bool(Time deadline)>;
+  using Wait = ServerConnection::Wait;
 
   // `settings` of the split that the state was made for; policy and version are filled in by
   // frame. Throws InputError if the cuts do not fit the model. REQUIRES: a state that trades, with

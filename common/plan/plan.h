@@ -25,8 +25,8 @@ struct Plan {
   };
 
   Kind kind = Kind::kLocal;
-  bool keeps = true;      // results from frame to frame: the robot's, in kRemote the server's
-  std::string codec = {};  // kRemote: of the picture
+  bool keeps = true;           // results from frame to frame: the robot's, in kRemote the server's
+  std::string codec = {};      // kRemote: of the picture
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
 
   bool operator==(const Plan&) const = default;

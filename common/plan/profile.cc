@@ -285,6 +285,32 @@ Profile ProfileOf(const CheckedJson& json) {
 
 }  // namespace
 
+Profile SlowedDown(Profile profile, double factor) {
+  if (factor == 1) return profile;
+  const auto slow = [factor](Curve& curve) {
+    for (Curve::Point& point : curve.points) point.y *= factor;
+  };
+  for (ProfiledOperator& op : profile.operators) {
+    for (Curve* const curve : {&op.ms, &op.refresh_ms, &op.encode_ms, &op.decode_ms}) slow(*curve);
+    op.dense_ms *= factor;
+  }
+  for (Curve* const curve :
+       {&profile.decide_ms, &profile.picture_encode_ms, &profile.picture_decode_ms}) {
+    slow(*curve);
+  }
+  for (ProfiledCodec& codec : profile.codecs) {
+    codec.encode_ms *= factor;
+    codec.decode_ms *= factor;
+  }
+  for (double* const time :
+       {&profile.fit_ms, &profile.read_ms, &profile.answer_encode_ms, &profile.answer_decode_ms}) {
+    *time *= factor;
+  }
+  profile.assumptions.push_back(
+      fmt::format("everything takes {} times as long as measured", factor));
+  return profile;
+}
+
 std::string ToJsonText(const Profile& profile) {
   const ProfileJson json = {{"format", kFormat},
                             {"version", Profile::kVersion},

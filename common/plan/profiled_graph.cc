@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/error.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {
@@ -64,6 +65,21 @@ std::vector<ProfiledOperator> DescribeOperators(const Graph& graph, const Layout
     described.push_back(std::move(profiled));
   }
   return described;
+}
+
+void CheckAreOf(const std::vector<ProfiledOperator>& operators, const std::string& name,
+                const Graph& graph, const Layout& layout) {
+  const auto is_same = [](const ProfiledOperator& a, const ProfiledOperator& b) {
+    return a.name == b.name && a.rows == b.rows && a.row_bytes == b.row_bytes &&
+           a.is_local == b.is_local && a.is_kept == b.is_kept;
+  };
+  if (!std::ranges::equal(operators, DescribeOperators(graph, layout), is_same)) {
+    throw InputError(
+        fmt::format("{}: made for another model than '{}', or for other values that are kept; "
+                    "measure and solve "
+                    "again (cacheinf-profile measure, cacheinf-schedule solve)",
+                    name, graph.name));
+  }
 }
 
 }  // namespace cacheinf

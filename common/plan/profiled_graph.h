@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PLAN_PROFILED_GRAPH_H_
 #define CACHEINF_COMMON_PLAN_PROFILED_GRAPH_H_
 
+#include <string>
 #include <vector>
 
 #include "common/exec/layout.h"
@@ -12,6 +13,11 @@ namespace cacheinf {
 // What a network is like, as planners see it, without a cost: one for every operator of the graph,
 // in its order.
 std::vector<ProfiledOperator> DescribeOperators(const Graph& graph, const Layout& layout);
+
+// Throws InputError, which says what to do, if the operators are not those of the graph. `name`
+// says where they are from.
+void CheckAreOf(const std::vector<ProfiledOperator>& operators, const std::string& name,
+                const Graph& graph, const Layout& layout);
 
 }  // namespace cacheinf
 

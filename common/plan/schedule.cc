@@ -159,16 +159,19 @@ std::string ToJsonText(const Schedule& schedule) {
                        {"model", schedule.model},
                        {"planner", schedule.planner},
                        {"seed", fmt::format("{:016x}", schedule.seed)},
-                       {"robot_profile", fmt::format("{:016x}", schedule.robot_profile)},
-                       {"server_profile", fmt::format("{:016x}", schedule.server_profile)},
                        {"round_trip_ms", schedule.round_trip_ms},
                        {"server_queue_ms", schedule.server_queue_ms},
                        {"mbit", schedule.mbit},
                        {"robot_changed", schedule.robot_changed},
                        {"server_changed", schedule.server_changed}};
-  // One bucket a line.
+  // One bucket a line, and one profile.
   std::string text = json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace);
   text.erase(text.rfind('\n'));
+  const auto in_one_line = [](const Profile& profile) {
+    return ScheduleJson::parse(ToJsonText(profile)).dump();
+  };
+  text += ",\n \"robot\": " + in_one_line(schedule.robot);
+  text += ",\n \"server\": " + in_one_line(schedule.server);
   text += ",\n \"buckets\": [\n";
   for (size_t i = 0; i < schedule.buckets.size(); ++i) {
     text += "  " + ToJson(schedule.buckets[i]).dump() +
@@ -190,8 +193,8 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
   schedule.model = json.Text("model");
   schedule.planner = json.Text("planner");
   schedule.seed = json.Hex("seed");
-  schedule.robot_profile = json.Hex("robot_profile");
-  schedule.server_profile = json.Hex("server_profile");
+  schedule.robot = ParseProfile(json.Object("robot").json().dump(), name + ": robot");
+  schedule.server = ParseProfile(json.Object("server").json().dump(), name + ": server");
   schedule.round_trip_ms = NotNegative(json, "round_trip_ms");
   schedule.server_queue_ms = NotNegative(json, "server_queue_ms");
   schedule.mbit = ReadAxis(json, "mbit", 1e9);
@@ -214,6 +217,17 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
                       name));
     }
   }
+  const auto operators = static_cast<int>(schedule.robot.operators.size());
+  for (const Schedule::Bucket& bucket : schedule.buckets) {
+    if (!bucket.plan.cuts.empty() && bucket.plan.cuts.back().after >= operators) {
+      json.Refuse("buckets", "plans for the operators of its profiles");
+    }
+    if (bucket.plan.kind == Plan::Kind::kRemote &&
+        std::ranges::find(schedule.robot.codecs, bucket.plan.codec, &ProfiledCodec::codec) ==
+            schedule.robot.codecs.end()) {
+      json.Refuse("buckets", "plans with the codecs of its profiles");
+    }
+  }
   return schedule;
 }
 
@@ -226,22 +240,11 @@ void CheckIsOf(const Schedule& schedule, const std::string& name, const Profile&
   const auto refuse = [&](const char* what) {
     throw InputError(fmt::format("{}: {}; {}", name, what, kSolveAgain));
   };
-  if (schedule.robot_profile != FingerprintOf(robot)) {
+  if (FingerprintOf(schedule.robot) != FingerprintOf(robot)) {
     refuse("solved from another profile of the robot");
   }
-  if (schedule.server_profile != FingerprintOf(server)) {
+  if (FingerprintOf(schedule.server) != FingerprintOf(server)) {
     refuse("solved from another profile of the server");
-  }
-  const auto count = static_cast<int>(robot.operators.size());
-  for (const Schedule::Bucket& bucket : schedule.buckets) {
-    if (!bucket.plan.cuts.empty() && bucket.plan.cuts.back().after >= count) {
-      refuse("a plan has a cut behind no operator of the profiles");
-    }
-    if (bucket.plan.kind == Plan::Kind::kRemote &&
-        std::ranges::find(robot.codecs, bucket.plan.codec, &ProfiledCodec::codec) ==
-            robot.codecs.end()) {
-      refuse("a plan has a codec that the profiles lack");
-    }
   }
 }
 

@@ -30,8 +30,9 @@ struct Schedule {
   std::string model;
   std::string planner;
   uint64_t seed = 1;
-  uint64_t robot_profile = 0;  // FingerprintOf
-  uint64_t server_profile = 0;
+  // What it was solved from, by which a robot predicts what its frames take.
+  Profile robot;
+  Profile server;
 
   // What buckets share.
   double round_trip_ms = 0;

@@ -56,7 +56,7 @@ struct Minutes {
   double all = 0;
 };
 constexpr Minutes kMost = {22, 29};
-constexpr Minutes kMostWhenQuick = {2.8, 4};
+constexpr Minutes kMostWhenQuick = {3.6, 4};
 constexpr std::chrono::seconds kMostOfACell(90);
 
 struct ModeModel {

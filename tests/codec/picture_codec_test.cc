@@ -139,6 +139,27 @@ TEST(PictureCodecTest, OthersStayCloseToThePicture) {
   }
 }
 
+// What others read, blue first, from a file of these bytes.
+Bytes ReadByOpenCv(const Bytes& file_bytes, const std::string& extension) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("cacheinf_codec_" + std::to_string(getpid()) + extension);
+  WriteFile(file, {reinterpret_cast<const char*>(file_bytes.data()), file_bytes.size()});
+  const SteadyClock clock;
+  const std::optional<Frame> frame = OpenSource(file.string(), clock)->Next();
+  std::filesystem::remove(file);
+  Bytes pixels;
+  for (int y = 0; frame && y < frame->picture.height; ++y) {
+    const uint8_t* const row = frame->picture.Row(y);
+    pixels.insert(pixels.end(), row, row + static_cast<ptrdiff_t>(frame->picture.width) * 3);
+  }
+  return pixels;
+}
+
+// As a file has it; a picture of a video begins with the standard.
+Bytes WithoutHeader(const Bytes& coded, size_t more_bytes = 0) {
+  return {coded.begin() + static_cast<ptrdiff_t>(kHeaderBytes + more_bytes), coded.end()};
+}
+
 // The quick way differs from machine to machine.
 TEST(PictureCodecTest, JpegsAreDecodedAccuratelyAsOpenCvDoes) {
   std::mt19937 random(2);
@@ -146,21 +167,36 @@ TEST(PictureCodecTest, JpegsAreDecodedAccuratelyAsOpenCvDoes) {
   PictureDecoder decoder(kFormat);
   const Bytes bytes = Encode(encoder, Noise(kFormat, random), kFormat);
   ASSERT_EQ(Decode(decoder, bytes), "");
+  EXPECT_EQ(PixelsOf(decoder), ReadByOpenCv(WithoutHeader(bytes), ".jpg"));
+}
 
-  const std::filesystem::path file = std::filesystem::temp_directory_path() /
-                                     ("cacheinf_codec_" + std::to_string(getpid()) + ".jpg");
-  WriteFile(file, {reinterpret_cast<const char*>(bytes.data()) + kHeaderBytes,
-                   bytes.size() - kHeaderBytes});
-  const SteadyClock clock;
-  const std::optional<Frame> frame = OpenSource(file.string(), clock)->Next();
-  std::filesystem::remove(file);
-  ASSERT_TRUE(frame);
-  Bytes read;
-  for (int y = 0; y < kFormat.height; ++y) {
-    const uint8_t* const row = frame->picture.Row(y);
-    read.insert(read.end(), row, row + static_cast<ptrdiff_t>(kFormat.width) * kFormat.channels);
+// Mistaken for each other at both ends, red and blue would come back, but coarser.
+TEST(PictureCodecTest, ARedPictureIsRedToEverybody) {
+  for (const bool is_blue_first : {true, false}) {
+    const PictureFormat format = {160, 96, 3, is_blue_first};
+    Bytes red(format.byte_count(), 20);
+    for (size_t i = is_blue_first ? 2 : 0; i < red.size(); i += 3) red[i] = 220;
+    for (const std::string codec : {"jpeg", "blocks", "video"}) {
+      SCOPED_TRACE(codec + (is_blue_first ? ", blue first" : ", red first"));
+      PictureEncoder encoder(ParsePictureCodec(codec), format);
+      PictureDecoder decoder(format);
+      Bytes stream;
+      for (int i = 0; i < 3; ++i) {
+        const Bytes coded = Encode(encoder, red, format);
+        ASSERT_EQ(Decode(decoder, coded), "");
+        EXPECT_LT(MeanError(PixelsOf(decoder), red), 4.0);
+        const Bytes bytes = WithoutHeader(coded, codec == "video" ? 1 : 0);
+        stream.insert(stream.end(), bytes.begin(), bytes.end());
+      }
+      if (codec == "blocks") continue;  // no format of others
+      const Bytes others = ReadByOpenCv(stream, codec == "jpeg" ? ".jpg" : ".h264");
+      ASSERT_EQ(others.size(), red.size());
+      for (size_t i = 0; i < others.size(); i += 3) {
+        ASSERT_LT(others[i], 50) << "blue of pixel " << i / 3;
+        ASSERT_GT(others[i + 2], 190) << "red of pixel " << i / 3;
+      }
+    }
   }
-  EXPECT_EQ(PixelsOf(decoder), read);
 }
 
 TEST(PictureCodecTest, TinyPicturesAreCodedToo) {

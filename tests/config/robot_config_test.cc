@@ -86,7 +86,7 @@ TEST(RobotConfigTest, NamesFileAndKey) {
             "robot.json: preprocess.width must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"mode": "sparse"})"),
             "robot.json: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
-            "\"remote\", \"split\", got \"sparse\"");
+            "\"remote\", \"split\", \"cacheinf\", got \"sparse\"");
   EXPECT_EQ(Refusal(R"({"cache": {"threshold": 2}})"),
             "robot.json: cache.threshold must be at most 1, got 2");
   EXPECT_EQ(Refusal(R"({"every": 0})"), "robot.json: every must be at least 1, got 0");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -153,6 +154,21 @@ TEST_F(ApartTest, RobotAndServerExchangePackets) {
     ASSERT_EQ(packet, expected.Next()) << robot->fault();
   }
   EXPECT_EQ(FaultOf(robot.get()), "the peer ended the connection");
+}
+
+TEST_F(ApartTest, ARobotOnArmAndAServerHereExchangePackets) {
+  const char* const robot_on_arm = std::getenv("CACHEINF_ARM_ROBOT");
+  if (robot_on_arm == nullptr) {
+    GTEST_SKIP() << "$CACHEINF_ARM_ROBOT names no robot: scripts/internal/check_arm_mpi makes one";
+  }
+  Process server(Peer("server", 2000));
+  ASSERT_TRUE(server.HasPrinted("ready", kLong)) << server.output();
+  std::vector<std::string> words = Peer("robot", 2000);
+  words.front() = robot_on_arm;
+  Process robot(words);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_TRUE(server.HasPrinted("served", kLong)) << server.output();
+  EXPECT_TRUE(server.HasPrinted("left: the peer ended the connection", kLong)) << server.output();
 }
 
 TEST_F(ApartTest, RobotOutlivesItsServerAndMeetsTheNext) {

@@ -49,6 +49,16 @@ class Clip {
     return decision_;
   }
 
+  // So many rows and columns from the upper left corner change.
+  const FrameDecision& Change(int rows, int columns) {
+    Begin();
+    SetRectangle({0, rows}, {0, columns}, decision_.changed);
+    for (int y = 0; y < rows; ++y) {
+      for (int x = 0; x < columns; ++x) SetPixel(y, x);
+    }
+    return decision_;
+  }
+
   // Every pixel changes by so little that nobody takes it for a change.
   const FrameDecision& Drift() {
     Begin();

@@ -1,11 +1,15 @@
 #ifndef CACHEINF_TESTS_PAIR_CUTS_H_
 #define CACHEINF_TESTS_PAIR_CUTS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <vector>
 
 #include "common/exec/model_state.h"
+#include "common/model/graph/geometry.h"
 #include "common/plan/split.h"
+#include "tests/testing/run_graph.h"
 
 namespace cacheinf {
 
@@ -28,6 +32,25 @@ inline std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19
     cuts.push_back({value, share});
   }
   return cuts;
+}
+
+// Bytes of those pixels of a transfer that are not what they were.
+inline uint64_t ChangedBytes(const Graph& graph, const Transfer& transfer,
+                             const std::vector<float>& before, const std::vector<float>& after) {
+  const Value& value = graph.value(transfer.value);
+  if (!value.is_map()) return after == before ? 0 : after.size() * sizeof(float);
+  const auto width = static_cast<size_t>(WidthOf(value));
+  const size_t pixels = static_cast<size_t>(HeightOf(value)) * width;
+  uint64_t changed = 0;
+  for (size_t pixel = static_cast<size_t>(transfer.rows.begin) * width;
+       pixel < static_cast<size_t>(transfer.rows.end) * width; ++pixel) {
+    bool differs = false;
+    for (size_t i = pixel; i < after.size(); i += pixels) {
+      differs = differs || !SameBits(before[i], after[i]);
+    }
+    if (differs) changed += after.size() / pixels * sizeof(float);
+  }
+  return changed;
 }
 
 }  // namespace cacheinf

@@ -50,7 +50,7 @@ class World {
         policy_(std::move(policy)),
         store_(std::move(folder), [] { return std::make_unique<CpuBackend>(); }),
         clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
-        dense_(model_),
+        dense_(model_, {{}, Keep::kAll}),
         state_(model_, {{}, Keep::kAll, false, true}),
         pack_(PackForServers(*graph_)),
         values_(ValuesToCut(state_)) {}
@@ -108,8 +108,8 @@ class World {
     return frames;
   }
 
-  void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) {
-    const FrameDecision& decision = clip_.Next();
+  void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) { Answer(clip_.Next(), time); }
+  void Answer(const FrameDecision& decision, std::chrono::nanoseconds time = SplitRobot::kNever) {
     const bool waits = time == SplitRobot::kNever || decision.kind == FrameDecision::Kind::kRefresh;
     robot_->Execute(decision, clip_.picture(), policy_, waits ? SplitRobot::kNever : now() + time);
     if (policy_.threshold > 0.0f && !policy_.spreads && robot_->computed_all()) {
@@ -127,6 +127,27 @@ class World {
       EXPECT_EQ(FirstDifference(expected[i], actual[i]), "")
           << "output " << i << " of frame " << clip_.decision().number;
     }
+  }
+
+  // The next frame, of which the upper left changes; what of it has to cross, and how many slices.
+  std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
+    const FrameDecision& decision = clip_.Change(rows, columns);
+    const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
+    const std::vector<Transfer> transfers =
+        CompileRows(*graph_, state_.layout(),
+                    OwnershipOf(*graph_, state_.layout(), cuts, robot_rows, kHeight))
+            .transfers;
+    std::vector<std::vector<float>> before;
+    for (const Transfer& transfer : transfers) {
+      before.push_back(Numbers(dense_.view(transfer.value)));
+    }
+    Answer(decision);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < transfers.size(); ++i) {
+      bytes +=
+          ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_.view(transfers[i].value)));
+    }
+    return {bytes, transfers.size()};
   }
 
   std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
@@ -187,6 +208,37 @@ TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
   for (int i = 0; i < 100; ++i) {
     ASSERT_NO_FATAL_FAILURE(answer(RandomCuts(world.values(), random)));
   }
+}
+
+TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
+  World world(GetParam(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  std::mt19937 random(8);
+  std::vector<std::vector<Cut>> all_cuts;
+  for (const ValueId value : world.values()) all_cuts.push_back({{value, 500}});
+  for (int i = 0; i < 60; ++i) all_cuts.push_back(RandomCuts(world.values(), random));
+  uint64_t in_all = 0;
+  for (const std::vector<Cut>& cuts : all_cuts) {
+    world.robot().SetCuts(cuts);
+    std::string names;
+    for (const Cut& cut : cuts) {
+      names +=
+          world.graph().value(cut.value).name + ":" + std::to_string(cut.robot_thousandths) + " ";
+    }
+    SCOPED_TRACE(names);
+    const int rows = 1 + static_cast<int>(random() % kHeight);
+    const int columns = 1 + static_cast<int>(random() % kWidth);
+    for (int i = 0; i < 4; ++i) {
+      const auto [bytes, slices] = world.AnswerChange(rows, columns, cuts);
+      ASSERT_TRUE(world.robot().part());
+      const ServerPart& part = *world.robot().part();
+      if (i < 2) continue;  // other rows than before
+      in_all += bytes;
+      ASSERT_LE(part.sent_bytes + part.received_bytes, bytes + bytes / 50 + 512 * slices);
+    }
+  }
+  EXPECT_GT(in_all, 100'000U);
 }
 
 TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {

@@ -47,7 +47,7 @@ TEST(FitRisingTest, NeverFallsAndLiesNearest) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> number(0.0, 1.0);
   std::vector<Curve::Point> samples;
-  for (int i = 0; i < 40; ++i) samples.push_back({i / 2 / 20.0, number(random) + i / 40.0});
+  for (int i = 0; i < 40; ++i) samples.push_back({(i - i % 2) / 40.0, number(random) + i / 40.0});
   const Curve fit = FitRising(samples);
   ASSERT_EQ(fit.points.size(), 20u);
   for (size_t i = 1; i < fit.points.size(); ++i) {

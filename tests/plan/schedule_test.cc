@@ -30,8 +30,8 @@ Schedule MadeUp(const ProfilePair& pair) {
   schedule.model = pair.robot.model;
   schedule.planner = "cacheinf";
   schedule.seed = 0x123456789abcdef0;
-  schedule.robot_profile = FingerprintOf(pair.robot);
-  schedule.server_profile = FingerprintOf(pair.server);
+  schedule.robot = pair.robot;
+  schedule.server = pair.server;
   schedule.round_trip_ms = 4;
   schedule.mbit = {0, 10, 100};
   schedule.robot_changed = {0.1, 0.5, 1};

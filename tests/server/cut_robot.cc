@@ -115,30 +115,12 @@ class CutRobot {
     }
   }
 
-  // Pixels of these rows that are not what they were.
-  int64_t ChangedNumbers(const Transfer& transfer, const std::vector<float>& before) const {
-    const Value& value = graph_.value(transfer.value);
-    const std::vector<float> after = Numbers(dense_.view(transfer.value));
-    if (!value.is_map()) return after == before ? 0 : static_cast<int64_t>(after.size());
-    const auto width = static_cast<size_t>(WidthOf(value));
-    const size_t pixels = static_cast<size_t>(HeightOf(value)) * width;
-    int64_t changed = 0;
-    for (size_t pixel = static_cast<size_t>(transfer.rows.begin) * width;
-         pixel < static_cast<size_t>(transfer.rows.end) * width; ++pixel) {
-      bool differs = false;
-      for (size_t i = pixel; i < after.size(); i += pixels) {
-        differs = differs || !SameBits(before[i], after[i]);
-      }
-      if (differs) changed += static_cast<int64_t>(after.size() / pixels);
-    }
-    return changed;
-  }
-
   void CheckBytes(const std::vector<Transfer>& transfers, const Values& before) {
     ++bounded_;
     uint64_t least = 0;
     for (size_t i = 0; i < transfers.size(); ++i) {
-      least += sizeof(float) * static_cast<uint64_t>(ChangedNumbers(transfers[i], before[i]));
+      least +=
+          ChangedBytes(graph_, transfers[i], before[i], Numbers(dense_.view(transfers[i].value)));
     }
     const uint64_t most = least + least / 50 + kSliceBytes * transfers.size();
     const ServerPart& part = robot_.part().value();
@@ -199,8 +181,7 @@ int Run(const std::vector<std::string>& words) {
               << robot.bounded() << " of them bounded\n";
   }
   connection.Leave("");
-  for (int i = 0; i < 500 && !channel.IsFlushed(); ++i)
-    std::this_thread::sleep_for(milliseconds(1));
+  channel.Flush(clock.Now() + milliseconds(500));
   return 0;
 }
 

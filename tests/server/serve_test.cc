@@ -138,6 +138,8 @@ TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
                 kEnvironment);
   EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
   EXPECT_EQ(FilesIn(folder_ / "alone"), dense_);
+  EXPECT_NE(robot.output().find("the guard is off in mode remote"), std::string::npos)
+      << robot.output();
 }
 
 TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
@@ -146,6 +148,10 @@ TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
       {{"--mode", "split", "--server", "mpi"}, "needs a cut"},
       {{"--mode", "split", "--server", "mpi", "--cut", "nothing"}, "no value \"nothing\""},
       {{"--mode", "remote", "--server", "tcp:somewhere"}, "--server takes mpi or mpi:NAME"},
+      {{"--mode", "remote", "--server", "mpi", "--record", folder_ / "recordings"},
+       "mode remote cannot be recorded"},
+      {{"--mode", "split", "--server", "mpi", "--cut", "x", "--record", folder_ / "recordings"},
+       "mode split cannot be recorded"},
   };
   for (const auto& [options, sentence] : cases) {
     Process robot(Robot("refused", options), kEnvironment);

@@ -68,7 +68,7 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   EXPECT_EQ(
       refusal({"--mode", "sparse"}),
       "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
-      "\"remote\", \"split\", got \"sparse\"\n");
+      "\"remote\", \"split\", \"cacheinf\", got \"sparse\"\n");
   EXPECT_EQ(refusal({"--every", "0"}),
             "cacheinf-robot: --every: every must be at least 1, got 0\n");
   EXPECT_EQ(refusal({"--check", "-3"}),

@@ -1,0 +1,125 @@
+#include "common/plan/plan_chooser.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cacheinf {
+namespace {
+
+// Of a link that nothing was sent over yet, so that something will be.
+constexpr double kHopedMbit = 100;
+// An older figure is believed to have become better: else a link that was bad once is never tried
+// again.
+constexpr double kTrustedSeconds = 15;
+constexpr double kMostMbit = 1000;
+
+// While nobody looks at what changes, it is believed to have become less, so that somebody will.
+constexpr int kFramesTrusted = 100;
+constexpr double kHopedChange = 0.2;
+
+// A plan has to be so much quicker than the one at hand, in so many frames.
+constexpr double kClearlyBetter = 0.95;
+constexpr int kFramesToSwitch = 2;
+
+constexpr double kNewFrameCounts = 0.2;
+constexpr double kLeastFactor = 0.1;
+constexpr double kMostFactor = 20;
+
+void Follow(double measured, double predicted, double& factor) {
+  if (predicted <= 0 || measured <= 0) return;
+  // The prediction holds the factor as it is.
+  const double now = std::clamp(factor * measured / predicted, kLeastFactor, kMostFactor);
+  factor += kNewFrameCounts * (now - factor);
+}
+
+}  // namespace
+
+PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nearby)
+    : model_(robot, server, Situation()), nearby_(std::move(nearby)) {}
+
+const Plan& PlanChooser::Choose(const Link& link) {
+  double mbit = 0;
+  if (link.is_up) {
+    const double age = std::max(1.0, link.mbit_age_s / kTrustedSeconds);
+    mbit = std::min(kMostMbit, link.mbit ? *link.mbit * age : kHopedMbit);
+  }
+  situation_.mbit_up = situation_.mbit_down = mbit;
+  situation_.round_trip_ms = link.round_trip_ms;
+  const CostModel model = model_.At(situation_);
+  candidates_.clear();
+  ConsiderAlone(model);
+  if (link.is_up) {
+    for (const ProfiledCodec& codec : model.robot().codecs) {
+      for (const bool keeps : {true, false}) {
+        Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
+      }
+    }
+    for (const Plan& plan : nearby_(situation_)) {
+      if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
+    }
+  }
+  const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
+  const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
+  const auto current = std::ranges::find(candidates_, plan_, &Candidate::plan);
+  const bool is_possible = current != candidates_.end();
+  const bool is_better = !is_possible || latency(best) < kClearlyBetter * latency(*current);
+  better_in_a_row_ = is_better ? better_in_a_row_ + 1 : 0;
+  if (!is_possible || better_in_a_row_ >= kFramesToSwitch) {
+    plan_ = best.plan;
+    better_in_a_row_ = 0;
+  }
+  prediction_ = std::ranges::find(candidates_, plan_, &Candidate::plan)->prediction;
+  return plan_;
+}
+
+// A robot that keeps results computes frames whole where that is quicker.
+void PlanChooser::ConsiderAlone(const CostModel& model) {
+  Consider(model, Plan());
+  const Prediction whole = model.Predict({.keeps = false});
+  Prediction& kept = candidates_.back().prediction;
+  if (whole.latency_ms < kept.latency_ms) kept = whole;
+}
+
+void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
+  candidates_.push_back({plan, model.Predict(plan)});
+}
+
+void PlanChooser::Note(const Taken& taken) {
+  if (taken.changed) {
+    double& changed = situation_.robot_changed;
+    changed += kNewFrameCounts * (*taken.changed - changed);
+    situation_.server_changed = changed;
+    frames_unseen_ = 0;
+  } else if (++frames_unseen_ == kFramesTrusted) {
+    situation_.server_changed = std::min(situation_.server_changed, kHopedChange);
+    situation_.robot_changed = situation_.server_changed;
+    frames_unseen_ = 0;
+  }
+  if (taken.executed != plan_.kind) return;
+  if (taken.executed == Plan::Kind::kRemote) {
+    Follow(taken.server_ms, prediction_.server_ms, situation_.server_factor);
+    Follow(taken.waiting_ms - taken.server_ms, prediction_.link_ms, situation_.link_factor);
+    Follow(taken.latency_ms - taken.waiting_ms, prediction_.robot_ms, situation_.robot_factor);
+  } else if (taken.executed == Plan::Kind::kLocal) {
+    Follow(taken.latency_ms, prediction_.latency_ms, situation_.robot_factor);
+  }
+}
+
+std::string PlanChooser::Reason() const {
+  std::vector<const Candidate*> sorted;
+  for (const Candidate& candidate : candidates_) sorted.push_back(&candidate);
+  std::ranges::stable_sort(
+      sorted, {}, [](const Candidate* candidate) { return candidate->prediction.latency_ms; });
+  std::string text = fmt::format("{}: {:.1f} ms", ToText(plan_), prediction_.latency_ms);
+  for (const Candidate* candidate : sorted) {
+    if (candidate->plan == plan_) continue;
+    text +=
+        fmt::format(", {}: {:.1f} ms", ToText(candidate->plan), candidate->prediction.latency_ms);
+    break;
+  }
+  return text;
+}
+
+}  // namespace cacheinf

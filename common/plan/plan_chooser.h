@@ -1,0 +1,71 @@
+#ifndef CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
+#define CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/plan/cost_model.h"
+#include "common/plan/plan.h"
+#include "common/plan/profile.h"
+
+namespace cacheinf {
+
+// Chooses a plan for each of a robot's frames: predicts what a few take in the situation at hand,
+// and corrects its predictions by what frames really took. It leaves a plan only for one that is
+// clearly better in two frames in a row, because the first frame of another takes longer.
+class PlanChooser {
+ public:
+  // What a schedule has for a situation and those near it.
+  using Nearby = std::function<std::vector<Plan>(const Situation& situation)>;
+
+  // A schedule's plans are candidates beside those that it need not find: the robot alone, and
+  // every codec of its profile. Throws InputError as CostModel does.
+  PlanChooser(const Profile& robot, const Profile& server, Nearby nearby);
+
+  struct Link {
+    bool is_up = false;
+    std::optional<double> mbit;  // as far as it was measured
+    double mbit_age_s = 0;
+    double round_trip_ms = 0;
+  };
+  const Plan& Choose(const Link& link);
+
+  // Of the frame that followed the last plan chosen. `executed` may be the robot alone where the
+  // server was not ready.
+  struct Taken {
+    Plan::Kind executed = Plan::Kind::kLocal;
+    double latency_ms = 0;
+    double server_ms = 0;           // decoding and computing; kRemote
+    double waiting_ms = 0;          // for the link and the server; kRemote
+    std::optional<double> changed;  // share of the picture, where somebody looked
+  };
+  void Note(const Taken& taken);
+
+  const Situation& situation() const { return situation_; }
+  const Prediction& prediction() const { return prediction_; }  // of the plan chosen last
+  // Why the last plan was taken, in one line: "remote video cache: 21 ms; local cache: 34 ms".
+  std::string Reason() const;
+
+ private:
+  struct Candidate {
+    Plan plan;
+    Prediction prediction;
+  };
+  void ConsiderAlone(const CostModel& model);
+  void Consider(const CostModel& model, const Plan& plan);
+
+  const CostModel model_;
+  const Nearby nearby_;
+  Situation situation_;
+  std::vector<Candidate> candidates_;  // of the last choice
+  Plan plan_;
+  Prediction prediction_;
+  int better_in_a_row_ = 0;
+  int frames_unseen_ = 0;  // since anybody looked at how much changes
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_

@@ -1,0 +1,144 @@
+#include "profiler/obtain_profile.h"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "common/base/build_id.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/model/graph/pack.h"
+#include "common/pair/server_connection.h"
+#include "common/reuse/settings.h"
+#include "profiler/fitted_clip.h"
+#include "profiler/machine.h"
+#include "profiler/measure.h"
+
+namespace cacheinf {
+namespace {
+
+// All that shares and times depend on, but for the machine.
+std::string SettingsText(const ProfileRequest& request) {
+  CacheConfig cache = request.cache;
+  nlohmann::ordered_json json = {
+      {"cache", nlohmann::ordered_json::parse(WriteJson(cache.Fields()))},
+      {"tracker", NameOf(request.tracker.kind)},
+      {"threshold", request.tracker.change.threshold}};
+  int winograd = 0;
+  for (const Operator& op : request.graph->operators) {
+    const auto* const conv = std::get_if<op::Conv>(&op.attributes);
+    winograd += conv != nullptr && conv->scheme == Scheme::kWinograd;
+  }
+  json["winograd_layers"] = winograd;
+  return json.dump();
+}
+
+// What a profile is of, still without anything measured.
+Profile Heading(const ProfileRequest& request) {
+  const Machine machine = DescribeMachine();
+  const MappedFile pack = PackForServers(*request.graph);
+  Profile profile;
+  profile.side = request.side;
+  profile.model = request.graph->name;
+  profile.model_checksum = PackChecksum({pack.data.get(), pack.size});
+  profile.settings = SettingsText(request);
+  profile.machine =
+      fmt::format("{}, {} of {} cores", machine.cpu, request.threads, machine.logical_cores);
+  profile.machine_fingerprint = Fingerprint(machine);
+  profile.build = BuildId();
+  profile.backend = request.backend;
+  profile.threads = request.threads;
+  profile.slice_codec = request.slice_codec;
+  return profile;
+}
+
+auto KeyOf(const Profile& profile) {
+  return std::tie(profile.side, profile.model_checksum, profile.settings,
+                  profile.machine_fingerprint, profile.build, profile.backend, profile.threads,
+                  profile.slice_codec);
+}
+
+// What the file holds, if that is a profile of the same.
+std::optional<Profile> Known(const std::filesystem::path& file, const Profile& heading) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    Profile profile = LoadProfile(file);
+    if (KeyOf(profile) == KeyOf(heading)) return profile;
+    LogInfo(file.string() + " is a profile of something else, and measured again");
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+  return std::nullopt;
+}
+
+void TakeHeading(const Profile& heading, Profile* profile) {
+  profile->model = heading.model;
+  profile->model_checksum = heading.model_checksum;
+  profile->settings = heading.settings;
+  profile->machine = heading.machine;
+  profile->machine_fingerprint = heading.machine_fingerprint;
+  profile->build = heading.build;
+  profile->backend = heading.backend;
+  profile->threads = heading.threads;
+}
+
+}  // namespace
+
+std::vector<std::string> DefaultPictureCodecs() {
+  return {"raw", "png", "jpeg:85", "blocks:90", "video"};
+}
+
+std::string NameOf(const ProfileRequest& request) {
+  const Profile heading = Heading(request);
+  const std::string text =
+      fmt::format("{} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
+                  heading.settings, heading.machine_fingerprint, heading.build, heading.backend,
+                  heading.threads, NameOf(heading.slice_codec));
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
+                              bool measure_again, const Clock& clock,
+                              const std::function<bool(double done, double left_s)>& on_progress) {
+  const Profile heading = Heading(request);
+  if (!measure_again) {
+    if (std::optional<Profile> known = Known(file, heading)) return {*std::move(known), true};
+  }
+  Measurement measurement;
+  measurement.side = request.side;
+  measurement.settings = Resolve(request.cache, request.tracker.change);
+  measurement.tracker = request.tracker;
+  measurement.slice_codec = heading.slice_codec;
+  measurement.codecs = request.codecs;
+  measurement.seconds = request.seconds;
+  const bool is_generated = request.clips.empty();
+  for (const std::string& source : is_generated ? GeneratedClips(request.frames) : request.clips) {
+    measurement.clips.push_back(ReadClip(source, *request.graph, request.frames, clock));
+  }
+  bool is_ended = false;
+  measurement.on_progress = [&](double done, double left_s) {
+    is_ended = is_ended || !on_progress(done, left_s);
+    return !is_ended;
+  };
+  Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
+  if (is_ended) throw InputError("stopped: no profile is written");
+  TakeHeading(heading, &profile);
+  if (!request.watts.empty()) {
+    profile.computing_watts = request.watts[0];
+    profile.sending_watts = request.watts[1];
+    profile.waiting_watts = request.watts[2];
+  }
+  if (is_generated) {
+    profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");
+  }
+  std::filesystem::create_directories(std::filesystem::absolute(file).parent_path());
+  WriteFile(file, ToJsonText(profile));
+  return {std::move(profile), false};
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,58 @@
+#ifndef CACHEINF_PROFILER_OBTAIN_PROFILE_H_
+#define CACHEINF_PROFILER_OBTAIN_PROFILE_H_
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/codec/slice_codec.h"
+#include "common/config/cache_config.h"
+#include "common/config/tracker_config.h"
+#include "common/exec/backend.h"
+#include "common/model/graph/graph.h"
+#include "common/plan/profile.h"
+
+namespace cacheinf {
+
+// The codecs of pictures that plans choose from, unless somebody names others.
+std::vector<std::string> DefaultPictureCodecs();
+
+// Of what a profile is wanted.
+struct ProfileRequest {
+  Side side = Side::kRobot;
+  std::shared_ptr<const Graph> graph;  // with its schemes chosen
+  std::function<std::unique_ptr<Backend>()> make_backend;
+  std::string backend;
+  int threads = 1;
+  CacheConfig cache;  // the robot's, on both sides
+  TrackerConfig tracker;
+  SliceCodec slice_codec = SliceCodec::kZstd;
+  std::vector<std::string> clips;  // sources; none: generated motion
+  int frames = 120;                // of each
+  std::vector<std::string> codecs = DefaultPictureCodecs();
+  std::vector<double> watts;  // computing, sending, waiting; empty: unknown
+  double seconds = 60;
+};
+
+// A name for its profile's file: 16 hexadecimal digits that differ if model, settings, machine or
+// build do.
+std::string NameOf(const ProfileRequest& request);
+
+struct ObtainedProfile {
+  Profile profile;
+  bool was_known = false;  // not measured now
+};
+
+// What the file holds, if it is of this request and not to be measured again; else measures it and
+// writes the file. `on_progress` as Measurement has it: false ends it. Throws InputError if it was
+// ended, or the request does not fit the model.
+ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
+                              bool measure_again, const Clock& clock,
+                              const std::function<bool(double done, double left_s)>& on_progress);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_PROFILER_OBTAIN_PROFILE_H_

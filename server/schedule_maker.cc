@@ -1,0 +1,94 @@
+#include "server/schedule_maker.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/exec/cpu_backend.h"
+#include "common/plan/schedule.h"
+#include "profiler/obtain_profile.h"
+#include "scheduler/schedule_solver.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kSecondsToMeasure = 20;
+constexpr double kMostSecondsToSolve = 60;
+constexpr size_t kBandwidths = 10;
+constexpr size_t kShares = 10;
+
+// What was solved of the same before.
+std::optional<std::string> KnownSchedule(const std::filesystem::path& file, const Profile& robot,
+                                         const Profile& server) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    const Schedule schedule = LoadSchedule(file);
+    CheckIsOf(schedule, file.string(), robot, server);
+    return ToJsonText(schedule);
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ScheduleMaker::ScheduleMaker(std::filesystem::path folder, int threads, double slowdown,
+                             const Clock& clock)
+    : folder_(std::move(folder)), threads_(threads), slowdown_(slowdown), clock_(clock) {}
+
+std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
+                                const message::Settings& settings, const std::string& robot_profile,
+                                const std::atomic<bool>& stop) {
+  const std::lock_guard lock(mutex_);
+  const Profile robot = ParseProfile(robot_profile, "the robot's profile");
+  const Profile server = SlowedDown(ServerProfile(model, settings, robot, stop), slowdown_);
+  const std::filesystem::path file =
+      folder_ /
+      fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot), FingerprintOf(server));
+  if (const auto known = KnownSchedule(file, robot, server)) return *known;
+  LogInfo(fmt::format("solves a schedule for model '{}'", robot.model));
+  Schedule schedule = MakeSchedule(robot, server, kBandwidths, kShares);
+  SolverOptions options;
+  options.time_limit_s = kMostSecondsToSolve;
+  options.stop = &stop;
+  if (!SolveSchedule(robot, server, options, schedule)) {
+    throw InputError(stop ? "the robot has left" : "solving takes too long");
+  }
+  std::string text = ToJsonText(schedule);
+  WriteFile(file, text);
+  return text;
+}
+
+Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>& model,
+                                     const message::Settings& settings, const Profile& robot,
+                                     const std::atomic<bool>& stop) const {
+  ProfileRequest request;
+  request.side = Side::kServer;
+  request.graph = {model, &model->graph()};
+  request.make_backend = [this] {
+    CpuBackendOptions options;
+    options.threads = threads_;
+    return std::make_unique<CpuBackend>(options);
+  };
+  request.backend = "cpu";
+  request.threads = threads_;
+  request.cache = settings.cache;
+  request.tracker.kind = settings.tracker;
+  request.tracker.change.threshold = settings.change_threshold;
+  request.slice_codec = settings.slice_codec;
+  request.codecs.clear();
+  for (const ProfiledCodec& codec : robot.codecs) request.codecs.push_back(codec.codec);
+  request.seconds = kSecondsToMeasure;
+  LogInfo(fmt::format("measures model '{}' for a schedule, about {:.0f} s", robot.model,
+                      request.seconds));
+  return ObtainProfile(request, folder_ / (NameOf(request) + ".profile.json"), false, clock_,
+                       [&](double, double) { return !stop; })
+      .profile;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,43 @@
+#ifndef CACHEINF_SERVER_SCHEDULE_MAKER_H_
+#define CACHEINF_SERVER_SCHEDULE_MAKER_H_
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/exec/compiled_model.h"
+#include "common/pair/messages.h"
+#include "common/plan/profile.h"
+
+namespace cacheinf {
+
+// Makes schedules for robots: measures what their models cost on this machine, and solves. Profiles
+// and schedules lie in a folder, so that nothing is measured or solved twice.
+class ScheduleMaker {
+ public:
+  // `slowdown`: so many times as long as measured the server takes. The clock outlives this.
+  ScheduleMaker(std::filesystem::path folder, int threads, double slowdown, const Clock& clock);
+
+  // Session::Solve. One robot after the other: times measured side by side would be worth nothing.
+  std::string Make(const std::shared_ptr<const CompiledModel>& model,
+                   const message::Settings& settings, const std::string& robot_profile,
+                   const std::atomic<bool>& stop);
+
+ private:
+  Profile ServerProfile(const std::shared_ptr<const CompiledModel>& model,
+                        const message::Settings& settings, const Profile& robot,
+                        const std::atomic<bool>& stop) const;
+
+  const std::filesystem::path folder_;
+  const int threads_;
+  const double slowdown_;
+  const Clock& clock_;
+  std::mutex mutex_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SERVER_SCHEDULE_MAKER_H_
