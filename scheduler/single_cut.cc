@@ -126,11 +126,17 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   }
   const std::vector<bool> is_robot = flow.Cut();
   Plan plan = SplitOf(keeps);
+  int before = kAll;
   for (int id = 0; id < count; ++id) {
     const int share = is_robot[node(id)] ? kAll : 0;
-    if (share != (plan.cuts.empty() ? kAll : plan.cuts.back().robot_thousandths)) {
-      plan.cuts.push_back({id - 1, share});
-    }
+    if (share == before) continue;
+    before = share;
+    // Cuts stand behind what is kept. Where the server's part is no end of the order, there may be
+    // none; it matters to no row who owns what is not kept.
+    int after = id - 1;
+    while (after >= 0 && !operators[after].is_kept) --after;
+    if (!plan.cuts.empty() && plan.cuts.back().after == after) plan.cuts.pop_back();
+    plan.cuts.push_back({after, share});
   }
   return plan;
 }
