@@ -57,7 +57,7 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("36 situations, sound"), std::string::npos) << result.out;
 
-  result = Run("show", {schedule}, /*with_profiles=*/false);
+  result = Run("show", {schedule});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("local"), std::string::npos) << result.out;
 
@@ -68,7 +68,7 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
   const nlohmann::json trace = nlohmann::json::parse(ReadFile(Path("trace.json")));
   EXPECT_GT(trace.at("traceEvents").size(), 5U);
 
-  result = Run("explain", {schedule, "--mbit", "40", "--robot-changed", "0.4"});
+  result = Run("explain", {schedule, "--mbit", "40", "--robot-changed", "0.4"}, false);
   EXPECT_EQ(result.exit_code, 0) << result.error;
   for (const char* planner : {"schedule", "local", "remote", "ds", "ds-c", "hp", "cacheinf"}) {
     EXPECT_NE(result.out.find(std::string("\n") + planner + " "), std::string::npos)
