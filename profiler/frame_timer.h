@@ -70,7 +70,6 @@ class FrameTimer {
   TimedFrame Execute(const FrameDecision& decision, const PictureView& seen,
                      const ChangePolicy& policy, ChangedWork* work = nullptr);
   void Note(TimedFrame* frame) const;
-  double ChangedShare(const TimedFrame& frame) const;
 
   const Clock& clock_;
   const std::shared_ptr<OperatorTimes> times_;
@@ -79,7 +78,7 @@ class FrameTimer {
   ModelState kept_;
   FrameCache cache_;
   size_t stem_size_ = 0;
-  std::vector<OpId> stem_ends_;  // on which changes are judged; none: on the picture
+  std::vector<ValueId> stem_outputs_;  // on which changes are judged; none: on the picture
 };
 
 }  // namespace cacheinf

@@ -169,6 +169,7 @@ struct Answer {
   int64_t frame = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
   double active = 0.0;                                     // share of the picture's pixels
+  double changed = 1.0;                                    // FrameWork::changed
   double work = 0.0;                                       // share of a dense run's multiply-adds
   int64_t compute_us = 0;
   // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and

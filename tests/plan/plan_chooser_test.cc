@@ -105,7 +105,7 @@ TEST_F(PlanChooserTest, PredictsWhatItSees) {
 }
 
 TEST_F(PlanChooserTest, ALittleBetterIsNotEnough) {
-  AnswerMany(20, 0.05);
+  for (int i = 0; i < 4; ++i) AnswerMany(20, 0.05);
   const int before = switches_;
   for (int i = 0; i < 60; ++i) Answer(i % 2 == 0 ? 20.0 : 20.4, 0.05);
   EXPECT_EQ(switches_, before);
