@@ -98,6 +98,8 @@ struct SolveCommand {
   double most_mbit = 300;
   double round_trip_ms = 4;
   double server_queue_ms = 0;
+  double robot_slowdown = 1;
+  double server_slowdown = 1;
   double time_limit_s = 0;
   bool resume = false;
 
@@ -129,6 +131,14 @@ struct SolveCommand {
     command->add_option("--server-queue-ms", server_queue_ms, "what a frame waits for the server")
         ->check(CLI::Range(0.0, 1e5))
         ->capture_default_str();
+    command
+        ->add_option("--robot-slowdown", robot_slowdown,
+                     "plan for a robot that takes so many times as long as measured")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
+    command->add_option("--server-slowdown", server_slowdown, "likewise")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
     command->add_option("--time-limit", time_limit_s, "seconds; then what is solved is written")
         ->check(CLI::Range(0.0, 1e7));
     command->add_flag("--resume", resume, "go on with the schedule in --out");
@@ -151,8 +161,8 @@ struct SolveCommand {
   }
 
   void Run() const {
-    const Profile robot = LoadProfile(profiles.robot);
-    const Profile server = LoadProfile(profiles.server);
+    const Profile robot = SlowedDown(LoadProfile(profiles.robot), robot_slowdown);
+    const Profile server = SlowedDown(LoadProfile(profiles.server), server_slowdown);
     Schedule schedule = Begin(robot, server);
     const size_t count = schedule.buckets.size();
     const auto begun = static_cast<size_t>(
