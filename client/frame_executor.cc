@@ -7,6 +7,8 @@
 
 #include "common/base/error.h"
 #include "common/canvas/make_geometry.h"
+#include "common/codec/picture_codec.h"
+#include "common/pair/remote_picture.h"
 #include "common/plan/cut_text.h"
 
 namespace cacheinf {
@@ -195,6 +197,18 @@ bool FrameExecutor::IsServerReady() {
   if (remote_) return remote_->IsReady();
   (void)connection_->Receive();
   return connection_->has_model();
+}
+
+void FrameExecutor::Check(const Plan& plan) const {
+  const Graph& graph = model_->graph();
+  if (plan.kind == Plan::Kind::kRemote) {
+    const PictureEncoder works_here(ParsePictureCodec(plan.codec), PictureFormatOf(graph));
+  } else if (plan.kind == Plan::Kind::kSplit) {
+    if (!options_.trades) throw InputError("a plan splits what this configuration cannot split");
+    const std::vector<Cut> cuts = CutsOf(plan);
+    (void)OwnershipOf(graph, state_.layout(), cuts, std::vector<int>(cuts.size()),
+                      graph.picture.height);
+  }
 }
 
 void FrameExecutor::Follow(const Plan& plan) {

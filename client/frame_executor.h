@@ -55,9 +55,12 @@ class FrameExecutor {
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                 bool may_split, const Clock& clock, Slowdown slowdown);
 
+  // Throws InputError if the plan cannot be followed with this model and configuration.
+  void Check(const Plan& plan) const;
+
   // From the next frame on. Modes remote and split follow a plan of the configuration; only mode
-  // cacheinf may be told another. Until a server is ready for it, the robot computes alone. Throws
-  // InputError if the plan does not fit the model.
+  // cacheinf may be told another. Until a server is ready for it, the robot computes alone.
+  // REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
   const Plan& plan() const { return plan_; }
 

@@ -11,7 +11,6 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/model/picture.h"
-#include "common/pair/remote_picture.h"
 #include "common/plan/plan_chooser.h"
 #include "common/plan/profile.h"
 #include "common/plan/profiled_graph.h"
@@ -123,11 +122,16 @@ void Robot::UseSchedule(const std::string& text, const std::string& name) {
   const Graph& graph = state().graph();
   CheckAreOf(schedule->robot.operators, name, graph, state().layout());
   for (const ProfiledCodec& codec : schedule->robot.codecs) {
-    const PictureEncoder works_here(ParsePictureCodec(codec.codec), PictureFormatOf(graph));
+    executor_->Check({.kind = Plan::Kind::kRemote, .codec = codec.codec});
   }
-  chooser_ = std::make_unique<PlanChooser>(
-      schedule->robot, schedule->server,
-      [schedule](const Situation& situation) { return schedule->Lookup(situation).plans; });
+  const bool may_split = MaySplit(config_);
+  for (const Schedule::Bucket& bucket : schedule->buckets) {
+    if (may_split && bucket.plan.kind == Plan::Kind::kSplit) executor_->Check(bucket.plan);
+  }
+  const auto nearby = [schedule, may_split](const Situation& situation) {
+    return may_split ? schedule->Lookup(situation).plans : std::vector<Plan>();
+  };
+  chooser_ = std::make_unique<PlanChooser>(schedule->robot, schedule->server, nearby);
 }
 
 void Robot::FollowPlan() {

@@ -85,10 +85,16 @@ Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>&
   request.codecs.clear();
   for (const ProfiledCodec& codec : robot.codecs) request.codecs.push_back(codec.codec);
   request.seconds = kSecondsToMeasure;
-  LogInfo(fmt::format("measures model '{}' for a schedule, about {:.0f} s", robot.model,
-                      request.seconds));
+  bool is_announced = false;
+  const auto on_progress = [&](double, double left_s) {
+    if (!std::exchange(is_announced, true)) {
+      LogInfo(
+          fmt::format("measures model '{}' for a schedule, about {:.0f} s", robot.model, left_s));
+    }
+    return !stop;
+  };
   return ObtainProfile(request, folder_ / (NameOf(request) + ".profile.json"), false, clock_,
-                       [&](double, double) { return !stop; })
+                       on_progress)
       .profile;
 }
 
