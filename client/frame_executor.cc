@@ -115,7 +115,7 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
                              Together(give_up_at));
     if (split_) last_.server = split_->part();
     if (last_.server) last_.kind = Plan::Kind::kSplit;
-    if (!last_.work->is_dense) last_.changed = last_.work->active;
+    last_.changed = last_.work->changed;
     const Reuse& reuse = cache_->reuse();
     last_.decision = &reuse.decision();
     last_.seen = reuse.seen();

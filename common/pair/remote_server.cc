@@ -114,7 +114,7 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
   FrameCache& cache = Cache();
   const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
   answer->kind = cache.reuse().decision().kind;
-  answer->active = work.active;
+  answer->active = work.changed.value_or(work.active);
   answer->work = work.share();
   answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
   return *kept_;

@@ -178,6 +178,15 @@ struct CostModel::Network {
 
   int count() const { return static_cast<int>(nodes.size()); }
 
+  // All operators, of which so much of the picture changed.
+  double ServerMs(double changed) const {
+    double sum = 0;
+    for (size_t id = 0; id < nodes.size(); ++id) {
+      sum += ms[kAtServer].At(id, robot.operators[id].active.At(changed));
+    }
+    return sum;
+  }
+
   void FindReaders() {
     last_reader.assign(nodes.size(), 0);
     for (int id = 0; id < count(); ++id) {
@@ -625,24 +634,26 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     return bytes;
   };
   using enum Timeline::Lane;
-  prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
-  prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
+  const double seen = codec->SeenOf(situation_.server_changed);
+  prediction.robot_ms += spend(kRobot, "fit", situation_.codec_factor * robot.fit_ms);
+  prediction.robot_ms += spend(kRobot, "encode", situation_.codec_factor * codec->encode_ms);
   prediction.up_bytes =
       cross(kUp, "picture", codec->bytes.At(situation_.server_changed), situation_.mbit_up);
   now_ms += situation_.server_queue_ms;
   const double server_factor = situation_.server_factor;
   prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
   if (plan.keeps) {
-    prediction.server_ms +=
-        spend(kServer, "decide", server_factor * server.decide_ms.At(situation_.server_changed));
+    prediction.server_ms += spend(kServer, "decide", server_factor * server.decide_ms.At(seen));
   }
-  prediction.server_ms +=
-      spend(kServer, "network", costs_[plan.keeps ? 1 : 0]->whole_ms[kAtServer]);
+  prediction.server_ms += spend(kServer, "network",
+                                !plan.keeps || seen == situation_.server_changed
+                                    ? costs_[plan.keeps ? 1 : 0]->whole_ms[kAtServer]
+                                    : server_factor * network_->ServerMs(seen));
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=
-      spend(kRobot, "decode answer", situation_.robot_factor * robot.answer_decode_ms);
-  prediction.robot_ms += spend(kRobot, "read", EndMs());
+      spend(kRobot, "decode answer", situation_.codec_factor * robot.answer_decode_ms);
+  prediction.robot_ms += spend(kRobot, "read", situation_.codec_factor * robot.read_ms);
   prediction.latency_ms = now_ms;
   SetEnergy(prediction);
   return prediction;

@@ -39,7 +39,7 @@ class PlanChooser {
     double latency_ms = 0;
     double server_ms = 0;           // decoding and computing; kRemote
     double waiting_ms = 0;          // for the link and the server; kRemote
-    std::optional<double> changed;  // share of the picture, where somebody looked
+    std::optional<double> changed;  // FrameWork's of the robot, or of the server of kRemote
   };
   void Note(const Taken& taken);
 
@@ -53,6 +53,7 @@ class PlanChooser {
     Plan plan;
     Prediction prediction;
   };
+  void NoteChange(const Taken& taken);
   void ConsiderAlone(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
 
@@ -62,8 +63,12 @@ class PlanChooser {
   std::vector<Candidate> candidates_;  // of the last choice
   Plan plan_;
   Prediction prediction_;
+  double whole_ms_ = 0;      // of the robot alone, nothing kept
+  double split_factor_ = 1;  // what frames of split plans took over what was predicted
   int better_in_a_row_ = 0;
-  int frames_unseen_ = 0;  // since anybody looked at how much changes
+  // Since anybody looked at how much changes; so that the first look counts in full.
+  int frames_unseen_;
+  int whole_in_a_row_ = 0;  // by a plan that keeps results
 };
 
 }  // namespace cacheinf

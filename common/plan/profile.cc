@@ -96,7 +96,8 @@ ProfileJson ToJson(const ProfiledCodec& codec) {
   return {{"codec", codec.codec},
           {"bytes", ToJson(codec.bytes)},
           {"encode_ms", codec.encode_ms},
-          {"decode_ms", codec.decode_ms}};
+          {"decode_ms", codec.decode_ms},
+          {"seen", ToJson(codec.seen)}};
 }
 
 template <typename Item>
@@ -220,7 +221,7 @@ ProfiledOperator OperatorOf(const CheckedJson& json, const std::vector<ProfiledO
 
 ProfiledCodec CodecOf(const CheckedJson& json) {
   return {json.Text("codec"), CurveOf(json, "bytes"), AmountOf(json, "encode_ms"),
-          AmountOf(json, "decode_ms")};
+          AmountOf(json, "decode_ms"), json.Has("seen") ? CurveOf(json, "seen") : Curve()};
 }
 
 std::vector<std::string> TextsOf(const CheckedJson& json, const char* key) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,6 +12,19 @@
 #include "common/exec/stem.h"
 
 namespace cacheinf {
+namespace {
+
+double ShareOf(ConstMaskView mask) {
+  return static_cast<double>(CountActive(mask)) / static_cast<double>(mask.pixel_count());
+}
+
+std::vector<ValueId> StemEnds(const ChangePolicy& policy, const ModelState& state) {
+  std::vector<ValueId> ends = StemOutputs(state.graph(), policy.stem_depth);
+  std::erase_if(ends, [&](ValueId end) { return !state.is_kept(end); });
+  return ends;
+}
+
+}  // namespace
 
 // The maps on which a stem's changes are judged are always kept.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
@@ -29,7 +43,10 @@ StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
 
 FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry,
                        const Clock& clock, ModelState& state)
-    : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {}
+    : clock_(clock),
+      state_(state),
+      stem_ends_(StemEnds(settings.change_policy(), state)),
+      reuse_(settings, state.graph(), std::move(geometry)) {}
 
 FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index,
                           const Execution& execution) {
@@ -41,9 +58,15 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
   work.rests = reuse_.rests();
   work.is_dense = decision.kind == FrameDecision::Kind::kWhole;
   const ConstMaskView changed = decision.changed;
-  work.active =
-      static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
+  work.active = ShareOf(changed);
   work.operators = Execute(decision, execution);
+  if (decision.kind == FrameDecision::Kind::kChanged && !execution) {
+    if (!stem_ends_.empty()) work.changed = 0.0;
+    for (const ValueId end : stem_ends_) {
+      work.changed = std::max(*work.changed, ShareOf(state_.changed(end)));
+    }
+    if (!work.changed) work.changed = work.active;
+  }
   return work;
 }
 

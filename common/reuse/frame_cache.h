@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/exec/model_state.h"
@@ -55,6 +56,7 @@ class FrameCache {
 
   const Clock& clock_;
   ModelState& state_;
+  const std::vector<ValueId> stem_ends_;  // on which changes are judged; none: on the picture
   Reuse reuse_;
   bool needs_all_ = false;
 };

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_REUSE_FRAME_WORK_H_
 
 #include <chrono>
+#include <optional>
 
 #include "common/exec/changed_work.h"
 #include "common/reuse/loss.h"
@@ -16,6 +17,9 @@ struct FrameWork {
   Loss loss = Loss::kNone;               // why, if the camera was lost
   bool rests = false;                    // why, if reuse did not pay
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
+  // What profiles (common/plan/profile.h) call changed: `active`, or behind a stem the share that
+  // it let pass. Nothing of a frame computed whole, or not here alone.
+  std::optional<double> changed = {};
 
   // Share of a dense run's multiply-adds.
   double share() const { return is_dense ? 1.0 : operators.share(); }

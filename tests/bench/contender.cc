@@ -26,7 +26,7 @@ class RobotContender final : public Contender {
     cost.robot_ms = Milliseconds(answer.latency());
     const bool is_computed = answer.computed_from == frame.index;
     if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
-    if (answer.work && !answer.work->is_dense) cost.changed = answer.work->active;
+    if (answer.work) cost.changed = answer.work->changed;
     cost.plan = answer.plan;
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);

@@ -436,7 +436,7 @@ class ModesBench {
         if (mode.name == "cache") {
           double work = 0;
           for (const FrameCost& cost : costs) work += cost.robot_work;
-          subject->changed = MeanChange(costs);
+          subject->changed = MedianChange(costs);
           const double every = static_cast<double>(costs.size()) / std::max(work, 0.1);
           subject->every = std::max(2, static_cast<int>(std::lround(every)));
         }
@@ -454,10 +454,11 @@ class ModesBench {
     return MeasureFrames(*contender, subject.frames, mode.needs_server);
   }
 
-  static double MeanChange(const std::vector<FrameCost>& costs) {
-    double sum = 0;
-    for (const FrameCost& cost : costs) sum += cost.changed.value_or(1.0);
-    return sum / static_cast<double>(costs.size());
+  // Frames computed whole count as all changed.
+  static double MedianChange(const std::vector<FrameCost>& costs) {
+    Samples changed;
+    for (const FrameCost& cost : costs) changed.ms.push_back(cost.changed.value_or(1.0));
+    return changed.Median();
   }
 
   // Unless it runs already.
@@ -784,7 +785,7 @@ class ModesBench {
   // The plan, of cacheinf the one that it took most often, and what is predicted for it.
   static void AddPlan(const Subject& subject, const Mode& mode, double mbit, double speedup,
                       const std::vector<AnsweredFrame>& answers, Json* row) {
-    (*row)["plan"] = (*row)["predicted_ms"] = nullptr;
+    (*row)["plan"] = (*row)["predicted_ms"] = (*row)["changed"] = nullptr;
     const auto planning = subject.planning.find(speedup);
     if (planning == subject.planning.end()) return;
     std::optional<Plan> plan = mode.plan;
@@ -800,6 +801,7 @@ class ModesBench {
     (*row)["plan"] = ToText(*plan);
     const Situation situation = Planning::SituationOf(mbit, subject.changed);
     (*row)["predicted_ms"] = planning->second->Predict(*plan, situation).latency_ms;
+    (*row)["changed"] = subject.changed;
   }
 
   const BenchOptions& options_;

@@ -70,6 +70,7 @@ ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
     request.clips = wanted.clips;
     request.frames = kFramesToProfile;
     request.seconds = wanted.seconds;
+    request.read_answer = AnswerReading(model->graph(), config);
     std::string clips;
     for (const std::string& clip : wanted.clips) {
       clips += "-" + std::filesystem::path(clip).stem().string();
