@@ -199,7 +199,7 @@ struct CostModel::Network {
         last = std::max(last, id);
       }
     }
-    int unkept_until = 0;
+    int unkept_until = kPicture;
     for (int place = kPicture; place + 1 < count(); ++place) {
       if (place != kPicture && !nodes[static_cast<size_t>(place)].is_kept) {
         unkept_until = std::max(unkept_until, last_reader[static_cast<size_t>(place)]);
@@ -635,8 +635,8 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   };
   using enum Timeline::Lane;
   const double seen = codec->SeenOf(situation_.server_changed);
-  prediction.robot_ms += spend(kRobot, "fit", situation_.codec_factor * robot.fit_ms);
-  prediction.robot_ms += spend(kRobot, "encode", situation_.codec_factor * codec->encode_ms);
+  prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
+  prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
   prediction.up_bytes =
       cross(kUp, "picture", codec->bytes.At(situation_.server_changed), situation_.mbit_up);
   now_ms += situation_.server_queue_ms;
@@ -652,8 +652,8 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=
-      spend(kRobot, "decode answer", situation_.codec_factor * robot.answer_decode_ms);
-  prediction.robot_ms += spend(kRobot, "read", situation_.codec_factor * robot.read_ms);
+      spend(kRobot, "decode answer", situation_.robot_factor * robot.answer_decode_ms);
+  prediction.robot_ms += spend(kRobot, "read", EndMs());
   prediction.latency_ms = now_ms;
   SetEnergy(prediction);
   return prediction;

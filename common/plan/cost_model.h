@@ -26,7 +26,6 @@ struct Situation {
   double robot_factor = 1;
   double server_factor = 1;
   double link_factor = 1;
-  double codec_factor = 1;     // the robot's, of frames that it sends whole
   double server_queue_ms = 0;  // before a server that is shared takes a frame up
 
   bool operator==(const Situation&) const = default;

@@ -66,7 +66,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
   situation_.round_trip_ms = link.round_trip_ms;
   const CostModel model = model_.At(situation_);
   candidates_.clear();
-  ConsiderAlone(model);
+  for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
+  whole_ms_ = candidates_.back().prediction.latency_ms;
   if (link.is_up) {
     for (const ProfiledCodec& codec : model.robot().codecs) {
       for (const bool keeps : {true, false}) {
@@ -91,18 +92,15 @@ const Plan& PlanChooser::Choose(const Link& link) {
   return plan_;
 }
 
-// A robot that keeps results computes frames whole where that is quicker.
-void PlanChooser::ConsiderAlone(const CostModel& model) {
-  Consider(model, Plan());
-  const Prediction whole = model.Predict({.keeps = false});
-  whole_ms_ = whole.latency_ms;
-  Prediction& kept = candidates_.back().prediction;
-  if (whole.latency_ms < kept.latency_ms) kept = whole;
-}
-
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
-  candidates_.push_back({plan, model.Predict(plan)});
-  if (plan.kind == Plan::Kind::kSplit) candidates_.back().prediction.latency_ms *= split_factor_;
+  Prediction prediction = model.Predict(plan);
+  if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_factor_;
+  if (plan.kind == Plan::Kind::kRemote) {
+    const double factor = codec_factors_.try_emplace(plan.codec, 1).first->second;
+    prediction.latency_ms += (factor - 1) * prediction.robot_ms;
+    prediction.robot_ms *= factor;
+  }
+  candidates_.push_back({plan, prediction});
 }
 
 void PlanChooser::NoteChange(const Taken& taken) {
@@ -134,8 +132,10 @@ void PlanChooser::Note(const Taken& taken) {
   if (taken.executed == Plan::Kind::kRemote) {
     // Of a frame computed whole by accident the server's time says nothing of others.
     if (!is_whole) Follow(taken.server_ms, prediction_.server_ms, situation_.server_factor);
-    Follow(taken.waiting_ms - taken.server_ms, prediction_.link_ms, situation_.link_factor);
-    Follow(taken.latency_ms - taken.waiting_ms, prediction_.robot_ms, situation_.codec_factor);
+    // What a message takes however short it is says nothing about the bandwidth.
+    Follow(taken.waiting_ms - taken.server_ms, prediction_.link_ms + situation_.round_trip_ms,
+           situation_.link_factor);
+    Follow(taken.latency_ms - taken.waiting_ms, prediction_.robot_ms, codec_factors_[plan_.codec]);
   } else if (taken.executed == Plan::Kind::kLocal) {
     Follow(taken.latency_ms, is_whole ? whole_ms_ : prediction_.latency_ms,
            situation_.robot_factor);

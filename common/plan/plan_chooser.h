@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +55,6 @@ class PlanChooser {
     Prediction prediction;
   };
   void NoteChange(const Taken& taken);
-  void ConsiderAlone(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
 
   const CostModel model_;
@@ -63,8 +63,11 @@ class PlanChooser {
   std::vector<Candidate> candidates_;  // of the last choice
   Plan plan_;
   Prediction prediction_;
-  double whole_ms_ = 0;      // of the robot alone, nothing kept
-  double split_factor_ = 1;  // what frames of split plans took over what was predicted
+  double whole_ms_ = 0;  // of the robot alone, nothing kept
+  // What frames took over what was predicted: of split plans, and of the robot's part of those
+  // that it sends whole, by codec.
+  double split_factor_ = 1;
+  std::map<std::string, double> codec_factors_;
   int better_in_a_row_ = 0;
   // Since anybody looked at how much changes; so that the first look counts in full.
   int frames_unseen_;

@@ -153,6 +153,7 @@ class ChoiceChecks {
     if (best == nullptr) return;
     const double ratio = chosen_ms / (*best)["median_ms"].get<double>();
     ratios_.Add(ratio, where);
+    work_.Add(WorkMs(row) / WorkMs(*best), where);
     if (ratio <= kLittleMore) return;
     std::string why = row["why"];
     if (!why.empty()) why = "; it said: " + why;
@@ -162,6 +163,7 @@ class ChoiceChecks {
 
   void AddTo(BenchReport* report) {
     report->AddNote(ratios_.text());
+    report->AddNote(work_.text());
     if (every_ > 0) {
       report->AddNote(
           fmt::format("every-k, whose repeated answers take no time, has cacheinf's agreement in "
@@ -210,6 +212,7 @@ class ChoiceChecks {
   const std::string measured_;
   Ratios ratios_{"cacheinf ÷ the best other mode of at least its agreement, " + measured_,
                  kLittleMore};
+  Ratios work_{"the same without the camera, from when a frame was taken up", kLittleMore};
   std::vector<std::pair<double, std::string>> explained_;
   std::map<std::string, Samples> gains_;
   Samples errors_;
