@@ -105,11 +105,11 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
     const message::Answer& answer = remote_->answer();
-    if (answer.kind == FrameDecision::Kind::kChanged) last_.changed = answer.active;
+    if (answer.kind == FrameDecision::Kind::kChanged) last_.changed = answer.changed;
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
-    const bool is_dense = plan_.kind == Plan::Kind::kLocal && !plan_.keeps;
+    const bool is_dense = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
     const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
     last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
                              Together(give_up_at));

@@ -15,6 +15,7 @@
 #include "common/config/model_config.h"
 #include "common/model/load.h"
 #include "profiler/fitted_clip.h"
+#include "profiler/import_table.h"
 #include "profiler/inspect.h"
 #include "profiler/machine.h"
 #include "profiler/measure_command.h"
@@ -32,6 +33,12 @@ void AddSide(CLI::App& command, Side* side) {
           "whose machine it is")
       ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())))
       ->required();
+}
+
+void AddWatts(CLI::App& command, std::vector<double>* watts) {
+  command.add_option("--watts", *watts, "that the machine takes: computing, sending, waiting")
+      ->expected(3)
+      ->check(CLI::Range(0.0, 1e6));
 }
 
 struct ModelOptions {
@@ -169,11 +176,7 @@ struct MeasureOptions {
         command->add_option("--seconds", measure.seconds, "that it may take")
             ->check(CLI::Range(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
-    command
-        ->add_option("--watts", measure.watts,
-                     "that this machine takes: computing, sending, waiting")
-        ->expected(3)
-        ->check(CLI::Range(0.0, 1e6));
+    AddWatts(*command, &measure.watts);
     command->add_option("-o,--out", measure.out, "the profile")->required();
     command->add_flag("--force", measure.measure_again,
                       "measure again, even if the file holds a profile of the same");
@@ -190,6 +193,34 @@ struct MeasureOptions {
   }
 };
 
+struct ImportOptions {
+  ImportCommand import;
+  std::filesystem::path out;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "import", "Make a profile of a table of operators' times that was measured elsewhere.");
+    command->add_option("TABLE", import.table, "JSON (profiler/import_table.h)")->required();
+    AddSide(*command, &import.side);
+    CLI::Option* const speedup =
+        command
+            ->add_option("--speedup", import.speedup,
+                         "of the server against the robot, where the table has no times of it")
+            ->check(CLI::Range(1e-3, 1e6));
+    command
+        ->add_option("--reference", import.references,
+                     "tables that have times of both, to find the speedup")
+        ->excludes(speedup);
+    AddWatts(*command, &import.watts);
+    command->add_option("-o,--out", out, "the profile")->required();
+    command->callback([this] {
+      const Profile profile = ImportTable(import);
+      WriteFile(out, ToJsonText(profile));
+      std::cout << SummaryOf(profile);
+    });
+  }
+};
+
 }  // namespace
 
 struct ProfilerCommands::Options {
@@ -198,6 +229,7 @@ struct ProfilerCommands::Options {
   ScenesOptions scenes;
   MachineOptions machine;
   MeasureOptions measure;
+  ImportOptions import;
 };
 
 ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
@@ -209,6 +241,7 @@ void ProfilerCommands::AddTo(CLI::App& app) {
   options_->scenes.AddTo(app);
   options_->machine.AddTo(app);
   options_->measure.AddTo(app);
+  options_->import.AddTo(app);
 }
 
 }  // namespace cacheinf

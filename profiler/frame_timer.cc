@@ -35,9 +35,8 @@ FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Bac
   times_->counts_pixels = true;
   const int depth = settings.change_policy().stem_depth;
   stem_size_ = StemSize(graph(), depth);
-  for (const ValueId output : StemOutputs(graph(), depth)) {
-    if (kept_.is_kept(output)) stem_ends_.push_back(graph().value(output).producer);
-  }
+  stem_outputs_ = StemOutputs(graph(), depth);
+  std::erase_if(stem_outputs_, [&](ValueId value) { return !kept_.is_kept(value); });
 }
 
 TimedFrame FrameTimer::Dense(const PictureView& picture) {
@@ -119,15 +118,8 @@ TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView&
     if (kept_.layout().is_done_by_placement[id]) frame.active[id] = frame.news[id];
   }
   frame.picture_news = ShareOf(decision.changed);
-  frame.changed = ChangedShare(frame);
+  frame.changed = ChangedShare(kept_, stem_outputs_, decision);
   return frame;
-}
-
-double FrameTimer::ChangedShare(const TimedFrame& frame) const {
-  if (stem_ends_.empty()) return frame.picture_news;
-  double most = 0;
-  for (const OpId op : stem_ends_) most = std::max(most, frame.news[static_cast<size_t>(op)]);
-  return most;
 }
 
 void FrameTimer::Note(TimedFrame* frame) const {

@@ -35,7 +35,7 @@ struct TimedFrame {
 class FrameTimer {
  public:
   // The clock outlives this. Throws InputError if the settings do not fit the model.
-  FrameTimer(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
+  FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Backend> backend,
              const ReuseSettings& settings, const TrackerConfig& tracker, const Clock& clock);
 
   // Nothing kept.
@@ -70,7 +70,6 @@ class FrameTimer {
   TimedFrame Execute(const FrameDecision& decision, const PictureView& seen,
                      const ChangePolicy& policy, ChangedWork* work = nullptr);
   void Note(TimedFrame* frame) const;
-  double ChangedShare(const TimedFrame& frame) const;
 
   const Clock& clock_;
   const std::shared_ptr<OperatorTimes> times_;
@@ -79,7 +78,7 @@ class FrameTimer {
   ModelState kept_;
   FrameCache cache_;
   size_t stem_size_ = 0;
-  std::vector<OpId> stem_ends_;  // on which changes are judged; none: on the picture
+  std::vector<ValueId> stem_outputs_;  // on which changes are judged; none: on the picture
 };
 
 }  // namespace cacheinf

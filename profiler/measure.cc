@@ -41,6 +41,7 @@ constexpr double kAllButChanged = 0.9;
 
 struct Round {
   bool is_held_out = false;
+  bool skips = false;  // frames of the clip, so that more changes than from one to the next
   std::vector<TimedFrame> whole;    // nothing kept; the first and the last thing of a round
   std::vector<TimedFrame> changed;  // as they are
   std::vector<TimedFrame> made;     // with more that counts as changed
@@ -196,6 +197,7 @@ class Sampler {
     Round round;
     round.is_held_out = number % kRoundsToHoldOneOut == kRoundsToHoldOneOut - 1;
     const Stretch stretch = Choose(number, round.is_held_out);
+    round.skips = stretch.step > 1;
     round.whole.push_back(timer_.Dense(stretch.picture(0)));
     std::vector<double> changed = SampleFrames(stretch, &round);
     if (!round.is_held_out) {
@@ -377,6 +379,16 @@ std::vector<Round> Undisturbed(const std::vector<Round>& rounds) {
   return rounds;
 }
 
+// Of what one frame changes of the one before it.
+double MostChanged(const std::vector<Round>& rounds) {
+  double most = 0;
+  for (const Round& round : rounds) {
+    if (round.is_held_out || round.skips) continue;
+    for (const TimedFrame& frame : round.changed) most = std::max(most, frame.changed);
+  }
+  return most;
+}
+
 void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
                  ProfiledOperator* op, Curve* news) {
   std::vector<double> dense_ms;
@@ -384,11 +396,14 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
   std::vector<Curve::Point> refresh_ms;
   std::vector<Curve::Point> active;
   std::vector<Curve::Point> news_samples;
+  const double most_changed = MostChanged(rounds);
   for (const Round& round : rounds) {
     if (round.is_held_out) continue;
     for (const TimedFrame& frame : round.whole) dense_ms.push_back(frame.ms[id]);
     for (const TimedFrame& frame : round.changed) {
       ms.push_back({frame.active[id], frame.ms[id]});
+      // Of as much, what changed in a longer time changed more, and goes further.
+      if (round.skips && frame.changed <= most_changed) continue;
       active.push_back({frame.changed, frame.active[id]});
       news_samples.push_back({frame.changed, frame.news[id]});
     }

@@ -36,39 +36,38 @@ struct ProfileOptions {
   }
 };
 
-// A schedule and what it was solved from.
+// A schedule, and perhaps the profiles that it is to be of.
 struct ScheduleOptions {
   std::filesystem::path schedule;
-  ProfileOptions profiles;
+  std::filesystem::path robot;
+  std::filesystem::path server;
 
   void AddTo(CLI::App& command) {
     command.add_option("SCHEDULE", schedule, "of cacheinf-schedule solve")->required();
-    profiles.AddTo(command);
+    CLI::Option* of_robot = command.add_option("--robot-profile", robot,
+                                               "check that the schedule is of these profiles");
+    CLI::Option* of_server = command.add_option("--server-profile", server, "likewise");
+    of_robot->needs(of_server);
+    of_server->needs(of_robot);
   }
 
-  struct Loaded {
-    Schedule schedule;
-    Profile robot;
-    Profile server;
-  };
-  Loaded Load() const {
-    Loaded loaded = {LoadSchedule(schedule), LoadProfile(profiles.robot),
-                     LoadProfile(profiles.server)};
-    CheckIsOf(loaded.schedule, schedule.string(), loaded.robot, loaded.server);
+  Schedule Load(bool may_lack = false) const {
+    Schedule loaded = LoadSchedule(schedule, may_lack);
+    if (!robot.empty()) {
+      CheckIsOf(loaded, schedule.string(), LoadProfile(robot), LoadProfile(server));
+    }
     return loaded;
   }
 };
 
 // The situation that a plan is asked for.
 struct SituationOptions {
-  double mbit = 50;
+  std::optional<double> mbit;
   double robot_changed = 0.2;
   std::optional<double> server_changed;
 
   void AddTo(CLI::App& command) {
-    command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")
-        ->check(CLI::Range(0.0, 1e9))
-        ->capture_default_str();
+    command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")->check(CLI::Range(0.0, 1e9));
     command.add_option("--robot-changed", robot_changed, "share of the picture, 0 to 1")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
@@ -78,7 +77,7 @@ struct SituationOptions {
 
   Situation In(const Schedule& schedule) const {
     Situation situation = schedule.SituationOf(0);
-    situation.mbit_up = situation.mbit_down = mbit;
+    situation.mbit_up = situation.mbit_down = mbit.value_or(50);
     situation.robot_changed = robot_changed;
     situation.server_changed = server_changed.value_or(robot_changed);
     return situation;
@@ -99,6 +98,8 @@ struct SolveCommand {
   double most_mbit = 300;
   double round_trip_ms = 4;
   double server_queue_ms = 0;
+  double robot_slowdown = 1;
+  double server_slowdown = 1;
   double time_limit_s = 0;
   bool resume = false;
 
@@ -130,6 +131,14 @@ struct SolveCommand {
     command->add_option("--server-queue-ms", server_queue_ms, "what a frame waits for the server")
         ->check(CLI::Range(0.0, 1e5))
         ->capture_default_str();
+    command
+        ->add_option("--robot-slowdown", robot_slowdown,
+                     "plan for a robot that takes so many times as long as measured")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
+    command->add_option("--server-slowdown", server_slowdown, "likewise")
+        ->check(CLI::Range(1e-3, 1e6))
+        ->capture_default_str();
     command->add_option("--time-limit", time_limit_s, "seconds; then what is solved is written")
         ->check(CLI::Range(0.0, 1e7));
     command->add_flag("--resume", resume, "go on with the schedule in --out");
@@ -152,8 +161,8 @@ struct SolveCommand {
   }
 
   void Run() const {
-    const Profile robot = LoadProfile(profiles.robot);
-    const Profile server = LoadProfile(profiles.server);
+    const Profile robot = SlowedDown(LoadProfile(profiles.robot), robot_slowdown);
+    const Profile server = SlowedDown(LoadProfile(profiles.server), server_slowdown);
     Schedule schedule = Begin(robot, server);
     const size_t count = schedule.buckets.size();
     const auto begun = static_cast<size_t>(
@@ -187,37 +196,29 @@ struct SolveCommand {
 };
 
 struct ShowCommand {
-  std::filesystem::path schedule;
-  std::filesystem::path robot;
-  std::filesystem::path server;
+  ScheduleOptions of;
   std::filesystem::path trace;
   SituationOptions at;
 
   void AddTo(CLI::App& app) {
-    CLI::App* command = app.add_subcommand(
-        "show", "Print a schedule; with its profiles, how a frame goes in a situation.");
-    command->add_option("SCHEDULE", schedule, "of cacheinf-schedule solve")->required();
-    CLI::Option* of_robot = command->add_option("--robot-profile", robot, "for a frame's lanes");
-    CLI::Option* of_server = command->add_option("--server-profile", server, "for a frame's lanes");
-    of_robot->needs(of_server);
-    of_server->needs(of_robot);
-    command->add_option("--trace", trace, "write the frame's lanes for Perfetto")->needs(of_robot);
+    CLI::App* command =
+        app.add_subcommand("show", "Print a schedule, or how a frame goes at one bandwidth.");
+    of.AddTo(*command);
     at.AddTo(*command);
+    command->add_option("--trace", trace, "write the frame's lanes for Perfetto")
+        ->needs(command->get_option("--mbit"));
     command->callback([this] { Run(); });
   }
 
   void Run() const {
-    const Schedule loaded = LoadSchedule(schedule, /*may_lack=*/robot.empty());
-    if (robot.empty()) {
-      std::cout << TableOf(loaded);
+    const Schedule schedule = of.Load(/*may_lack=*/!at.mbit);
+    if (!at.mbit) {
+      std::cout << TableOf(schedule);
       return;
     }
-    const Profile of_robot = LoadProfile(robot);
-    const Profile of_server = LoadProfile(server);
-    CheckIsOf(loaded, schedule.string(), of_robot, of_server);
-    const Situation situation = at.In(loaded);
-    const CostModel model(of_robot, of_server, situation);
-    const Schedule::Found found = loaded.Lookup(situation);
+    const Situation situation = at.In(schedule);
+    const CostModel model(schedule.robot, schedule.server, situation);
+    const Schedule::Found found = schedule.Lookup(situation);
     const Plan& plan = BestOf(model, found.plans);
     const Timeline timeline = model.PredictTimeline(plan);
     std::cout << fmt::format("{}: {:.2f} ms; {:.2f} ms between the nearest of the schedule\n",
@@ -240,13 +241,12 @@ struct ExplainCommand {
   }
 
   void Run() const {
-    const ScheduleOptions::Loaded loaded = of.Load();
-    const Situation situation = at.In(loaded.schedule);
-    const CostModel model(loaded.robot, loaded.server, situation);
-    std::vector<PlannedBy> plans = {
-        {"schedule", BestOf(model, loaded.schedule.Lookup(situation).plans)}};
+    const Schedule schedule = of.Load();
+    const Situation situation = at.In(schedule);
+    const CostModel model(schedule.robot, schedule.server, situation);
+    std::vector<PlannedBy> plans = {{"schedule", BestOf(model, schedule.Lookup(situation).plans)}};
     SolveOptions options;
-    options.seed = loaded.schedule.seed;
+    options.seed = schedule.seed;
     for (const std::string& name : PlannerNames()) {
       if (name == "exhaustive") continue;
       plans.push_back({name, MakePlanner(name)->Solve(model, options)});
@@ -272,22 +272,22 @@ struct CompareCommand {
   }
 
   void Run() const {
-    const ScheduleOptions::Loaded loaded = of.Load();
+    const Schedule schedule = of.Load();
     std::vector<PlannerTimes> planners;
     for (const std::string& name : PlannerNames()) {
-      if (name == "exhaustive" || name == loaded.schedule.planner) continue;
-      Schedule solved = loaded.schedule;
+      if (name == "exhaustive" || name == schedule.planner) continue;
+      Schedule solved = schedule;
       solved.planner = name;
       for (Schedule::Bucket& bucket : solved.buckets) bucket = {};
       SolverOptions options;
       options.threads = threads;
-      SolveSchedule(loaded.robot, loaded.server, options, solved);
+      SolveSchedule(schedule.robot, schedule.server, options, solved);
       planners.push_back(TimesOf(solved));
     }
-    planners.push_back(TimesOf(loaded.schedule));
+    planners.push_back(TimesOf(schedule));
     std::cout << SummaryOf(planners);
-    if (!csv.empty()) WriteFile(csv, ToCsv(loaded.schedule, planners));
-    if (!svg.empty()) WriteFile(svg, ToSvg(loaded.schedule, planners));
+    if (!csv.empty()) WriteFile(csv, ToCsv(schedule, planners));
+    if (!svg.empty()) WriteFile(svg, ToSvg(schedule, planners));
   }
 
   static PlannerTimes TimesOf(const Schedule& schedule) {
@@ -313,9 +313,8 @@ struct ValidateCommand {
   }
 
   void Run() const {
-    const ScheduleOptions::Loaded loaded = of.Load();
-    const Schedule& schedule = loaded.schedule;
-    const CostModel first(loaded.robot, loaded.server, schedule.SituationOf(0));
+    const Schedule schedule = of.Load();
+    const CostModel first(schedule.robot, schedule.server, schedule.SituationOf(0));
     for (size_t i = 0; i < schedule.buckets.size(); ++i) {
       const Schedule::Bucket& bucket = schedule.buckets[i];
       const double ms = first.At(schedule.SituationOf(i)).Ms(bucket.plan);

@@ -29,6 +29,19 @@ class LocalPlanner : public Planner {
   }
 };
 
+Plan RemotePlan(const std::string& codec, bool keeps) {
+  Plan plan;
+  plan.kind = Plan::Kind::kRemote;
+  plan.keeps = keeps;
+  plan.codec = codec;
+  return plan;
+}
+
+// The cut may be the picture's, whose bytes need not cross as a slice's numbers.
+Plan SingleCut(const CostModel& model, bool keeps) {
+  return BestOf(model, {BestSingleCut(model, keeps), RemotePlan("raw", keeps)});
+}
+
 // Where there is no link, the robot is alone.
 class RemotePlanner : public Planner {
  public:
@@ -37,15 +50,10 @@ class RemotePlanner : public Planner {
     std::vector<Plan> plans;
     for (const ProfiledCodec& codec : model.robot().codecs) {
       for (const bool keeps : {true, false}) {
-        plans.emplace_back();
-        plans.back().kind = Plan::Kind::kRemote;
-        plans.back().keeps = keeps;
-        plans.back().codec = codec.codec;
+        plans.push_back(RemotePlan(codec.codec, keeps));
       }
     }
-    plans.push_back(LocalPlan(true));  // of a robot without codecs
-    if (plans.size() > 1) plans.pop_back();
-    return BestOf(model, plans);
+    return plans.empty() ? LocalPlan(true) : BestOf(model, plans);
   }
 };
 
@@ -79,8 +87,8 @@ class SingleCutPlanner : public Planner {
   explicit SingleCutPlanner(bool keeps) : keeps_(keeps) {}
 
   Plan Solve(const CostModel& model, const SolveOptions& options) override {
-    if (keeps_) return BestSingleCut(model, true);
-    return plans_.Of(model, options, [&] { return BestSingleCut(model, false); });
+    if (keeps_) return SingleCut(model, true);
+    return plans_.Of(model, options, [&] { return SingleCut(model, false); });
   }
 
  private:
@@ -94,7 +102,7 @@ class HybridParallelPlanner : public Planner {
     return plans_.Of(model, options, [&] {
       SolveOptions with_hints = options;
       with_hints.hints = {BestSingleCut(model, false)};
-      return SearchSplits(model, false, with_hints);
+      return BestOf(model, {SearchSplits(model, false, with_hints), SingleCut(model, false)});
     });
   }
 
@@ -133,7 +141,7 @@ class ExhaustivePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
     std::vector<Plan> plans = {LocalPlanner().Solve(model, {}), RemotePlanner().Solve(model, {}),
-                               BestSingleCut(model, false), BestSingleCut(model, true)};
+                               SingleCut(model, false), SingleCut(model, true)};
     for (const bool keeps : {false, true}) {
       const std::optional<Plan> split =
           BestOfAllSplits(model, keeps, model.Ms(BestOf(model, plans)));

@@ -30,7 +30,8 @@ class Planner {
 
 //   local       the robot alone, with caches or dense, whichever is faster
 //   remote      the server alone: the best codec, with caches or dense
-//   ds          DSCCS: the robot until a cut of the graph, then the server, without caches
+//   ds          DSCCS: the robot until a cut of the graph or the raw picture, then the server,
+//               without caches
 //   ds-c        the same with caches
 //   hp          Hybrid-Parallel: rows of every operator shared between both, without caches
 //   cacheinf    the best of all of these and of sharing rows with caches (CacheInf, Eq. 9)

@@ -88,7 +88,7 @@ std::string ToText(const Timeline& timeline) {
   for (const Timeline::Piece& piece : pieces) {
     const auto before = last.find(piece.lane);
     const bool is_operator = piece.name.find(' ') == std::string::npos;
-    if (before != last.end() && is_operator && last_names[before->second].empty() == false &&
+    if (before != last.end() && is_operator && !last_names[before->second].empty() &&
         lines[before->second].end_ms >= piece.begin_ms - 1e-9 &&
         (piece.lane == Timeline::Lane::kRobot || piece.lane == Timeline::Lane::kServer)) {
       lines[before->second].end_ms = piece.end_ms;

@@ -23,9 +23,9 @@ class FlowNetwork {
 
   // What it costs if `from` stays with the source and `to` with the sink.
   void Add(int from, int to, double capacity) {
-    edges_of_[static_cast<size_t>(from)].push_back(edges_.size());
+    edges_of_[from].push_back(edges_.size());
     edges_.push_back({to, std::min(capacity, kUnbounded)});
-    edges_of_[static_cast<size_t>(to)].push_back(edges_.size());
+    edges_of_[to].push_back(edges_.size());
     edges_.push_back({from, 0});
   }
 
@@ -55,7 +55,7 @@ class FlowNetwork {
     for (; !open.empty(); open.pop()) {
       const auto node = static_cast<size_t>(open.front());
       for (const size_t id : edges_of_[node]) {
-        int& level = level_[static_cast<size_t>(edges_[id].to)];
+        int& level = level_[edges_[id].to];
         if (edges_[id].left <= kLeast || level >= 0) continue;
         level = level_[node] + 1;
         open.push(edges_[id].to);
@@ -66,11 +66,10 @@ class FlowNetwork {
 
   double Push(int node, double most) {  // NOLINT(misc-no-recursion): as deep as the graph
     if (node == kSink) return most;
-    const std::vector<size_t>& edges = edges_of_[static_cast<size_t>(node)];
-    for (size_t& next = next_[static_cast<size_t>(node)]; next < edges.size(); ++next) {
+    const std::vector<size_t>& edges = edges_of_[node];
+    for (size_t& next = next_[node]; next < edges.size(); ++next) {
       Edge& edge = edges_[edges[next]];
-      if (edge.left <= kLeast ||
-          level_[static_cast<size_t>(edge.to)] != level_[static_cast<size_t>(node)] + 1) {
+      if (edge.left <= kLeast || level_[edge.to] != level_[node] + 1) {
         continue;
       }
       const double pushed = Push(edge.to, std::min(most, edge.left));
@@ -104,8 +103,8 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   const auto node = [](int id) { return 2 + 2 * (id + 1); };
   const auto sent = [](int id) { return 3 + 2 * (id + 1); };
   const auto shown = [&](int id) {
-    while (id >= 0 && operators[static_cast<size_t>(id)].is_view) {
-      id = operators[static_cast<size_t>(id)].inputs[0].from;
+    while (id >= 0 && operators[id].is_view) {
+      id = operators[id].inputs[0].from;
     }
     return id;
   };
@@ -114,7 +113,7 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   for (int id = -1; id < count; ++id) {
     flow.Add(node(id), sent(id), model.CrossingMs(Side::kServer, id, keeps));
     if (id < 0) continue;
-    const ProfiledOperator& op = operators[static_cast<size_t>(id)];
+    const ProfiledOperator& op = operators[id];
     flow.Add(node(id), FlowNetwork::kSink, model.OperatorMs(Side::kRobot, id, keeps));
     flow.Add(FlowNetwork::kSource, node(id),
              model.OperatorMs(Side::kServer, id, keeps) +
@@ -127,11 +126,17 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   }
   const std::vector<bool> is_robot = flow.Cut();
   Plan plan = SplitOf(keeps);
+  int before = kAll;
   for (int id = 0; id < count; ++id) {
-    const int share = is_robot[static_cast<size_t>(node(id))] ? kAll : 0;
-    if (share != (plan.cuts.empty() ? kAll : plan.cuts.back().robot_thousandths)) {
-      plan.cuts.push_back({id - 1, share});
-    }
+    const int share = is_robot[node(id)] ? kAll : 0;
+    if (share == before) continue;
+    before = share;
+    // Cuts stand behind what is kept. Where the server's part is no end of the order, there may be
+    // none; it matters to no row who owns what is not kept.
+    int after = id - 1;
+    while (after >= 0 && !operators[after].is_kept) --after;
+    if (!plan.cuts.empty() && plan.cuts.back().after == after) plan.cuts.pop_back();
+    plan.cuts.push_back({after, share});
   }
   return plan;
 }
@@ -142,17 +147,17 @@ std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
   std::vector<int> last_reader(operators.size() + 1, -2);  // the picture's comes first
   for (size_t id = 0; id < operators.size(); ++id) {
     for (const ProfiledOperator::Input& input : operators[id].inputs) {
-      last_reader[static_cast<size_t>(input.from + 1)] = static_cast<int>(id);
+      last_reader[input.from + 1] = static_cast<int>(id);
     }
   }
   const int count = static_cast<int>(operators.size());
   // What crosses does from its operator's place until its last reader's.
   std::vector<double> crossing_ms(operators.size() + 1, 0.0);
   for (int id = -1; id < count; ++id) {
-    if (id >= 0 && operators[static_cast<size_t>(id)].is_view) continue;
+    if (id >= 0 && operators[id].is_view) continue;
     const double ms = model.CrossingMs(Side::kServer, id, keeps);
-    for (int place = id; place < last_reader[static_cast<size_t>(id + 1)]; ++place) {
-      crossing_ms[static_cast<size_t>(place + 1)] += ms;
+    for (int place = id; place < last_reader[id + 1]; ++place) {
+      crossing_ms[place + 1] += ms;
     }
   }
   double rest_ms = 0;
@@ -166,7 +171,7 @@ std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
       rest_ms -= model.OperatorMs(Side::kServer, id, keeps);
     }
     if (*place != id) continue;
-    cuts.emplace_back(begun_ms + crossing_ms[static_cast<size_t>(id + 1)] + rest_ms, id);
+    cuts.emplace_back(begun_ms + crossing_ms[id + 1] + rest_ms, id);
     ++place;
   }
   std::ranges::sort(cuts);

@@ -57,8 +57,8 @@ class SplitSearch {
                                                   static_cast<double>(kAllThousandths)))});
     }
     std::ranges::stable_sort(cuts, {}, &Plan::Cut::after);
-    const auto same = std::ranges::unique(cuts, {}, &Plan::Cut::after);
-    cuts.erase(same.begin(), same.end());
+    const auto is_same = [](const Plan::Cut& a, const Plan::Cut& b) { return a.after == b.after; };
+    cuts.erase(std::unique(cuts.begin(), cuts.end(), is_same), cuts.end());
     return cuts;
   }
 
@@ -207,7 +207,7 @@ class SplitSearch {
     const auto place = std::ranges::lower_bound(places_, cuts[i].after) - places_.begin();
     const auto moved = place + places;
     if (moved < 0 || moved >= static_cast<std::ptrdiff_t>(places_.size())) return false;
-    cuts[i].after = places_[static_cast<size_t>(moved)];
+    cuts[i].after = places_[moved];
     return (i == 0 || cuts[i - 1].after < cuts[i].after) &&
            (i + 1 == cuts.size() || cuts[i].after < cuts[i + 1].after);
   }

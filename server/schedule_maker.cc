@@ -18,8 +18,9 @@ namespace {
 
 constexpr double kSecondsToMeasure = 20;
 constexpr double kMostSecondsToSolve = 60;
-constexpr size_t kBandwidths = 10;
-constexpr size_t kShares = 10;
+// Robots look at more than the nearest plans, so these are fewer than those of the tool.
+constexpr size_t kBandwidths = 8;
+constexpr size_t kShares = 6;
 
 // What was solved of the same before.
 std::optional<std::string> KnownSchedule(const std::filesystem::path& file, const Profile& robot,

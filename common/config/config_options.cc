@@ -1,5 +1,6 @@
 #include "common/config/config_options.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <variant>
@@ -79,6 +80,11 @@ bool ConfigOptions::Print(const std::string& program, const FieldTable& defaults
     std::cout << WriteJson(in_effect);
   }
   return prints_config_ || prints_schema_;
+}
+
+bool ConfigOptions::Sets(const std::string& path) const {
+  return std::any_of(settings_.begin(), settings_.end(),
+                     [&](const Setting& setting) { return setting.path == path; });
 }
 
 void ConfigOptions::Override(const FieldTable& fields) const {

@@ -29,6 +29,9 @@ class ConfigOptions {
   bool Print(const std::string& program, const FieldTable& defaults,
              const FieldTable& in_effect) const;
 
+  // Whether the command line sets this key.
+  bool Sets(const std::string& path) const;
+
   // The file; empty if none was given.
   const std::string& file() const { return file_; }
 

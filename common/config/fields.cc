@@ -342,6 +342,10 @@ Field Field::Flag(std::string option) && {
   return std::move(*this);
 }
 
+bool HasKey(std::string_view text, const char* key) {
+  return nlohmann::json::parse(text).contains(key);
+}
+
 void ReadJson(std::string_view text, std::string_view name, const FieldTable& fields) {
   AssignTable({name, ""}, fields, Parse(text, name));
 }

@@ -64,6 +64,9 @@ struct Field {
 // key, a wrong type, and a value out of bounds. The key "$schema" is text for editors.
 void ReadJson(std::string_view text, std::string_view name, const FieldTable& fields);
 
+// Whether `text`, a JSON object that ReadJson takes, has this key.
+bool HasKey(std::string_view text, const char* key);
+
 // Sets one field from the command line. `path` is the field's key, "preprocess.width"; a list is
 // written "1,2,3" or as in JSON. `name` says in messages where the text is from.
 void SetField(std::string_view path, std::string_view text, std::string_view name,

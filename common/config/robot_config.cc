@@ -96,8 +96,8 @@ FieldTable RobotConfig::Fields() {
             "before came to; every k-th frame, whose answer is repeated for those between; every "
             "frame, by a server; of every frame what changed, by robot and server; or whichever of "
             "these a schedule says is quickest for the frame.",
-            "Take cache where much of the picture stays as it is, cacheinf where there is a "
-            "server; the others are what these are compared with."}
+            "Take cache where much of the picture stays as it is. With a server cacheinf is the "
+            "default; the others are what these are compared with."}
           .Flag("--mode"),
       Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
           .Between(1, kMostBetween)
@@ -214,8 +214,16 @@ RobotConfig LoadRobotConfig(const std::filesystem::path& path) {
 }
 
 RobotConfig EffectiveConfig(const ConfigOptions& options) {
-  RobotConfig config = options.file().empty() ? RobotConfig() : LoadRobotConfig(options.file());
+  RobotConfig config;
+  bool says_mode = options.Sets("mode");
+  if (!options.file().empty()) {
+    const std::string text = ReadFile(options.file(), kLargestFile);
+    config = ParseRobotConfig(text, options.file());
+    says_mode = says_mode || HasKey(text, "mode");
+  }
   options.Override(config.Fields());
+  const bool has_server = !config.server.address.empty();
+  if (has_server && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
   config.Check();
   return config;
 }

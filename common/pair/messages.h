@@ -168,8 +168,9 @@ struct Answer {
 
   int64_t frame = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
-  double active = 0.0;  // share of the picture; in kRemote FrameWork::changed
-  double work = 0.0;    // share of a dense run's multiply-adds
+  double active = 0.0;                                     // share of the picture's pixels
+  double changed = 1.0;                                    // FrameWork::changed
+  double work = 0.0;                                       // share of a dense run's multiply-adds
   int64_t compute_us = 0;
   // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and
   // a coded slice of all of each graph output.

@@ -114,7 +114,8 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
   FrameCache& cache = Cache();
   const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
   answer->kind = cache.reuse().decision().kind;
-  answer->active = work.changed.value_or(work.active);
+  answer->active = work.active;
+  answer->changed = work.changed.value_or(1.0);
   answer->work = work.share();
   answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
   return *kept_;

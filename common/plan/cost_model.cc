@@ -36,8 +36,8 @@ class NeededRows {
       is_identity_ &= needed == Range{row, row + 1};
       is_rising_ &= needed.empty() || (needed.begin >= last.begin && needed.end >= last.end);
       if (!needed.empty()) last = needed;
-      begin_[static_cast<size_t>(row)] = needed.empty() ? INT_MAX : needed.begin;
-      end_[static_cast<size_t>(row)] = needed.empty() ? 0 : needed.end;
+      begin_[row] = needed.empty() ? INT_MAX : needed.begin;
+      end_[row] = needed.empty() ? 0 : needed.end;
     }
     for (size_t row = rows; row-- > 1;) begin_[row - 1] = std::min(begin_[row - 1], begin_[row]);
     for (size_t row = 1; row < rows; ++row) end_[row] = std::max(end_[row - 1], end_[row]);
@@ -46,8 +46,7 @@ class NeededRows {
   Range Of(Range rows) const {
     if (is_identity_) return rows;
     if (!is_rising_) return window_.Needed(rows);
-    const Range needed = {begin_[static_cast<size_t>(rows.begin)],
-                          end_[static_cast<size_t>(rows.end) - 1]};
+    const Range needed = {begin_[rows.begin], end_[rows.end - 1]};
     return needed.empty() ? Range{} : needed;
   }
 
@@ -106,6 +105,9 @@ void CheckPair(const Profile& robot, const Profile& server) {
     if (op.rows != server.operators[id].rows || op.name != server.operators[id].name) {
       refuse(fmt::format("the profiles do not agree on the operator \"{}\"", op.name));
     }
+    if (op.is_view && op.inputs.empty()) {
+      refuse(fmt::format("\"{}\" of the robot's profile is a view of nothing", op.name));
+    }
     for (const ProfiledOperator::Input& input : op.inputs) {
       if (input.from < kPicture || input.from >= static_cast<int>(id)) {
         refuse(fmt::format("the robot's profile has no order in which \"{}\" can run", op.name));
@@ -142,6 +144,7 @@ struct CostModel::Network {
   std::vector<int> last_reader;  // an output's is behind all
   std::vector<int> cut_places;
   std::array<Curves, 2> ms;
+  Curves active;
   std::vector<Range> wanted;  // rows that outputs need at all
   std::vector<std::unique_ptr<NeededRows>> windows;
 
@@ -169,6 +172,7 @@ struct CostModel::Network {
       nodes.push_back(node);
       if (op.is_view) views.insert(views.begin(), static_cast<int>(id));
       if (op.is_output) outputs.push_back(static_cast<int>(id));
+      active.Add(op.active);
       ms[kAtRobot].Add(op.ms);
       ms[kAtServer].Add(server.operators[id].ms);
     }
@@ -182,7 +186,7 @@ struct CostModel::Network {
   double ServerMs(double changed) const {
     double sum = 0;
     for (size_t id = 0; id < nodes.size(); ++id) {
-      sum += ms[kAtServer].At(id, robot.operators[id].active.At(changed));
+      sum += ms[kAtServer].At(id, active.At(id, changed));
     }
     return sum;
   }
@@ -190,19 +194,19 @@ struct CostModel::Network {
   void FindReaders() {
     last_reader.assign(nodes.size(), 0);
     for (int id = 0; id < count(); ++id) {
-      const Node& node = nodes[static_cast<size_t>(id)];
-      if (node.is_output) last_reader[static_cast<size_t>(id)] = count();
+      const Node& node = nodes[id];
+      if (node.is_output) last_reader[id] = count();
       for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = inputs[static_cast<size_t>(i)].from;
+        const int from = inputs[i].from;
         if (from == kPicture) continue;
-        int& last = last_reader[static_cast<size_t>(from)];
+        int& last = last_reader[from];
         last = std::max(last, id);
       }
     }
     int unkept_until = kPicture;
     for (int place = kPicture; place + 1 < count(); ++place) {
-      if (place != kPicture && !nodes[static_cast<size_t>(place)].is_kept) {
-        unkept_until = std::max(unkept_until, last_reader[static_cast<size_t>(place)]);
+      if (place != kPicture && !nodes[place].is_kept) {
+        unkept_until = std::max(unkept_until, last_reader[place]);
       }
       if (unkept_until <= place) cut_places.push_back(place);
     }
@@ -210,14 +214,14 @@ struct CostModel::Network {
 
   void FindWanted() {
     wanted.resize(nodes.size());
-    for (const int id : outputs) wanted[static_cast<size_t>(id)] = {0, nodes[id].rows};
+    for (const int id : outputs) wanted[id] = {0, nodes[id].rows};
     for (size_t id = nodes.size(); id-- > 0;) {
       const Node& node = nodes[id];
       if (wanted[id].empty()) continue;
       for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const Input& input = inputs[static_cast<size_t>(i)];
+        const Input& input = inputs[i];
         if (input.from == kPicture) continue;
-        Range& of_input = wanted[static_cast<size_t>(input.from)];
+        Range& of_input = wanted[input.from];
         of_input = Hull(of_input, input.rows->Of(node.is_local ? wanted[id] : Range{0, node.rows}));
       }
     }
@@ -225,52 +229,78 @@ struct CostModel::Network {
 };
 
 // What things cost in a situation, all rows of an operator's.
-struct CostModel::Costs {
+class CostModel::Costs {
+ public:
   struct Crossing {
-    double bytes = 0;
+    double bytes = kNothing;  // not asked for yet
     double encode_ms = 0;
     double decode_ms = 0;
   };
-  // By side; crossings by who gets them.
-  std::array<std::vector<double>, 2> ms;
-  std::array<std::vector<double>, 2> share;  // of pixels that are computed
-  std::array<std::vector<Crossing>, 2> crossing;
-  std::array<double, 2> whole_ms = {};  // all operators
-  Crossing picture;
 
-  Costs(const Network& network, const Situation& situation, bool keeps) {
-    const std::array<double, 2> changed = {keeps ? situation.robot_changed : 1.0,
-                                           keeps ? situation.server_changed : 1.0};
-    const std::array<double, 2> factor = {situation.robot_factor, situation.server_factor};
-    const std::array<const Profile*, 2> profiles = {&network.robot, &network.server};
+  Costs(const Network& network, const Situation& situation, bool keeps)
+      : network_(network),
+        keeps_(keeps),
+        changed_{keeps ? situation.robot_changed : 1.0, keeps ? situation.server_changed : 1.0},
+        factor_{situation.robot_factor, situation.server_factor} {
     for (const size_t side : {kAtRobot, kAtServer}) {
-      const size_t sender = 1 - side;
+      ms[side].reserve(network.nodes.size());
+      share[side].reserve(network.nodes.size());
+      crossing_[side].resize(network.nodes.size());
       for (size_t id = 0; id < network.nodes.size(); ++id) {
-        const ProfiledOperator& like = network.robot.operators[id];
-        const ProfiledOperator& op = profiles[side]->operators[id];
-        const double active = keeps ? like.active.At(changed[side]) : 1.0;
+        const double active = keeps ? network.active.At(id, changed_[side]) : 1.0;
         share[side].push_back(active);
-        ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active) : op.dense_ms));
+        ms[side].push_back(factor_[side] * (keeps ? network.ms[side].At(id, active)
+                                                  : ProfileOf(side).operators[id].dense_ms));
         whole_ms[side] += ms[side].back();
-        const ProfiledOperator& from = profiles[sender]->operators[id];
-        if (!keeps) {
-          crossing[side].push_back({like.whole_bytes, factor[sender] * from.whole_encode_ms,
-                                    factor[side] * op.whole_decode_ms});
-        } else {
-          crossing[side].push_back({like.slice_bytes.At(changed[side]),
-                                    factor[sender] * from.encode_ms.At(changed[side]),
-                                    factor[side] * op.decode_ms.At(changed[side])});
-        }
-        // Of a profile without slices: as floats.
-        double& bytes = crossing[side].back().bytes;
-        if (bytes == 0) bytes = active * static_cast<double>(like.row_bytes) * like.rows;
       }
     }
-    const bool may_cross = !network.robot.picture_slice_bytes.points.empty();
-    picture = {may_cross ? network.robot.picture_slice_bytes.At(changed[kAtServer]) : kNever,
-               factor[kAtRobot] * network.robot.picture_encode_ms.At(changed[kAtServer]),
-               factor[kAtServer] * network.server.picture_decode_ms.At(changed[kAtServer])};
+    const Profile& robot = network.robot;
+    const bool may_cross = !robot.picture_slice_bytes.points.empty();
+    const double changed = changed_[kAtServer];
+    picture_ = {may_cross ? robot.picture_slice_bytes.At(changed) : kNever,
+                factor_[kAtRobot] * robot.picture_encode_ms.At(changed),
+                factor_[kAtServer] * network.server.picture_decode_ms.At(changed)};
   }
+
+  // Of an operator's output, or the picture, on its way to that side.
+  const Crossing& CrossingTo(size_t receiver, int id) const {
+    if (id == kPicture) return picture_;
+    const auto op = static_cast<size_t>(id);
+    Crossing& crossing = crossing_[receiver][op];
+    if (crossing.bytes != kNothing) return crossing;
+    const size_t sender = 1 - receiver;
+    const double changed = changed_[receiver];
+    const ProfiledOperator& like = network_.robot.operators[op];
+    const ProfiledOperator& from = ProfileOf(sender).operators[op];
+    const ProfiledOperator& to = ProfileOf(receiver).operators[op];
+    crossing.bytes = keeps_ ? like.slice_bytes.At(changed) : like.whole_bytes;
+    crossing.encode_ms =
+        factor_[sender] * (keeps_ ? from.encode_ms.At(changed) : from.whole_encode_ms);
+    crossing.decode_ms =
+        factor_[receiver] * (keeps_ ? to.decode_ms.At(changed) : to.whole_decode_ms);
+    // Of a profile without slices: as floats.
+    if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
+      crossing.bytes = share[receiver][op] * static_cast<double>(like.row_bytes) * like.rows;
+    }
+    return crossing;
+  }
+
+  // By side.
+  std::array<std::vector<double>, 2> ms;
+  std::array<std::vector<double>, 2> share;  // of pixels that are computed
+  std::array<double, 2> whole_ms = {};       // all operators
+
+ private:
+  const Profile& ProfileOf(size_t side) const {
+    return side == kAtRobot ? network_.robot : network_.server;
+  }
+
+  const Network& network_;
+  bool keeps_;
+  std::array<double, 2> changed_;
+  std::array<double, 2> factor_;
+  mutable std::array<std::vector<Crossing>, 2> crossing_;  // by who gets them
+  Crossing picture_;
 };
 
 // One entry an operator, by side where it is an array.
@@ -295,7 +325,7 @@ class CostModel::Walk {
   Walk(const CostModel& model, const Plan& plan, int count, Timeline* timeline = nullptr)
       : network_(*model.network_),
         situation_(model.situation_),
-        costs_(*model.costs_[plan.keeps ? 1 : 0]),
+        costs_(model.CostsOf(plan.keeps)),
         entries_(model.scratch_->entries),
         run_rows_(model.scratch_->run_rows),
         keeps_(plan.keeps),
@@ -333,16 +363,16 @@ class CostModel::Walk {
     Note(Timeline::Lane::kRobot, "decide", 0, begin_ms);
     if (!picture_[kAtServer].empty()) {
       picture_arrival_ms_ = Send(kAtServer, kPicture, picture_[kAtServer].size(),
-                                 network_.picture_rows, costs_.picture);
+                                 network_.picture_rows, costs_.CrossingTo(kAtServer, kPicture));
     }
     for (int id = 0; id < count_; ++id) {
       for (const size_t side : {kAtRobot, kAtServer}) Compute(side, id);
       for (const size_t side : {kAtRobot, kAtServer}) {
-        Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+        Scratch::Entry& entry = entries_[id];
         entry.arrival_ms[side] = kNothing;
         if (entry.missing[side].empty()) continue;
-        entry.arrival_ms[side] = Send(side, id, entry.missing[side].size(), RowsOf(id),
-                                      costs_.crossing[side][static_cast<size_t>(id)]);
+        entry.arrival_ms[side] =
+            Send(side, id, entry.missing[side].size(), RowsOf(id), costs_.CrossingTo(side, id));
       }
     }
   }
@@ -358,7 +388,7 @@ class CostModel::Walk {
   double link_ms() const { return link_ms_; }
 
  private:
-  int RowsOf(int id) const { return network_.nodes[static_cast<size_t>(id)].rows; }
+  int RowsOf(int id) const { return network_.nodes[id].rows; }
 
   void FindOwners(const std::vector<Plan::Cut>& cuts) {
     run_rows_.assign(1, network_.picture_rows);
@@ -366,10 +396,10 @@ class CostModel::Walk {
     const auto own = [&](int end) {
       const int run = static_cast<int>(run_rows_.size()) - 1;
       for (; id < end; ++id) {
-        Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+        Scratch::Entry& entry = entries_[id];
         entry.run = run;
         entry.boundary = MapRowsOf(run_rows_.back(), network_.picture_rows, RowsOf(id));
-        entry.is_exchanged = network_.nodes[static_cast<size_t>(id)].is_output;
+        entry.is_exchanged = network_.nodes[id].is_output;
         entry.needed = entry.computed = entry.missing = {};
       }
     };
@@ -379,32 +409,32 @@ class CostModel::Walk {
     }
     own(count_);
     for (id = 0; id < count_; ++id) {
-      const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+      const Network::Node& node = network_.nodes[id];
       for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = network_.inputs[static_cast<size_t>(i)].from;
-        if (from == kPicture || !network_.nodes[static_cast<size_t>(from)].is_kept) continue;
-        Scratch::Entry& read = entries_[static_cast<size_t>(from)];
-        if (read.run != entries_[static_cast<size_t>(id)].run) read.is_exchanged = true;
+        const int from = network_.inputs[i].from;
+        if (from == kPicture || !network_.nodes[from].is_kept) continue;
+        Scratch::Entry& read = entries_[from];
+        if (read.run != entries_[id].run) read.is_exchanged = true;
       }
-      if (network_.last_reader[static_cast<size_t>(id)] >= count_) {
-        entries_[static_cast<size_t>(id)].is_exchanged = node.is_kept;
+      if (network_.last_reader[id] >= count_) {
+        entries_[id].is_exchanged = node.is_kept;
       }
     }
     // What a view shows crosses as what it is a view of.
     for (const int view : network_.views) {
-      if (view >= count_ || !entries_[static_cast<size_t>(view)].is_exchanged) continue;
-      entries_[static_cast<size_t>(view)].is_exchanged = false;
-      const Network::Node& node = network_.nodes[static_cast<size_t>(view)];
-      const int from = network_.inputs[static_cast<size_t>(node.first_input)].from;
-      if (from != kPicture) entries_[static_cast<size_t>(from)].is_exchanged = true;
+      if (view >= count_ || !entries_[view].is_exchanged) continue;
+      entries_[view].is_exchanged = false;
+      const Network::Node& node = network_.nodes[view];
+      const int from = network_.inputs[node.first_input].from;
+      if (from != kPicture) entries_[from].is_exchanged = true;
     }
   }
 
   // As CompileRows of split.h does it.
   void FindRows() {
     for (int id = count_; id-- > 0;) {
-      const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
-      Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+      const Network::Node& node = network_.nodes[id];
+      Scratch::Entry& entry = entries_[id];
       const Range all = {0, node.rows};
       if (node.is_output) entry.needed[kAtRobot] = all;
       if (node.is_local && !entry.is_exchanged) {
@@ -414,8 +444,8 @@ class CostModel::Walk {
       int boundary = std::clamp(entry.boundary, 0, node.rows);
       if (!node.is_local) boundary = 2 * boundary >= node.rows ? node.rows : 0;
       Range wanted = Hull(entry.needed[kAtRobot], entry.needed[kAtServer]);
-      if (network_.last_reader[static_cast<size_t>(id)] >= count_) {
-        wanted = Hull(wanted, network_.wanted[static_cast<size_t>(id)]);
+      if (network_.last_reader[id] >= count_) {
+        wanted = Hull(wanted, network_.wanted[id]);
       }
       const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, node.rows}};
       for (const size_t side : {kAtRobot, kAtServer}) {
@@ -429,34 +459,31 @@ class CostModel::Walk {
   }
 
   void SetComputed(size_t side, int id, Range rows) {
-    entries_[static_cast<size_t>(id)].computed[side] = rows;
+    entries_[id].computed[side] = rows;
     if (rows.empty()) return;
-    const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+    const Network::Node& node = network_.nodes[id];
     for (int i = node.first_input; i < node.inputs_end; ++i) {
-      const Network::Input& input = network_.inputs[static_cast<size_t>(i)];
-      Range& needed = input.from == kPicture
-                          ? picture_[side]
-                          : entries_[static_cast<size_t>(input.from)].needed[side];
+      const Network::Input& input = network_.inputs[i];
+      Range& needed = input.from == kPicture ? picture_[side] : entries_[input.from].needed[side];
       needed = Hull(needed, input.rows->Of(rows));
     }
   }
 
   void Compute(size_t side, int id) {
-    const Scratch::Entry& entry = entries_[static_cast<size_t>(id)];
+    const Scratch::Entry& entry = entries_[id];
     const int rows = entry.computed[side].size();
     if (rows == 0) return;
-    const Network::Node& node = network_.nodes[static_cast<size_t>(id)];
+    const Network::Node& node = network_.nodes[id];
     for (int i = node.first_input; i < node.inputs_end; ++i) {
-      Take(side, network_.inputs[static_cast<size_t>(i)].from);
+      Take(side, network_.inputs[i].from);
     }
-    double ms = costs_.ms[side][static_cast<size_t>(id)];
+    double ms = costs_.ms[side][id];
     if (rows != node.rows) {
       const double share = static_cast<double>(rows) / node.rows;
       const double factor = side == kAtRobot ? situation_.robot_factor : situation_.server_factor;
-      ms = keeps_
-               ? factor * network_.ms[side].At(static_cast<size_t>(id),
-                                               share * costs_.share[side][static_cast<size_t>(id)])
-               : ms * share;
+      ms = keeps_ ? factor * network_.ms[side].At(static_cast<size_t>(id),
+                                                  share * costs_.share[side][id])
+                  : ms * share;
     }
     Work(side, ms, id, "");
   }
@@ -487,8 +514,7 @@ class CostModel::Walk {
 
   // What this side gets of an operator's output is taken in where it is first read.
   void Take(size_t side, int id) {
-    double& arrival_ms =
-        id == kPicture ? picture_arrival_ms_ : entries_[static_cast<size_t>(id)].arrival_ms[side];
+    double& arrival_ms = id == kPicture ? picture_arrival_ms_ : entries_[id].arrival_ms[side];
     if (arrival_ms == kNothing || (id == kPicture && side == kAtRobot)) return;
     if (side == kAtServer && !server_has_begun_) {
       arrival_ms += situation_.server_queue_ms;
@@ -496,13 +522,10 @@ class CostModel::Walk {
     }
     now_ms_[side] = std::max(now_ms_[side], arrival_ms);
     arrival_ms = kNothing;
-    const Costs::Crossing& crossing =
-        id == kPicture ? costs_.picture : costs_.crossing[side][static_cast<size_t>(id)];
+    const Costs::Crossing& crossing = costs_.CrossingTo(side, id);
     const double share =
-        id == kPicture
-            ? static_cast<double>(picture_[kAtServer].size()) / network_.picture_rows
-            : static_cast<double>(entries_[static_cast<size_t>(id)].missing[side].size()) /
-                  RowsOf(id);
+        id == kPicture ? static_cast<double>(picture_[kAtServer].size()) / network_.picture_rows
+                       : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
     Work(side, share * crossing.decode_ms, id, "decode ");
   }
 
@@ -512,10 +535,8 @@ class CostModel::Walk {
   }
   void Note(Timeline::Lane lane, int id, const char* what, double begin_ms, double end_ms) {
     if (timeline_ == nullptr) return;
-    Note(lane,
-         what +
-             (id == kPicture ? "picture" : network_.robot.operators[static_cast<size_t>(id)].name),
-         begin_ms, end_ms);
+    Note(lane, what + (id == kPicture ? "picture" : network_.robot.operators[id].name), begin_ms,
+         end_ms);
   }
 
   const Network& network_;
@@ -541,16 +562,18 @@ CostModel::CostModel(const Profile& robot, const Profile& server, const Situatio
     : CostModel(std::make_shared<const Network>(robot, server), situation) {}
 
 CostModel::CostModel(std::shared_ptr<const Network> network, const Situation& situation)
-    : network_(std::move(network)),
-      situation_(situation),
-      costs_{std::make_unique<Costs>(*network_, situation, false),
-             std::make_unique<Costs>(*network_, situation, true)},
-      scratch_(std::make_unique<Scratch>()) {
+    : network_(std::move(network)), situation_(situation), scratch_(std::make_unique<Scratch>()) {
   scratch_->entries.resize(network_->nodes.size());
 }
 
 CostModel::CostModel(CostModel&& other) noexcept = default;
 CostModel::~CostModel() = default;
+
+const CostModel::Costs& CostModel::CostsOf(bool keeps) const {
+  std::unique_ptr<const Costs>& costs = costs_[keeps ? 1 : 0];
+  if (costs == nullptr) costs = std::make_unique<Costs>(*network_, situation_, keeps);
+  return *costs;
+}
 
 CostModel CostModel::At(const Situation& situation) const { return {network_, situation}; }
 
@@ -567,18 +590,15 @@ double CostModel::BeginMs(bool keeps) const {
 double CostModel::EndMs() const { return situation_.robot_factor * network_->robot.read_ms; }
 
 double CostModel::OperatorMs(Side side, int op, bool keeps) const {
-  return costs_[keeps ? 1 : 0]->ms[static_cast<size_t>(side)][static_cast<size_t>(op)];
+  return CostsOf(keeps).ms[static_cast<size_t>(side)][op];
 }
 
 double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
-  const Costs& costs = *costs_[keeps ? 1 : 0];
   const bool is_up = receiver == Side::kServer;
-  if (!is_linked() || (op != kPicture && !network_->nodes[static_cast<size_t>(op)].is_kept)) {
+  if (!is_linked() || (op != kPicture && !network_->nodes[op].is_kept)) {
     return kNever;
   }
-  const Costs::Crossing& crossing =
-      op == kPicture ? costs.picture
-                     : costs.crossing[static_cast<size_t>(receiver)][static_cast<size_t>(op)];
+  const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(static_cast<size_t>(receiver), op);
   const double mbit = is_up ? situation_.mbit_up : situation_.mbit_down;
   return crossing.encode_ms + crossing.decode_ms +
          situation_.link_factor * crossing.bytes * 8 / (mbit * 1000);
@@ -588,8 +608,7 @@ Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
   if (plan.kind == Plan::Kind::kRemote) return PredictRemote(plan, timeline);
   Prediction prediction;
   if (plan.kind == Plan::Kind::kLocal && timeline == nullptr) {
-    prediction.robot_ms =
-        BeginMs(plan.keeps) + costs_[plan.keeps ? 1 : 0]->whole_ms[kAtRobot] + EndMs();
+    prediction.robot_ms = BeginMs(plan.keeps) + CostsOf(plan.keeps).whole_ms[kAtRobot] + EndMs();
     prediction.latency_ms = prediction.robot_ms;
     SetEnergy(prediction);
     return prediction;
@@ -646,9 +665,9 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     prediction.server_ms += spend(kServer, "decide", server_factor * server.decide_ms.At(seen));
   }
   prediction.server_ms += spend(kServer, "network",
-                                !plan.keeps || seen == situation_.server_changed
-                                    ? costs_[plan.keeps ? 1 : 0]->whole_ms[kAtServer]
-                                    : server_factor * network_->ServerMs(seen));
+                                plan.keeps && seen != situation_.server_changed
+                                    ? server_factor * network_->ServerMs(seen)
+                                    : CostsOf(plan.keeps).whole_ms[kAtServer]);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=

@@ -108,7 +108,7 @@ class CostModel {
 
  private:
   struct Network;
-  struct Costs;
+  class Costs;
   struct Scratch;
   class Walk;
 
@@ -116,11 +116,12 @@ class CostModel {
 
   Prediction Predict(const Plan& plan, Timeline* timeline) const;
   Prediction PredictRemote(const Plan& plan, Timeline* timeline) const;
+  const Costs& CostsOf(bool keeps) const;
   void SetEnergy(Prediction& prediction) const;
 
   std::shared_ptr<const Network> network_;
   Situation situation_;
-  std::array<std::unique_ptr<const Costs>, 2> costs_;  // dense, with caches
+  mutable std::array<std::unique_ptr<const Costs>, 2> costs_;  // dense, with caches; once asked for
   std::unique_ptr<Scratch> scratch_;
 };
 

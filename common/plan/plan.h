@@ -13,10 +13,10 @@ namespace cacheinf {
 struct Plan {
   enum class Kind : uint8_t { kLocal, kRemote, kSplit };
 
-  // The operators of a profile behind this one, up to the next cut's, are a run, in the order of
-  // execution; -1: the picture. Of a run the robot owns this share of the active rows; before the
-  // first cut, all. What is kept and read in another run than its own crosses to who needs it; of
-  // all else each side computes what it needs. So two cuts of one share trade halos.
+  // A cut of split.h, by the operators of a profile; -1: behind the picture. The operators behind
+  // it, up to the next cut's, are a run. Of a run the robot owns this share of the active rows;
+  // before the first cut, all. What is kept and read in another run than its own crosses to who
+  // needs it; of all else each side computes what it needs. So two cuts of one share trade halos.
   struct Cut {
     int after = -1;
     int robot_thousandths = 0;

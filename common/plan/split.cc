@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/model/graph/geometry.h"
+#include "common/plan/plan.h"
 
 namespace cacheinf {
 namespace {
@@ -156,7 +157,8 @@ std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base) {
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
                       const std::vector<int>& robot_rows, int picture_rows) {
   if (robot_rows.size() != cuts.size()) throw InputError("every cut must have its rows");
-  std::vector<int> cut_of(graph.values.size(), kNone);  // the cut's entry
+  // The cut's entry, behind each operator; the first: behind the graph inputs.
+  std::vector<int> cut_behind(graph.operators.size() + 1, kNone);
   for (size_t i = 0; i < cuts.size(); ++i) {
     const ValueId value = cuts[i].value;
     if (value < 0 || value >= static_cast<ValueId>(graph.values.size()) ||
@@ -169,81 +171,26 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     if (robot_rows[i] < 0 || robot_rows[i] > picture_rows) {
       throw InputError("a cut's rows must be the picture's");
     }
-    cut_of[value] = static_cast<int>(i);
+    cut_behind[graph.value(value).producer + 1] = static_cast<int>(i);
   }
 
-  // Operators are in topological order; a graph input may come behind what follows from it.
-  const auto later = [&graph](ValueId a, ValueId b) {
-    if (a == kNone || b == kNone) return a == kNone ? b : a;
-    const OpId producer_of_a = graph.value(a).producer;
-    const OpId producer_of_b = graph.value(b).producer;
-    if (producer_of_a == producer_of_b) return std::max(a, b);
-    return producer_of_a > producer_of_b ? a : b;
-  };
-  // The value of the last cut that an operator depends on.
-  std::vector<ValueId> last_cut(graph.operators.size(), kNone);
+  int cut = kNone;
+  std::vector<int> last_cut;  // before each operator
   Ownership ownership;
   ownership.is_exchanged.assign(graph.values.size(), false);
   for (size_t id = 0; id < graph.operators.size(); ++id) {
     const Operator& op = graph.operators[id];
-    for (const ValueId input : op.inputs) {
-      const Value& value = graph.value(input);
-      if (value.is_constant()) continue;
-      if (cut_of[input] != kNone) last_cut[id] = later(last_cut[id], input);
-      if (value.producer != kNone) last_cut[id] = later(last_cut[id], last_cut[value.producer]);
-    }
-    const int64_t rows = last_cut[id] == kNone
-                             ? picture_rows
-                             : robot_rows[static_cast<size_t>(cut_of[last_cut[id]])];
-    ownership.robot_rows.push_back(
-        static_cast<int>((rows * RowCount(graph, op) + picture_rows / 2) / picture_rows));
+    if (cut_behind[id] != kNone) cut = cut_behind[id];
+    last_cut.push_back(cut);
+    const int rows = cut == kNone ? picture_rows : robot_rows[cut];
+    ownership.robot_rows.push_back(MapRowsOf(rows, picture_rows, RowCount(graph, op)));
     for (const ValueId input : op.inputs) {
       const OpId producer = graph.value(input).producer;
       if (producer == kNone || !layout.is_kept[input]) continue;
-      if (cut_of[input] != kNone || last_cut[producer] != last_cut[id]) {
-        ownership.is_exchanged[input] = true;
-      }
+      if (last_cut[producer] != cut) ownership.is_exchanged[input] = true;
     }
   }
   // The answer ends on the robot.
-  for (const ValueId output : graph.outputs) {
-    if (graph.value(output).producer != kNone) ownership.is_exchanged[output] = true;
-  }
-  return ownership;
-}
-
-Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Plan::Cut>& cuts,
-                      const std::vector<int>& robot_rows, int picture_rows) {
-  if (robot_rows.size() != cuts.size()) throw InputError("every cut must have its rows");
-  const auto count = static_cast<OpId>(graph.operators.size());
-  std::vector<size_t> run_of(graph.operators.size(), 0);
-  Ownership ownership;
-  ownership.robot_rows.resize(graph.operators.size());
-  OpId id = 0;
-  const auto own = [&](size_t run, OpId end) {
-    const int rows = run == 0 ? picture_rows : robot_rows[run - 1];
-    if (rows < 0 || rows > picture_rows) throw InputError("a cut's rows must be the picture's");
-    for (; id < end; ++id) {
-      run_of[id] = run;
-      ownership.robot_rows[id] =
-          MapRowsOf(rows, picture_rows, RowCount(graph, graph.operators[id]));
-    }
-  };
-  for (size_t i = 0; i < cuts.size(); ++i) {
-    if (cuts[i].after < (i == 0 ? -1 : cuts[i - 1].after + 1) || cuts[i].after >= count) {
-      throw InputError("cuts must ascend and lie behind an operator");
-    }
-    own(i, cuts[i].after + 1);
-  }
-  own(cuts.size(), count);
-  ownership.is_exchanged.assign(graph.values.size(), false);
-  for (id = 0; id < count; ++id) {
-    for (const ValueId input : graph.operators[id].inputs) {
-      const OpId producer = graph.value(input).producer;
-      if (producer == kNone || !layout.is_kept[input]) continue;
-      if (run_of[producer] != run_of[id]) ownership.is_exchanged[input] = true;
-    }
-  }
   for (const ValueId output : graph.outputs) {
     if (graph.value(output).producer != kNone) ownership.is_exchanged[output] = true;
   }

@@ -7,7 +7,6 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
-#include "common/plan/plan.h"
 #include "sparse_ops/mask/mask.h"
 
 // Which side computes which rows of a frame, and what crosses the link between them. Robot and
@@ -15,8 +14,8 @@
 
 namespace cacheinf {
 
-// From the readers of a value until the next cut the robot owns this share of the active rows.
-// Before the first cut it owns all.
+// Of what is computed behind a value until the next cut, in the order of execution, the robot owns
+// this share of the active rows. Before the first cut it owns all.
 struct Cut {
   ValueId value = kNone;
   int robot_thousandths = 0;  // in [0, 1000]
@@ -53,16 +52,11 @@ struct SplitRows {
 // active mask.
 std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base);
 
-// Who owns what if these are the picture's rows of each cut. A value that is read on both sides of
-// a cut crosses as well. Throws InputError if a cut's value is none that is kept, its share is
-// none, or its rows are not the picture's.
+// Who owns what if these are the picture's rows of each cut. What is kept and read behind another
+// cut than it is computed behind crosses. Of two cuts behind one operator the last one counts.
+// Throws InputError if a cut's value is none that is kept, its share is none, or its rows are not
+// the picture's.
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
-                      const std::vector<int>& robot_rows, int picture_rows);
-
-// The same for the cuts of a plan (plan.h), and the picture's rows of each: a value crosses if it
-// is read in another run than its own. Throws InputError if the cuts do not ascend or lie behind no
-// operator, or as above.
-Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Plan::Cut>& cuts,
                       const std::vector<int>& robot_rows, int picture_rows);
 
 // The frame starts on the robot, which holds the graph inputs, and its answer ends there.

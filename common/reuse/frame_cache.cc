@@ -12,19 +12,6 @@
 #include "common/exec/stem.h"
 
 namespace cacheinf {
-namespace {
-
-double ShareOf(ConstMaskView mask) {
-  return static_cast<double>(CountActive(mask)) / static_cast<double>(mask.pixel_count());
-}
-
-std::vector<ValueId> StemEnds(const ChangePolicy& policy, const ModelState& state) {
-  std::vector<ValueId> ends = StemOutputs(state.graph(), policy.stem_depth);
-  std::erase_if(ends, [&](ValueId end) { return !state.is_kept(end); });
-  return ends;
-}
-
-}  // namespace
 
 // The maps on which a stem's changes are judged are always kept.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
@@ -41,12 +28,23 @@ StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
   return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
+double ChangedShare(const ModelState& state, std::span<const ValueId> stem_outputs,
+                    const FrameDecision& decision) {
+  const auto share_of = [](const ConstMaskView& pixels) {
+    return static_cast<double>(CountActive(pixels)) / static_cast<double>(pixels.pixel_count());
+  };
+  if (stem_outputs.empty()) return share_of(decision.changed);
+  double most = 0;
+  for (const ValueId value : stem_outputs) most = std::max(most, share_of(state.changed(value)));
+  return most;
+}
+
 FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry,
                        const Clock& clock, ModelState& state)
-    : clock_(clock),
-      state_(state),
-      stem_ends_(StemEnds(settings.change_policy(), state)),
-      reuse_(settings, state.graph(), std::move(geometry)) {}
+    : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {
+  stem_outputs_ = StemOutputs(state.graph(), settings.change_policy().stem_depth);
+  std::erase_if(stem_outputs_, [&](ValueId value) { return !state.is_kept(value); });
+}
 
 FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index,
                           const Execution& execution) {
@@ -58,14 +56,11 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
   work.rests = reuse_.rests();
   work.is_dense = decision.kind == FrameDecision::Kind::kWhole;
   const ConstMaskView changed = decision.changed;
-  work.active = ShareOf(changed);
+  work.active =
+      static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
   work.operators = Execute(decision, execution);
-  if (decision.kind == FrameDecision::Kind::kChanged && !execution) {
-    if (!stem_ends_.empty()) work.changed = 0.0;
-    for (const ValueId end : stem_ends_) {
-      work.changed = std::max(*work.changed, ShareOf(state_.changed(end)));
-    }
-    if (!work.changed) work.changed = work.active;
+  if (decision.kind == FrameDecision::Kind::kChanged) {
+    work.changed = ChangedShare(state_, stem_outputs_, decision);
   }
   return work;
 }

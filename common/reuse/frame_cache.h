@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -17,6 +18,13 @@ namespace cacheinf {
 // Of a state for frames that reuse what is stored. Throws InputError if the graph's activations
 // need more memory than the settings allow.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph);
+
+// How much changed, as planners count it (Profile::operators, `active`): the share of a stem's
+// outputs that came out different, because every pixel of a camera's picture differs; without a
+// stem, of the picture's pixels that the decision says changed. After a frame of which only what
+// changed was computed.
+double ChangedShare(const ModelState& state, std::span<const ValueId> stem_outputs,
+                    const FrameDecision& decision);
 
 // Computes of each frame what changed since the last one: decides (reuse.h), and has a state apply
 // the decision.
@@ -56,8 +64,8 @@ class FrameCache {
 
   const Clock& clock_;
   ModelState& state_;
-  const std::vector<ValueId> stem_ends_;  // on which changes are judged; none: on the picture
   Reuse reuse_;
+  std::vector<ValueId> stem_outputs_;  // that are kept
   bool needs_all_ = false;
 };
 

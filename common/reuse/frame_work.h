@@ -12,14 +12,13 @@ namespace cacheinf {
 // What a frame cost.
 struct FrameWork {
   ChangedWork operators;
-  double active = 1.0;                   // share of the picture's pixels that count as changed
+  double active = 1.0;  // share of the picture's pixels that count as changed
+  // ChangedShare (frame_cache.h), of frames of which only what changed was computed.
+  std::optional<double> changed;
   bool is_dense = true;                  // everything was computed
   Loss loss = Loss::kNone;               // why, if the camera was lost
   bool rests = false;                    // why, if reuse did not pay
   std::chrono::nanoseconds tracking{0};  // following the camera, and finding what changed
-  // What profiles (common/plan/profile.h) call changed: `active`, or behind a stem the share that
-  // it let pass. Nothing of a frame computed whole, or not here alone.
-  std::optional<double> changed = {};
 
   // Share of a dense run's multiply-adds.
   double share() const { return is_dense ? 1.0 : operators.share(); }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <random>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/base/error.h"
 #include "tests/plan/profiles.h"
@@ -137,15 +139,37 @@ TEST(Schedule, DamagedIsRefused) {
             std::string::npos);
   EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [").find("one for every step"),
             std::string::npos);
-  EXPECT_NE(refusal(sound.substr(sound.find("{\"kind\""),
-                                 sound.find("},\n") + 1 - sound.find("{\"kind\"")),
-                    "null")
+  const size_t bucket = sound.find("{\"kind\"", sound.find("\"buckets\""));
+  EXPECT_NE(refusal(sound.substr(bucket, sound.find("},\n", bucket) + 1 - bucket), "null")
                 .find("--resume"),
             std::string::npos);
   // Cut off anywhere, it is none.
   for (size_t size = 0; size + 2 < sound.size(); size += 97) {
     EXPECT_THROW(ParseSchedule(sound.substr(0, size), "schedule.json"), InputError) << size;
   }
+}
+
+// Bytes that are wrong anywhere are a schedule still, or refused; nothing else is thrown.
+TEST(Schedule, WrongBytesAreASoundScheduleOrRefused) {
+  const ProfilePair pair = TwoOperators();
+  const std::string sound = ToJsonText(MadeUp(pair));
+  std::mt19937 random(5);
+  int refused = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text = sound;
+    for (int i = 0; i < 1 + trial % 3; ++i) {
+      static constexpr std::string_view kBytes = "0123456789.-e[]{},\"n:";
+      text[random() % text.size()] = kBytes[random() % kBytes.size()];
+    }
+    try {
+      const Schedule schedule = ParseSchedule(text, "schedule.json");
+      (void)schedule.Lookup({7, 7, 4, 0.3, 0.3});
+      CheckIsOf(schedule, "schedule.json", pair.robot, pair.server);
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ std::vector<ProfiledOperator> RandomOperators(std::mt19937& random, int picture_
 
 }  // namespace
 
-RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places) {
+RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places) {  // NOLINT(misc-no-recursion)
   std::mt19937 random(seed);
   RandomNetwork network;
   const int picture_rows = 48;
@@ -87,9 +87,12 @@ RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places) {
   network.situation.robot_changed = Between(0.1, 1, random);
   network.situation.server_changed =
       std::min(1.0, network.situation.robot_changed * Between(1, 3, random));
-  // Keeps fewer values until there are few enough places.
-  while (CostModel(network.pair.robot, network.pair.server, network.situation).cut_places().size() >
-         most_places) {
+  // Keeps fewer values until there are few enough places; another network if that cannot be.
+  for (int attempt = 0;
+       CostModel(network.pair.robot, network.pair.server, network.situation).cut_places().size() >
+       most_places;
+       ++attempt) {
+    if (attempt == 1000) return MakeRandomNetwork(seed + 1000000, most_places);
     const size_t id = random() % operators.size();
     const bool is_read_whole = std::ranges::any_of(operators, [&](const ProfiledOperator& reader) {
       return !reader.is_local && std::ranges::any_of(reader.inputs, [&](const auto& in) {

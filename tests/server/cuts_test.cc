@@ -1,4 +1,4 @@
-// Every cut of small networks, between a robot and a server over MPI.
+// Every cut of small networks, and every change of plans, between a robot and a server over MPI.
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,12 @@ class Cuts : public FolderTest, public testing::WithParamInterface<Network> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, Cuts, testing::ValuesIn(TenNetworks()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Cuts, WhateverPlanFollowsWhichTheAnswerHasTheBitsOfADenseRun) {
+  Process both(Together({ProgramPath("plan_robot"), GetParam().name}, Server(folder_, {"--once"})),
+               kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+}
 
 TEST_P(Cuts, WhereverItIsCutTheAnswerHasTheBitsOfADenseRun) {
   Process both(Together({ProgramPath("cut_robot"), GetParam().name}, Server(folder_, {"--once"})),

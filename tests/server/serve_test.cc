@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -142,9 +144,37 @@ TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
       << robot.output();
 }
 
+// Measuring and solving take most of a minute.
+class SlowServe : public Serve {};
+
+TEST_F(SlowServe, WhoMeetMeasureThemselvesAndSolveAScheduleAndKeepIt) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  constexpr std::chrono::minutes kLonger(2);
+  const std::string source = "generated:seed=3,width=96,height=64,frames=0";
+  for (const bool is_first : {true, false}) {
+    SCOPED_TRACE(is_first ? "first" : "again");
+    const auto begin = std::chrono::steady_clock::now();
+    Process both(cacheinf::Together(Robot("planned", {"--server", "mpi"}, source),
+                                    Server(folder_ / "models", {"--once"})),
+                 environment);
+    ASSERT_TRUE(both.HasPrinted("the server has sent a schedule", kLonger)) << both.output();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    EXPECT_EQ(taken.count() > 20, is_first);
+    both.Signal(SIGTERM);
+    (void)both.Wait(kLong);
+    EXPECT_NE(both.output().find("plan     "), std::string::npos) << both.output();
+    EXPECT_NE(both.output().find("why      "), std::string::npos) << both.output();
+    fs::remove_all(folder_ / "planned");
+  }
+}
+
 TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
   const std::vector<std::pair<Arguments, std::string>> cases = {
       {{"--mode", "remote"}, "needs a server"},
+      {{"--mode", "cacheinf"}, "needs a server"},
+      {{"--server", "mpi", "--schedule", folder_ / "nothing"}, "nothing: "},
+      {{"--server", "mpi", "--schedule", folder_ / "model"}, "model: not a JSON object"},
       {{"--mode", "split", "--server", "mpi"}, "needs a cut"},
       {{"--mode", "split", "--server", "mpi", "--cut", "nothing"}, "no value \"nothing\""},
       {{"--mode", "remote", "--server", "tcp:somewhere"}, "--server takes mpi or mpi:NAME"},

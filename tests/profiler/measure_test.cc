@@ -1,0 +1,196 @@
+#include "profiler/measure.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/reference_backend.h"
+#include "common/model/graph/graph.h"
+#include "profiler/frame_timer.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kHeight = 48;
+constexpr int kWidth = 64;
+
+// A convolution at full size, one at half, and a mean over all of it.
+std::shared_ptr<const Graph> SmallNetwork() {
+  Graph graph;
+  graph.name = "small";
+  graph.picture = {kWidth, kHeight};
+  const auto add_conv = [&](const char* name, ValueId map, int64_t in, int64_t out, int stride) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {3, stride, 1, 1, 1};
+    const Shape shape = {out, in, 3, 3};
+    std::vector<float> weights(static_cast<size_t>(ElementCount(shape)));
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01f * static_cast<float>(i % 7);
+    return graph.AddOne(name, conv, {map, graph.AddConstant("w", {shape, std::move(weights)})});
+  };
+  const ValueId image = graph.AddInput("image", {1, 3, kHeight, kWidth});
+  const ValueId half = add_conv("half", add_conv("full", image, 3, 4, 1), 4, 4, 2);
+  const ValueId mean = graph.AddOne("mean", op::Reduce{ReduceKind::kMean, {2, 3}, false}, {half});
+  graph.outputs = {half, mean};
+  graph.Validate();
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+// Another strip of columns is new in every frame.
+FittedClip MovingStrip() {
+  FittedClip clip;
+  clip.source = "a strip";
+  clip.width = kWidth;
+  clip.height = kHeight;
+  clip.channels = 3;
+  clip.place = {{0, kHeight}, {0, kWidth}};
+  clip.fit_ms = 0.25;
+  for (int frame = 0; frame < 24; ++frame) {
+    std::vector<uint8_t> pixels(size_t{kHeight} * kWidth * 3, 40);
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 8 * (frame % 8); x < 8 * (frame % 8) + 8; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          pixels[(size_t{static_cast<size_t>(y)} * kWidth + x) * 3 + c] =
+              static_cast<uint8_t>(200 - frame);
+        }
+      }
+    }
+    clip.pictures.push_back(std::move(pixels));
+  }
+  return clip;
+}
+
+// Every byte counts, or whole cells of the picture do.
+ReuseSettings Settings(bool exact) {
+  CacheConfig cache;
+  cache.policy = exact ? CacheConfig::Policy::kExact : CacheConfig::Policy::kChange;
+  cache.stem = 0;
+  return Resolve(cache, {});
+}
+
+Measurement OfSmallNetwork() {
+  Measurement measurement;
+  measurement.settings = Settings(/*exact=*/false);
+  measurement.codecs = {"raw", "jpeg:85"};
+  measurement.seconds = 0.2;
+  measurement.clips = {MovingStrip()};
+  return measurement;
+}
+
+Profile MeasureSmallNetwork(const Measurement& measurement) {
+  return Measure(SmallNetwork(), std::make_unique<ReferenceBackend>(), measurement, SteadyClock());
+}
+
+TEST(FrameTimerTest, CountsWhatIsComputed) {
+  const SteadyClock clock;
+  FrameTimer timer(SmallNetwork(), std::make_unique<ReferenceBackend>(), Settings(/*exact=*/true),
+                   {}, clock);
+  const FittedClip clip = MovingStrip();
+  const TimedFrame dense = timer.Dense(clip.picture(0));
+  EXPECT_EQ(dense.kind, FrameDecision::Kind::kWhole);
+  EXPECT_GT(dense.total_ms, 0.0);
+  timer.BeginClip(clip.place);
+  EXPECT_EQ(timer.Next(clip.picture(0)).kind, FrameDecision::Kind::kWhole);
+  // Two strips of eight columns, the old one and the new one: with a border of one pixel 17 of 64,
+  // then 9 of 32 at half the size.
+  const TimedFrame frame = timer.Next(clip.picture(1));
+  ASSERT_EQ(frame.kind, FrameDecision::Kind::kChanged);
+  EXPECT_DOUBLE_EQ(frame.changed, 16.0 / kWidth);
+  EXPECT_DOUBLE_EQ(frame.active[0], 17.0 / kWidth);
+  EXPECT_DOUBLE_EQ(frame.active[1], 18.0 / kWidth);
+  EXPECT_DOUBLE_EQ(frame.active[2], 1.0);
+  EXPECT_LE(frame.news[0], frame.active[0]);
+  double sum = 0;
+  for (const double ms : frame.ms) sum += ms;
+  EXPECT_DOUBLE_EQ(sum, frame.total_ms);
+  // Nothing, a part, and all.
+  Mask some(kHeight, kWidth);
+  EXPECT_EQ(timer.Repeat(some).active, (std::vector<double>{0.0, 0.0, 0.0}));
+  SetRectangle({0, kHeight / 2}, {0, kWidth}, some);
+  EXPECT_NEAR(timer.Repeat(some).active[0], 0.5, 1.5 / kHeight);
+  SetAll(some);
+  EXPECT_EQ(timer.Repeat(some).active, (std::vector<double>{1.0, 1.0, 1.0}));
+}
+
+TEST(MeasureTest, FillsAProfile) {
+  const Profile profile = MeasureSmallNetwork(OfSmallNetwork());
+  ASSERT_EQ(profile.operators.size(), 3u);
+  for (const ProfiledOperator& op : profile.operators) {
+    EXPECT_GT(op.dense_ms, 0.0) << op.name;
+    EXPECT_EQ(op.ms.points.front().x, 0.0) << op.name;
+    EXPECT_EQ(op.ms.points.back().x, 1.0) << op.name;
+    for (const Curve* const curve : {&op.ms, &op.refresh_ms, &op.active, &op.slice_bytes}) {
+      EXPECT_TRUE(std::ranges::is_sorted(curve->points, {}, &Curve::Point::y)) << op.name;
+      EXPECT_FALSE(curve->points.empty()) << op.name;
+    }
+    EXPECT_EQ(op.active.At(0.0), 0.0);
+    EXPECT_EQ(op.active.At(1.0), 1.0);
+    EXPECT_GT(op.whole_bytes, 0.0);
+    EXPECT_GE(op.whole_bytes, op.slice_bytes.At(0.1));
+  }
+  // To compute all of a map costs many times what nothing does.
+  EXPECT_GT(profile.operators[0].ms.At(1.0), 3 * profile.operators[0].ms.At(0.0));
+  EXPECT_GT(profile.operators[0].refresh_ms.At(1.0), profile.operators[0].refresh_ms.At(0.06));
+  EXPECT_FALSE(profile.operators[2].is_local);
+  EXPECT_TRUE(profile.operators[2].is_output);
+  EXPECT_EQ(profile.fit_ms, 0.25);
+  ASSERT_EQ(profile.codecs.size(), 2u);
+  EXPECT_NEAR(profile.codecs[0].bytes.At(0.5), kHeight * kWidth * 3, 64);
+  EXPECT_LT(profile.codecs[1].bytes.At(0.5), profile.codecs[0].bytes.At(0.5));
+  EXPECT_GT(profile.answer_bytes, 0.0);
+  EXPECT_GT(profile.p95_error, 0.0);
+  const std::string text = ToJsonText(profile);
+  EXPECT_EQ(ToJsonText(ParseProfile(text, "p.json")), text);
+}
+
+// Two of eight strips change in every frame; how much of the maps that is, is arithmetic.
+TEST(MeasureTest, FollowsHowChangesGrow) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.settings = Settings(/*exact=*/true);
+  const Profile profile = MeasureSmallNetwork(measurement);
+  EXPECT_NEAR(profile.operators[0].active.At(0.25), 0.28, 0.02);
+  EXPECT_NEAR(profile.operators[1].active.At(0.25), 0.30, 0.03);
+  EXPECT_EQ(profile.operators[2].active.At(0.25), 1.0);
+  // Bits decide: nothing is ever refreshed.
+  EXPECT_TRUE(profile.operators[0].refresh_ms.points.empty());
+}
+
+TEST(MeasureTest, LeavesOutCodecsThatAreNotHere) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.codecs = {"video:no-such-encoder", "raw"};
+  const Profile profile = MeasureSmallNetwork(measurement);
+  ASSERT_EQ(profile.codecs.size(), 1u);
+  EXPECT_EQ(profile.codecs[0].codec, "raw");
+}
+
+TEST(MeasureTest, ReadsAnswersAsItIsTold) {
+  Measurement measurement = OfSmallNetwork();
+  int reads = 0;
+  measurement.read_answer = [&](const ModelState& state) {
+    EXPECT_EQ(state.graph().name, "small");
+    ++reads;
+  };
+  (void)MeasureSmallNetwork(measurement);
+  EXPECT_GT(reads, 0);
+}
+
+TEST(MeasureTest, SaysHowFarItIsAndEndsWhenTold) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.seconds = 1e6;
+  std::vector<double> done;
+  measurement.on_progress = [&](double share, double left_s) {
+    EXPECT_GT(left_s, 0.0);
+    done.push_back(share);
+    return done.size() < 3;
+  };
+  EXPECT_TRUE(MeasureSmallNetwork(measurement).operators.empty());
+  EXPECT_EQ(done.size(), 3u);
+  EXPECT_TRUE(std::ranges::is_sorted(done));
+}
+
+}  // namespace
+}  // namespace cacheinf

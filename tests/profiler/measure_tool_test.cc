@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/base/file.h"
+#include "common/plan/profile.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
+
+namespace cacheinf {
+namespace {
+
+// `measure` as a user runs it, on the demo's network.
+class MeasureToolTest : public FolderTest {
+ protected:
+  CommandResult Measure(const std::string& more) const {
+    return RunCommand({"/bin/sh", "-c",
+                       "cd '" + folder_.string() + "' && '" + ProgramPath("cacheinf-profile") +
+                           "' measure --config '" +
+                           (SourceFolder() / "configs/demo.json").string() + "' --model '" +
+                           (SourceFolder() / "configs/models/demo_segmentation.onnx").string() +
+                           "' --shape 1x3x48x64 --threads 1 --seconds 1 " + more + " 2>&1"});
+  }
+};
+
+TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
+  const std::string clip = "--clip generated:frames=16,width=64,height=48 ";
+  const CommandResult first = Measure("--side robot -o p.json --watts 10 3 2 " + clip);
+  ASSERT_EQ(first.exit_code, 0) << first.out;
+  EXPECT_NE(first.out.find("held-out"), std::string::npos) << first.out;
+  const Profile profile = LoadProfile(folder_ / "p.json");
+  EXPECT_EQ(profile.side, Side::kRobot);
+  EXPECT_EQ(profile.threads, 1);
+  EXPECT_NE(profile.model_checksum, 0u);
+  EXPECT_EQ(profile.computing_watts, 10.0);
+  EXPECT_EQ(profile.sending_watts, 3.0);
+  EXPECT_FALSE(profile.operators.empty());
+  EXPECT_TRUE(profile.assumptions.empty());
+
+  const std::string before = ReadFile(folder_ / "p.json");
+  const CommandResult second = Measure("--side robot -o p.json " + clip);
+  EXPECT_EQ(second.exit_code, 0) << second.out;
+  EXPECT_NE(second.out.find("p.json holds"), std::string::npos) << second.out;
+  EXPECT_EQ(ReadFile(folder_ / "p.json"), before);
+
+  // Another codec is another profile; so is what somebody damaged.
+  ASSERT_EQ(Measure("--side robot -o p.json --slice-codec fp16 " + clip).exit_code, 0);
+  EXPECT_EQ(LoadProfile(folder_ / "p.json").slice_codec, SliceCodec::kFp16);
+  std::filesystem::resize_file(folder_ / "p.json", 1000);
+  const CommandResult again = Measure("--side robot -o p.json " + clip);
+  EXPECT_EQ(again.exit_code, 0) << again.out;
+  EXPECT_NE(again.out.find("not a JSON object"), std::string::npos) << again.out;
+  EXPECT_NO_THROW((void)LoadProfile(folder_ / "p.json"));
+  ASSERT_EQ(Measure("--side robot -o p.json --force " + clip).out.find("p.json holds"),
+            std::string::npos);
+}
+
+TEST_F(MeasureToolTest, GeneratesMotionWhereThereIsNoClip) {
+  const CommandResult result = Measure("--side server -o p.json --frames 16 --codec raw");
+  ASSERT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_NE(result.out.find("assumed: motion is that of generated scenes"), std::string::npos);
+  const Profile profile = LoadProfile(folder_ / "p.json");
+  EXPECT_EQ(profile.side, Side::kServer);
+  ASSERT_EQ(profile.codecs.size(), 1u);
+}
+
+TEST_F(MeasureToolTest, SaysInOneSentenceWhatIsWrong) {
+  for (const std::string wrong :
+       {"--side robot -o p.json --clip nowhere.mp4",
+        "--side robot -o p.json --clip generated:frames=3,width=64,height=48",
+        "--side middle -o p.json", "-o p.json", "--side robot",
+        "--side robot -o p.json --quick --seconds 3"}) {
+    const CommandResult result = Measure(wrong);
+    EXPECT_EQ(result.exit_code, 2) << wrong << ": " << result.out;
+    EXPECT_NE(result.out.find("cacheinf-profile: "), std::string::npos) << result.out;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "p.json"));
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/base/file.h"
+#include "common/plan/profile.h"
+#include "tests/scheduler/random_networks.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/places.h"
+
+// What cacheinf-schedule does, as its user sees it.
+
+namespace cacheinf {
+namespace {
+
+class ScheduleTool : public FolderTest {
+ protected:
+  ScheduleTool() {
+    const ProfilePair pair = MakeRandomNetwork(12, 6).pair;
+    WriteText("robot.json", ToJsonText(pair.robot));
+    WriteText("server.json", ToJsonText(pair.server));
+  }
+
+  CommandResult Run(const std::string& command, std::vector<std::string> arguments,
+                    bool with_profiles = true) const {
+    arguments.insert(arguments.begin(), {ProgramPath("cacheinf-schedule"), command});
+    if (with_profiles) {
+      arguments.insert(arguments.end(), {"--robot-profile", Path("robot.json"), "--server-profile",
+                                         Path("server.json")});
+    }
+    return RunCommand(arguments);
+  }
+
+  void Solve() const {
+    const CommandResult result =
+        Run("solve", {"--out", Path("schedule.json"), "--bandwidths", "4", "--shares", "3"});
+    ASSERT_EQ(result.exit_code, 0) << result.error;
+    EXPECT_NE(result.out.find("36 situations solved"), std::string::npos) << result.out;
+  }
+};
+
+void ExpectOneSentence(const CommandResult& result, const std::string& part) {
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
+  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
+}
+
+TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
+  Solve();
+  const std::string schedule = Path("schedule.json");
+  CommandResult result = Run("validate", {schedule});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("36 situations, sound"), std::string::npos) << result.out;
+
+  result = Run("show", {schedule});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("local"), std::string::npos) << result.out;
+
+  result = Run("show",
+               {schedule, "--mbit", "40", "--robot-changed", "0.4", "--trace", Path("trace.json")});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("robot "), std::string::npos) << result.out;
+  const nlohmann::json trace = nlohmann::json::parse(ReadFile(Path("trace.json")));
+  EXPECT_GT(trace.at("traceEvents").size(), 5U);
+
+  result = Run("explain", {schedule, "--mbit", "40", "--robot-changed", "0.4"}, false);
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  for (const char* planner : {"schedule", "local", "remote", "ds", "ds-c", "hp", "cacheinf"}) {
+    EXPECT_NE(result.out.find(std::string("\n") + planner + " "), std::string::npos)
+        << planner << " is not in\n"
+        << result.out;
+  }
+
+  result = Run("compare", {schedule, "--csv", Path("all.csv"), "--svg", Path("all.svg")});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const std::string csv = ReadFile(Path("all.csv"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 6 * 36);
+  EXPECT_NE(ReadFile(Path("all.svg")).find("</svg>"), std::string::npos);
+}
+
+TEST_F(ScheduleTool, StopsInTimeAndGoesOn) {
+  const std::string schedule = Path("schedule.json");
+  CommandResult result = Run(
+      "solve", {"--out", schedule, "--bandwidths", "4", "--shares", "4", "--time-limit", "1e-6"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("--resume"), std::string::npos) << result.out;
+  ExpectOneSentence(Run("validate", {schedule}), "--resume");
+  result = Run("solve", {"--out", schedule, "--resume"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(Run("validate", {schedule}).exit_code, 0);
+}
+
+TEST_F(ScheduleTool, RefusesWhatIsStaleOrOtherwiseWrong) {
+  Solve();
+  const std::string schedule = Path("schedule.json");
+  Profile server = LoadProfile(Path("server.json"));
+  server.operators[0].dense_ms *= 2;
+  WriteText("server.json", ToJsonText(server));
+  ExpectOneSentence(Run("validate", {schedule}), "another profile of the server; solve it again");
+  ExpectOneSentence(Run("solve", {"--out", schedule, "--resume"}), "solve it again");
+  server.model_checksum += 1;
+  WriteText("server.json", ToJsonText(server));
+  ExpectOneSentence(Run("solve", {"--out", schedule}), "different models");
+  WriteText("server.json", "{}");
+  ExpectOneSentence(Run("solve", {"--out", schedule}), "server.json");
+  ExpectOneSentence(Run("show", {Path("robot.json")}, false), "not a schedule");
+  ExpectOneSentence(Run("solve", {"--out", schedule, "--planner", "best"}), "--planner");
+}
+
+}  // namespace
+}  // namespace cacheinf

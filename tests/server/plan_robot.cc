@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/frame_executor.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/program.h"
+#include "common/exec/cpu_backend.h"
+#include "tests/pair/clip.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// A robot that follows another plan every few frames: alone, pictures in one codec or the other to
+// a server that keeps results or does not, rows shared at some cuts. Of every frame the answer must
+// have the bits of a dense run.
+//
+//   plan_robot NETWORK
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kPlans = 150;
+
+class PlanRobot {
+ public:
+  PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+            const Clock& clock)
+      : graph_(model->graph()),
+        executor_(model, config, /*may_split=*/true, clock, Slowdown()),
+        dense_(model),
+        clip_(kHeight, kWidth, /*step=*/0, 7) {
+    executor_.SetPlaceOfFrames(kAll);
+  }
+
+  void FollowPlans() {
+    executor_.MeetServer();
+    for (int i = 0; i < kPlans; ++i) {
+      const Plan plan = RandomPlan();
+      executor_.Follow(plan);
+      const auto before = served_[plan.kind];
+      for (int frame = 0; frame < 2 + i % 3; ++frame) Answer(plan);
+      // The first frames after a change may find the server preparing.
+      for (int more = 0; plan.kind != Plan::Kind::kLocal && served_[plan.kind] == before; ++more) {
+        if (more == 500) throw Failure(plan, "the server never takes part");
+        std::this_thread::sleep_for(milliseconds(2));
+        Answer(plan);
+      }
+    }
+  }
+
+  void Print() const {
+    for (const auto& [kind, frames] : served_) {
+      std::cout << NameOf(kind) << ": " << frames << " frames\n";
+    }
+  }
+
+ private:
+  static constexpr Rectangle kAll = {{0, kHeight}, {0, kWidth}};
+
+  Plan RandomPlan() {
+    Plan plan;
+    plan.kind = static_cast<Plan::Kind>(random_() % 3);
+    plan.keeps = random_() % 3 != 0;
+    if (plan.kind == Plan::Kind::kRemote) {
+      const std::vector<std::string> codecs = {"raw", "png", "blocks:raw"};
+      plan.codec = codecs[random_() % codecs.size()];
+    }
+    if (plan.kind != Plan::Kind::kSplit) return plan;
+    for (int after = -1; after < static_cast<int>(graph_.operators.size()); ++after) {
+      const bool is_kept =
+          after == -1 || executor_.state().is_kept(graph_.operators[after].outputs[0]);
+      if (!is_kept || random_() % graph_.operators.size() >= 3) continue;
+      plan.cuts.push_back({after, static_cast<int>(random_() % 5) * 250});
+    }
+    if (plan.cuts.empty()) plan.cuts.push_back({-1, 0});
+    return plan;
+  }
+
+  void Answer(const Plan& plan) {
+    executor_.MeetServer();
+    do {
+      clip_.Next();
+    } while (clip_.decision().kind == FrameDecision::Kind::kRefresh);
+    const FittedFrame frame = {
+        .index = ++index_, .picture = clip_.picture(), .place = kAll, .tensor = {}};
+    const Execution& execution = executor_.Execute(frame, {}, SplitRobot::kNever);
+    if (execution.kind != Plan::Kind::kLocal && execution.kind != plan.kind) {
+      throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));
+    }
+    ++served_[execution.kind];
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    const auto expected = Outputs(dense_);
+    const auto actual = Outputs(executor_.state());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const std::string difference = FirstDifference(expected[i], actual[i]);
+      if (!difference.empty()) throw Failure(plan, difference);
+    }
+    if (random_() % 2 == 0) executor_.Refresh(clip_.picture(), {});
+  }
+
+  std::runtime_error Failure(const Plan& plan, const std::string& what) const {
+    return std::runtime_error("frame " + std::to_string(index_) + ", plan " + ToText(plan) + ": " +
+                              what);
+  }
+
+  const Graph& graph_;
+  FrameExecutor executor_;
+  ModelState dense_;
+  Clip clip_;
+  std::mt19937 random_{3};
+  int64_t index_ = -1;
+  std::map<Plan::Kind, int> served_;
+};
+
+int Run(const std::vector<std::string>& words) {
+  RobotConfig config;
+  config.mode = RobotConfig::Mode::kCacheinf;
+  config.server.address = "mpi";
+  config.server.wait_s = 10;
+  config.cache.policy = CacheConfig::Policy::kExact;
+  const auto is_named = [&](const Network& network) {
+    return words.size() == 1 && words[0] == network.name;
+  };
+  const auto networks = TenNetworks();
+  const auto network = std::find_if(networks.begin(), networks.end(), is_named);
+  if (network == networks.end()) throw InputError("plan_robot NETWORK");
+  const auto model = std::make_shared<const CompiledModel>(MakeNetwork(*network, kHeight, kWidth),
+                                                           std::make_unique<CpuBackend>());
+  const SteadyClock clock;
+  PlanRobot robot(model, config, clock);
+  robot.FollowPlans();
+  robot.Print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram(
+      "plan_robot", [&] { return cacheinf::Run(std::vector<std::string>(argv + 1, argv + argc)); });
+}
