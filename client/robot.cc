@@ -160,7 +160,8 @@ void Robot::FollowPlan() {
 
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = executor_->last();
-  answer.plan = ToText(execution.kind == Plan::Kind::kLocal ? Plan() : executor_->plan());
+  const Plan& plan = executor_->plan();
+  answer.plan = ToText(execution.kind == plan.kind ? plan : Plan());
   PlanChooser::Taken taken = {.executed = execution.kind, .changed = execution.changed};
   taken.latency_ms = Milliseconds(answer.preprocess + answer.compute + answer.decode);
   if (answer.server) {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/answer/answers.h"
+#include "common/answer/seen_picture.h"
 #include "common/base/cache_folder.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
@@ -31,6 +33,12 @@ std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& con
                                                MakeBackend(config));
 }
 
+std::function<void(const ModelState& state)> AnswerReading(const Graph& graph,
+                                                           const RobotConfig& config) {
+  const auto reader = std::make_shared<AnswerReader>(graph, config.model_config.decoder);
+  return [reader](const ModelState& state) { (void)reader->Read(state, {}); };
+}
+
 std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& model,
                                   const RobotConfig& config, const Clock& clock,
                                   const std::atomic<bool>& stop) {
@@ -46,6 +54,7 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
   request.seconds = kSecondsToMeasure;
+  request.read_answer = AnswerReading(model->graph(), config);
   const std::filesystem::path file =
       CacheFolder() / "profiles" / (NameOf(request) + ".profile.json");
   StatusLine status(clock);

@@ -56,9 +56,11 @@ struct Round {
 
 struct CodecSamples {
   std::string codec;
-  std::vector<Curve::Point> bytes;
-  std::vector<double> encode_ms;
-  std::vector<double> decode_ms;
+  bool is_lossy = false;
+  std::vector<Curve::Point> bytes = {};
+  std::vector<double> encode_ms = {};
+  std::vector<double> decode_ms = {};
+  std::vector<Curve::Point> seen = {};  // of what it changes
 };
 
 struct SliceSamples {
@@ -121,8 +123,9 @@ class Sampler {
     const PictureFormat format = PictureFormatOf(timer_.graph());
     for (const std::string& codec : measurement.codecs) {
       try {
-        (void)PictureEncoder(ParsePictureCodec(codec), format);
-        codecs_.push_back({codec, {}, {}, {}});
+        const PictureCodec parsed = ParsePictureCodec(codec);
+        (void)PictureEncoder(parsed, format);
+        codecs_.push_back({.codec = codec, .is_lossy = !parsed.is_lossless()});
       } catch (const InputError& error) {
         LogWarning(fmt::format("codec {} is left out: {}", codec, error.what()));
       }
@@ -295,6 +298,7 @@ class Sampler {
     PictureEncoder encoder(ParsePictureCodec(samples->codec), format);
     PictureDecoder decoder(format);
     std::vector<uint8_t> bytes;
+    std::vector<std::vector<uint8_t>> decoded;
     for (size_t i = 0; i < stretch.count; ++i) {
       bytes.clear();
       const auto begin = clock_.Now();
@@ -303,10 +307,27 @@ class Sampler {
       const char* const fault = decoder.Decode(bytes);
       const auto end = clock_.Now();
       if (fault != nullptr) throw std::runtime_error(fault);
+      const PictureView picture = decoder.picture();
+      decoded.emplace_back(picture.pixels, picture.pixels + format.byte_count());
       if (i == 0) continue;  // stands alone, as few do
       samples->bytes.push_back({changed[i - 1], static_cast<double>(bytes.size())});
       samples->encode_ms.push_back(Milliseconds(middle - begin));
       samples->decode_ms.push_back(Milliseconds(end - middle));
+    }
+    if (measurement_.side == Side::kRobot && samples->is_lossy) {
+      SampleSeen(stretch, changed, decoded, samples);
+    }
+  }
+
+  void SampleSeen(const Stretch& stretch, const std::vector<double>& changed,
+                  const std::vector<std::vector<uint8_t>>& decoded, CodecSamples* samples) {
+    timer_.BeginClip(stretch.clip->place);
+    for (size_t i = 0; i < decoded.size(); ++i) {
+      PictureView picture = stretch.picture(i);
+      picture.pixels = decoded[i].data();
+      const TimedFrame frame = timer_.Next(picture);
+      if (frame.kind != FrameDecision::Kind::kChanged) continue;
+      samples->seen.push_back({changed[i - 1], frame.changed});
     }
   }
 
@@ -419,9 +440,11 @@ double WholeMedian(const SliceSamples& samples, size_t what) {
 
 void FitCodecs(const std::vector<CodecSamples>& codecs, Profile* profile) {
   for (const CodecSamples& samples : codecs) {
+    std::vector<Curve::Point> seen = samples.seen;
+    if (!seen.empty()) seen.insert(seen.end(), {{0.0, 0.0}, {1.0, 1.0}});
     profile->codecs.push_back({samples.codec, FitByMedians(samples.bytes),
                                Rounded(MedianOf(samples.encode_ms)),
-                               Rounded(MedianOf(samples.decode_ms))});
+                               Rounded(MedianOf(samples.decode_ms)), FitByMedians(seen)});
   }
 }
 

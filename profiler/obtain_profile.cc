@@ -116,6 +116,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   measurement.slice_codec = heading.slice_codec;
   measurement.codecs = request.codecs;
   measurement.seconds = request.seconds;
+  measurement.read_answer = request.read_answer;
   const bool is_generated = request.clips.empty();
   for (const std::string& source : is_generated ? GeneratedClips(request.frames) : request.clips) {
     measurement.clips.push_back(ReadClip(source, *request.graph, request.frames, clock));

@@ -12,6 +12,7 @@
 #include "common/config/cache_config.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/backend.h"
+#include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/plan/profile.h"
 
@@ -35,6 +36,8 @@ struct ProfileRequest {
   std::vector<std::string> codecs = DefaultPictureCodecs();
   std::vector<double> watts;  // computing, sending, waiting; empty: unknown
   double seconds = 60;
+  // As Measurement has it.
+  std::function<void(const ModelState& state)> read_answer = {};
 };
 
 // A name for its profile's file: 16 hexadecimal digits that differ if model, settings, machine or

@@ -182,6 +182,15 @@ struct CostModel::Network {
 
   int count() const { return static_cast<int>(nodes.size()); }
 
+  // All operators, of which so much of the picture changed.
+  double ServerMs(double changed) const {
+    double sum = 0;
+    for (size_t id = 0; id < nodes.size(); ++id) {
+      sum += ms[kAtServer].At(id, active.At(id, changed));
+    }
+    return sum;
+  }
+
   void FindReaders() {
     last_reader.assign(nodes.size(), 0);
     for (int id = 0; id < count(); ++id) {
@@ -644,6 +653,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     return bytes;
   };
   using enum Timeline::Lane;
+  const double seen = codec->SeenOf(situation_.server_changed);
   prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
   prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
   prediction.up_bytes =
@@ -652,10 +662,12 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   const double server_factor = situation_.server_factor;
   prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
   if (plan.keeps) {
-    prediction.server_ms +=
-        spend(kServer, "decide", server_factor * server.decide_ms.At(situation_.server_changed));
+    prediction.server_ms += spend(kServer, "decide", server_factor * server.decide_ms.At(seen));
   }
-  prediction.server_ms += spend(kServer, "network", CostsOf(plan.keeps).whole_ms[kAtServer]);
+  prediction.server_ms += spend(kServer, "network",
+                                plan.keeps && seen != situation_.server_changed
+                                    ? server_factor * network_->ServerMs(seen)
+                                    : CostsOf(plan.keeps).whole_ms[kAtServer]);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ class PlanChooser {
     double latency_ms = 0;
     double server_ms = 0;           // decoding and computing; kRemote
     double waiting_ms = 0;          // for the link and the server; kRemote
-    std::optional<double> changed;  // share of the picture, where somebody looked
+    std::optional<double> changed;  // FrameWork's of the robot, or of the server of kRemote
   };
   void Note(const Taken& taken);
 
@@ -53,7 +54,7 @@ class PlanChooser {
     Plan plan;
     Prediction prediction;
   };
-  void ConsiderAlone(const CostModel& model);
+  void NoteChange(const Taken& taken);
   void Consider(const CostModel& model, const Plan& plan);
 
   const CostModel model_;
@@ -62,8 +63,15 @@ class PlanChooser {
   std::vector<Candidate> candidates_;  // of the last choice
   Plan plan_;
   Prediction prediction_;
+  double whole_ms_ = 0;  // of the robot alone, nothing kept
+  // What frames took over what was predicted: of split plans, and of the robot's part of those
+  // that it sends whole, by codec.
+  double split_factor_ = 1;
+  std::map<std::string, double> codec_factors_;
   int better_in_a_row_ = 0;
-  int frames_unseen_ = 0;  // since anybody looked at how much changes
+  // Since anybody looked at how much changes; so that the first look counts in full.
+  int frames_unseen_;
+  int whole_in_a_row_ = 0;  // by a plan that keeps results
 };
 
 }  // namespace cacheinf

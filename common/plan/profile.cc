@@ -96,7 +96,8 @@ ProfileJson ToJson(const ProfiledCodec& codec) {
   return {{"codec", codec.codec},
           {"bytes", ToJson(codec.bytes)},
           {"encode_ms", codec.encode_ms},
-          {"decode_ms", codec.decode_ms}};
+          {"decode_ms", codec.decode_ms},
+          {"seen", ToJson(codec.seen)}};
 }
 
 template <typename Item>
@@ -220,7 +221,7 @@ ProfiledOperator OperatorOf(const CheckedJson& json, const std::vector<ProfiledO
 
 ProfiledCodec CodecOf(const CheckedJson& json) {
   return {json.Text("codec"), CurveOf(json, "bytes"), AmountOf(json, "encode_ms"),
-          AmountOf(json, "decode_ms")};
+          AmountOf(json, "decode_ms"), json.Has("seen") ? CurveOf(json, "seen") : Curve()};
 }
 
 std::vector<std::string> TextsOf(const CheckedJson& json, const char* key) {
@@ -292,7 +293,9 @@ Profile SlowedDown(Profile profile, double factor) {
   };
   for (ProfiledOperator& op : profile.operators) {
     for (Curve* const curve : {&op.ms, &op.refresh_ms, &op.encode_ms, &op.decode_ms}) slow(*curve);
-    op.dense_ms *= factor;
+    for (double* const time : {&op.dense_ms, &op.whole_encode_ms, &op.whole_decode_ms}) {
+      *time *= factor;
+    }
   }
   for (Curve* const curve :
        {&profile.decide_ms, &profile.picture_encode_ms, &profile.picture_decode_ms}) {

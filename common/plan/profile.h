@@ -71,6 +71,11 @@ struct ProfiledCodec {
   Curve bytes;           // over the share of the picture that changed
   double encode_ms = 0;  // a robot's
   double decode_ms = 0;  // a server's
+  // What a server finds changed in what it decodes, over the same; without points: the same. Noise
+  // that the codec makes is change as well, and change that it drops is none.
+  Curve seen = {};
+
+  double SeenOf(double changed) const { return seen.points.empty() ? changed : seen.At(changed); }
 };
 
 struct Profile {

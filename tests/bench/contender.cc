@@ -26,6 +26,8 @@ class RobotContender final : public Contender {
     cost.robot_ms = Milliseconds(answer.latency());
     const bool is_computed = answer.computed_from == frame.index;
     if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
+    if (answer.work) cost.changed = answer.work->changed;
+    cost.plan = answer.plan;
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
       cost.has_server = true;
@@ -36,7 +38,8 @@ class RobotContender final : public Contender {
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
-      if (config_.mode == RobotConfig::Mode::kRemote) cost.robot_work = 0;
+      // It has the robot compute nothing.
+      if (!answer.work) cost.robot_work = 0;
     }
     cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
     return cost;
@@ -46,6 +49,12 @@ class RobotContender final : public Contender {
     const auto work = robot_.Refresh(frame);
     return work ? Milliseconds(work->time) : 0;
   }
+
+  int frames_to_settle() const override {
+    constexpr int kToChoose = 20;
+    return config_.mode == RobotConfig::Mode::kCacheinf ? kToChoose : 2;
+  }
+  std::string why() const override { return robot_.WhyPlan(); }
 
  private:
   const SteadyClock clock_;
@@ -74,12 +83,15 @@ Frame Numbered(Frame frame, int64_t index) {
 }
 
 // The first frames, for which a server gets ready. Returns the number of the next.
-int64_t WarmUp(Contender& contender, const Frame& frame, bool needs_server) {
+int64_t WarmUp(Contender& contender, const std::vector<Frame>& clip, bool needs_server) {
   constexpr int64_t kMostFrames = 200;
+  const int64_t settles = contender.frames_to_settle();
   for (int64_t index = 0; index < kMostFrames; ++index) {
+    // What it chooses depends on what moves.
+    const Frame& frame = settles > 2 ? clip[FrameOfClip(index, clip.size())] : clip[1];
     const FrameCost cost = contender.Answer(Numbered(frame, index));
     contender.Refresh(Numbered(frame, index));
-    if (index > 0 && (!needs_server || cost.has_server)) return index + 1;
+    if (index + 1 >= settles && (!needs_server || cost.has_server)) return index + 1;
     if (needs_server && !cost.has_server) SleepMs(50);
   }
   throw std::runtime_error("the server takes no part");
@@ -108,7 +120,7 @@ std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& serve
 
 std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
                                      bool needs_server) {
-  int64_t index = WarmUp(contender, clip[1], needs_server);
+  int64_t index = WarmUp(contender, clip, needs_server);
   std::vector<FrameCost> costs;
   for (const Frame& shown : clip) {
     const Frame frame = Numbered(shown, index++);
@@ -122,7 +134,7 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
 
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop) {
-  const int64_t warm = WarmUp(contender, clip[1], needs_server);
+  const int64_t warm = WarmUp(contender, clip, needs_server);
   const SteadyClock clock;
   const auto begin = clock.Now();
   const auto now_ms = [&] { return Milliseconds(clock.Now() - begin); };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "client/robot.h"
@@ -22,6 +23,10 @@ class Contender {
   virtual double Refresh(const Frame& frame) = 0;
   // Of the last answer, what it waited for the bench itself.
   virtual double unpaid_ms() const { return 0; }
+  // How many frames it takes until it does what it will do.
+  virtual int frames_to_settle() const { return 2; }
+  // Why it did what it did.
+  virtual std::string why() const { return ""; }
 };
 
 // A robot, with a server or alone.

@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tests/bench/timing.h"
 
@@ -21,6 +22,9 @@ using Json = nlohmann::ordered_json;
 constexpr double kAsFast = 1.0;
 constexpr double kFasterByCache = 0.9;
 constexpr double kLittleWork = 0.5;
+constexpr double kLittleMore = 1.05;
+constexpr size_t kExplained = 20;  // cells
+constexpr size_t kBestCells = 10;
 
 struct Cell {
   std::string model;
@@ -97,13 +101,132 @@ ByCell WithLocalModes(const ByCell& cells) {
   return all;
 }
 
+// Rows of planners that CacheInf is held against.
+bool IsBaseline(const std::string& mode) { return mode == "ds" || mode == "ds-c" || mode == "hp"; }
+
+// Without the time for which a frame waited until the robot took it up.
+double WorkMs(const Json& row) {
+  return row["robot_ms"].get<double>() + row["server_ms"].get<double>() +
+         row["link_ms"].get<double>();
+}
+
+// Of what a plan took.
+std::string PlanText(const Json& row) {
+  std::string text = row["mode"];
+  if (!row["plan"].is_null()) text += fmt::format(" ({})", row["plan"].get<std::string>());
+  if (!row["predicted_ms"].is_null()) {
+    text += fmt::format(", predicted {:.1f} ms,", row["predicted_ms"].get<double>());
+  }
+  return text + fmt::format(" took {:.1f} ms ({:.1f} from when it was taken up)",
+                            row["median_ms"].get<double>(), WorkMs(row));
+}
+
+// What is chosen for every cell, beside what could have been.
+class ChoiceChecks {
+ public:
+  explicit ChoiceChecks(std::string measured) : measured_(std::move(measured)) {}
+
+  void Add(const std::string& where, const ByMode& modes) {
+    const auto chosen = modes.find("cacheinf");
+    if (chosen == modes.end()) return;
+    const Json& row = chosen->second;
+    const double chosen_ms = row["median_ms"];
+    AddGains(modes, chosen_ms);
+    for (const auto& [mode, other] : modes) {
+      if (!other["predicted_ms"].is_null() && other["measured"] != "predicted" &&
+          !IsBaseline(mode) && mode != "cacheinf") {
+        errors_.ms.push_back(std::abs(other["predicted_ms"].get<double>() / WorkMs(other) - 1));
+      }
+    }
+    if (row["measured"] == "predicted") return;
+    const Json* best = nullptr;
+    for (const auto& [mode, other] : modes) {
+      if (mode == "cacheinf" || other["measured"] == "predicted") continue;
+      if (!IsAsGood(mode, other, row)) continue;
+      if (mode == "every-k") {
+        ++every_;
+        if (other["median_ms"].get<double>() * kLittleMore < chosen_ms) ++every_wins_;
+        continue;
+      }
+      if (best == nullptr || other["median_ms"] < (*best)["median_ms"]) best = &other;
+    }
+    if (best == nullptr) return;
+    const double ratio = chosen_ms / (*best)["median_ms"].get<double>();
+    ratios_.Add(ratio, where);
+    work_.Add(WorkMs(row) / WorkMs(*best), where);
+    if (ratio <= kLittleMore) return;
+    std::string why = row["why"];
+    if (!why.empty()) why = "; it said: " + why;
+    explained_.emplace_back(ratio, fmt::format("{}, {}: {:.2f}: {}; {}{}", where, measured_, ratio,
+                                               PlanText(row), PlanText(*best), why));
+  }
+
+  void AddTo(BenchReport* report) {
+    report->AddNote(ratios_.text());
+    report->AddNote(work_.text());
+    if (every_ > 0) {
+      report->AddNote(
+          fmt::format("every-k, whose repeated answers take no time, has cacheinf's agreement in "
+                      "{} cells ({}), and less median_ms in {} of them",
+                      every_, measured_, every_wins_));
+    }
+    std::sort(explained_.rbegin(), explained_.rend());
+    for (size_t i = 0; i < std::min(kExplained, explained_.size()); ++i) {
+      report->AddNote(explained_[i].second);
+    }
+    for (auto& [mode, gains] : gains_) {
+      std::sort(gains.ms.rbegin(), gains.ms.rend());
+      Samples best = gains;
+      best.ms.resize(std::min(best.ms.size(), kBestCells));
+      report->AddNote(fmt::format(
+          "{} ÷ cacheinf, {}: {:.2f} in the median of {} cells, {:.2f} in that of the best {}",
+          mode, measured_, gains.Median(), gains.ms.size(), best.Median(), best.ms.size()));
+    }
+    if (!errors_.ms.empty()) {
+      report->AddNote(
+          fmt::format("|predicted ÷ taken - 1| of modes that are plans, {}: {:.2f} in the "
+                      "median, {:.2f} at "
+                      "the 95th percentile of {} cells",
+                      measured_, errors_.Median(), errors_.Quantile(0.95), errors_.ms.size()));
+    }
+  }
+
+ private:
+  // Where nobody knows, all but those that are known to be worse.
+  static bool IsAsGood(const std::string& mode, const Json& other, const Json& chosen) {
+    if (other["agreement"].is_null() || chosen["agreement"].is_null()) {
+      return mode != "every-k" && mode != "small-local";
+    }
+    return other["agreement"] >= chosen["agreement"];
+  }
+
+  void AddGains(const ByMode& modes, double chosen_ms) {
+    for (const char* const mode :
+         {"hp", "ds", "ds-c", "remote-jpeg/dense", "remote-jpeg/cache", "plain-video"}) {
+      const auto other = modes.find(mode);
+      if (other == modes.end()) continue;
+      gains_[mode].ms.push_back(other->second["median_ms"].get<double>() / chosen_ms);
+    }
+  }
+
+  const std::string measured_;
+  Ratios ratios_{"cacheinf ÷ the best other mode of at least its agreement, " + measured_,
+                 kLittleMore};
+  Ratios work_{"the same without the camera, from when a frame was taken up", kLittleMore};
+  std::vector<std::pair<double, std::string>> explained_;
+  std::map<std::string, Samples> gains_;
+  Samples errors_;
+  int every_ = 0;
+  int every_wins_ = 0;
+};
+
 std::string Wins(const ByCell& cells, const char* key, bool most) {
   std::map<std::string, int> wins;
   for (const auto& [cell, modes] : cells) {
     std::string best;
     for (const auto& [mode, row] : modes) {
-      // Half of the answers of every-k take no time.
-      if (row[key].is_null() || (!most && mode == "every-k")) continue;
+      // Half of the answers of every-k take no time. What a planner takes is another mode's.
+      if (row[key].is_null() || (!most && mode == "every-k") || IsBaseline(mode)) continue;
       const bool is_better =
           best.empty() || (most ? row[key] > modes.at(best)[key] : row[key] < modes.at(best)[key]);
       if (is_better) best = mode;
@@ -183,12 +306,23 @@ void ModeChecks::AddTo(BenchReport* report) const {
   }
   const ByCell all = WithLocalModes(by_measured["replayed"]);
   const ByCell live = WithLocalModes(by_measured["live"]);
+  ByCell with_predicted = all;
+  for (auto& [cell, of_modes] : with_predicted) {
+    const ByMode& predicted = by_measured["predicted"][cell];
+    of_modes.insert(predicted.begin(), predicted.end());
+  }
   AddTable(live, "live", modes, report);
-  AddTable(all, "replayed", modes, report);
+  AddTable(with_predicted, "replayed", modes, report);
   std::vector<const Ratios*> worst_first = {&video, &cached, &replayed};
   std::stable_sort(worst_first.begin(), worst_first.end(),
                    [](const Ratios* a, const Ratios* b) { return a->excess() > b->excess(); });
   for (const Ratios* ratios : worst_first) report->AddNote(ratios->text());
+  for (const auto& [measured, cells] :
+       {std::pair<std::string, const ByCell&>("live", live), {"replayed", with_predicted}}) {
+    ChoiceChecks choices(measured);
+    for (const auto& [cell, of_modes] : cells) choices.Add(TextOf(cell), of_modes);
+    choices.AddTo(report);
+  }
   if (!signed_difference.ms.empty()) {
     report->AddNote(
         fmt::format("live median_ms ÷ replayed: {:.2f} in the median, {:.2f} to {:.2f} in "

@@ -30,6 +30,7 @@
 #include "tests/bench/contender.h"
 #include "tests/bench/mode_checks.h"
 #include "tests/bench/name_server.h"
+#include "tests/bench/planning.h"
 #include "tests/bench/replay.h"
 #include "tests/bench/worker.h"
 #include "tests/testing/places.h"
@@ -55,8 +56,11 @@ struct Minutes {
   double live = 0;
   double all = 0;
 };
-constexpr Minutes kMost = {22, 29};
-constexpr Minutes kMostWhenQuick = {3.6, 4};
+constexpr Minutes kMost = {30, 39};
+constexpr Minutes kMostWhenQuick = {5.2, 5.8};
+constexpr double kSecondsToProfile = 30;  // a model, on each side
+constexpr double kSecondsWhenQuick = 15;
+constexpr int kMostSplits = 12;  // of a model and a clip, beside the one by hand
 constexpr std::chrono::seconds kMostOfACell(90);
 
 struct ModeModel {
@@ -97,8 +101,10 @@ const std::array kModels = {
 
 struct Mode {
   std::string name;
-  RobotConfig config = {};  // of robots of ours
+  RobotConfig config = {};        // of robots of ours
+  std::optional<Plan> plan = {};  // that says the same
   bool needs_server = false;
+  bool may_go_without = false;  // the server
   bool is_small = false;
   bool is_plain_video = false;
 };
@@ -211,8 +217,11 @@ struct Subject {
   std::shared_ptr<const PlainVideoServer> plain_video;  // null: there is none
   std::vector<Frame> frames;
   std::vector<SharedContent> dense;
-  std::map<std::string, std::vector<FrameCost>> costs;  // by mode
-  int every = 2;                                        // of every-k, for the work of mode cache
+  std::map<std::string, std::vector<FrameCost>> costs;         // by mode, or plan
+  std::map<double, std::shared_ptr<const Planning>> planning;  // by speedup
+  double changed = 1;  // of the picture, from frame to frame
+  int splits = 0;      // measured
+  int every = 2;       // of every-k, for the work of mode cache
 };
 
 class ModesBench {
@@ -229,10 +238,11 @@ class ModesBench {
     if (cores_.robot == cores_.server) {
       report_->AddNote("There is one core only: robot and server take turns on it.");
     }
+    std::filesystem::create_directories(options_.cache);
     MeasureModels(/*live=*/true);
     // What takes longest comes last: raw pictures over the slowest link.
     for (const bool is_raw_and_slow : {false, true}) RunLiveCells(is_raw_and_slow);
-    for (const Subject& subject : live_) ReplayCells(subject);
+    for (Subject& subject : live_) ReplayCells(&subject);
     live_.clear();
     MeasureModels(/*live=*/false);
     if (live_left_out_ + clips_left_out_ > 0) {
@@ -363,7 +373,7 @@ class ModesBench {
     if (live) {
       live_.push_back(std::move(subject));
     } else {
-      ReplayCells(subject);
+      ReplayCells(&subject);
     }
   }
 
@@ -377,27 +387,56 @@ class ModesBench {
     subject.model = &model;
     Attempt(model.name + " small-local", [&] { AddSmall(&subject); });
     Attempt(model.name + " plain-video", [&] { AddPlainVideo(&subject); });
+    Attempt(model.name + " profiles", [&] { AddPlanning(&subject); });
     return subject;
+  }
+
+  // What planners go by; solved for each speedup.
+  void AddPlanning(Subject* subject) {
+    const double begin = minutes();
+    const ModelProfiles profiles =
+        ObtainProfiles(subject->compiled, subject->config,
+                       {.clips = ClipsOf(*subject->model),
+                        .seconds = options_.quick ? kSecondsWhenQuick : kSecondsToProfile,
+                        .folder = options_.cache / "profiles",
+                        .robot_core = cores_.robot,
+                        .server_core = cores_.server});
+    const double profiled = minutes();
+    for (const double speedup : kSpeedups) {
+      const fs::path file =
+          schedules_.path() / fmt::format("{}-{:g}.schedule.json", subject->model->name, speedup);
+      subject->planning[speedup] = std::make_shared<const Planning>(
+          profiles, speedup, std::vector{cores_.robot, cores_.server}, file);
+    }
+    const auto errors = [](const Profile& profile) {
+      return fmt::format("{:.3f} median, {:.3f} at the 95th percentile", profile.median_error,
+                         profile.p95_error);
+    };
+    report_->AddNote(fmt::format(
+        "{}: profiles took {:.1f} s{}, {} schedules {:.1f} s; times are predicted within {} "
+        "(robot; {:.3f} and {:.3f} by what changed of the picture) and {} (server)",
+        subject->model->name, 60 * (profiled - begin),
+        profiles.measured_s > 0 ? "" : " (they were known)", subject->planning.size(),
+        60 * (minutes() - profiled), errors(profiles.robot), profiles.robot.active_median_error,
+        profiles.robot.active_p95_error, errors(profiles.server)));
   }
 
   void MeasureSubject(Subject* subject) {
     std::unique_ptr<BenchServer> server;
     for (const Mode& mode : ModesOf(*subject)) {
-      if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;  // as local, more seldom
+      if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, more seldom
+      if (mode.config.mode == RobotConfig::Mode::kCacheinf) continue;  // one of the others
       const std::string what =
           fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name);
       Attempt(what, [&] {
-        if (mode.config.UsesServer()) Start("", &server);
-        const Limit limit(server.get(), kMostOfACell);
-        const auto contender = MakeContender(*subject, mode, server.get(), 1, std::nullopt);
-        std::vector<FrameCost> costs =
-            MeasureFrames(*contender, subject->frames, mode.needs_server);
+        std::vector<FrameCost> costs = Measured(*subject, mode, &server);
         if (mode.name == "local") {
           for (const FrameCost& cost : costs) subject->dense.push_back(cost.content);
         }
         if (mode.name == "cache") {
           double work = 0;
           for (const FrameCost& cost : costs) work += cost.robot_work;
+          subject->changed = MedianChange(costs);
           const double every = static_cast<double>(costs.size()) / std::max(work, 0.1);
           subject->every = std::max(2, static_cast<int>(std::lround(every)));
         }
@@ -405,6 +444,21 @@ class ModesBench {
       });
     }
     if (subject->dense.empty()) throw std::runtime_error("there are no dense answers");
+  }
+
+  std::vector<FrameCost> Measured(const Subject& subject, const Mode& mode,
+                                  std::unique_ptr<BenchServer>* server) const {
+    if (mode.config.UsesServer()) Start("", server);
+    const Limit limit(server->get(), kMostOfACell);
+    const auto contender = MakeContender(subject, mode, server->get(), 1, std::nullopt);
+    return MeasureFrames(*contender, subject.frames, mode.needs_server);
+  }
+
+  // Frames computed whole count as all changed.
+  static double MedianChange(const std::vector<FrameCost>& costs) {
+    Samples changed;
+    for (const FrameCost& cost : costs) changed.ms.push_back(cost.changed.value_or(1.0));
+    return changed.Median();
   }
 
   // Unless it runs already.
@@ -422,21 +476,20 @@ class ModesBench {
       modes.back().needs_server = modes.back().config.UsesServer();
       return modes.back();
     };
-    add("local", RobotConfig::Mode::kDense);
-    add("cache", RobotConfig::Mode::kCache);
+    add("local", RobotConfig::Mode::kDense).plan = Plan{.keeps = false};
+    add("cache", RobotConfig::Mode::kCache).plan = Plan();
     add("every-k", RobotConfig::Mode::kEveryK).config.every = subject.every;
-    for (const char* const codec : {"raw", "jpeg", "video"}) {
+    for (const char* const codec : {"raw", "jpeg:85", "video"}) {
       for (const ServerMode server_mode : {ServerMode::kDense, ServerMode::kCache}) {
-        const std::string name = fmt::format("remote-{}/{}", codec, NameOf(server_mode));
-        ServerLinkConfig& server = add(name, RobotConfig::Mode::kRemote).config.server;
-        server.codec = codec;
-        server.server_mode = server_mode;
-        server.slice_codec = SliceCodec::kZstd;
+        modes.push_back(RemoteMode(subject, codec, server_mode));
       }
     }
     ServerLinkConfig& split = add("split", RobotConfig::Mode::kSplit).config.server;
     split.cuts = {subject.model->cut};
     split.slice_codec = SliceCodec::kFp16Zstd;
+    if (!subject.planning.empty()) {
+      add("cacheinf", RobotConfig::Mode::kCacheinf).may_go_without = true;
+    }
     if (subject.plain_video) {
       Mode& plain = add("plain-video", RobotConfig::Mode::kDense);
       plain.needs_server = plain.is_plain_video = true;
@@ -445,6 +498,45 @@ class ModesBench {
       modes.push_back({.name = "small-local", .config = subject.small_config, .is_small = true});
     }
     return modes;
+  }
+
+  static Mode RemoteMode(const Subject& subject, const std::string& codec, ServerMode server_mode) {
+    const std::string kind = codec.substr(0, codec.find(':'));
+    Mode mode = {.name = fmt::format("remote-{}/{}", kind, NameOf(server_mode)),
+                 .config = subject.config,
+                 .needs_server = true};
+    mode.config.mode = RobotConfig::Mode::kRemote;
+    ServerLinkConfig& server = mode.config.server;
+    server.codec = codec;
+    server.server_mode = server_mode;
+    server.slice_codec = SliceCodec::kZstd;
+    mode.plan = Plan{
+        .kind = Plan::Kind::kRemote, .keeps = server_mode == ServerMode::kCache, .codec = codec};
+    return mode;
+  }
+
+  // The mode by which a robot follows the plan; nothing if there is none.
+  static std::optional<Mode> ModeOf(const Subject& subject, const Plan& plan) {
+    if (plan.kind == Plan::Kind::kRemote) {
+      return RemoteMode(subject, plan.codec, plan.keeps ? ServerMode::kCache : ServerMode::kDense);
+    }
+    Mode mode = {.name = plan.keeps ? "cache" : "local", .config = subject.config, .plan = plan};
+    mode.config.mode = plan.keeps ? RobotConfig::Mode::kCache : RobotConfig::Mode::kDense;
+    if (plan.kind == Plan::Kind::kLocal || plan.cuts.empty()) return mode;
+    if (!plan.keeps) return std::nullopt;
+    mode.name = ToText(plan);
+    mode.needs_server = true;
+    mode.config.mode = RobotConfig::Mode::kSplit;
+    const Graph& graph = subject.compiled->graph();
+    for (const Plan::Cut& cut : plan.cuts) {
+      const ValueId value =
+          cut.after < 0 ? graph.inputs.front() : graph.operators[cut.after].outputs.front();
+      const std::string& name = graph.value(value).name;
+      mode.config.server.cuts.push_back(
+          fmt::format("{}:{:.3f}", name.empty() ? graph.operators[cut.after].name : name,
+                      cut.robot_thousandths / 1000.0));
+    }
+    return mode;
   }
 
   // `mbit`: none where nothing is emulated, or there is no link.
@@ -464,6 +556,9 @@ class ModesBench {
           PictureFit(subject.compiled->graph().picture, picture.width, picture.height));
     }
     if (mode.needs_server) config.server.address = server->name();
+    if (config.mode == RobotConfig::Mode::kCacheinf) {
+      config.server.schedule = subject.planning.at(slowdown)->file();
+    }
     if (mbit) config.server.link_shape = LinkText(*mbit);
     return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
   }
@@ -471,7 +566,111 @@ class ModesBench {
   // -------------------------------------------------------------------------------------------
   // Cells.
 
-  void ReplayCells(const Subject& subject) {
+  void ReplayCells(Subject* subject) {
+    ReplayModes(*subject);
+    std::unique_ptr<BenchServer> server;
+    for (const auto& [speedup, planning] : subject->planning) {
+      for (const double mbit : kMbits) {
+        for (const char* const planner : {"ds", "ds-c", "hp"}) {
+          ReplayPlanner(subject, planner, mbit, speedup, &server);
+        }
+        ReplayChosen(subject, mbit, speedup, &server);
+      }
+    }
+  }
+
+  // What the plan's frames cost, measured once; null where they are not measured.
+  const std::vector<FrameCost>* CostsOf(Subject* subject, const Plan& plan,
+                                        std::unique_ptr<BenchServer>* server) {
+    const std::optional<Mode> mode = ModeOf(*subject, plan);
+    if (!mode) return nullptr;
+    auto [place, is_new] = subject->costs.try_emplace(mode->name);
+    const bool is_split = mode->config.mode == RobotConfig::Mode::kSplit;
+    if (is_new && !is_over() && (!is_split || ++subject->splits <= kMostSplits)) {
+      Attempt(fmt::format("{} {} {}", subject->model->name, subject->clip, mode->name),
+              [&] { place->second = Measured(*subject, *mode, server); });
+    }
+    return place->second.empty() ? nullptr : &place->second;
+  }
+
+  static FrameCost PredictedCost(const Prediction& prediction) {
+    FrameCost cost;
+    cost.robot_ms = std::min(prediction.robot_ms, prediction.latency_ms);
+    cost.server_ms = std::min(prediction.server_ms, prediction.latency_ms - cost.robot_ms);
+    cost.link_ms = prediction.latency_ms - cost.robot_ms - cost.server_ms;
+    cost.bytes_to_server = prediction.up_bytes;
+    cost.bytes_to_robot = prediction.down_bytes;
+    return cost;
+  }
+
+  void ReplayPlanner(Subject* subject, const std::string& planner, double mbit, double speedup,
+                     std::unique_ptr<BenchServer>* server) {
+    const Situation situation = Planning::SituationOf(mbit, subject->changed);
+    const Plan plan = subject->planning.at(speedup)->Solve(planner, situation);
+    Mode mode = {.name = planner, .config = subject->config, .plan = plan};
+    const std::vector<FrameCost>* const costs = CostsOf(subject, plan, server);
+    if (costs != nullptr) {
+      ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
+      AddCell(*subject, mode, mbit, speedup, "replayed", Replay(*costs, options));
+      return;
+    }
+    const FrameCost cost = PredictedCost(subject->planning.at(speedup)->Predict(plan, situation));
+    const auto cost_of = [&](size_t frame) {
+      FrameCost of_frame = cost;
+      of_frame.content = subject->dense[frame];
+      return of_frame;
+    };
+    AddCell(*subject, mode, mbit, speedup, "predicted",
+            Replay(subject->dense.size(), cost_of, ReplayOptions()));
+  }
+
+  // Frame by frame the plan that a robot's chooser takes, by predictions and by what the frames
+  // before it took.
+  void ReplayChosen(Subject* subject, double mbit, double speedup,
+                    std::unique_ptr<BenchServer>* server) {
+    constexpr size_t kFramesToSettle = 20;
+    const auto chooser = subject->planning.at(speedup)->MakeChooser();
+    const PlanChooser::Link link = {
+        .is_up = true, .mbit = mbit, .round_trip_ms = Planning::SituationOf(mbit, 1).round_trip_ms};
+    Plan plan;
+    std::optional<double> changed;
+    bool is_predicted = false;
+    const auto cost_of = [&](size_t frame) {
+      plan = chooser->Choose(link);
+      const std::vector<FrameCost>* const costs = CostsOf(subject, plan, server);
+      FrameCost cost;
+      if (costs != nullptr) {
+        cost = (*costs)[frame];
+        changed = plan.keeps ? subject->costs.at("cache")[frame].changed : std::nullopt;
+      } else {
+        is_predicted = true;
+        cost = PredictedCost(chooser->prediction());
+        cost.robot_ms /= speedup;
+        cost.content = subject->dense[frame];
+      }
+      cost.plan = ToText(plan);
+      return cost;
+    };
+    ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
+    options.on_answer = [&](const FrameCost& cost) {
+      const double waiting_ms = cost.server_ms + cost.link_ms;
+      chooser->Note({.executed = plan.kind,
+                     .latency_ms = cost.robot_ms + waiting_ms,
+                     .server_ms = cost.server_ms,
+                     .waiting_ms = waiting_ms,
+                     .changed = changed});
+    };
+    options.answers = kFramesToSettle;
+    Replay(subject->frames.size(), cost_of, options);
+    is_predicted = false;
+    options.answers = kAnswersOfACell;
+    const Mode mode = {.name = "cacheinf", .config = subject->config};
+    const std::vector<AnsweredFrame> answers = Replay(subject->frames.size(), cost_of, options);
+    AddCell(*subject, mode, mbit, speedup, is_predicted ? "predicted" : "replayed", answers,
+            chooser->Reason());
+  }
+
+  void ReplayModes(const Subject& subject) {
     for (const Mode& mode : ModesOf(subject)) {
       const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
       const auto costs = subject.costs.find(is_every ? "local" : mode.name);
@@ -524,14 +723,16 @@ class ModesBench {
       if (mode.config.UsesServer()) Start(LinkText(mbit), server);
       const Limit limit(server->get(), kMostOfACell);
       const auto contender = MakeContender(subject, mode, server->get(), speedup, link);
-      AddCell(subject, mode, link, speedup, "live",
-              RunLive(*contender, subject.frames, mode.needs_server,
-                      [this] { return is_live_over(); }));
+      const std::vector<AnsweredFrame> answers =
+          RunLive(*contender, subject.frames, mode.needs_server && !mode.may_go_without,
+                  [this] { return is_live_over(); });
+      AddCell(subject, mode, link, speedup, "live", answers, contender->why());
     });
   }
 
   void AddCell(const Subject& subject, const Mode& mode, std::optional<double> mbit, double speedup,
-               const std::string& measured, const std::vector<AnsweredFrame>& answers) {
+               const std::string& measured, const std::vector<AnsweredFrame>& answers,
+               const std::string& why = "") {
     const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
     const auto median = [&](auto of) {
       Samples samples;
@@ -570,8 +771,37 @@ class ModesBench {
         {"on_time", OnTime(answers, subject.dense, kDeadlineMs)},
         {"late", Late(answers, kDeadlineMs)}};
     if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
+    AddPlan(subject, mode, mbit.value_or(0), speedup, answers, &row);
+    row["why"] = why;
+    if (measured == "predicted") {
+      row["active_robot"] = row["active_server"] = nullptr;
+      // What is kept changes answers, by as much as only frames show.
+      if (!mode.plan || mode.plan->keeps) row["agreement"] = row["on_time"] = nullptr;
+    }
     checks_.Add(row);
     report_->AddRow(std::move(row));
+  }
+
+  // The plan, of cacheinf the one that it took most often, and what is predicted for it.
+  static void AddPlan(const Subject& subject, const Mode& mode, double mbit, double speedup,
+                      const std::vector<AnsweredFrame>& answers, Json* row) {
+    (*row)["plan"] = (*row)["predicted_ms"] = (*row)["changed"] = nullptr;
+    const auto planning = subject.planning.find(speedup);
+    if (planning == subject.planning.end()) return;
+    std::optional<Plan> plan = mode.plan;
+    if (mode.name == "cacheinf") {
+      std::map<std::string, int> taken;
+      for (const AnsweredFrame& answer : answers) ++taken[answer.cost.plan];
+      const auto most =
+          std::ranges::max_element(taken, {}, &std::map<std::string, int>::value_type::second);
+      (*row)["plan"] = most->first;
+      plan = planning->second->PlanNamed(most->first);
+    }
+    if (!plan) return;
+    (*row)["plan"] = ToText(*plan);
+    const Situation situation = Planning::SituationOf(mbit, subject.changed);
+    (*row)["predicted_ms"] = planning->second->Predict(*plan, situation).latency_ms;
+    (*row)["changed"] = subject.changed;
   }
 
   const BenchOptions& options_;
@@ -582,6 +812,7 @@ class ModesBench {
   const Cores cores_ = TwoCores();
   const NameServerOfOurOwn name_server_;
   const TemporaryFolder models_;
+  const TemporaryFolder schedules_;
   const Minutes most_ = options_.quick ? kMostWhenQuick : kMost;
   std::map<std::string, Subject> prepared_;  // by model
   std::vector<Subject> live_;

@@ -57,6 +57,12 @@ double LinkMs(double bytes, const LinkShape& link) {
 
 std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
                                   const ReplayOptions& options) {
+  return Replay(
+      costs.size(), [&](size_t frame) { return costs[frame]; }, options);
+}
+
+std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
+                                  const ReplayOptions& options) {
   std::vector<AnsweredFrame> answers;
   double now_ms = 0;
   int64_t captured = -1;
@@ -65,7 +71,7 @@ std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
     if (answers.size() % static_cast<size_t>(options.every) == 0) {
-      cost = costs[FrameOfClip(captured, costs.size())];
+      cost = cost_of(FrameOfClip(captured, clip_frames));
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;
       if (options.link && cost.has_server) {
@@ -77,6 +83,7 @@ std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
     }
     now_ms += cost.robot_ms + cost.link_ms + cost.server_ms;
     answers.push_back({captured, CapturedMs(captured), now_ms, cost});
+    if (options.on_answer) options.on_answer(cost);
     now_ms += cost.refresh_ms;
   }
   return answers;

@@ -2,8 +2,10 @@
 #define CACHEINF_TESTS_BENCH_REPLAY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/answer/agreement.h"
@@ -28,6 +30,8 @@ struct FrameCost {
   double robot_work = 0;  // shares of a dense run's multiply-adds
   double server_work = 0;
   bool has_server = false;
+  std::optional<double> changed = {};  // share of the picture, where the robot looked
+  std::string plan = {};               // in mode cacheinf
   SharedContent content = {};
 };
 
@@ -67,7 +71,14 @@ struct ReplayOptions {
   double slowdown = 1;                 // of the robot
   int every = 1;                       // only every k-th answer is computed; the others repeat it
   size_t answers = kAnswersOfACell;    // at most
+  // What frames came to.
+  std::function<void(const FrameCost& cost)> on_answer = {};
 };
+
+// Of a frame of the clip, without a link.
+using CostOfFrame = std::function<FrameCost(size_t frame)>;
+std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
+                                  const ReplayOptions& options);
 
 // `costs` are those of the clip's frames, without a link. (Each was measured right after the one
 // before it in the clip: that more changes where frames are left out is not replayed.) Ends when a

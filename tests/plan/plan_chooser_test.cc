@@ -143,5 +143,159 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
   EXPECT_NE(chooser.Reason().find(" ms, "), std::string::npos) << chooser.Reason();
 }
 
+constexpr double kPictureBytes = 40e3;
+
+// Ten operators in a row of `ms` each on the robot; the server is four times as fast.
+ProfilePair Profiles(double ms) {
+  std::vector<ProfiledOperator> operators;
+  for (int id = 0; id < 10; ++id) {
+    ProfiledOperator op;
+    op.name = std::to_string(id);
+    AxisWindow rows;
+    rows.in_size = rows.out_size = 32;
+    op.inputs = {{id - 1, rows}};
+    op.rows = 32;
+    op.row_bytes = 1000;
+    op.is_output = id == 9;
+    SetCosts(op, ms);
+    operators.push_back(op);
+  }
+  return PairOf(operators, 4, kPictureBytes);
+}
+
+PlanChooser ChooserOf(const ProfilePair& pair) {
+  return {pair.robot, pair.server, [](const Situation&) { return std::vector<Plan>(); }};
+}
+
+constexpr PlanChooser::Link kFast = {.is_up = true, .mbit = 300, .round_trip_ms = 2};
+constexpr PlanChooser::Link kDown = {};
+
+// What a frame took if everything is as predicted.
+PlanChooser::Taken AsPredicted(const PlanChooser& chooser, const Plan& plan, double changed) {
+  const Prediction& prediction = chooser.prediction();
+  PlanChooser::Taken taken;
+  taken.executed = plan.kind;
+  taken.latency_ms = prediction.latency_ms;
+  taken.server_ms = prediction.server_ms;
+  taken.waiting_ms = prediction.latency_ms - prediction.robot_ms;
+  if (plan.keeps) taken.changed = changed;
+  return taken;
+}
+
+// It leaves being alone in the second frame.
+Plan Begun(PlanChooser& chooser) {
+  chooser.Choose(kFast);
+  const Plan plan = chooser.Choose(kFast);
+  EXPECT_EQ(plan.kind, Plan::Kind::kRemote) << chooser.Reason();
+  return plan;
+}
+
+Plan Settled(PlanChooser& chooser, const PlanChooser::Link& link, double changed, int frames) {
+  Plan plan;
+  for (int frame = 0; frame < frames; ++frame) {
+    plan = chooser.Choose(link);
+    chooser.Note(AsPredicted(chooser, plan, changed));
+  }
+  return plan;
+}
+
+TEST(PlanChooser, KeepsResultsBeforeAnybodyHasLooked) {
+  PlanChooser alone = ChooserOf(Profiles(20));
+  EXPECT_EQ(alone.Choose(kDown), Plan());
+  PlanChooser linked = ChooserOf(Profiles(20));
+  EXPECT_TRUE(linked.Choose(kFast).keeps);
+  EXPECT_LT(linked.situation().server_changed, 0.2);
+}
+
+TEST(PlanChooser, TakesTheFirstLookAtItsWord) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  chooser.Choose(kDown);
+  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .changed = 0.9});
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_changed, 0.9);
+  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .changed = 0.4});
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_changed, 0.8);
+}
+
+TEST(PlanChooser, LeavesKeepingWhereFramesAreComputedWhole) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  Plan plan = Begun(chooser);
+  for (int frame = 0; frame < 40; ++frame) {
+    PlanChooser::Taken taken = AsPredicted(chooser, plan, 0);
+    taken.changed.reset();
+    if (plan.keeps) taken.server_ms = 50;  // as without
+    taken.waiting_ms = taken.server_ms + chooser.prediction().link_ms;
+    chooser.Note(taken);
+    plan = chooser.Choose(kFast);
+  }
+  EXPECT_FALSE(plan.keeps);
+}
+
+TEST(PlanChooser, GoesBackWhereLittleChanges) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  EXPECT_FALSE(Settled(chooser, kFast, 1.0, 30).keeps);
+  EXPECT_TRUE(Settled(chooser, kFast, 0.02, 300).keeps);
+}
+
+TEST(PlanChooser, LearnsOfACodecNothingAboutOthers) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  const Plan first = Begun(chooser);
+  for (int frame = 0; frame < 40; ++frame) {
+    const Plan plan = chooser.Choose(kFast);
+    PlanChooser::Taken taken = AsPredicted(chooser, plan, 0.1);
+    if (plan.codec == first.codec) taken.latency_ms = taken.waiting_ms + 30;  // to encode it
+    chooser.Note(taken);
+  }
+  const Plan last = chooser.Choose(kFast);
+  EXPECT_EQ(last.kind, Plan::Kind::kRemote);
+  EXPECT_NE(last.codec, first.codec) << chooser.Reason();
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_factor, 1.0);
+}
+
+TEST(PlanChooser, ComputesWholeAloneWhereMuchChanges) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  EXPECT_EQ(Settled(chooser, kDown, 1.0, 10), Plan{.keeps = false});
+}
+
+TEST(PlanChooser, LearnsOfShortMessagesNothingAboutTheBandwidth) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  Begun(chooser);
+  for (int frame = 0; frame < 20; ++frame) {
+    const Plan plan = chooser.Choose(kFast);
+    ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
+    PlanChooser::Taken taken = AsPredicted(chooser, plan, 0.1);
+    ASSERT_GT(taken.waiting_ms - taken.server_ms, 2 * chooser.prediction().link_ms);
+    chooser.Note(taken);
+  }
+  EXPECT_NEAR(chooser.situation().link_factor, 1, 1e-6);
+}
+
+TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
+  ProfilePair pair = Profiles(20);
+  for (ProfiledCodec& codec : pair.robot.codecs) codec.seen = {{{0.0, 0.0}, {1.0, 0.5}}};
+  PlanChooser chooser = ChooserOf(pair);
+  const Plan plan = Begun(chooser);
+  chooser.Note(AsPredicted(chooser, plan, 0.2));
+  EXPECT_NEAR(chooser.situation().server_changed, 0.4, 1e-3);
+}
+
+TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {
+  const ProfilePair pair = Profiles(20);
+  Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
+  ProfilePair small = pair;
+  small.robot.picture_slice_bytes = Curve::Constant(10);
+  small.robot.codecs.clear();
+  PlanChooser chooser(small.robot, small.server,
+                      [&](const Situation&) { return std::vector<Plan>{split}; });
+  Settled(chooser, kFast, 1.0, 10);
+  ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
+  for (int frame = 0; frame < 30; ++frame) {
+    const Plan plan = chooser.Choose(kFast);
+    PlanChooser::Taken taken = AsPredicted(chooser, plan, 1.0);
+    if (plan == split) taken.latency_ms = 2000;
+    chooser.Note(taken);
+  }
+  EXPECT_EQ(chooser.Choose(kFast).kind, Plan::Kind::kLocal);
+}
+
 }  // namespace
 }  // namespace cacheinf

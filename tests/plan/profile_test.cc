@@ -34,7 +34,7 @@ Profile SmallProfile() {
   profile.fit_ms = 1.5;
   profile.decide_ms = {{{0.0, 0.5}, {1.0, 0.75}}};
   profile.read_ms = 0.1;
-  profile.codecs = {{"jpeg:85", Curve::Constant(30000), 2.5, 1.25}};
+  profile.codecs = {{"jpeg:85", Curve::Constant(30000), 2.5, 1.25, {{{0, 0}, {1, 0.5}}}}};
   profile.answer_bytes = 1000;
   profile.answer_encode_ms = 0.01;
   profile.answer_decode_ms = 0.02;
@@ -103,6 +103,7 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(again.slice_codec, SliceCodec::kFp16);
   EXPECT_EQ(again.assumptions, profile.assumptions);
   EXPECT_EQ(again.codecs[0].bytes, profile.codecs[0].bytes);
+  EXPECT_EQ(again.codecs[0].seen, profile.codecs[0].seen);
   EXPECT_EQ(again.active_p95_error, 0.15);
   ASSERT_EQ(again.operators.size(), 2u);
   EXPECT_EQ(again.operators[0].ms, profile.operators[0].ms);

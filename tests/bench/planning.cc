@@ -1,0 +1,134 @@
+#include "tests/bench/planning.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "profiler/obtain_profile.h"
+#include "scheduler/planner.h"
+#include "scheduler/schedule_solver.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kDelayMs = 3;
+constexpr int kFramesToProfile = 60;  // of each clip
+constexpr size_t kBandwidths = 5;     // 0, 1, 6.7, 45, 300
+constexpr size_t kShares = 3;
+constexpr double kMostSecondsToSolve = 20;
+
+// The robot of each slowdown has a schedule of its own, of the same measurements.
+Schedule Solved(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores) {
+  const OnCores all(cores);
+  const Profile robot = SlowedDown(profiles.robot, slowdown);
+  Schedule schedule = MakeSchedule(robot, profiles.server, kBandwidths, kShares);
+  SolverOptions options;
+  options.threads = static_cast<int>(cores.size());
+  options.time_limit_s = kMostSecondsToSolve;
+  if (!SolveSchedule(robot, profiles.server, options, schedule)) {
+    throw InputError("a schedule takes too long to solve");
+  }
+  return schedule;
+}
+
+}  // namespace
+
+struct OnCores::Before {
+  cpu_set_t cores;
+};
+
+OnCores::OnCores(const std::vector<int>& cores) : before_(std::make_unique<Before>()) {
+  sched_getaffinity(0, sizeof(before_->cores), &before_->cores);
+  cpu_set_t now;
+  CPU_ZERO(&now);
+  for (const int core : cores) CPU_SET(core, &now);
+  sched_setaffinity(0, sizeof(now), &now);
+}
+
+OnCores::~OnCores() { sched_setaffinity(0, sizeof(before_->cores), &before_->cores); }
+
+ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
+                             const RobotConfig& config, const ProfilesRequest& wanted) {
+  const SteadyClock clock;
+  ModelProfiles profiles;
+  const auto obtain = [&](Side side, int core) {
+    const OnCores one({core});
+    ProfileRequest request;
+    request.side = side;
+    request.graph = {model, &model->graph()};
+    request.make_backend = [&config] { return MakeBackend(config); };
+    request.backend = NameOf(config.backend);
+    request.threads = config.threads;
+    request.cache = config.cache;
+    request.tracker = config.tracker;
+    request.slice_codec = config.server.slice_codec;
+    request.clips = wanted.clips;
+    request.frames = kFramesToProfile;
+    request.seconds = wanted.seconds;
+    request.read_answer = AnswerReading(model->graph(), config);
+    std::string clips;
+    for (const std::string& clip : wanted.clips) {
+      clips += "-" + std::filesystem::path(clip).stem().string();
+    }
+    const auto begin = clock.Now();
+    ObtainedProfile obtained =
+        ObtainProfile(request, wanted.folder / (NameOf(request) + clips + ".profile.json"), false,
+                      clock, [](double, double) { return true; });
+    if (!obtained.was_known) profiles.measured_s += Milliseconds(clock.Now() - begin) / 1000;
+    return std::move(obtained.profile);
+  };
+  profiles.robot = obtain(Side::kRobot, wanted.robot_core);
+  profiles.server = obtain(Side::kServer, wanted.server_core);
+  return profiles;
+}
+
+Planning::Planning(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores,
+                   std::filesystem::path file)
+    : schedule_(std::make_shared<const Schedule>(Solved(profiles, slowdown, cores))),
+      model_(schedule_->robot, schedule_->server, Situation()),
+      file_(std::move(file)) {
+  WriteFile(file_, ToJsonText(*schedule_));
+}
+
+Situation Planning::SituationOf(double mbit, double changed) {
+  Situation situation;
+  situation.mbit_up = situation.mbit_down = mbit;
+  situation.round_trip_ms = 2 * kDelayMs;
+  situation.robot_changed = situation.server_changed = changed;
+  return situation;
+}
+
+Plan Planning::Solve(const std::string& planner, const Situation& situation) const {
+  return MakePlanner(planner)->Solve(model_.At(situation), SolveOptions());
+}
+
+Prediction Planning::Predict(const Plan& plan, const Situation& situation) const {
+  return model_.At(situation).Predict(plan);
+}
+
+std::unique_ptr<PlanChooser> Planning::MakeChooser() const {
+  return std::make_unique<PlanChooser>(schedule_->robot, schedule_->server,
+                                       [schedule = schedule_](const Situation& situation) {
+                                         return schedule->Lookup(situation).plans;
+                                       });
+}
+
+std::optional<Plan> Planning::PlanNamed(const std::string& text) const {
+  std::vector<Plan> plans = {Plan(), {.keeps = false}};
+  for (const ProfiledCodec& codec : schedule_->robot.codecs) {
+    for (const bool keeps : {true, false}) {
+      plans.push_back({.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
+    }
+  }
+  for (const Schedule::Bucket& bucket : schedule_->buckets) plans.push_back(bucket.plan);
+  const auto plan =
+      std::ranges::find(plans, text, [](const Plan& candidate) { return ToText(candidate); });
+  return plan == plans.end() ? std::nullopt : std::optional(*plan);
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,80 @@
+#ifndef CACHEINF_TESTS_BENCH_PLANNING_H_
+#define CACHEINF_TESTS_BENCH_PLANNING_H_
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/robot_config.h"
+#include "common/exec/compiled_model.h"
+#include "common/plan/cost_model.h"
+#include "common/plan/plan.h"
+#include "common/plan/plan_chooser.h"
+#include "common/plan/profile.h"
+#include "common/plan/schedule.h"
+
+// What planners make of the models that benches measure.
+
+namespace cacheinf {
+
+// The calling thread, and those that it starts, run on these cores meanwhile.
+class OnCores {
+ public:
+  explicit OnCores(const std::vector<int>& cores);
+  ~OnCores();
+  OnCores(const OnCores&) = delete;
+  OnCores& operator=(const OnCores&) = delete;
+
+ private:
+  struct Before;
+  std::unique_ptr<Before> before_;
+};
+
+// Of a robot and a server of one thread each, one after the other.
+struct ModelProfiles {
+  Profile robot;
+  Profile server;
+  double measured_s = 0;  // 0: all was known
+};
+struct ProfilesRequest {
+  std::vector<std::string> clips;
+  double seconds = 30;           // for each
+  std::filesystem::path folder;  // where they are kept
+  int robot_core = 0;
+  int server_core = 0;
+};
+// Throws InputError as ObtainProfile does.
+ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
+                             const RobotConfig& config, const ProfilesRequest& request);
+
+// For a robot that is so many times as slow as it was measured.
+class Planning {
+ public:
+  // Solves a small schedule and writes it to `file`, which mode cacheinf takes. Throws InputError
+  // if that takes too long.
+  Planning(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores,
+           std::filesystem::path file);
+
+  // Of an emulated link of so many Mbit/s and 3 ms each way, and of frames of which so much
+  // changes.
+  static Situation SituationOf(double mbit, double changed);
+
+  Plan Solve(const std::string& planner, const Situation& situation) const;
+  Prediction Predict(const Plan& plan, const Situation& situation) const;
+  std::unique_ptr<PlanChooser> MakeChooser() const;  // as a robot makes it of the file
+  // Of ToText's; nothing for one that splits and is not in the schedule.
+  std::optional<Plan> PlanNamed(const std::string& text) const;
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::shared_ptr<const Schedule> schedule_;
+  CostModel model_;
+  std::filesystem::path file_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_PLANNING_H_
