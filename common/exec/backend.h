@@ -77,7 +77,7 @@ class Backend {
 
   // Pixel (y, x) of a map gets what (y + rows, x + columns) held, where that lies within the map;
   // all others keep what they hold, or get anything. REQUIRES: a map whose pixels lie end to end.
-  virtual void Move(const TensorView& map, int rows, int columns) = 0;
+  virtual void Shift(const TensorView& map, int rows, int columns) = 0;
 
   // What warp.h says, of maps in the device's memory, with these sets for masks; `out_of_view` need
   // not exist.

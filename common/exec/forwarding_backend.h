@@ -30,8 +30,8 @@ class ForwardingBackend : public Backend {
            PixelSets& sets, const PixelRunArgs& args) override {
     backend_->Run(handle, inputs, outputs, sets, args);
   }
-  void Move(const TensorView& map, int rows, int columns) override {
-    backend_->Move(map, rows, columns);
+  void Shift(const TensorView& map, int rows, int columns) override {
+    backend_->Shift(map, rows, columns);
   }
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override {
     backend_->Warp(args, sets, wanted, out_of_view);

@@ -75,7 +75,7 @@ void HostBackend::Run(int handle, std::span<const ConstTensorView> inputs,
   own.FinishParts(args);
 }
 
-void HostBackend::Move(const TensorView& map, int rows, int columns) {
+void HostBackend::Shift(const TensorView& map, int rows, int columns) {
   const int64_t height = map.dims[2];
   const int64_t width = map.dims[3];
   // All pixels that move within one image are as far apart: one block of memory.

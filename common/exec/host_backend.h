@@ -23,7 +23,7 @@ class HostBackend : public Backend {
            Range rows) final;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) final;
-  void Move(const TensorView& map, int rows, int columns) final;
+  void Shift(const TensorView& map, int rows, int columns) final;
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) final;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) final;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels, const TensorView& map) final;

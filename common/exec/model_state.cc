@@ -357,7 +357,7 @@ struct ModelState::State {
       // A graph input is set as a whole, but where it arrives in slices.
       const bool is_set = graph.value(id).producer == kNone && !trades;
       if (!maps[id].is_known || !is_stored || is_set) continue;
-      backend.Move(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
+      backend.Shift(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
     }
     masks->Shift(maps);
   }

@@ -177,7 +177,7 @@ class ModelState {
   // Returns the first that breaks the last RunChanged's promise: the same bits, or under
   // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
   // looked at are pixels that no frame promises anything about: of kFixed, and of kChange once
-  // something was refreshed, those that the last frame did not compute, and such ones that are
+  // something was refreshed, those that the last frame did not compute, and those that are
   // computed from a graph input, of which a caller may have left out small changes.) Nothing is
   // found after a frame that ended in an exception. Debug builds do this for some pixels at the end
   // of each RunChanged, and throw std::logic_error. REQUIRES: a state that keeps values, and

@@ -1,3 +1,6 @@
+// Read this first: a stream of pictures is encoded and decoded; of lossless codecs the bytes come
+// back, and what is damaged or missing is refused.
+
 #include "common/codec/picture_codec.h"
 
 #include <gtest/gtest.h>

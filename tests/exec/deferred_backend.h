@@ -135,8 +135,8 @@ class DeferredBackend : public ForwardingBackend {
       backend_->Run(handle, own_inputs, own_outputs, *own, args);
     });
   }
-  void Move(const TensorView& map, int rows, int columns) override {
-    calls_->Add([=, this] { backend_->Move(map, rows, columns); });
+  void Shift(const TensorView& map, int rows, int columns) override {
+    calls_->Add([=, this] { backend_->Shift(map, rows, columns); });
   }
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override {
     calls_->Add([=, this, own = &static_cast<DeferredSets&>(sets).sets()] {

@@ -592,17 +592,47 @@ TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
                                               512.0 * static_cast<double>(rows.transfers.size()));
     for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
       const ValueId output = pair.graph().operators[id].outputs[0];
-      Mask mine = Pair::ChangedOf(pair.server(), output);
-      Mask received(mine.view().height, mine.view().width);
-      for (const Transfer& transfer : rows.transfers) {
-        if (transfer.value != output || !transfer.robot_to_server) continue;
-        SetRectangle(transfer.rows, {0, received.view().width}, received);
+      for (const bool is_robot : {true, false}) {
+        Mask mine = Pair::ChangedOf(is_robot ? pair.robot() : pair.server(), output);
+        Mask received(mine.view().height, mine.view().width);
+        for (const Transfer& transfer : rows.transfers) {
+          if (transfer.value != output || transfer.robot_to_server == is_robot) continue;
+          SetRectangle(transfer.rows, {0, received.view().width}, received);
+        }
+        Subtract(std::as_const(mine), std::as_const(received), mine);
+        const FrameRows& own = is_robot ? rows.robot : rows.server;
+        ClearRectangle(own.computed[id], {0, received.view().width}, mine);
+        EXPECT_TRUE(IsEmpty(std::as_const(mine)))
+            << (is_robot ? "robot" : "server") << ", '" << pair.graph().operators[id].name << "'";
       }
-      Subtract(std::as_const(mine), std::as_const(received), mine);
-      ClearRectangle(rows.server.computed[id], {0, received.view().width}, mine);
-      EXPECT_TRUE(IsEmpty(std::as_const(mine))) << "'" << pair.graph().operators[id].name << "'";
     }
   }
+}
+
+// What an abandoned frame left is computed too, and nothing else that the camera's move left
+// standing.
+TEST_P(Slices, AScrollWithStalePixelsStaysSparse) {
+  Pair pair = MakePair({});
+  const int step = ShiftStep(pair.graph(), kHeight / 2);
+  ASSERT_GT(step, 0);
+  int64_t in_two_frames = 0;
+  int64_t in_one = 0;
+  int64_t dense = 0;
+  for (int i = 0; i < 20; ++i) {
+    TestFrame changed;
+    changed.picture = picture_ = Changed(picture_, random_, changed.decision.changed);
+    const TestFrame scrolled = ScrolledFrame(step);
+    in_two_frames += pair.one().Apply(changed.decision, View(changed.picture), {}).done;
+    in_two_frames += pair.one().Apply(scrolled.decision, View(scrolled.picture), {}).done;
+    pair.robot().BeginFrame(changed.decision, View(changed.picture), {});
+    pair.robot().Abandon();
+    const ChangedWork work = pair.robot().Apply(scrolled.decision, View(scrolled.picture), {});
+    in_one += work.done;
+    dense += work.of_all;
+    ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer()) << "frame " << i;
+  }
+  EXPECT_LE(in_one, in_two_frames);
+  EXPECT_LT(in_one, dense);
 }
 
 // Whatever arrives, a slice is taken as a whole or refused in a sentence.

@@ -1,4 +1,5 @@
-// Messages over a link that is slow, late, lossy or dead. Time moves only when told.
+// Read this first: messages over a link that is slow, late, lossy or dead. Time moves only when
+// told.
 
 #include "common/link/channel.h"
 

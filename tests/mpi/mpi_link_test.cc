@@ -1,3 +1,5 @@
+// Read this first: robot and server meet over MPI, in one mpirun and started apart.
+
 #include "common/link/mpi_link.h"
 
 #include <gtest/gtest.h>

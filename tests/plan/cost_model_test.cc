@@ -1,3 +1,6 @@
+// Read this first: what a plan takes, predicted from two profiles, over the rows that robot and
+// server compile.
+
 #include "common/plan/cost_model.h"
 
 #include <gtest/gtest.h>

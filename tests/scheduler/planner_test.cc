@@ -1,3 +1,6 @@
+// Read this first: planners find the best plan for a situation, held against all splits of small
+// networks.
+
 #include "scheduler/planner.h"
 
 #include <gtest/gtest.h>

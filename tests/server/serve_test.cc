@@ -1,5 +1,5 @@
-// Robot and server as programs, over MPI: whatever travels between them, lossless codecs and the
-// exact policy give the bits of a robot that computes every frame alone.
+// Read this first: robot and server as programs, over MPI. Whatever travels between them, lossless
+// codecs and the exact policy give the bits of a robot that computes every frame alone.
 
 #include <gtest/gtest.h>
 

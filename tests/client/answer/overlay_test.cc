@@ -1,3 +1,5 @@
+// Read this first: an answer is drawn into its frame.
+
 #include "client/answer/overlay.h"
 
 #include <gtest/gtest.h>
