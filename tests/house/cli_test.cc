@@ -47,7 +47,8 @@ TEST_P(ProgramTest, RefusesAnUnknownCommandAndNone) {
   ExpectRefusal(RunProgram(GetParam(), {}), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ProgramTest, testing::Values("cacheinf-robot", "cacheinf-profile", "cacheinf-schedule"),
+INSTANTIATE_TEST_SUITE_P(All, ProgramTest,
+                         testing::Values("cacheinf-robot", "cacheinf-profile", "cacheinf-schedule"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
