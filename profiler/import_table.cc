@@ -279,8 +279,8 @@ class TableImport {
       profile_.operators[static_cast<size_t>(index)].is_output = true;
       profile_.answer_bytes += kFloatBytes * CountOf(known_.at(output).shape);
     }
-    AddSlice(kFloatBytes * CountOf(picture), &profile_.picture_slice_bytes,
-             &profile_.picture_encode_ms, &profile_.picture_decode_ms);
+    AddSlice(PictureBytes(picture), &profile_.picture_slice_bytes, &profile_.picture_encode_ms,
+             &profile_.picture_decode_ms);
     profile_.answer_encode_ms = profile_.answer_decode_ms =
         Rounded(profile_.answer_bytes / kCopyBytesPerMs);
     AddCodecs(picture);
@@ -363,20 +363,27 @@ class TableImport {
     *encode_ms = *decode_ms = FromZeroTo(bytes / kCopyBytesPerMs);
   }
 
+  static bool IsPicture(const std::vector<int64_t>& shape) {
+    return shape.size() == 4 && (shape[1] == 3 || shape[1] == 1);
+  }
+
+  // A picture is normalised where it is read: it crosses as bytes.
+  static double PictureBytes(const std::vector<int64_t>& shape) {
+    return CountOf(shape) * (IsPicture(shape) ? 1 : kFloatBytes);
+  }
+
   // Of what looks like a picture; of everything its numbers.
   void AddCodecs(const std::vector<int64_t>& shape) {
     constexpr double kBitsOfByte = 8;
-    const bool is_picture = shape.size() == 4 && (shape[1] == 3 || shape[1] == 1);
     const double pixels =
         static_cast<double>(shape[shape.size() - 1]) * static_cast<double>(shape[shape.size() - 2]);
     const double times = command_.side == Side::kRobot ? kRobotSlower : 1;
-    const double raw_bytes = CountOf(shape) * (is_picture ? 1 : kFloatBytes);
     const auto add = [&](const char* codec, double bytes, double ns_per_pixel) {
       const double ms = Rounded(times * ns_per_pixel * pixels / kNsPerMs);
       profile_.codecs.push_back({codec, Curve::Constant(Rounded(bytes)), ms, ms});
     };
-    add("raw", raw_bytes, 0);
-    if (!is_picture) return;
+    add("raw", PictureBytes(shape), 0);
+    if (!IsPicture(shape)) return;
     const double jpeg_bytes = kJpegBitsPerPixel * pixels / kBitsOfByte;
     add("jpeg:85", jpeg_bytes, kJpegNsPerPixel);
     add("video", kVideoOfJpeg * jpeg_bytes, kVideoNsPerPixel);
@@ -398,8 +405,11 @@ class TableImport {
     Assume(
         "the same share of every map is computed as of the picture changed; what is not local is "
         "computed whole if anything did; a refresh takes what computing takes");
-    Assume(fmt::format("slices cross as 32-bit floats, coded and decoded at {} GB/s",
-                       kCopyBytesPerMs / 1e6));
+    Assume(fmt::format(
+        "slices cross as 32-bit floats, coded and decoded at {} GB/s; what crosses of the input "
+        "as {}",
+        kCopyBytesPerMs / 1e6,
+        IsPicture(table_.ops.front().shape) ? "bytes, since it is a picture" : "floats"));
     Assume(kernels_.empty()
                ? "convolutions and pools are 3×3, or as large as their stride if that is larger, "
                  "their stride is the ratio of the shapes, and maps keep their size but for that"

@@ -19,6 +19,7 @@
 #include "common/base/program.h"
 #include "common/base/status_line.h"
 #include "common/plan/schedule.h"
+#include "scheduler/link_trace.h"
 #include "scheduler/planner.h"
 #include "scheduler/schedule_solver.h"
 #include "scheduler/schedule_text.h"
@@ -302,6 +303,47 @@ struct CompareCommand {
   }
 };
 
+struct FollowCommand {
+  std::filesystem::path trace;
+  ProfileOptions profiles;
+  double mean_mbit = 0;
+  double robot_changed = 0.2;
+  std::optional<double> server_changed;
+  double round_trip_ms = 4;
+  std::filesystem::path json;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "follow", "Predict what every planner's frames take as a link's bandwidth goes.");
+    command->add_option("TRACE", trace, "CSV: seconds,megabits_per_second")->required();
+    profiles.AddTo(*command);
+    command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: as it is")
+        ->check(CLI::Range(0.0, 1e6))
+        ->capture_default_str();
+    command->add_option("--robot-changed", robot_changed, "share of the picture, 0 to 1")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    command->add_option("--server-changed", server_changed, "the same for the server's; as robot's")
+        ->check(CLI::Range(0.0, 1.0));
+    command->add_option("--round-trip-ms", round_trip_ms, "of the link")
+        ->check(CLI::Range(0.0, 1e5))
+        ->capture_default_str();
+    command->add_option("--json", json, "write the table as JSON too");
+    command->callback([this] { Run(); });
+  }
+
+  void Run() const {
+    Situation situation;
+    situation.round_trip_ms = round_trip_ms;
+    situation.robot_changed = robot_changed;
+    situation.server_changed = server_changed.value_or(robot_changed);
+    const CostModel model(LoadProfile(profiles.robot), LoadProfile(profiles.server), situation);
+    const std::vector<FollowedLink> followed = FollowLink(model, LoadLinkTrace(trace, mean_mbit));
+    std::cout << ToText(followed);
+    if (!json.empty()) WriteFile(json, ToJsonText(followed));
+  }
+};
+
 struct ValidateCommand {
   ScheduleOptions of;
 
@@ -336,6 +378,7 @@ struct SchedulerCommands::Options {
   ShowCommand show;
   ExplainCommand explain;
   CompareCommand compare;
+  FollowCommand follow;
   ValidateCommand validate;
 };
 
@@ -347,6 +390,7 @@ void SchedulerCommands::AddTo(CLI::App& app) {
   options_->show.AddTo(app);
   options_->explain.AddTo(app);
   options_->compare.AddTo(app);
+  options_->follow.AddTo(app);
   options_->validate.AddTo(app);
 }
 

@@ -113,6 +113,13 @@ TEST_F(ImportTableTest, FindsWindowsAndRows) {
   EXPECT_EQ(profile.answer_bytes, 4.0 * (16 * 24 * 20 + 16));
 }
 
+TEST_F(ImportTableTest, TakesAPicturesNumbersAsBytes) {
+  EXPECT_EQ(Import(SmallTable(), Side::kRobot).picture_slice_bytes.At(1), 3 * 32 * 48);
+  Json table = SmallTable();
+  table["ops"][0]["shapes"] = {{1, 5, 32, 48}};  // no picture
+  EXPECT_EQ(Import(table, Side::kRobot).picture_slice_bytes.At(1), 4 * 5 * 32 * 48);
+}
+
 TEST_F(ImportTableTest, IsAProfileThatCanBeRead) {
   for (const Side side : {Side::kRobot, Side::kServer}) {
     const std::string text = ToJsonText(Import(SmallTable(), side));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -81,6 +82,43 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
   const std::string csv = ReadFile(Path("all.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 6 * 36);
   EXPECT_NE(ReadFile(Path("all.svg")).find("</svg>"), std::string::npos);
+}
+
+// Twice 10 Mbit/s and once 100, by hand from what one bandwidth takes.
+TEST_F(ScheduleTool, FollowsALink) {
+  const auto follow = [&](const char* bandwidths, std::vector<std::string> more) {
+    WriteText("link.csv", bandwidths);
+    more.insert(more.begin(), {Path("link.csv"), "--json", Path("out.json")});
+    const CommandResult result = Run("follow", more);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    std::map<std::string, double> mean_ms;
+    for (const nlohmann::json& row : nlohmann::json::parse(ReadFile(Path("out.json")))) {
+      mean_ms[row.at("planner")] = row.at("mean_ms");
+      EXPECT_NE(result.out.find(row.at("planner").get<std::string>() + " "), std::string::npos);
+    }
+    return mean_ms;
+  };
+  const auto slow = follow("seconds,megabits_per_second\n0,10\n", {});
+  const auto fast = follow("seconds,megabits_per_second\n0,100\n", {});
+  const auto both =
+      follow("seconds,megabits_per_second\r\n0,1\r\n1,10\n2,1\n", {"--mean-mbit", "40"});
+  ASSERT_EQ(both.size(), slow.size());
+  EXPECT_GE(both.size(), 6U);
+  for (const auto& [planner, ms] : both) {
+    // A search begins with the plan for the step before, and may end elsewhere.
+    const bool is_searched = planner == "hp" || planner == "cacheinf";
+    EXPECT_NEAR(ms, (2 * slow.at(planner) + fast.at(planner)) / 3, (is_searched ? 0.02 : 1e-9) * ms)
+        << planner;
+    EXPECT_GE(ms, 0.99 * both.at("cacheinf")) << planner;
+  }
+  EXPECT_EQ(slow.at("local"), fast.at("local"));
+  EXPECT_GT(slow.at("hp"), fast.at("hp"));
+
+  for (const char* wrong :
+       {"seconds,megabits_per_second\n", "a,b\n0,fast\n", "a,b\n0,0\n", "a,b\n5"}) {
+    WriteText("link.csv", wrong);
+    ExpectOneSentence(Run("follow", {Path("link.csv")}), "link.csv");
+  }
 }
 
 TEST_F(ScheduleTool, StopsInTimeAndGoesOn) {
