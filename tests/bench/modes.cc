@@ -584,13 +584,15 @@ class ModesBench {
                                         std::unique_ptr<BenchServer>* server) {
     const std::optional<Mode> mode = ModeOf(*subject, plan);
     if (!mode) return nullptr;
-    auto [place, is_new] = subject->costs.try_emplace(mode->name);
+    const auto inserted = subject->costs.try_emplace(mode->name);
+    std::vector<FrameCost>& costs = inserted.first->second;
+    const bool is_new = inserted.second;
     const bool is_split = mode->config.mode == RobotConfig::Mode::kSplit;
     if (is_new && !is_over() && (!is_split || ++subject->splits <= kMostSplits)) {
       Attempt(fmt::format("{} {} {}", subject->model->name, subject->clip, mode->name),
-              [&] { place->second = Measured(*subject, *mode, server); });
+              [&] { costs = Measured(*subject, *mode, server); });
     }
-    return place->second.empty() ? nullptr : &place->second;
+    return costs.empty() ? nullptr : &costs;
   }
 
   static FrameCost PredictedCost(const Prediction& prediction) {

@@ -47,7 +47,7 @@ struct ProfilesRequest {
 };
 // Throws InputError as ObtainProfile does.
 ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
-                             const RobotConfig& config, const ProfilesRequest& request);
+                             const RobotConfig& config, const ProfilesRequest& wanted);
 
 // For a robot that is so many times as slow as it was measured.
 class Planning {

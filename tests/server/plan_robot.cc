@@ -133,7 +133,7 @@ int Run(const std::vector<std::string>& words) {
   const auto is_named = [&](const Network& network) {
     return words.size() == 1 && words[0] == network.name;
   };
-  const auto networks = TenNetworks();
+  const auto& networks = TenNetworks();
   const auto network = std::find_if(networks.begin(), networks.end(), is_named);
   if (network == networks.end()) throw InputError("plan_robot NETWORK");
   const auto model = std::make_shared<const CompiledModel>(MakeNetwork(*network, kHeight, kWidth),
