@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace cacheinf {
 namespace {
 
 constexpr double kSecondsToMeasure = 20;
+constexpr std::chrono::milliseconds kLookForStop(20);
 constexpr double kMostSecondsToSolve = 60;
 // Robots look at more than the nearest plans, so these are fewer than those of the tool.
 constexpr size_t kBandwidths = 8;
@@ -45,7 +47,10 @@ ScheduleMaker::ScheduleMaker(std::filesystem::path folder, int threads, double s
 std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
                                 const message::Settings& settings, const std::string& robot_profile,
                                 const std::atomic<bool>& stop) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock_for(kLookForStop)) {
+    if (stop) throw InputError("the robot has left");
+  }
   const Profile robot = ParseProfile(robot_profile, "the robot's profile");
   const Profile server = SlowedDown(ServerProfile(model, settings, robot, stop), slowdown_);
   const std::filesystem::path file =

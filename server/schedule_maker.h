@@ -22,6 +22,7 @@ class ScheduleMaker {
   ScheduleMaker(std::filesystem::path folder, int threads, double slowdown, const Clock& clock);
 
   // Session::Solve. One robot after the other: times measured side by side would be worth nothing.
+  // Whoever leaves while others are served is not waited for.
   std::string Make(const std::shared_ptr<const CompiledModel>& model,
                    const message::Settings& settings, const std::string& robot_profile,
                    const std::atomic<bool>& stop);
@@ -35,7 +36,7 @@ class ScheduleMaker {
   const int threads_;
   const double slowdown_;
   const Clock& clock_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
 };
 
 }  // namespace cacheinf

@@ -167,7 +167,7 @@ bool Session::FinishSolving() {
   if (!is_done) return false;
   try {
     Say(channel_, message::Schedule{CompressText(solving_.get())});
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {
     LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, error.what()));
   }
   return true;

@@ -15,12 +15,12 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "common/pair/say.h"
@@ -401,7 +401,7 @@ TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
     while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
     EXPECT_EQ(settings.change_threshold, 0.25);
-    if (robot.starts_with("bad")) throw InputError("it is bad");
+    if (robot.starts_with("bad")) throw std::runtime_error("it is bad");
     return "solved: " + robot;
   });
   world.Connect();
