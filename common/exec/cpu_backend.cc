@@ -55,7 +55,7 @@ TensorView ShapeOf(const Value& value) {
 }  // namespace
 
 // Packs weights and finds how much scratch memory is needed, on views without memory.
-struct CpuBackend::PreparingKernels {
+struct CpuBackend::PreparingKernels : HostKernels<PreparingKernels> {
   void operator()(const ConvArgs& args, const ActivePixels&) const {
     if (own.call.op->As<op::Conv>()->scheme == Scheme::kWinograd) {
       const auto& winograd = own.packed.emplace<cpu::Winograd>(args);
@@ -82,7 +82,7 @@ struct CpuBackend::PreparingKernels {
   int threads;
 };
 
-struct CpuBackend::RunningKernels {
+struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
   void operator()(const ConvArgs& args, const ActivePixels& pixels) const {
     if (const auto* winograd = std::get_if<cpu::Winograd>(&own.packed)) {
       winograd->Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
@@ -150,8 +150,8 @@ void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   std::vector<ConstTensorView> inputs;
   for (const ValueId input : op.inputs) inputs.push_back(ShapeOf(graph.value(input)));
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
-  RunOperator(PreparingKernels{own, pool_->threads()}, own.call, inputs, {&output, 1}, Range{0, 0},
-              nullptr);
+  RunOperator(PreparingKernels{{}, own, pool_->threads()}, own.call, inputs, {&output, 1},
+              ActivePixels(Range{0, 0}), nullptr);
 }
 
 size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const {
@@ -187,7 +187,7 @@ void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
   }
   cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, *pool_, scratch,
                    [&](const ActivePixels& part) {
-                     RunOperator(RunningKernels{own, nullptr, alone_, nullptr}, own.call, inputs,
+                     RunOperator(RunningKernels{{}, own, nullptr, alone_, nullptr}, own.call, inputs,
                                  outputs, part, nullptr);
                    });
 }
@@ -195,7 +195,7 @@ void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
 void CpuBackend::RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
                         std::span<const TensorView> outputs, const ActivePixels& pixels,
                         const ChangeTest* test, float* scratch) {
-  RunOperator(RunningKernels{own, test, *pool_, scratch}, own.call, inputs, outputs, pixels,
+  RunOperator(RunningKernels{{}, own, test, *pool_, scratch}, own.call, inputs, outputs, pixels,
               scratch);
 }
 

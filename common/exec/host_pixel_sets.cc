@@ -14,12 +14,6 @@ Range Within(Range rows, int height) {
   return {std::clamp(rows.begin, 0, height), std::clamp(rows.end, 0, height)};
 }
 
-bool IsSamePixel(const AxisWindow& axis) {
-  const WindowAxis& window = axis.window;
-  return axis.kind == AxisWindow::Kind::kSliding && axis.in_size == axis.out_size &&
-         window.kernel == 1 && window.stride == 1 && window.pad_begin == 0 && axis.tile == 1;
-}
-
 }  // namespace
 
 PixelSet HostPixelSets::Make(int height, int width, bool is_listed) {
@@ -40,7 +34,7 @@ PixelSet HostPixelSets::Make(int height, int width, bool is_listed) {
 }
 
 PixelWay HostPixelSets::MakeWay(const Window& window) {
-  if (IsSamePixel(window.rows) && IsSamePixel(window.columns)) return {};
+  if (IsPixelOnPixel(window)) return {};
   ways_.emplace_back(window.rows, window.columns);
   return {static_cast<int>(ways_.size()) - 1};
 }

@@ -43,6 +43,14 @@ bool IsParameter(const Operator& op, size_t input) {
 
 OperatorCall::OperatorCall(const Graph& graph, const Operator& op)
     : graph(&graph), op(&op), is_local(IsLocal(graph, op)) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    parameters.push_back(IsParameter(op, i) ? graph.value(op.inputs[i]).constant.data() : nullptr);
+  }
+  if (const auto* scale_shift = op.As<op::ScaleShift>(); scale_shift != nullptr) {
+    const std::vector<int>& order = scale_shift->channel_order;
+    channel_order = order.empty() ? nullptr : order.data();
+  }
+  if (const auto* gather = op.As<op::Gather>()) indices = gather->indices.data();
   if (const auto* decode = op.As<op::DecodeBoxes>()) heads = HeadsOf(decode->scales);
   if (const auto* suppression = op.As<op::NonMaxSuppression>()) {
     heads = HeadsOf(suppression->scales);

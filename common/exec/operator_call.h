@@ -32,6 +32,11 @@ struct OperatorCall {
   size_t scratch_floats = 0;
   std::vector<DetectionHead> heads;  // DecodeBoxes, NonMaxSuppression: all but the maps
 
+  // What kernels read besides maps, in the graph's memory unless somebody puts it elsewhere.
+  std::vector<const float*> parameters;  // by input; null for those that are none
+  const int* channel_order = nullptr;    // ScaleShift; null for none
+  const int64_t* indices = nullptr;      // Gather
+
   struct Boxes {
     size_t count = 0;
     size_t numbers = 0;  // of each
@@ -43,19 +48,39 @@ struct OperatorCall {
 // not local): kernels(args, pixels) with a struct of ops.h and the active pixels of args.output, or
 // kernels(args) for operators that are never local. Allocates nothing. Concat leaves alone what
 // lies in its place already. REQUIRES: not op::Foreign.
-template <typename Kernels>
+//
+// A family says with kernels.All(output) what all pixels are to it, and copies with
+// kernels.CopyMeeting(input, output, axis, filled, pixels) those active pixels of the output whose
+// row (axis 2) or column lies in `filled`, where `input` belongs.
+template <typename Kernels, typename Pixels>
 void RunOperator(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-                 const ActivePixels& pixels, float* scratch);
+                 const Pixels& pixels, float* scratch);
+
+// Whether what is to be copied lies in its place already.
+inline bool LiesThere(const ConstTensorView& from, const TensorView& to) {
+  return from.data == to.data && from.strides == to.strides;
+}
+
+// What families with lists on the host have in common.
+template <typename Kernels>
+struct HostKernels {
+  template <typename Output>
+  static ActivePixels All(const Output& output) {
+    return AllPixels(output);
+  }
+  void CopyMeeting(const ConstTensorView& input, const TensorView& output, int axis, Range filled,
+                   const ActivePixels& pixels) const;
+};
 
 // -------------------------------------------------------------------------------------------------
 
-template <typename Kernels>
+template <typename Kernels, typename Pixels>
 class OperatorRunner {
  public:
   OperatorRunner(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-                 const ActivePixels& pixels, float* scratch)
+                 const Pixels& pixels, float* scratch)
       : kernels_(kernels),
         call_(call),
         inputs_(inputs),
@@ -85,8 +110,7 @@ class OperatorRunner {
   void operator()(const op::MatMul&) { kernels_(MatMulArgs{inputs_[0], inputs_[1], output_}); }
 
   void operator()(const op::ScaleShift& scale_shift) {
-    const std::vector<int>& order = scale_shift.channel_order;
-    Run(ScaleShiftArgs{Parameter(1), Parameter(2), order.empty() ? nullptr : order.data(),
+    Run(ScaleShiftArgs{Parameter(1), Parameter(2), call_.channel_order,
                        ActivationOf(scale_shift.activation, 3), inputs_[0], output_});
   }
 
@@ -113,7 +137,7 @@ class OperatorRunner {
     for (const ConstTensorView& input : inputs_) {
       const int end = begin + static_cast<int>(input.dims[concat.axis]);
       if (call_.is_local && concat.axis >= 2) {
-        CopyMeeting(input, concat.axis, {begin, end});
+        kernels_.CopyMeeting(input, output_, concat.axis, {begin, end}, pixels_);
       } else {
         Copy(input, SliceAxis(output_, concat.axis, begin, end - begin));
       }
@@ -131,7 +155,7 @@ class OperatorRunner {
 
   void operator()(const op::Gather& gather) {
     const TensorView output = gather.scalar ? InsertAxis(output_, gather.axis) : output_;
-    Run(GatherArgs{gather.axis, gather.indices.data(), inputs_[0], output});
+    Run(GatherArgs{gather.axis, call_.indices, inputs_[0], output});
   }
 
   void operator()(const op::Pool& pool) {
@@ -229,45 +253,23 @@ class OperatorRunner {
 
   template <typename Args>
   void Run(const Args& args) {
-    kernels_(args, call_.is_local ? pixels_ : ActivePixels(AllPixels(args.output)));
+    kernels_(args, call_.is_local ? pixels_ : kernels_.All(args.output));
   }
 
   void Copy(const ConstTensorView& from, const TensorView& to) {
     if (!LiesThere(from, to)) Run(CopyArgs{from, to});
   }
 
-  static bool LiesThere(const ConstTensorView& from, const TensorView& to) {
-    return from.data == to.data && from.strides == to.strides;
-  }
-
-  // `input` fills these rows (axis 2) or columns of the output.
-  void CopyMeeting(const ConstTensorView& input, int axis, Range filled) {
-    const auto copy = [&](Range rows, Range columns) {
-      Range& along = axis == 2 ? rows : columns;
-      along = {std::max(along.begin, filled.begin), std::min(along.end, filled.end)};
-      if (along.empty()) return;
-      const TensorView to = CutPixels(output_, rows, columns);
-      along = {along.begin - filled.begin, along.end - filled.begin};
-      const ConstTensorView from = CutPixels(input, rows, columns);
-      if (!LiesThere(from, to)) kernels_(CopyArgs{from, to}, AllPixels(to));
-    };
-    if (!pixels_.is_sparse) return copy(pixels_.rows, {0, static_cast<int>(output_.dims[3])});
-    for (int i = 0; i < pixels_.run_count; ++i) {
-      const PixelRun& run = pixels_.runs[i];
-      copy({run.row, run.row + 1}, {run.begin, run.end});
-    }
-  }
-
   // Null if the operator has none.
   const float* Parameter(size_t input, bool exists = true) const {
-    return exists ? call_.graph->value(call_.op->inputs[input]).constant.data() : nullptr;
+    return exists ? call_.parameters[input] : nullptr;
   }
 
   // kPRelu has its slopes in this input.
   ChannelFunction ActivationOf(const Function& function, size_t slopes_input) const {
     if (function.kind != Function::Kind::kPRelu) return {function};
     const Tensor& slopes = call_.graph->value(call_.op->inputs[slopes_input]).constant;
-    return {function, slopes.data(), slopes.count() == 1};
+    return {function, Parameter(slopes_input), slopes.count() == 1};
   }
 
   BlockArgs Blocks(int block, op::DepthToSpace::Order order) const {
@@ -281,16 +283,36 @@ class OperatorRunner {
   OperatorCall& call_;
   std::span<const ConstTensorView> inputs_;
   TensorView output_;
-  ActivePixels pixels_;
+  Pixels pixels_;
   float* scratch_;
 };
 
-template <typename Kernels>
+template <typename Kernels, typename Pixels>
 void RunOperator(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-                 const ActivePixels& pixels, float* scratch) {
-  std::visit(OperatorRunner<Kernels>(kernels, call, inputs, outputs, pixels, scratch),
+                 const Pixels& pixels, float* scratch) {
+  std::visit(OperatorRunner<Kernels, Pixels>(kernels, call, inputs, outputs, pixels, scratch),
              call.op->attributes);
+}
+
+template <typename Kernels>
+void HostKernels<Kernels>::CopyMeeting(const ConstTensorView& input, const TensorView& output,
+                                       int axis, Range filled, const ActivePixels& pixels) const {
+  const auto copy = [&](Range rows, Range columns) {
+    Range& along = axis == 2 ? rows : columns;
+    along = {std::max(along.begin, filled.begin), std::min(along.end, filled.end)};
+    if (along.empty()) return;
+    const TensorView to = CutPixels(output, rows, columns);
+    along = {along.begin - filled.begin, along.end - filled.begin};
+    const ConstTensorView from = CutPixels(input, rows, columns);
+    if (LiesThere(from, to)) return;
+    static_cast<const Kernels&>(*this)(CopyArgs{from, to}, ActivePixels(AllPixels(to)));
+  };
+  if (!pixels.is_sparse) return copy(pixels.rows, {0, static_cast<int>(output.dims[3])});
+  for (int i = 0; i < pixels.run_count; ++i) {
+    const PixelRun& run = pixels.runs[i];
+    copy({run.row, run.row + 1}, {run.begin, run.end});
+  }
 }
 
 }  // namespace cacheinf

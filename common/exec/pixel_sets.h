@@ -22,6 +22,7 @@ struct PixelSet {
 struct PixelWay {
   int id = -1;
 };
+bool IsPixelOnPixel(const Window& window);
 
 // The sets of one state, in a backend's memory. Calls take effect in order, together with the
 // backend's runs, maybe later: only Read and TakeCount wait. All sets and ways are made before the

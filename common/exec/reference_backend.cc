@@ -6,7 +6,7 @@
 namespace cacheinf {
 namespace {
 
-struct ReferenceKernels {
+struct ReferenceKernels : HostKernels<ReferenceKernels> {
   template <typename Args>
   void operator()(const Args& args) const {
     reference::Compute(args);
@@ -47,7 +47,7 @@ void ReferenceBackend::RunKernel(int handle, std::span<const ConstTensorView> in
     return;
   }
   RunOnShadow(outputs[0], pixels, test, scratch, [&](const TensorView& shadow, Range rows) {
-    RunOperator(kernels, call, inputs, {&shadow, 1}, rows, nullptr);
+    RunOperator(kernels, call, inputs, {&shadow, 1}, ActivePixels(rows), nullptr);
   });
 }
 
