@@ -2,10 +2,12 @@
 
 #include "sparse_ops/cuda/mask_kernels.h"
 #include "sparse_ops/cuda/real/launch.cuh"
+#include "sparse_ops/cuda/set_program.h"
 
 namespace cacheinf {
 namespace cuda {
 
+CACHEINF_INSTANTIATE(SetProgram);
 CACHEINF_INSTANTIATE(UniteMasks);
 
 }  // namespace cuda

@@ -1,0 +1,94 @@
+#ifndef CACHEINF_COMMON_EXEC_DEVICE_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_DEVICE_BACKEND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/exec/backend.h"
+#include "common/exec/device_pixel_sets.h"
+#include "common/exec/operator_call.h"
+#include "sparse_ops/cuda/conv.h"
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/pixels.h"
+
+namespace cacheinf {
+
+// Runs operators by the kernels of sparse_ops/cuda, with the bits of the reference, on a GPU or on
+// the stand-in for one. All work goes through one stream, and the host waits only where the
+// contract of Backend and PixelSets has numbers come to it.
+//
+// With a change test an operator computes into scratch memory, and what is a change is stored from
+// there. An operator that is not local may turn out, on the device, to have nothing active.
+template <class Device>
+class DeviceBackend final : public Backend {
+ public:
+  DeviceBackend(std::string_view name, std::shared_ptr<Device> device);
+  ~DeviceBackend() override;
+
+  std::string_view Name() const override { return name_; }
+  Memory Allocate(size_t floats) override;
+  int Prepare(const Graph& graph, const Operator& op) override;
+  size_t scratch_bytes() const override { return scratch_.bytes(); }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           Range rows) override;
+  std::unique_ptr<PixelSets> MakeSets() override;
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           PixelSets& sets, const PixelRunArgs& args) override;
+  void Shift(const TensorView& map, int rows, int columns) override;
+  void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override;
+  void CopyIn(const ConstTensorView& host, const TensorView& device) override;
+  void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+  void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override;
+  void Scatter(std::span<const float> numbers, ConstMaskView pixels,
+               const TensorView& map) override;
+
+ private:
+  using Sets = DevicePixelSets<Device>;
+  template <typename T>
+  using Buffer = cuda::Buffer<Device, T>;
+  struct Kernels;
+
+  struct Call {
+    OperatorCall call;
+    std::optional<cuda::Conv<Device>> conv;
+    std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
+  };
+
+  template <typename T>
+  const T* Upload(const T* values, size_t count, Call& call);
+  void UploadParameters(const Graph& graph, const Operator& op, Call& call);
+  void PackConv(const Graph& graph, const Operator& op, Call& call);
+  void RunIfAny(const Kernels& kernels, std::span<const ConstTensorView> inputs,
+                const TensorView& output);
+  void SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
+                    const cuda::Pixels& pixels, Sets& sets, const PixelRunArgs& args);
+  const float* SpreadOnDevice(const float* inverse_spread, int channels);
+  cuda::Pixels ListOnDevice(ConstMaskView pixels);
+  float* Staged(int64_t floats);
+
+  std::string_view name_;
+  std::shared_ptr<Device> device_;
+  typename Device::Stream stream_;
+  std::vector<Call> calls_;
+  Buffer<float> scratch_;
+  Buffer<float> staged_;  // numbers on their way from or to the host
+  Buffer<int> listed_;    // pixels that the host chose
+  std::vector<int> host_list_;
+  std::vector<float> host_numbers_;
+
+  struct Spread {
+    std::vector<float> host;
+    Buffer<float> device;
+  };
+  std::map<const float*, Spread> spreads_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_DEVICE_BACKEND_H_

@@ -1,0 +1,98 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_H_
+#define CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
+
+// What happens to masks between two operators, as one launch: masks are small, so one block takes
+// all steps, one after the other, and nothing waits for the host.
+
+namespace cacheinf {
+namespace cuda {
+
+// Which indices of `from` along one axis each index of `to` depends on.
+struct AxisSources {
+  enum class Kind : uint8_t {
+    kTable,  // of i: ranges[first[i]] to ranges[first[i + 1] - 1]
+    kOver,   // those that lie at least in part over it, where both axes show the same picture
+    kAround  // those at most `reach` away
+  };
+  Kind kind = Kind::kTable;
+  int from_size = 0;
+  int size = 0;
+  int reach = 0;
+  const int* first = nullptr;     // on the device
+  const Range* ranges = nullptr;  // on the device
+};
+
+struct SetStep {
+  enum class Kind : uint8_t {
+    kFill,            // to = all
+    kClear,           // to = none
+    kCopy,            // to = from
+    kAdd,             // to = to or from
+    kAddRows,         // the same within `rows`
+    kRemove,          // to = to and not from
+    kKeep,            // to = to and from
+    kFillRectangle,   // within `rows` and `columns`
+    kClearRectangle,  // within `rows` and `columns`
+    kKeepRectangle,   // clears what lies outside
+    kFillIfAny,       // fills `to` if anything is in `from`, of any size
+    kAddThrough,      // adds to `to` what depends on a pixel of `from`, by row_sources and
+                      // column_sources; may be the same mask
+    kShift,           // `to` (y, x) gets what it held at (y + rows.begin, x + columns.begin)
+    kCount,           // *counter += weight pixels of `from`
+    kList,            // its pixels, ascending, in `list`; how many in *count
+    kCountIfAny       // *count = amount if anything is in `from`, else 0
+  };
+  Kind kind = Kind::kClear;
+  ConstMaskView from;
+  MaskView to;
+  Range rows;  // may reach outside
+  Range columns;
+  AxisSources row_sources;
+  AxisSources column_sources;
+  int* list = nullptr;
+  int* count = nullptr;
+  uint64_t* counter = nullptr;
+  int64_t weight = 0;
+  int amount = 0;
+};
+
+// Words of scratch memory for a step.
+inline size_t ScratchWords(const SetStep& step) {
+  switch (step.kind) {
+    case SetStep::Kind::kAddThrough:
+      return static_cast<size_t>(step.to.height) * static_cast<size_t>(step.from.words_per_row);
+    case SetStep::Kind::kShift:
+      return step.to.word_count();
+    default:
+      return 0;
+  }
+}
+
+// The steps of a launch, of one block.
+struct SetProgram {
+  static constexpr const char* kName = "SetProgram";
+  static constexpr int kThreads = 256;
+  static constexpr int kMostSteps = 16;
+  static constexpr size_t kSharedBytes = (kThreads / kWarp + 1) * sizeof(int);
+
+  SetStep steps[kMostSteps];
+  int count = 0;
+  uint64_t* scratch = nullptr;  // for the step that needs most
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#include "sparse_ops/cuda/set_program-inl.h"
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_H_
