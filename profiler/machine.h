@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profiler/mpi_library.h"
-#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/real/device_query.h"
 
 namespace cacheinf {
 

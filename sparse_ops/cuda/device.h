@@ -1,32 +1,155 @@
 #ifndef CACHEINF_SPARSE_OPS_CUDA_DEVICE_H_
 #define CACHEINF_SPARSE_OPS_CUDA_DEVICE_H_
 
-#include <cstdint>
+#include <cstddef>
+#include <stdexcept>
 #include <string>
-#include <vector>
+#include <utility>
+
+#include "sparse_ops/host_device.h"
+
+// The seam between kernels and what runs them: RealDevice (real/device.h), a GPU through the CUDA
+// runtime, and EmulatedDevice (emulated/device.h), a strict stand-in on the host. What is written
+// for either takes the device as a template parameter, and is instantiated for both.
+//
+// Devices
+//   Stream, Event, Graph            handles; move-only; they live shorter than their device
+//   Stream MakeStream()             work of a stream runs in order, after the host has gone on
+//   Event MakeEvent()
+//   DeviceFacts facts()
+//   void* Allocate(size_t bytes)    aligned to 256; throws OutOfDeviceMemory; Buffer owns such
+//   void Free(void*)                after all work is done; null is fine
+//   void* AllocateHost(size_t), void FreeHost(void*)     host memory that copies are fast from
+//   void CopyToDevice(Stream&, void* to, const void* from, size_t bytes)
+//   void CopyToHost(Stream&, void* to, const void* from, size_t bytes)
+//   void CopyOnDevice(Stream&, void* to, const void* from, size_t bytes)
+//                                   the host's memory must stay until the stream has come to it
+//   void Fill(Stream&, void* to, unsigned char byte, size_t bytes)
+//   void Launch(Stream&, Blocks, const Kernel&, size_t shared_bytes = 0)
+//   void Record(Stream&, Event&)    the event is done when the stream has come to here
+//   void Wait(Stream&, Event&)      later work of the stream follows what was recorded last
+//   void Synchronize(Stream&), Synchronize(Event&)       the host waits
+//   float MillisecondsBetween(Event&, Event&)            of two events that are done
+//   void BeginCapture(Stream&)      from now on its launches, copies and fills are not done but
+//   Graph EndCapture(Stream&)       kept; no other stream, event or allocation comes into it
+//   void Replay(Stream&, Graph&)    does them, with the arguments they had
+//
+// What goes wrong throws DeviceError, of a launch or copy at the latest from Synchronize.
+//
+// Kernels
+//   A kernel is a struct, in an ordinary header, of its arguments, trivially copyable, with
+//     static constexpr const char* kName;
+//     static constexpr int kThreads;   of a block, in one dimension
+//     template <class Thread> CACHEINF_KERNEL void operator()(const Thread& thread) const;
+//   kernels.cu lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
+//   are the device's.
+//
+//   Everything that is not computing goes through `thread`; memory, too: nothing is read or written
+//   but by these.
+//
+//   int ThreadIndex(), Lane(), Warp()         of the block; Lane = ThreadIndex % 32
+//   int BlockX(), BlockY(), BlockZ(), BlocksX(), BlocksY(), BlocksZ()
+//   T* Shared<T>(size_t byte_offset = 0)      the block's shared memory, aligned to 16; garbage
+//   T Load(const T*), void Store(T*, T)       T of 1 to 16 bytes, naturally aligned
+//   T LoadReadOnly(const T*)                  of what nobody writes during the launch
+//   T AtomicAdd(T*, T), AtomicOr, AtomicAnd, AtomicMax, AtomicMin   the old value; int, unsigned,
+//                                             uint64_t; AtomicAdd of float, whose order is open
+//   void Barrier()                            all threads of the block, all at the same place
+//   bool BarrierAny(bool); int BarrierCount(bool)   of all threads
+//   Of a warp, by all its lanes at the same place. Only SyncWarp orders memory.
+//   void SyncWarp()
+//   T Shuffle(T, int lane), ShuffleUp(T, int by), ShuffleDown(T, int by), ShuffleXor(T, int mask)
+//                                             T of 4 or 8 bytes; past the warp's end: one's own
+//   unsigned Ballot(bool); bool Any(bool), All(bool); int Sum(int)
+//   void MultiplyTf32(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+//   void MultiplyHalf(…), MultiplyBfloat16(…) matrix instructions; numbers.h has what they compute
+//   Copies from global to shared memory in the background:
+//   void CopyAsync(T* shared, const T* global)      T of 4, 8 or 16 bytes, aligned
+//   void CopyAsyncOrZero(T* shared, const T* global, bool copies)   else zeros; `global` unread
+//   void CommitCopies()                       closes a group of this thread's copies
+//   void WaitForCopies<n>()                   all its groups but the last n are done; others see
+//                                             them after a barrier
+//
+//   Threads of different blocks see each other's writes only in the next launch, but for atomics.
+//   Kernels may not wait for other blocks.
+
+#ifdef __CUDACC__
+#define CACHEINF_KERNEL __device__ __forceinline__
+#define CACHEINF_UNROLL _Pragma("unroll")
+#else
+#define CACHEINF_KERNEL
+#define CACHEINF_UNROLL
+#endif
 
 namespace cacheinf {
+namespace cuda {
 
-struct CudaDevice {
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class OutOfDeviceMemory : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+// What only the stand-in finds: a kernel does what is not allowed. The text names the kernel, the
+// block, the thread, file and line.
+class KernelFault : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+// How many blocks a launch has. None are run if one of the numbers is 0.
+struct Blocks {
+  int x = 1;
+  int y = 1;
+  int z = 1;
+};
+
+// A warp's lanes.
+constexpr int kWarp = 32;
+
+struct DeviceFacts {
   std::string name;
-  int compute_major = 0;  // compute capability
+  int compute_major = 0;
   int compute_minor = 0;
   int multiprocessors = 0;
-  int64_t memory_bytes = 0;
+  size_t shared_bytes = 0;  // that a block can have
 };
 
-// What this build and this machine offer of CUDA.
-struct CudaReport {
-  bool built_in = false;    // the CUDA sources were compiled
-  int runtime_version = 0;  // 13000 is 13.0; 0: not built in
-  int driver_version = 0;   // the newest CUDA that the driver knows; 0: no driver
-  std::vector<CudaDevice> devices;
-  std::string why_no_device;  // empty if there is one
+// Memory on a device for `count` values, which are garbage at first.
+template <class Device, typename T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Device& device, size_t count)
+      : device_(&device),
+        data_(static_cast<T*>(device.Allocate(count * sizeof(T)))),
+        count_(count) {}
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~Buffer() {
+    if (device_ != nullptr) device_->Free(data_);
+  }
+
+  T* data() const { return data_; }
+  size_t size() const { return count_; }
+  size_t bytes() const { return count_ * sizeof(T); }
+
+ private:
+  Device* device_ = nullptr;
+  T* data_ = nullptr;
+  size_t count_ = 0;
 };
 
-// Asks the driver; the first call may take a second.
-CudaReport QueryCuda();
-
+}  // namespace cuda
 }  // namespace cacheinf
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_DEVICE_H_

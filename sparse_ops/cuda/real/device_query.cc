@@ -1,4 +1,4 @@
-#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/real/device_query.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,0 +1,123 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_EMULATED_DEVICE_H_
+#define CACHEINF_SPARSE_OPS_CUDA_EMULATED_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/emulated/memory.h"
+#include "sparse_ops/cuda/emulated/processor.h"
+#include "sparse_ops/cuda/emulated/thread.h"
+
+namespace cacheinf {
+namespace cuda {
+
+// The stand-in for a GPU (device.h): slow and strict. Work waits in its stream until something is
+// synchronized, and then streams take turns at random; processor.h says how kernels run and what
+// it finds in them. After a KernelFault all work that waited is gone. For one thread of the host.
+class EmulatedDevice {
+ public:
+  struct Options {
+    unsigned seed = 1;
+    size_t memory_bytes = size_t{1} << 30;
+    size_t shared_bytes = 99 * 1024;  // of a block
+  };
+
+  class Event {
+   private:
+    friend class EmulatedDevice;
+    struct State {
+      uint64_t recorded = 0;  // by the host
+      uint64_t done = 0;      // by streams
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+  };
+
+ private:
+  struct Work {
+    std::function<void()> run;
+    std::shared_ptr<Event::State> awaited;  // null, or not before this event
+    uint64_t count = 0;                     // has been done so often
+  };
+  struct StreamState {
+    std::deque<Work> work;
+    bool captures = false;
+    std::vector<Work> captured;
+  };
+
+ public:
+  class Stream {
+   private:
+    friend class EmulatedDevice;
+    std::shared_ptr<StreamState> state_ = std::make_shared<StreamState>();
+  };
+  class Graph {
+   private:
+    friend class EmulatedDevice;
+    std::vector<Work> work_;
+  };
+
+  EmulatedDevice() : EmulatedDevice(Options()) {}
+  explicit EmulatedDevice(const Options& options);
+
+  Stream MakeStream();
+  Event MakeEvent() { return {}; }
+  DeviceFacts facts() const;
+
+  void* Allocate(size_t bytes);
+  void Free(void* memory);
+  void* AllocateHost(size_t bytes);
+  void FreeHost(void* memory);
+
+  void CopyToDevice(Stream& stream, void* to, const void* from, size_t bytes);
+  void CopyToHost(Stream& stream, void* to, const void* from, size_t bytes);
+  void CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes);
+  void Fill(Stream& stream, void* to, unsigned char byte, size_t bytes);
+
+  template <class Kernel>
+  void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) {
+    static_assert(std::is_trivially_copyable_v<Kernel>, "arguments are copied to the device");
+    static_assert(Kernel::kThreads >= 1 && Kernel::kThreads <= 1024, "as devices have it");
+    if (!CheckLaunch(Kernel::kName, blocks, shared_bytes)) return;
+    Add(stream, [this, blocks, kernel, shared_bytes] {
+      processor_.Run({Kernel::kName, blocks, Kernel::kThreads, shared_bytes,
+                      [](const void* arguments, Processor& processor, int thread) {
+                        (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));
+                      },
+                      &kernel});
+    });
+  }
+
+  void Record(Stream& stream, Event& event);
+  void Wait(Stream& stream, Event& event);
+  void Synchronize(Stream& stream);
+  void Synchronize(Event& event);
+  float MillisecondsBetween(Event& begin, Event& end);
+
+  void BeginCapture(Stream& stream);
+  Graph EndCapture(Stream& stream);
+  void Replay(Stream& stream, Graph& graph);
+
+ private:
+  bool CheckLaunch(const char* kernel_name, const Blocks& blocks, size_t shared_bytes) const;
+  void Add(Stream& stream, std::function<void()> run);
+  // Until is_done().
+  void RunUntil(const std::function<bool()>& is_done);
+
+  Options options_;
+  Memory memory_;
+  std::mt19937 random_;
+  Processor processor_;
+  std::vector<std::weak_ptr<StreamState>> streams_;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_DEVICE_H_

@@ -1,0 +1,47 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_EMULATED_FIBER_H_
+#define CACHEINF_SPARSE_OPS_CUDA_EMULATED_FIBER_H_
+
+#include <cstddef>
+
+namespace cacheinf {
+namespace cuda {
+
+// A function on a stack of its own, which can stop in its middle and go on later. x86-64 and ARM64.
+class Fiber {
+ public:
+  // Throws std::bad_alloc without memory for the stack.
+  Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+  ~Fiber();
+
+  // The next Resume() calls entry(argument), which never returns and throws nothing. What ran here
+  // before is abandoned where it stopped; nothing on its stack is destroyed.
+  void Start(void (*entry)(void*), void* argument);
+
+  // Runs the fiber until it calls Suspend(). REQUIRES: Start().
+  void Resume();
+
+  // Called on the fiber: goes back to where Resume() was called.
+  void Suspend();
+
+ private:
+  static void Enter(void* fiber);
+
+  void* stack_;
+  void* own_stack_pointer_ = nullptr;
+  void* resumer_stack_pointer_ = nullptr;
+  void (*entry_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  // What sanitizers must know of stacks.
+  void* own_fake_stack_ = nullptr;
+  const void* resumer_stack_ = nullptr;
+  size_t resumer_stack_bytes_ = 0;
+  void* own_tsan_fiber_ = nullptr;
+  void* resumer_tsan_fiber_ = nullptr;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_FIBER_H_

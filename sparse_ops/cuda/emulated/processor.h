@@ -1,0 +1,296 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_EMULATED_PROCESSOR_H_
+#define CACHEINF_SPARSE_OPS_CUDA_EMULATED_PROCESSOR_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/emulated/fiber.h"
+#include "sparse_ops/cuda/emulated/memory.h"
+
+namespace cacheinf {
+namespace cuda {
+
+// Where a kernel calls the device.
+struct Place {
+  const char* file;
+  int line;
+};
+// For a function's last parameter: the line of the call. NOLINTNEXTLINE(bugprone-macro-parentheses)
+#define CACHEINF_PLACE ::cacheinf::cuda::Place place = {__builtin_FILE(), __builtin_LINE()}
+
+// Runs launches, one after another: their blocks in random order, of each the threads, which are
+// fibers, in random order between the places where they wait for each other. Finds what a device
+// would not tell, and throws KernelFault:
+//   - memory outside an allocation, misaligned, never written, or not yet landed
+//   - two threads at the same memory, not both reading and not both by atomics, that no barrier
+//     (SyncWarp within a warp) keeps apart
+//   - threads of a block that do not meet at a barrier, lanes that do not meet in a warp's
+//   operation
+//   - copies that a thread leaves without waiting for them
+// Of bytes that are written one by one within a word, and read by several, a race may go unseen.
+class Processor {
+ public:
+  struct Launch {
+    const char* kernel_name;
+    Blocks blocks;
+    int threads;
+    size_t shared_bytes;
+    // Runs the kernel as one thread.
+    void (*run_thread)(const void* kernel, Processor& processor, int thread);
+    const void* kernel;
+  };
+
+  Processor(const Memory& memory, unsigned seed) : memory_(memory), random_(seed) {}
+
+  void Run(const Launch& launch);
+
+  // What a copy or fill by the host has written.
+  static void NoteHostWrite(const Allocation& allocation, uintptr_t address, size_t bytes);
+
+  // -----------------------------------------------------------------------------------------------
+  // For threads. `thread` is the one that calls.
+
+  const Launch& launch() const { return *launch_; }
+  Blocks block() const { return block_; }
+
+  // Memory to read from or write to. REQUIRES: bytes <= 4 and not across words, or whole words.
+  const std::byte* Read(int thread, uintptr_t address, size_t bytes, size_t alignment,
+                        Place place) {
+    const Found found = Find(thread, address, bytes, alignment, "reads", place);
+    ForEachWord(found, address, bytes, [&](WordHistory& word, unsigned word_bytes) {
+      NoteRead(thread, word, word_bytes, found.is_shared, address, place);
+    });
+    return found.memory;
+  }
+  std::byte* Write(int thread, uintptr_t address, size_t bytes, size_t alignment, Place place,
+                   uint64_t flags = 0) {
+    const Found found = Find(thread, address, bytes, alignment, "writes", place);
+    ForEachWord(found, address, bytes, [&](WordHistory& word, unsigned word_bytes) {
+      NoteWrite(thread, word, word_bytes, flags, found.is_shared, address, place);
+    });
+    return found.memory;
+  }
+
+  // Memory to change by an atomic operation.
+  std::byte* Update(int thread, uintptr_t address, size_t bytes, Place place) {
+    const Found found = Find(thread, address, bytes, bytes, "updates", place);
+    ForEachWord(found, address, bytes, [&](WordHistory& word, unsigned word_bytes) {
+      if (!IsKnown(word, word_bytes, found.is_shared)) {
+        FailToRead(thread, word, false, address, place);
+      }
+      NoteWrite(thread, word, word_bytes, stamp::kByAtomic, found.is_shared, address, place);
+    });
+    return found.memory;
+  }
+
+  // Returns how many threads of the block say yes.
+  int Barrier(int thread, bool says_yes, Place place);
+
+  // All lanes of the warp wait for each other. The last to come calls complete(slots, lanes): slot
+  // i is what lane i brings.
+  template <typename Complete>
+  void Meet(int thread, const char* operation, void* slot, Place place, const Complete& complete) {
+    Warp& warp = warps_[static_cast<size_t>(thread / kWarp)];
+    warp.slots[static_cast<size_t>(thread % kWarp)] = slot;
+    if (!ArriveInWarp(thread, operation, place)) return;
+    complete(warp.slots.data(), warp.lanes);
+    ReleaseWarp(thread);
+  }
+
+  // What all lanes of the warp did before comes before what they do from now on.
+  void OrderWarp(int thread) { warp_synced_[static_cast<size_t>(thread / kWarp)] = ++moment_; }
+
+  // from = 0: zeros.
+  void CopyAsync(int thread, uintptr_t to, uintptr_t from, size_t bytes, Place place);
+  void CommitCopies(int thread) { ++all_threads_[static_cast<size_t>(thread)]->committed; }
+  void WaitForCopies(int thread, int but_last);
+
+  [[noreturn]] void Fail(int thread, Place place, const std::string& what) const;
+
+ private:
+  struct Found {
+    std::byte* memory;
+    WordHistory* history;
+    bool is_shared;
+  };
+
+  struct AsyncCopy {
+    int group;
+    std::byte* to;
+    WordHistory* history;
+    size_t bytes;
+    std::array<std::byte, 16> value;
+  };
+
+  struct Thread {
+    Fiber fiber;
+    Processor* processor = nullptr;
+    int index = 0;
+    bool is_finished = false;
+    const char* waits_in = nullptr;  // the operation; null while it can run
+    Place place = {"", 0};
+    int barrier_result = 0;
+    std::vector<AsyncCopy> copies;
+    int committed = 0;
+  };
+
+  struct Warp {
+    std::array<void*, kWarp> slots = {};
+    int lanes = 0;
+    int arrived = 0;
+  };
+
+  static void FiberMain(void* thread);
+  void RunBlock(const Blocks& index);
+  void Prepare(const Launch& launch);
+  void AbandonBlock();
+  void Suspend(int thread, const char* operation, Place place);
+  void WakeUp(Thread& thread);
+  bool ArriveInWarp(int thread, const char* operation, Place place);
+  void ReleaseWarp(int last);
+  [[noreturn]] void FailToMeet() const;
+
+  Found Find(int thread, uintptr_t address, size_t bytes, size_t alignment, const char* verb,
+             Place place) {
+    const uintptr_t in_shared = address - kSharedMemory;
+    if (in_shared < shared_.size() && bytes <= shared_.size() - in_shared &&
+        address % alignment == 0) {
+      return {shared_.data() + in_shared, shared_history_.data() + in_shared / 4, true};
+    }
+    const Allocation* const allocation = memory_.Near(address);
+    if (allocation == nullptr || !allocation->Holds(address, bytes) || address % alignment != 0) {
+      FailToFind(thread, address, bytes, alignment, verb, place);
+    }
+    return {allocation->At(address), allocation->HistoryAt(address), false};
+  }
+  [[noreturn]] void FailToFind(int thread, uintptr_t address, size_t bytes, size_t alignment,
+                               const char* verb, Place place) const;
+
+  template <typename Visit>
+  static void ForEachWord(const Found& found, uintptr_t address, size_t bytes, const Visit& visit) {
+    if (bytes < 4) {
+      visit(*found.history, ((1u << bytes) - 1) << (address % 4));
+      return;
+    }
+    for (size_t i = 0; i < bytes / 4; ++i) visit(found.history[i], 0xfu);
+  }
+
+  uint64_t Stamp(int thread, unsigned bytes, uint64_t flags) const {
+    return moment_ << stamp::kMomentShift | static_cast<uint64_t>(thread) |
+           static_cast<uint64_t>(bytes) << stamp::kBytesShift | flags;
+  }
+
+  // Whether something keeps what a stamp is of apart from what `thread` does now.
+  bool IsBefore(uint64_t stamp, int thread) const {
+    const uint64_t moment = stamp::Moment(stamp);
+    if (moment < launch_began_) return true;
+    if (moment < block_began_) return false;
+    const int other = stamp::Thread(stamp);
+    return other == thread || moment < block_synced_ ||
+           (other / kWarp == thread / kWarp &&
+            moment < warp_synced_[static_cast<size_t>(thread / kWarp)]);
+  }
+
+  // The same of all that have read.
+  bool AreReadsBefore(uint64_t read, int thread) const {
+    if ((read & (stamp::kByWarp | stamp::kByBlock | stamp::kByBlocks)) == 0) {
+      return IsBefore(read, thread);
+    }
+    const uint64_t moment = stamp::Moment(read);
+    if (moment < launch_began_) return true;
+    if ((read & stamp::kByBlocks) != 0 || moment < block_began_) return false;
+    if (moment < block_synced_) return true;
+    return (read & stamp::kByBlock) == 0 && stamp::Thread(read) / kWarp == thread / kWarp &&
+           moment < warp_synced_[static_cast<size_t>(thread / kWarp)];
+  }
+
+  bool IsKnown(const WordHistory& word, unsigned bytes, bool is_shared) const {
+    return (stamp::KnownBytes(word.written) & bytes) == bytes &&
+           (!is_shared || stamp::Moment(word.written) >= block_began_);
+  }
+
+  void NoteRead(int thread, WordHistory& word, unsigned bytes, bool is_shared, uintptr_t address,
+                Place place) {
+    const uint64_t written = word.written;
+    const bool is_known = IsKnown(word, bytes, is_shared);
+    if (!is_known || (written & stamp::kInFlight) != 0 ||
+        ((stamp::Bytes(written) & bytes) != 0 && !IsBefore(written, thread))) {
+      FailToRead(thread, word, is_known, address, place);
+    }
+    uint64_t flags = 0;
+    const uint64_t read = word.read;
+    if (stamp::Moment(read) >= launch_began_ && !AreReadsBefore(read, thread)) {
+      const uint64_t all = stamp::kByWarp | stamp::kByBlock | stamp::kByBlocks;
+      if (stamp::Moment(read) < block_began_) {
+        flags = stamp::kByBlocks;
+      } else if (stamp::Thread(read) / kWarp != thread / kWarp) {
+        flags = (read & all) | stamp::kByBlock;
+      } else if (stamp::Thread(read) != thread) {
+        flags = (read & all) | stamp::kByWarp;
+      } else {
+        flags = read & all;
+      }
+      bytes |= stamp::Bytes(read);
+    }
+    word.read = Stamp(thread, bytes, flags);
+  }
+
+  void NoteWrite(int thread, WordHistory& word, unsigned bytes, uint64_t flags, bool is_shared,
+                 uintptr_t address, Place place) {
+    const uint64_t written = word.written;
+    const bool is_of_this_block = !is_shared || stamp::Moment(written) >= block_began_;
+    if (is_of_this_block) {
+      const bool both_atomic = (written & flags & stamp::kByAtomic) != 0;
+      if ((written & stamp::kInFlight) != 0 ||
+          ((stamp::Bytes(written) & bytes) != 0 && !both_atomic && !IsBefore(written, thread))) {
+        FailToWrite(thread, word, written, address, place);
+      }
+      if ((stamp::Bytes(word.read) & bytes) != 0 && stamp::Moment(word.read) >= launch_began_ &&
+          !AreReadsBefore(word.read, thread)) {
+        FailToWrite(thread, word, word.read, address, place);
+      }
+    }
+    if (!is_of_this_block) word.read = 0;
+    const unsigned known = (is_of_this_block ? stamp::KnownBytes(written) : 0) | bytes;
+    word.written = Stamp(thread, bytes, flags) | static_cast<uint64_t>(known) << stamp::kKnownShift;
+  }
+
+  [[noreturn]] void FailToRead(int thread, const WordHistory& word, bool is_known,
+                               uintptr_t address, Place place) const;
+  [[noreturn]] void FailToWrite(int thread, const WordHistory& word, uint64_t earlier,
+                                uintptr_t address, Place place) const;
+  std::string Who(uint64_t stamp) const;
+
+  const Memory& memory_;
+  std::mt19937 random_;
+  const Launch* launch_ = nullptr;
+  Blocks block_;
+  std::vector<std::byte> shared_;
+  std::vector<WordHistory> shared_history_;
+  std::vector<std::unique_ptr<Thread>> all_threads_;  // of the largest block so far
+  std::vector<int> ready_;
+  int finished_ = 0;
+  int at_barrier_ = 0;
+  int yes_at_barrier_ = 0;
+  std::array<Warp, 32> warps_;
+  std::exception_ptr failure_;
+
+  uint64_t moment_ = 1;
+  uint64_t launch_began_ = 0;
+  uint64_t block_began_ = 0;
+  uint64_t block_synced_ = 0;
+  std::array<uint64_t, 32> warp_synced_ = {};
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_PROCESSOR_H_

@@ -1,0 +1,94 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_REAL_DEVICE_H_
+#define CACHEINF_SPARSE_OPS_CUDA_REAL_DEVICE_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "sparse_ops/cuda/device.h"
+
+namespace cacheinf {
+namespace cuda {
+
+// A GPU through the CUDA runtime (device.h). No header of CUDA is needed to use it; Launch is
+// compiled for the kernels that kernels.cu lists. Any thread of the host may call.
+//
+// A launch that cannot begin throws at once, what goes wrong in one from Synchronize, or at once in
+// builds without NDEBUG.
+class RealDevice {
+ public:
+  // Owns what the runtime calls by a pointer.
+  template <void (*destroy)(void*)>
+  class Handle {
+   public:
+    Handle() = default;
+    Handle(Handle&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+    Handle& operator=(Handle&& other) noexcept {
+      std::swap(pointer_, other.pointer_);
+      return *this;
+    }
+    ~Handle() {
+      if (pointer_ != nullptr) destroy(pointer_);
+    }
+
+   private:
+    friend class RealDevice;
+    explicit Handle(void* pointer) : pointer_(pointer) {}
+    void* pointer_ = nullptr;
+  };
+
+ private:
+  static void DestroyStream(void* stream);
+  static void DestroyEvent(void* event);
+  static void DestroyGraph(void* graph);
+
+ public:
+  using Stream = Handle<DestroyStream>;
+  using Event = Handle<DestroyEvent>;
+  using Graph = Handle<DestroyGraph>;  // ready to run
+
+  // How many there are; 0 without a driver.
+  static int Count();
+
+  // Throws DeviceError if there is no such device.
+  explicit RealDevice(int index = 0);
+
+  Stream MakeStream();
+  Event MakeEvent();
+  DeviceFacts facts() const { return facts_; }
+
+  void* Allocate(size_t bytes);
+  void Free(void* memory);
+  void* AllocateHost(size_t bytes);
+  void FreeHost(void* memory);
+
+  void CopyToDevice(Stream& stream, void* to, const void* from, size_t bytes);
+  void CopyToHost(Stream& stream, void* to, const void* from, size_t bytes);
+  void CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes);
+  void Fill(Stream& stream, void* to, unsigned char byte, size_t bytes);
+
+  template <class Kernel>
+  void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0);
+
+  void Record(Stream& stream, Event& event);
+  void Wait(Stream& stream, Event& event);
+  void Synchronize(Stream& stream);
+  void Synchronize(Event& event);
+  float MillisecondsBetween(Event& begin, Event& end);
+
+  void BeginCapture(Stream& stream);
+  Graph EndCapture(Stream& stream);
+  void Replay(Stream& stream, Graph& graph);
+
+ private:
+  // The device that the calling thread's calls go to is this one.
+  void Select() const;
+  void CheckLaunch(const char* kernel_name, const Stream& stream) const;
+
+  int index_;
+  DeviceFacts facts_;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_DEVICE_H_

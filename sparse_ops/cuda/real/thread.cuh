@@ -1,0 +1,245 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_REAL_THREAD_CUH_
+#define CACHEINF_SPARSE_OPS_CUDA_REAL_THREAD_CUH_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/numbers.h"
+
+namespace cacheinf {
+namespace cuda {
+
+// What a kernel on a GPU sees (device.h).
+class RealThread {
+ public:
+  __device__ __forceinline__ int ThreadIndex() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int Lane() const { return ThreadIndex() % kWarp; }
+  __device__ __forceinline__ int Warp() const { return ThreadIndex() / kWarp; }
+  __device__ __forceinline__ int BlockX() const { return static_cast<int>(blockIdx.x); }
+  __device__ __forceinline__ int BlockY() const { return static_cast<int>(blockIdx.y); }
+  __device__ __forceinline__ int BlockZ() const { return static_cast<int>(blockIdx.z); }
+  __device__ __forceinline__ int BlocksX() const { return static_cast<int>(gridDim.x); }
+  __device__ __forceinline__ int BlocksY() const { return static_cast<int>(gridDim.y); }
+  __device__ __forceinline__ int BlocksZ() const { return static_cast<int>(gridDim.z); }
+
+  template <typename T>
+  __device__ __forceinline__ T* Shared(size_t byte_offset = 0) const {
+    extern __shared__ uint4 cacheinf_shared[];
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(cacheinf_shared) + byte_offset);
+  }
+
+  template <typename T>
+  __device__ __forceinline__ T Load(const T* from) const {
+    return Cast<T>(*reinterpret_cast<const Word<sizeof(T)>*>(from));
+  }
+  template <typename T>
+  __device__ __forceinline__ T LoadReadOnly(const T* from) const {
+    return Cast<T>(__ldg(reinterpret_cast<const Word<sizeof(T)>*>(from)));
+  }
+  template <typename T>
+  __device__ __forceinline__ void Store(T* to, std::common_type_t<T> value) const {
+    *reinterpret_cast<Word<sizeof(T)>*>(to) = Cast<Word<sizeof(T)>>(value);
+  }
+
+  template <typename T>
+  __device__ __forceinline__ T AtomicAdd(T* at, std::common_type_t<T> value) const {
+    return static_cast<T>(atomicAdd(Atomic(at), static_cast<AtomicType<T>>(value)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T AtomicOr(T* at, std::common_type_t<T> value) const {
+    return static_cast<T>(atomicOr(Atomic(at), static_cast<AtomicType<T>>(value)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T AtomicAnd(T* at, std::common_type_t<T> value) const {
+    return static_cast<T>(atomicAnd(Atomic(at), static_cast<AtomicType<T>>(value)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T AtomicMax(T* at, std::common_type_t<T> value) const {
+    return static_cast<T>(atomicMax(Atomic(at), static_cast<AtomicType<T>>(value)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T AtomicMin(T* at, std::common_type_t<T> value) const {
+    return static_cast<T>(atomicMin(Atomic(at), static_cast<AtomicType<T>>(value)));
+  }
+
+  __device__ __forceinline__ void Barrier() const { __syncthreads(); }
+  __device__ __forceinline__ bool BarrierAny(bool says_yes) const {
+    return __syncthreads_or(says_yes ? 1 : 0) != 0;
+  }
+  __device__ __forceinline__ int BarrierCount(bool says_yes) const {
+    return __syncthreads_count(says_yes ? 1 : 0);
+  }
+
+  __device__ __forceinline__ void SyncWarp() const { __syncwarp(); }
+  template <typename T>
+  __device__ __forceinline__ T Shuffle(T value, int lane) const {
+    return Cast<T>(__shfl_sync(kAllLanes, Cast<ShuffleType<T>>(value), lane));
+  }
+  template <typename T>
+  __device__ __forceinline__ T ShuffleUp(T value, int by) const {
+    return Cast<T>(
+        __shfl_up_sync(kAllLanes, Cast<ShuffleType<T>>(value), static_cast<unsigned>(by)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T ShuffleDown(T value, int by) const {
+    return Cast<T>(
+        __shfl_down_sync(kAllLanes, Cast<ShuffleType<T>>(value), static_cast<unsigned>(by)));
+  }
+  template <typename T>
+  __device__ __forceinline__ T ShuffleXor(T value, int mask) const {
+    return Cast<T>(__shfl_xor_sync(kAllLanes, Cast<ShuffleType<T>>(value), mask));
+  }
+  __device__ __forceinline__ unsigned Ballot(bool says_yes) const {
+    return __ballot_sync(kAllLanes, says_yes ? 1 : 0);
+  }
+  __device__ __forceinline__ bool Any(bool says_yes) const {
+    return __any_sync(kAllLanes, says_yes ? 1 : 0) != 0;
+  }
+  __device__ __forceinline__ bool All(bool says_yes) const {
+    return __all_sync(kAllLanes, says_yes ? 1 : 0) != 0;
+  }
+  __device__ __forceinline__ int Sum(int value) const {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAllLanes, value);
+#else
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) value += ShuffleXor(value, mask);
+    return value;
+#endif
+  }
+
+  template <typename T>
+  __device__ __forceinline__ void CopyAsync(T* to, const T* from) const {
+    CopyAsyncOrZero(to, from, true);
+  }
+  template <typename T>
+  __device__ __forceinline__ void CopyAsyncOrZero(T* to, const T* from, bool copies) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "as cp.async has it");
+#if __CUDA_ARCH__ >= 800
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const int bytes = copies ? static_cast<int>(sizeof(T)) : 0;
+    if constexpr (sizeof(T) == 16) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+                   "r"(bytes)
+                   : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from),
+                   "n"(sizeof(T)), "r"(bytes)
+                   : "memory");
+    }
+#else
+    Word<sizeof(T)> value = {};
+    if (copies) value = *reinterpret_cast<const Word<sizeof(T)>*>(from);
+    *reinterpret_cast<Word<sizeof(T)>*>(to) = value;
+#endif
+  }
+  __device__ __forceinline__ void CommitCopies() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+  }
+  template <int but_last>
+  __device__ __forceinline__ void WaitForCopies() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
+#endif
+  }
+
+  __device__ __forceinline__ void MultiplyTf32(float (&sums)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[2]) const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap();  // device.h says what has them
+#endif
+  }
+  __device__ __forceinline__ void MultiplyHalf(float (&sums)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[2]) const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap();
+#endif
+  }
+  __device__ __forceinline__ void MultiplyBfloat16(float (&sums)[4], const unsigned (&a)[4],
+                                                   const unsigned (&b)[2]) const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap();
+#endif
+  }
+
+ private:
+  static constexpr unsigned kAllLanes = 0xffffffffu;
+
+  // What one instruction moves.
+  template <size_t bytes>
+  struct WordOf;
+  template <size_t bytes>
+  using Word = typename WordOf<bytes>::Type;
+
+  // atomicAdd and its kin know these.
+  template <typename T>
+  using AtomicType = std::conditional_t<
+      sizeof(T) == 8, unsigned long long,
+      std::conditional_t<std::is_floating_point<T>::value, float,
+                         std::conditional_t<std::is_signed<T>::value, int, unsigned>>>;
+  template <typename T>
+  __device__ static __forceinline__ AtomicType<T>* Atomic(T* at) {
+    static_assert(sizeof(T) == 4 || (sizeof(T) == 8 && std::is_unsigned<T>::value),
+                  "as atomics have it");
+    return reinterpret_cast<AtomicType<T>*>(at);
+  }
+
+  template <typename T>
+  using ShuffleType = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+
+  template <typename To, typename From>
+  __device__ static __forceinline__ To Cast(const From& from) {
+    static_assert(sizeof(To) == sizeof(From), "bits stay");
+    To to;
+    memcpy(&to, &from, sizeof(To));
+    return to;
+  }
+};
+
+template <>
+struct RealThread::WordOf<1> {
+  using Type = unsigned char;
+};
+template <>
+struct RealThread::WordOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct RealThread::WordOf<4> {
+  using Type = unsigned;
+};
+template <>
+struct RealThread::WordOf<8> {
+  using Type = uint2;
+};
+template <>
+struct RealThread::WordOf<16> {
+  using Type = uint4;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_THREAD_CUH_
