@@ -1,0 +1,200 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_
+#define CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_
+
+#include <array>
+
+#include "sparse_ops/cuda/operators.h"
+#include "sparse_ops/cuda/pointwise_kernels.h"
+
+namespace cacheinf {
+namespace cuda {
+namespace pointwise {
+
+using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
+
+// Of an operand with one entry for every index along `axis`.
+inline AxisStrides AlongAxis(int axis) {
+  AxisStrides strides = {};
+  strides[static_cast<size_t>(axis)] = 1;
+  return strides;
+}
+
+// One element of the input for each of the output, or the one at its place along `axis`, which is
+// -1 without places.
+inline MapElements MapOf(const ConstTensorView& input, const TensorView& output,
+                         const Pixels& pixels, int axis) {
+  AxisStrides in = input.strides;
+  AxisStrides index = {};
+  if (axis >= 0) {
+    in[static_cast<size_t>(axis)] = 0;
+    index = AlongAxis(axis);
+  }
+  MapElements kernel{
+      TensorWalk<MapElements::kOperands>(output, pixels, {output.strides, in, AlongAxis(1), index}),
+      output.data, input.data};
+  if (axis >= 0) kernel.place_stride = input.strides[static_cast<size_t>(axis)];
+  return kernel;
+}
+
+inline void Activate(const ChannelFunction& activation, MapElements& kernel) {
+  kernel.function = activation.function;
+  if (activation.function.kind != Function::Kind::kPRelu) return;
+  if (activation.one_slope) {
+    // The slope is the same everywhere: kLeakyRelu has it as a number, which lies on the device.
+    kernel.one_slope = true;
+  }
+  kernel.slopes = activation.slopes;
+}
+
+inline Walk WalkOf(const TensorView& output, const Pixels& pixels) {
+  return TensorWalk<1>(output, pixels, {output.strides}).walk;
+}
+
+template <class Device>
+void LaunchPad(Device& device, typename Device::Stream& stream, const PadArgs& args,
+               const Pixels& pixels, bool keeps_outside) {
+  PadElements kernel = {WalkOf(args.output, pixels),
+                        Axes(args.output),
+                        Axes(args.input),
+                        {},
+                        args.output.data,
+                        args.input.data,
+                        args.mode,
+                        args.value,
+                        keeps_outside};
+  for (int i = 0; i < args.output.rank; ++i) kernel.begins[i] = args.begins[i];
+  device.Launch(stream, kernel.walk.blocks(), kernel);
+}
+
+template <class Device>
+void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView& map,
+                float* packed, const Pixels& pixels, bool unpacks) {
+  const PackPixels kernel = {
+      Walk::OverMap(map.batch, map.height, map.width, map.channels, pixels),
+      map.batch_stride,
+      map.row_stride,
+      map.pixel_stride,
+      map.width,
+      map.data,
+      packed,
+      unpacks};
+  device.Launch(stream, kernel.walk.blocks(), kernel);
+}
+
+}  // namespace pointwise
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
+             const Pixels& pixels) {
+  MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
+  pointwise::Activate(args.activation, kernel);
+  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const ScaleShiftArgs& args,
+             const Pixels& pixels) {
+  MapElements kernel =
+      pointwise::MapOf(args.input, args.output, pixels, args.channel_order != nullptr ? 1 : -1);
+  kernel.scale = args.scale;
+  kernel.shift = args.shift;
+  kernel.places = args.channel_order;
+  pointwise::Activate(args.activation, kernel);
+  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const BinaryArgs& args,
+             const Pixels& pixels) {
+  const CombineElements kernel = {
+      TensorWalk<CombineElements::kOperands>(
+          args.output, pixels,
+          {args.output.strides, BroadcastTo(args.a, args.output).strides,
+           BroadcastTo(args.b, args.output).strides}),
+      args.output.data,
+      args.a.data,
+      args.b.data,
+      args.kind,
+      args.activation};
+  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const CopyArgs& args,
+             const Pixels& pixels) {
+  if (!args.in_logical_order) {
+    const MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
+    device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+    return;
+  }
+  const ReshapeElements kernel = {pointwise::WalkOf(args.output, pixels), Axes(args.output),
+                                  Axes(args.input), args.output.data, args.input.data};
+  device.Launch(stream, kernel.walk.blocks(), kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const GatherArgs& args,
+             const Pixels& pixels) {
+  MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, args.axis);
+  kernel.long_places = args.indices;
+  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const PadArgs& args,
+             const Pixels& pixels) {
+  pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/false);
+}
+
+template <class Device>
+void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTensorView& piece,
+               int axis, int64_t offset, const TensorView& output, const Pixels& pixels) {
+  PadArgs args;
+  args.begins[static_cast<size_t>(axis)] = offset;
+  args.input = piece;
+  args.output = output;
+  pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/true);
+}
+
+template <class Device>
+void GatherPixels(Device& device, typename Device::Stream& stream, const ConstImageView& map,
+                  const Pixels& pixels, float* packed) {
+  const ImageView unchanged = {const_cast<float*>(map.data),
+                               map.batch,
+                               map.height,
+                               map.width,
+                               map.channels,
+                               map.batch_stride,
+                               map.row_stride,
+                               map.pixel_stride};
+  pointwise::LaunchPack(device, stream, unchanged, packed, pixels, /*unpacks=*/false);
+}
+
+template <class Device>
+void ScatterPixels(Device& device, typename Device::Stream& stream, const float* packed,
+                   const Pixels& pixels, const ImageView& map) {
+  pointwise::LaunchPack(device, stream, map, const_cast<float*>(packed), pixels, /*unpacks=*/true);
+}
+
+template <class Device>
+void Shift(Device& device, typename Device::Stream& stream, const TensorView& map, int rows,
+           int columns, float* scratch) {
+  const int64_t height = map.dims[2];
+  const int64_t width = map.dims[3];
+  // All pixels that move within one image are as far apart: one block of memory.
+  const int64_t distance = rows * width + columns;
+  const int64_t moved = height * width - (distance < 0 ? -distance : distance);
+  if (moved <= 0 || distance == 0) return;
+  const int64_t channels = map.strides[3];
+  const size_t bytes = static_cast<size_t>(moved * channels) * sizeof(float);
+  for (int64_t image = 0; image < map.dims[0]; ++image) {
+    float* const first = map.data + image * map.strides[0];
+    device.CopyOnDevice(stream, scratch, first + (distance > 0 ? distance : 0) * channels, bytes);
+    device.CopyOnDevice(stream, first + (distance < 0 ? -distance : 0) * channels, scratch, bytes);
+  }
+}
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_

@@ -1,0 +1,195 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_WALK_H_
+#define CACHEINF_SPARSE_OPS_CUDA_WALK_H_
+
+#include <array>
+#include <cstdint>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/views.h"
+
+// How the threads of a launch share an output: each takes up to four neighbours along the innermost
+// axis, of one position of the other axes. Of a map the innermost axis is the channels, and the
+// positions are pixels.
+
+namespace cacheinf {
+namespace cuda {
+
+constexpr int kQuad = 4;
+
+struct alignas(16) FloatQuad {
+  float numbers[kQuad];
+};
+
+inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
+
+// What one thread takes.
+struct Share {
+  int image;     // of a map
+  int number;    // of the pixel among those that are computed
+  int position;  // in row-major order over all axes but the innermost
+  int element;   // the first along the innermost axis
+  int count;     // so many from there on; at most kQuad
+};
+
+struct Walk {
+  static constexpr int kThreads = 128;
+
+  Pixels pixels;  // of each image
+  int images = 1;
+  int plane = 0;  // positions of an image
+  int inner = 0;  // elements of the innermost axis
+  int quads = 0;
+
+  // Of a map.
+  static Walk OverMap(int images, int height, int width, int channels, const Pixels& pixels) {
+    return {pixels, images, height * width, channels, DividedUp(channels, kQuad)};
+  }
+  // Of all elements.
+  static Walk OverAll(int positions, int inner) {
+    Pixels all;
+    all.most = positions;
+    return {all, 1, positions, inner, DividedUp(inner, kQuad)};
+  }
+
+  Blocks blocks() const { return {DividedUp(int64_t{pixels.most} * quads, kThreads), images, 1}; }
+
+  // Whether there is anything to do for this thread, and what.
+  template <class Thread>
+  CACHEINF_KERNEL bool Find(const Thread& thread, Share& share) const {
+    const unsigned at = static_cast<unsigned>(thread.BlockX()) * kThreads +
+                        static_cast<unsigned>(thread.ThreadIndex());
+    const unsigned number = at / static_cast<unsigned>(quads);
+    const int most = pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
+    if (number >= static_cast<unsigned>(most)) return false;
+    share.image = thread.BlockY();
+    share.number = static_cast<int>(number);
+    const int pixel = pixels.list == nullptr ? pixels.first + share.number
+                                             : thread.LoadReadOnly(pixels.list + number);
+    share.position = share.image * plane + pixel;
+    share.element = static_cast<int>(at - number * static_cast<unsigned>(quads)) * kQuad;
+    share.count = inner - share.element < kQuad ? inner - share.element : kQuad;
+    return true;
+  }
+};
+
+// Whether four numbers from here on can be loaded or stored as one.
+CACHEINF_HOST_DEVICE inline bool IsAlignedQuad(const float* numbers) {
+  return reinterpret_cast<uintptr_t>(numbers) % sizeof(FloatQuad) == 0;
+}
+
+// `count` numbers, `stride` apart; those past them are zero.
+template <class Thread>
+CACHEINF_KERNEL void LoadQuad(const Thread& thread, const float* from, int64_t stride, int count,
+                              float (&numbers)[kQuad]) {
+  if (count == kQuad && stride == 1 && IsAlignedQuad(from)) {
+    const FloatQuad quad = thread.Load(reinterpret_cast<const FloatQuad*>(from));
+    CACHEINF_UNROLL
+    for (int i = 0; i < kQuad; ++i) numbers[i] = quad.numbers[i];
+    return;
+  }
+  CACHEINF_UNROLL
+  for (int i = 0; i < kQuad; ++i) numbers[i] = i < count ? thread.Load(from + i * stride) : 0.0f;
+}
+
+template <class Thread>
+CACHEINF_KERNEL void StoreQuad(const Thread& thread, float* to, int64_t stride, int count,
+                               const float (&numbers)[kQuad]) {
+  if (count == kQuad && stride == 1 && IsAlignedQuad(to)) {
+    FloatQuad quad;
+    CACHEINF_UNROLL
+    for (int i = 0; i < kQuad; ++i) quad.numbers[i] = numbers[i];
+    thread.Store(reinterpret_cast<FloatQuad*>(to), quad);
+    return;
+  }
+  CACHEINF_UNROLL
+  for (int i = 0; i < kQuad; ++i) {
+    if (i < count) thread.Store(to + i * stride, numbers[i]);
+  }
+}
+
+// The axes of an output in the order in which they are walked: of a map batch, rows, columns,
+// channels, of other tensors their own.
+struct WalkOrder {
+  int rank = 0;
+  int axes[TensorView::kMaxRank] = {};
+};
+
+inline WalkOrder WalkOrderOf(const ConstTensorView& output) {
+  WalkOrder order;
+  order.rank = output.rank;
+  for (int i = 0; i < output.rank; ++i) order.axes[i] = i;
+  if (output.rank == 4) order = {4, {0, 2, 3, 1}};
+  return order;
+}
+
+// Where an operand's elements lie, with its axes in the order of a walk.
+struct Strides {
+  int64_t outer[TensorView::kMaxRank - 1] = {};
+  int64_t inner = 0;
+};
+
+// The sizes of the walk's axes but the innermost.
+struct OuterAxes {
+  int rank = 0;
+  int sizes[TensorView::kMaxRank - 1] = {};
+
+  // offsets[k]: how far the element at a position and 0 of the innermost axis lies from the first.
+  template <int operands>
+  CACHEINF_KERNEL void Offsets(int position, const Strides (&strides)[operands],
+                               int64_t (&offsets)[operands]) const {
+    CACHEINF_UNROLL
+    for (int k = 0; k < operands; ++k) offsets[k] = 0;
+    unsigned rest = static_cast<unsigned>(position);
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const auto size = static_cast<unsigned>(sizes[axis]);
+      const unsigned before = rest / size;
+      const auto index = static_cast<int64_t>(rest - before * size);
+      rest = before;
+      CACHEINF_UNROLL
+      for (int k = 0; k < operands; ++k) offsets[k] += index * strides[k].outer[axis];
+    }
+  }
+};
+
+// A walk over an output and the elements of other operands that belong to the same index.
+template <int operands>
+struct TensorWalk {
+  Walk walk;
+  OuterAxes axes;
+  Strides strides[operands];
+
+  // `by_axis[k]` are the strides of operand k, by the output's axes.
+  TensorWalk(const ConstTensorView& output, const Pixels& pixels,
+             const std::array<int64_t, TensorView::kMaxRank> (&by_axis)[operands]) {
+    const WalkOrder order = WalkOrderOf(output);
+    const int inner_axis = order.rank > 0 ? order.axes[order.rank - 1] : 0;
+    int64_t positions = 1;
+    for (int i = 0; i + 1 < order.rank; ++i) {
+      const int axis = order.axes[i];
+      positions *= output.dims[axis];
+      if (output.dims[axis] == 1) continue;
+      // An axis of which the next follows the last everywhere is one with it.
+      bool follows = axes.rank > 0;
+      for (int k = 0; k < operands && follows; ++k) {
+        follows = strides[k].outer[axes.rank - 1] == by_axis[k][axis] * output.dims[axis];
+      }
+      if (!follows) axes.sizes[axes.rank++] = 1;
+      axes.sizes[axes.rank - 1] *= static_cast<int>(output.dims[axis]);
+      for (int k = 0; k < operands; ++k) strides[k].outer[axes.rank - 1] = by_axis[k][axis];
+    }
+    for (int k = 0; k < operands; ++k) strides[k].inner = by_axis[k][inner_axis];
+    const int inner = order.rank > 0 ? static_cast<int>(output.dims[inner_axis]) : 1;
+    if (output.rank == 4) {
+      walk = Walk::OverMap(static_cast<int>(output.dims[0]), static_cast<int>(output.dims[2]),
+                           static_cast<int>(output.dims[3]), inner, pixels);
+    } else {
+      walk = Walk::OverAll(static_cast<int>(positions), inner);
+    }
+  }
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_WALK_H_
