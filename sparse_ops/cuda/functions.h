@@ -12,8 +12,8 @@ namespace cuda {
 
 // numbers[i] = f(numbers[i]), for kPRelu with slopes[i].
 template <int count, int first_kind = 0>
-CACHEINF_HOST_DEVICE inline void ApplyTo(const Function& function, const float (&slopes)[count],
-                                         float (&numbers)[count]) {
+CACHEINF_KERNEL void ApplyTo(const Function& function, const float (&slopes)[count],
+                             float (&numbers)[count]) {
   if constexpr (first_kind < Function::kKinds) {
     constexpr auto kKind = static_cast<Function::Kind>(first_kind);
     if (function.kind != kKind) return ApplyTo<count, first_kind + 1>(function, slopes, numbers);
@@ -27,15 +27,14 @@ CACHEINF_HOST_DEVICE inline void ApplyTo(const Function& function, const float (
 
 // The same of a function that is not kPRelu.
 template <int count>
-CACHEINF_HOST_DEVICE inline void ApplyTo(const Function& function, float (&numbers)[count]) {
+CACHEINF_KERNEL void ApplyTo(const Function& function, float (&numbers)[count]) {
   const float no_slopes[count] = {};
   ApplyTo(function, no_slopes, numbers);
 }
 
 // a[i] = a[i] op b[i].
 template <int count, int first_kind = 0>
-CACHEINF_HOST_DEVICE inline void CombineTo(BinaryKind kind, float (&a)[count],
-                                           const float (&b)[count]) {
+CACHEINF_KERNEL void CombineTo(BinaryKind kind, float (&a)[count], const float (&b)[count]) {
   if constexpr (first_kind < kBinaryKinds) {
     constexpr auto kKind = static_cast<BinaryKind>(first_kind);
     if (kind != kKind) return CombineTo<count, first_kind + 1>(kind, a, b);

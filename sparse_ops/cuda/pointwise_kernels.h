@@ -32,7 +32,8 @@ struct MapElements {
   const float* scale = nullptr;
   const float* shift = nullptr;
   const float* slopes = nullptr;
-  Function function;
+  bool one_slope = false;
+  Function function = {};
   // Places along an axis, of either type, or null. Along it, the walk's strides of the input are 0.
   const int64_t* long_places = nullptr;
   const int* places = nullptr;
@@ -59,7 +60,11 @@ struct MapElements {
     }
     if (function.kind != Function::Kind::kIdentity) {
       float alphas[kQuad] = {};
-      if (slopes != nullptr) LoadParameters(thread, slopes, share, offsets, alphas);
+      if (one_slope) {
+        LoadQuad(thread, slopes, 0, share.count, alphas);
+      } else if (slopes != nullptr) {
+        LoadParameters(thread, slopes, share, offsets, alphas);
+      }
       ApplyTo(function, alphas, numbers);
     }
     StoreQuad(thread, output + offsets[kOutput], elements.strides[kOutput].inner, share.count,
@@ -283,10 +288,9 @@ struct PackPixels {
                           (pixel - row * width) * pixel_stride + share.element;
     const int count =
         walk.pixels.count == nullptr ? walk.pixels.most : thread.LoadReadOnly(walk.pixels.count);
-    float* const in_packed = packed +
-                             (static_cast<int64_t>(share.image) * count + share.number) *
-                                 walk.inner +
-                             share.element;
+    float* const in_packed =
+        packed + (static_cast<int64_t>(share.image) * count + share.number) * walk.inner +
+        share.element;
     float numbers[kQuad];
     LoadQuad(thread, unpacks ? in_packed : in_map, 1, share.count, numbers);
     StoreQuad(thread, unpacks ? in_map : in_packed, 1, share.count, numbers);
