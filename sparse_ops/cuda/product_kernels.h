@@ -46,20 +46,22 @@ struct MultiplyMatrices {
   const float* bias;
   Function activation;
 
-  // Tiles lie in x, outer positions in y.
+  // The tiles of one outer position after those of another.
   Blocks blocks() const {
-    int positions = 1;
-    for (int i = 0; i < axes.rank; ++i) positions *= axes.sizes[i];
-    return {DividedUp(rows, kTile) * DividedUp(columns, kTile), positions, 1};
+    int blocks = DividedUp(rows, kTile) * DividedUp(columns, kTile);
+    for (int i = 0; i < axes.rank; ++i) blocks *= axes.sizes[i];
+    return {blocks};
   }
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
-    int64_t offsets[3];
-    axes.Offsets(thread.BlockY(), strides, offsets);
     const int tiles_across = (columns + kTile - 1) / kTile;
-    const int first_row = thread.BlockX() / tiles_across * kTile;
-    const int first_column = thread.BlockX() % tiles_across * kTile;
+    const int tiles = (rows + kTile - 1) / kTile * tiles_across;
+    const int tile = thread.BlockX() % tiles;
+    const int first_row = tile / tiles_across * kTile;
+    const int first_column = tile % tiles_across * kTile;
+    int64_t offsets[3];
+    axes.Offsets(thread.BlockX() / tiles, strides, offsets);
     float* const a_tile = thread.template Shared<float>();
     float* const b_tile = thread.template Shared<float>(kTile * kTileStride * sizeof(float));
     const int column = thread.ThreadIndex() % kTile;
