@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sparse_ops/host_device.h"
 #include "sparse_ops/specs.h"
 
 // Functions of one number, with our own bits. function_core.inc has the definitions.
@@ -19,50 +20,50 @@ struct Ops {
   using I = int32_t;
   using M = bool;
 
-  F Set(float x) const { return x; }
-  F Add(F a, F b) const { return a + b; }
-  F Sub(F a, F b) const { return a - b; }
-  F Mul(F a, F b) const { return a * b; }
-  F Div(F a, F b) const { return a / b; }
-  F Sqrt(F a) const { return std::sqrt(a); }
-  F MulAdd(F x, F y, F z) const { return std::fma(x, y, z); }
-  F Abs(F a) const { return std::fabs(a); }
-  F Neg(F a) const { return -a; }
-  F Floor(F a) const { return std::floor(a); }
-  F Ceil(F a) const { return std::ceil(a); }
-  F Round(F a) const { return std::nearbyint(a); }
-  F Larger(F a, F b) const { return a > b ? a : b; }
-  F Smaller(F a, F b) const { return a < b ? a : b; }
-  M Lt(F a, F b) const { return a < b; }
-  M Eq(F a, F b) const { return a == b; }
-  M IsNaN(F a) const { return a != a; }
-  F Select(M m, F yes, F no) const { return m ? yes : no; }
-  I Bits(F a) const {
+  CACHEINF_HOST_DEVICE F Set(float x) const { return x; }
+  CACHEINF_HOST_DEVICE F Add(F a, F b) const { return a + b; }
+  CACHEINF_HOST_DEVICE F Sub(F a, F b) const { return a - b; }
+  CACHEINF_HOST_DEVICE F Mul(F a, F b) const { return a * b; }
+  CACHEINF_HOST_DEVICE F Div(F a, F b) const { return a / b; }
+  CACHEINF_HOST_DEVICE F Sqrt(F a) const { return std::sqrt(a); }
+  CACHEINF_HOST_DEVICE F MulAdd(F x, F y, F z) const { return std::fma(x, y, z); }
+  CACHEINF_HOST_DEVICE F Abs(F a) const { return std::fabs(a); }
+  CACHEINF_HOST_DEVICE F Neg(F a) const { return -a; }
+  CACHEINF_HOST_DEVICE F Floor(F a) const { return std::floor(a); }
+  CACHEINF_HOST_DEVICE F Ceil(F a) const { return std::ceil(a); }
+  CACHEINF_HOST_DEVICE F Round(F a) const { return std::nearbyint(a); }
+  CACHEINF_HOST_DEVICE F Larger(F a, F b) const { return a > b ? a : b; }
+  CACHEINF_HOST_DEVICE F Smaller(F a, F b) const { return a < b ? a : b; }
+  CACHEINF_HOST_DEVICE M Lt(F a, F b) const { return a < b; }
+  CACHEINF_HOST_DEVICE M Eq(F a, F b) const { return a == b; }
+  CACHEINF_HOST_DEVICE M IsNaN(F a) const { return a != a; }
+  CACHEINF_HOST_DEVICE F Select(M m, F yes, F no) const { return m ? yes : no; }
+  CACHEINF_HOST_DEVICE I Bits(F a) const {
     I bits;
     std::memcpy(&bits, &a, sizeof(bits));
     return bits;
   }
-  F FromBits(I bits) const {
+  CACHEINF_HOST_DEVICE F FromBits(I bits) const {
     F a;
     std::memcpy(&a, &bits, sizeof(a));
     return a;
   }
-  I SetInt(int32_t a) const { return a; }
-  F ToFloat(I a) const { return static_cast<float>(a); }
-  I AddInt(I a, I b) const {
+  CACHEINF_HOST_DEVICE I SetInt(int32_t a) const { return a; }
+  CACHEINF_HOST_DEVICE F ToFloat(I a) const { return static_cast<float>(a); }
+  CACHEINF_HOST_DEVICE I AddInt(I a, I b) const {
     return static_cast<I>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
   }
-  I SubInt(I a, I b) const {
+  CACHEINF_HOST_DEVICE I SubInt(I a, I b) const {
     return static_cast<I>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
   }
-  I AndInt(I a, I b) const { return a & b; }
-  I XorInt(I a, I b) const { return a ^ b; }
+  CACHEINF_HOST_DEVICE I AndInt(I a, I b) const { return a & b; }
+  CACHEINF_HOST_DEVICE I XorInt(I a, I b) const { return a ^ b; }
   template <int n>
-  I ShiftLeft(I a) const {
+  CACHEINF_HOST_DEVICE I ShiftLeft(I a) const {
     return static_cast<I>(static_cast<uint32_t>(a) << n);
   }
   template <int n>
-  I ShiftRight(I a) const {
+  CACHEINF_HOST_DEVICE I ShiftRight(I a) const {
     return a >> n;
   }
 };

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sparse_ops/cpu/simd-inl.h"
+#include "sparse_ops/host_device.h"
 #include "sparse_ops/specs.h"
 
 HWY_BEFORE_NAMESPACE();
