@@ -13,34 +13,10 @@
 namespace cacheinf {
 namespace cuda {
 
-// A mask as kernels see it.
-struct MaskWords {
-  uint64_t* words;
-  int per_row;
-
-  explicit MaskWords(const MaskView& mask) : words(mask.words), per_row(mask.words_per_row) {}
-  explicit MaskWords(const ConstMaskView& mask)
-      : words(const_cast<uint64_t*>(mask.words)), per_row(mask.words_per_row) {}
-
-  // False without words.
-  template <class Thread>
-  CACHEINF_KERNEL bool Test(const Thread& thread, int y, int x) const {
-    return words != nullptr && (thread.LoadReadOnly(WordOf(y, x)) >> (x % 64) & 1) != 0;
-  }
-  template <class Thread>
-  CACHEINF_KERNEL void Set(const Thread& thread, int y, int x) const {
-    thread.AtomicOr(WordOf(y, x), uint64_t{1} << (x % 64));
-  }
-  template <class Thread>
-  CACHEINF_KERNEL void Clear(const Thread& thread, int y, int x) const {
-    thread.AtomicAnd(WordOf(y, x), ~(uint64_t{1} << (x % 64)));
-  }
-
- private:
-  CACHEINF_KERNEL uint64_t* WordOf(int y, int x) const {
-    return words + static_cast<int64_t>(y) * per_row + x / 64;
-  }
-};
+template <class Thread>
+CACHEINF_KERNEL bool TestPixel(const Thread& thread, const ConstMaskView& mask, int y, int x) {
+  return (thread.LoadReadOnly(mask.Row(y) + x / 64) >> (x % 64) & 1) != 0;
+}
 
 // Half a warp takes a pixel.
 struct SettlePixels {
@@ -49,13 +25,13 @@ struct SettlePixels {
   static constexpr int kPixelsPerBlock = kThreads / kLanes;
 
   Pixels pixels;
-  MapView fresh;
-  MapView stored;
+  ConstImageView fresh;
+  ImageView stored;
   float threshold;
   const float* inverse_spread;
-  MaskWords active;
-  MaskWords untested;
-  MaskWords forced;
+  MaskView active;
+  ConstMaskView untested;  // no words: none
+  ConstMaskView forced;    // the same
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
@@ -74,13 +50,14 @@ struct SettlePixels {
     const float* const from = fresh.Pixel(0, y, x);
     float* const to = stored.Pixel(0, y, x);
 
-    const bool is_untested = has_pixel && untested.Test(thread, y, x);
+    const bool is_untested =
+        has_pixel && untested.words != nullptr && TestPixel(thread, untested, y, x);
     const bool is_tested = has_pixel && !is_untested;
     const bool is_change = IsChange(thread, from, to, is_tested ? stored.channels : 0, lane);
     if (!has_pixel) return;
     if (is_tested && !is_change) {
-      if (lane == 0) active.Clear(thread, y, x);
-      if (!forced.Test(thread, y, x)) return;
+      if (lane == 0) thread.AtomicAnd(active.Row(y) + x / 64, ~(uint64_t{1} << (x % 64)));
+      if (forced.words == nullptr || !TestPixel(thread, forced, y, x)) return;
     }
     for (int c = lane; c < stored.channels; c += kLanes) {
       thread.Store(to + c, thread.LoadReadOnly(from + c));

@@ -14,13 +14,7 @@ template <class Device>
 void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView& map,
                 float* packed, const Pixels& pixels, bool unpacks) {
   const PackPixels kernel = {Walk::OverMap(map.batch, map.height, map.width, map.channels, pixels),
-                             map.batch_stride,
-                             map.row_stride,
-                             map.pixel_stride,
-                             map.width,
-                             map.data,
-                             packed,
-                             unpacks};
+                             map, packed, unpacks};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 
@@ -29,22 +23,16 @@ void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
             const Pixels& pixels) {
-  const SettlePixels kernel = {pixels,
-                               MapView(args.fresh),
-                               MapView(args.stored),
-                               args.threshold,
-                               args.inverse_spread,
-                               MaskWords(args.active),
-                               MaskWords(args.untested),
-                               MaskWords(args.forced)};
+  const SettlePixels kernel = {pixels,         args.fresh,          args.stored,
+                               args.threshold, args.inverse_spread, args.active,
+                               args.untested,  args.forced};
   device.Launch(stream, {DividedUp(pixels.most, SettlePixels::kPixelsPerBlock)}, kernel);
 }
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const WarpArgs& args) {
-  const WarpMap kernel = {args.interpolation,         args.from_of_to,  args.to.batch,
-                          MapView(args.from),         MapView(args.to), MaskWords(args.wanted),
-                          MaskWords(args.out_of_view)};
+  const WarpMap kernel = {args.interpolation, args.from_of_to, args.to.batch, args.from, args.to,
+                          args.wanted,        args.out_of_view};
   const int64_t pixels = int64_t{args.to.height} * args.to.width;
   device.Launch(stream, {DividedUp(pixels, WarpMap::kPixelsPerBlock)}, kernel);
 }

@@ -270,11 +270,7 @@ struct PackPixels {
   static constexpr int kThreads = Walk::kThreads;
 
   Walk walk;
-  int64_t batch_stride;
-  int64_t row_stride;
-  int64_t pixel_stride;
-  int width;
-  float* map;
+  ImageView map;
   float* packed;
   bool unpacks;
 
@@ -283,9 +279,8 @@ struct PackPixels {
     Share share;
     if (!walk.Find(thread, share)) return;
     const int pixel = share.position - share.image * walk.plane;
-    const int row = pixel / width;
-    float* const in_map = map + share.image * batch_stride + row * row_stride +
-                          (pixel - row * width) * pixel_stride + share.element;
+    const int row = pixel / map.width;
+    float* const in_map = map.Pixel(share.image, row, pixel - row * map.width) + share.element;
     const int count =
         walk.pixels.count == nullptr ? walk.pixels.most : thread.LoadReadOnly(walk.pixels.count);
     float* const in_packed =

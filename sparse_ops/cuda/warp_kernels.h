@@ -22,10 +22,10 @@ struct WarpMap {
   Interpolation interpolation;
   Homography from_of_to;
   int batch;
-  MapView from;
-  MapView to;
-  MaskWords wanted;
-  MaskWords out_of_view;
+  ConstImageView from;
+  ImageView to;
+  ConstMaskView wanted;
+  MaskView out_of_view;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
@@ -34,10 +34,12 @@ struct WarpMap {
     if (pixel >= to.height * to.width) return;
     const int y = pixel / to.width;
     const int x = pixel - y * to.width;
-    if (!wanted.Test(thread, y, x)) return;
+    if (!TestPixel(thread, wanted, y, x)) return;
     Source source;
     if (!Find(y, x, source)) {
-      if (part == 0 && out_of_view.words != nullptr) out_of_view.Set(thread, y, x);
+      if (part == 0 && out_of_view.words != nullptr) {
+        thread.AtomicOr(out_of_view.Row(y) + x / 64, uint64_t{1} << (x % 64));
+      }
       return;
     }
     for (int n = 0; n < batch; ++n) {

@@ -16,34 +16,6 @@
 namespace cacheinf {
 namespace cuda {
 
-// A map as kernels see it.
-struct MapView {
-  float* data;
-  int height;
-  int width;
-  int channels;
-  int64_t batch_stride;
-  int64_t row_stride;
-  int64_t pixel_stride;
-
-  explicit MapView(const ImageView& image) : MapView(image.data, ConstImageView(image)) {}
-  explicit MapView(const ConstImageView& image) : MapView(const_cast<float*>(image.data), image) {}
-
-  CACHEINF_KERNEL float* Pixel(int n, int y, int x) const {
-    return data + n * batch_stride + y * row_stride + x * pixel_stride;
-  }
-
- private:
-  MapView(float* pixels, const ConstImageView& image)
-      : data(pixels),
-        height(image.height),
-        width(image.width),
-        channels(image.channels),
-        batch_stride(image.batch_stride),
-        row_stride(image.row_stride),
-        pixel_stride(image.pixel_stride) {}
-};
-
 // What a thread takes of a map.
 struct PixelShare {
   int image = 0;
@@ -73,8 +45,8 @@ struct PoolWindows {
 
   Walk walk;
   PoolSpec spec;
-  MapView input;
-  MapView output;
+  ConstImageView input;
+  ImageView output;
 
   // The taps of one axis inside the picture: begin, begin + step, … below end.
   struct Taps {
@@ -145,8 +117,8 @@ struct PoolCells {
 
   Walk walk;
   PoolSpec::Kind kind;
-  MapView input;
-  MapView output;
+  ConstImageView input;
+  ImageView output;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
@@ -198,8 +170,8 @@ struct ResizeMap {
 
   Walk walk;
   ResizeSpec spec;
-  MapView input;
-  MapView output;
+  ConstImageView input;
+  ImageView output;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
@@ -244,8 +216,8 @@ struct MoveBlocks {
   int block;
   BlockOrder order;
   bool to_depth;
-  MapView input;
-  MapView output;
+  ConstImageView input;
+  ImageView output;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {

@@ -24,8 +24,8 @@ BasicTensorView<T> AsTensor(const BasicImageView<T>& image) {
 template <class Device>
 void LaunchMoveBlocks(Device& device, typename Device::Stream& stream, const BlockArgs& args,
                       bool to_depth, const Pixels& pixels) {
-  const MoveBlocks kernel = {WalkOf(args.output, pixels), args.block,          args.order, to_depth,
-                             MapView(args.input),         MapView(args.output)};
+  const MoveBlocks kernel = {
+      WalkOf(args.output, pixels), args.block, args.order, to_depth, args.input, args.output};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 
@@ -34,8 +34,8 @@ void LaunchMoveBlocks(Device& device, typename Device::Stream& stream, const Blo
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const PoolArgs& args,
              const Pixels& pixels) {
-  const PoolWindows kernel = {windows::WalkOf(args.output, pixels), args.spec, MapView(args.input),
-                              MapView(args.output)};
+  const PoolWindows kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
+                              args.output};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 
@@ -52,16 +52,16 @@ void Compute(Device& device, typename Device::Stream& stream, const AdaptivePool
     along_axes::LaunchReduceGroups(device, stream, mean, pixels.count);
     return;
   }
-  const PoolCells kernel = {windows::WalkOf(args.output, pixels), args.kind, MapView(args.input),
-                            MapView(args.output)};
+  const PoolCells kernel = {windows::WalkOf(args.output, pixels), args.kind, args.input,
+                            args.output};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ResizeArgs& args,
              const Pixels& pixels) {
-  const ResizeMap kernel = {windows::WalkOf(args.output, pixels), args.spec, MapView(args.input),
-                            MapView(args.output)};
+  const ResizeMap kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
+                            args.output};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 

@@ -9,33 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/function.h"
 #include "sparse_ops/reference/change.h"
 #include "sparse_ops/reference/reference.h"
 #include "tests/sparse_ops/case_checks.h"
 #include "tests/sparse_ops/cuda/device_copies.h"
-#ifdef CACHEINF_HAS_CUDA
-#include "sparse_ops/cuda/real/device.h"
-#endif
+#include "tests/sparse_ops/cuda/devices.h"
 
 namespace cacheinf {
 namespace {
 
 using cuda::Pixels;
-
-// On the stand-in, and on a GPU where there is one.
-template <typename Check>
-void ForEachDevice(const Check& check) {
-  cuda::EmulatedDevice emulated;
-  check(emulated);
-#ifdef CACHEINF_HAS_CUDA
-  if (cuda::RealDevice::Count() == 0) return;
-  SCOPED_TRACE("on a GPU");
-  cuda::RealDevice real;
-  check(real);
-#endif
-}
 
 std::vector<float> Numbers(size_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -69,8 +53,13 @@ Pixels AllOf(int height, int width) {
   return all;
 }
 
+template <class Device>
+class CudaOperatorsTest : public cuda::OnDevice<Device> {};
+
+TYPED_TEST_SUITE(CudaOperatorsTest, cuda::Devices);
+
 // The table of cases has every operator in every form; here are numbers of any bits.
-TEST(CudaOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
+TYPED_TEST(CudaOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
   constexpr unsigned kSeed = 20261401;
   std::cout << "seed " << kSeed << "\n";
   std::mt19937 random(kSeed);
@@ -85,102 +74,99 @@ TEST(CudaOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
   }
   std::vector<float> expected(kCount);
   std::vector<float> actual(kCount);
-  ForEachDevice([&](auto& device) {
-    for (int kind = 0; kind < Function::kKinds; ++kind) {
-      const Function function = {static_cast<Function::Kind>(kind), 0.3f, 0.7f};
-      for (size_t i = 0; i < kCount; ++i) expected[i] = Apply(function, a[i]);
-      DeviceCopies copies(device);
-      ActivationArgs args = {{function}, copies.Of(Row(a)), copies.Of(Row(actual))};
-      if (function.kind == Function::Kind::kPRelu) {
-        args.activation.slopes = copies.Of(&function.alpha, 1);
-        args.activation.one_slope = true;
-      }
-      copies.ToDevice();
-      cuda::Compute(device, copies.stream(), args, {});
-      copies.ToHost();
-      EXPECT_EQ(Difference(actual, expected), "") << "function " << kind;
+  auto& device = this->device();
+  for (int kind = 0; kind < Function::kKinds; ++kind) {
+    const Function function = {static_cast<Function::Kind>(kind), 0.3f, 0.7f};
+    for (size_t i = 0; i < kCount; ++i) expected[i] = Apply(function, a[i]);
+    DeviceCopies copies(device);
+    ActivationArgs args = {{function}, copies.Of(Row(a)), copies.Of(Row(actual))};
+    if (function.kind == Function::Kind::kPRelu) {
+      args.activation.slopes = copies.Of(&function.alpha, 1);
+      args.activation.one_slope = true;
     }
-    for (int kind = 0; kind < kBinaryKinds; ++kind) {
-      BinaryArgs args = {static_cast<BinaryKind>(kind), {}, Row(a), Row(b), Row(expected)};
-      reference::Compute(args);
-      DeviceCopies copies(device);
-      args.a = copies.Of(args.a);
-      args.b = copies.Of(args.b);
-      args.output = copies.Of(Row(actual));
-      copies.ToDevice();
-      cuda::Compute(device, copies.stream(), args, {});
-      copies.ToHost();
-      EXPECT_EQ(Difference(actual, expected), "") << "binary " << kind;
-    }
-  });
+    copies.ToDevice();
+    cuda::Compute(device, copies.stream(), args, {});
+    copies.ToHost();
+    EXPECT_EQ(Difference(actual, expected), "") << "function " << kind;
+  }
+  for (int kind = 0; kind < kBinaryKinds; ++kind) {
+    BinaryArgs args = {static_cast<BinaryKind>(kind), {}, Row(a), Row(b), Row(expected)};
+    reference::Compute(args);
+    DeviceCopies copies(device);
+    args.a = copies.Of(args.a);
+    args.b = copies.Of(args.b);
+    args.output = copies.Of(Row(actual));
+    copies.ToDevice();
+    cuda::Compute(device, copies.stream(), args, {});
+    copies.ToHost();
+    EXPECT_EQ(Difference(actual, expected), "") << "binary " << kind;
+  }
 }
 
-TEST(CudaOperatorsTest, PiecesOfAConcatenationGoWhereTheyBelongAndNowhereElse) {
+TYPED_TEST(CudaOperatorsTest, PiecesOfAConcatenationGoWhereTheyBelongAndNowhereElse) {
   constexpr int kChannels = 5;
   std::vector<float> piece = Numbers(size_t{2} * 3 * 4 * kChannels, 1);
   const ImageView piece_map = MapOf(piece, 2, 3, 4, kChannels);
   std::vector<float> before = Numbers(size_t{2} * 7 * 4 * kChannels, 2);
   std::vector<int> list = {0, 8, 9, 14, 19, 20, 27};  // rows 2 to 4 are 8 to 19
-  ForEachDevice([&](auto& device) {
-    for (const bool is_sparse : {false, true}) {
-      std::vector<float> actual = before;
-      std::vector<float> expected = before;
-      const ImageView whole = MapOf(expected, 2, 7, 4, kChannels);
-      for (int n = 0; n < 2; ++n) {
-        for (int pixel = 8; pixel < 20; ++pixel) {
-          if (is_sparse && std::count(list.begin(), list.end(), pixel) == 0) continue;
-          std::copy_n(piece_map.Pixel(n, pixel / 4 - 2, pixel % 4), kChannels,
-                      whole.Pixel(n, pixel / 4, pixel % 4));
-        }
+  auto& device = this->device();
+  for (const bool is_sparse : {false, true}) {
+    std::vector<float> actual = before;
+    std::vector<float> expected = before;
+    const ImageView whole = MapOf(expected, 2, 7, 4, kChannels);
+    for (int n = 0; n < 2; ++n) {
+      for (int pixel = 8; pixel < 20; ++pixel) {
+        if (is_sparse && std::count(list.begin(), list.end(), pixel) == 0) continue;
+        std::copy_n(piece_map.Pixel(n, pixel / 4 - 2, pixel % 4), kChannels,
+                    whole.Pixel(n, pixel / 4, pixel % 4));
       }
-      DeviceCopies copies(device);
-      Pixels pixels = AllOf(7, 4);
-      if (is_sparse) pixels = {copies.Of(list), nullptr, 0, static_cast<int>(list.size())};
-      const TensorView to = copies.Of(TensorOf(MapOf(actual, 2, 7, 4, kChannels)));
-      const TensorView from = copies.Of(TensorOf(piece_map));
-      copies.ToDevice();
-      cuda::CopyPiece(device, copies.stream(), from, 2, 2, to, pixels);
-      copies.ToHost();
-      EXPECT_EQ(Difference(actual, expected), "") << is_sparse;
     }
-  });
+    DeviceCopies copies(device);
+    Pixels pixels = AllOf(7, 4);
+    if (is_sparse) pixels = {copies.Of(list), nullptr, 0, static_cast<int>(list.size())};
+    const TensorView to = copies.Of(TensorOf(MapOf(actual, 2, 7, 4, kChannels)));
+    const TensorView from = copies.Of(TensorOf(piece_map));
+    copies.ToDevice();
+    cuda::CopyPiece(device, copies.stream(), from, 2, 2, to, pixels);
+    copies.ToHost();
+    EXPECT_EQ(Difference(actual, expected), "") << is_sparse;
+  }
 }
 
-TEST(CudaOperatorsTest, AMapIsShiftedInPlace) {
+TYPED_TEST(CudaOperatorsTest, AMapIsShiftedInPlace) {
   constexpr int kBatch = 2;
   constexpr int kHeight = 5;
   constexpr int kWidth = 6;
   constexpr int kChannels = 3;
   std::vector<float> before = Numbers(size_t{kBatch} * kHeight * kWidth * kChannels, 3);
   const ImageView old = MapOf(before, kBatch, kHeight, kWidth, kChannels);
-  ForEachDevice([&](auto& device) {
-    for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{
-             {0, 0}, {1, 0}, {-2, 0}, {0, 1}, {0, -1}, {2, -3}, {-1, 4}, {5, 0}, {-4, -5}}) {
-      std::vector<float> actual = before;
-      DeviceCopies copies(device);
-      const TensorView map = copies.Of(TensorOf(MapOf(actual, kBatch, kHeight, kWidth, kChannels)));
-      float* const scratch = copies.template Garbage<float>(int64_t{kHeight} * kWidth * kChannels);
-      copies.ToDevice();
-      cuda::Shift(device, copies.stream(), map, rows, columns, scratch);
-      copies.ToHost();
-      const ImageView shifted = MapOf(actual, kBatch, kHeight, kWidth, kChannels);
-      for (int n = 0; n < kBatch; ++n) {
-        for (int y = 0; y < kHeight; ++y) {
-          for (int x = 0; x < kWidth; ++x) {
-            const int from_y = y + rows;
-            const int from_x = x + columns;
-            if (from_y < 0 || from_y >= kHeight || from_x < 0 || from_x >= kWidth) continue;
-            EXPECT_TRUE(std::equal(shifted.Pixel(n, y, x), shifted.Pixel(n, y, x) + kChannels,
-                                   old.Pixel(n, from_y, from_x)))
-                << rows << " rows, " << columns << " columns at " << y << ", " << x;
-          }
+  auto& device = this->device();
+  for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{
+           {0, 0}, {1, 0}, {-2, 0}, {0, 1}, {0, -1}, {2, -3}, {-1, 4}, {5, 0}, {-4, -5}}) {
+    std::vector<float> actual = before;
+    DeviceCopies copies(device);
+    const TensorView map = copies.Of(TensorOf(MapOf(actual, kBatch, kHeight, kWidth, kChannels)));
+    float* const scratch = copies.template Garbage<float>(int64_t{kHeight} * kWidth * kChannels);
+    copies.ToDevice();
+    cuda::Shift(device, copies.stream(), map, rows, columns, scratch);
+    copies.ToHost();
+    const ImageView shifted = MapOf(actual, kBatch, kHeight, kWidth, kChannels);
+    for (int n = 0; n < kBatch; ++n) {
+      for (int y = 0; y < kHeight; ++y) {
+        for (int x = 0; x < kWidth; ++x) {
+          const int from_y = y + rows;
+          const int from_x = x + columns;
+          if (from_y < 0 || from_y >= kHeight || from_x < 0 || from_x >= kWidth) continue;
+          EXPECT_TRUE(std::equal(shifted.Pixel(n, y, x), shifted.Pixel(n, y, x) + kChannels,
+                                 old.Pixel(n, from_y, from_x)))
+              << rows << " rows, " << columns << " columns at " << y << ", " << x;
         }
       }
     }
-  });
+  }
 }
 
-TEST(CudaOperatorsTest, ListedPixelsAreGatheredEndToEndAndScatteredBack) {
+TYPED_TEST(CudaOperatorsTest, ListedPixelsAreGatheredEndToEndAndScatteredBack) {
   constexpr int kChannels = 7;
   std::vector<float> numbers = Numbers(size_t{2} * 4 * 5 * kChannels, 4);
   const ImageView map = MapOf(numbers, 2, 4, 5, kChannels);
@@ -193,33 +179,32 @@ TEST(CudaOperatorsTest, ListedPixelsAreGatheredEndToEndAndScatteredBack) {
       expected.insert(expected.end(), pixel, pixel + kChannels);
     }
   }
-  ForEachDevice([&](auto& device) {
-    std::vector<float> packed(expected.size());
-    std::vector<float> scattered(numbers.size(), 0.5f);
-    DeviceCopies copies(device);
-    const Pixels pixels = {copies.Of(list), copies.Of(&count, 1), 0, static_cast<int>(list.size())};
-    const ImageView from = copies.Of(map);
-    const ImageView to = copies.Of(MapOf(scattered, 2, 4, 5, kChannels));
-    float* const between = copies.Of(packed);
-    copies.ToDevice();
-    cuda::GatherPixels(device, copies.stream(), ConstImageView(from), pixels, between);
-    cuda::ScatterPixels(device, copies.stream(), between, pixels, to);
-    copies.ToHost();
-    EXPECT_EQ(Difference(packed, expected), "");
-    const ImageView back = MapOf(scattered, 2, 4, 5, kChannels);
-    for (int n = 0; n < 2; ++n) {
-      for (int pixel = 0; pixel < 20; ++pixel) {
-        const bool is_listed = std::count(list.begin(), list.begin() + count, pixel) != 0;
-        for (int c = 0; c < kChannels; ++c) {
-          EXPECT_EQ(back.Pixel(n, pixel / 5, pixel % 5)[c],
-                    is_listed ? map.Pixel(n, pixel / 5, pixel % 5)[c] : 0.5f);
-        }
+  auto& device = this->device();
+  std::vector<float> packed(expected.size());
+  std::vector<float> scattered(numbers.size(), 0.5f);
+  DeviceCopies copies(device);
+  const Pixels pixels = {copies.Of(list), copies.Of(&count, 1), 0, static_cast<int>(list.size())};
+  const ImageView from = copies.Of(map);
+  const ImageView to = copies.Of(MapOf(scattered, 2, 4, 5, kChannels));
+  float* const between = copies.Of(packed);
+  copies.ToDevice();
+  cuda::GatherPixels(device, copies.stream(), ConstImageView(from), pixels, between);
+  cuda::ScatterPixels(device, copies.stream(), between, pixels, to);
+  copies.ToHost();
+  EXPECT_EQ(Difference(packed, expected), "");
+  const ImageView back = MapOf(scattered, 2, 4, 5, kChannels);
+  for (int n = 0; n < 2; ++n) {
+    for (int pixel = 0; pixel < 20; ++pixel) {
+      const bool is_listed = std::count(list.begin(), list.begin() + count, pixel) != 0;
+      for (int c = 0; c < kChannels; ++c) {
+        EXPECT_EQ(back.Pixel(n, pixel / 5, pixel % 5)[c],
+                  is_listed ? map.Pixel(n, pixel / 5, pixel % 5)[c] : 0.5f);
       }
     }
-  });
+  }
 }
 
-TEST(CudaOperatorsTest, SettlingStoresWhatIsUntestedAndForcedAndLeavesTheBitsOfWhatChanged) {
+TYPED_TEST(CudaOperatorsTest, SettlingStoresWhatIsUntestedAndForcedAndLeavesTheBitsOfWhatChanged) {
   constexpr int kHeight = 6;
   constexpr int kWidth = 70;
   std::mt19937 random(20261402);
@@ -266,66 +251,64 @@ TEST(CudaOperatorsTest, SettlingStoresWhatIsUntestedAndForcedAndLeavesTheBitsOfW
       }
       ASSERT_GT(changes, 0);
       ASSERT_LT(changes, static_cast<int>(list.size()));
-      ForEachDevice([&](auto& device) {
-        std::vector<float> actual = stored;
-        Mask actual_active = active;
-        DeviceCopies copies(device);
-        cuda::SettleArgs args;
-        args.fresh = copies.Of(fresh_map);
-        args.stored = copies.Of(MapOf(actual, 1, kHeight, kWidth, channels));
-        args.threshold = threshold;
-        args.inverse_spread = copies.Of(inverse_spread);
-        args.active = copies.Of(actual_active.view());
-        args.untested = copies.Of(untested.view());
-        args.forced = copies.Of(forced.view());
-        const Pixels pixels = {copies.Of(list), nullptr, 0, static_cast<int>(list.size())};
-        copies.ToDevice();
-        cuda::Settle(device, copies.stream(), args, pixels);
-        copies.ToHost();
-        EXPECT_EQ(Difference(actual, expected), "") << channels << ", " << threshold;
-        EXPECT_TRUE(AreEqual(actual_active, expected_active)) << channels << ", " << threshold;
-      });
+      auto& device = this->device();
+      std::vector<float> actual = stored;
+      Mask actual_active = active;
+      DeviceCopies copies(device);
+      cuda::SettleArgs args;
+      args.fresh = copies.Of(fresh_map);
+      args.stored = copies.Of(MapOf(actual, 1, kHeight, kWidth, channels));
+      args.threshold = threshold;
+      args.inverse_spread = copies.Of(inverse_spread);
+      args.active = copies.Of(actual_active.view());
+      args.untested = copies.Of(untested.view());
+      args.forced = copies.Of(forced.view());
+      const Pixels pixels = {copies.Of(list), nullptr, 0, static_cast<int>(list.size())};
+      copies.ToDevice();
+      cuda::Settle(device, copies.stream(), args, pixels);
+      copies.ToHost();
+      EXPECT_EQ(Difference(actual, expected), "") << channels << ", " << threshold;
+      EXPECT_TRUE(AreEqual(actual_active, expected_active)) << channels << ", " << threshold;
     }
   }
 }
 
 // More rows than a block holds at once, so that the outer axes go step by step.
-TEST(CudaOperatorsTest, GroupsOfManyRowsHaveTheReferencesBits) {
+TYPED_TEST(CudaOperatorsTest, GroupsOfManyRowsHaveTheReferencesBits) {
   std::vector<float> numbers = Numbers(size_t{3} * 37 * 71 * 5, 7);
   const TensorView input = {numbers.data(), 5, {1, 3, 37, 71, 5}, {39405, 13135, 355, 5, 1}};
-  ForEachDevice([&](auto& device) {
-    for (int kind = 0; kind < 4; ++kind) {
-      std::vector<float> expected(1);
-      std::vector<float> actual(1);
-      ReduceArgs args;
-      args.kind = static_cast<ReduceKind>(kind);
-      args.reduced = {false, true, true, true, true};
-      args.input = input;
-      args.output = {expected.data(), 5, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
-      reference::Compute(args);
-      DeviceCopies copies(device);
-      args.input = copies.Of(args.input);
-      args.output.data = copies.Of(actual);
-      copies.ToDevice();
-      cuda::Compute(device, copies.stream(), args, {});
-      copies.ToHost();
-      EXPECT_EQ(Difference(actual, expected), "") << kind;
-    }
-    std::vector<float> expected(numbers.size());
-    std::vector<float> actual(numbers.size());
-    GroupNormArgs args;
+  auto& device = this->device();
+  for (int kind = 0; kind < 4; ++kind) {
+    std::vector<float> expected(1);
+    std::vector<float> actual(1);
+    ReduceArgs args;
+    args.kind = static_cast<ReduceKind>(kind);
+    args.reduced = {false, true, true, true, true};
     args.input = input;
-    args.output = input;
-    args.output.data = expected.data();
+    args.output = {expected.data(), 5, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
     reference::Compute(args);
     DeviceCopies copies(device);
     args.input = copies.Of(args.input);
     args.output.data = copies.Of(actual);
     copies.ToDevice();
-    cuda::Compute(device, copies.stream(), args);
+    cuda::Compute(device, copies.stream(), args, {});
     copies.ToHost();
-    EXPECT_EQ(Difference(actual, expected), "");
-  });
+    EXPECT_EQ(Difference(actual, expected), "") << kind;
+  }
+  std::vector<float> expected(numbers.size());
+  std::vector<float> actual(numbers.size());
+  GroupNormArgs args;
+  args.input = input;
+  args.output = input;
+  args.output.data = expected.data();
+  reference::Compute(args);
+  DeviceCopies copies(device);
+  args.input = copies.Of(args.input);
+  args.output.data = copies.Of(actual);
+  copies.ToDevice();
+  cuda::Compute(device, copies.stream(), args);
+  copies.ToHost();
+  EXPECT_EQ(Difference(actual, expected), "");
 }
 
 }  // namespace
