@@ -6,7 +6,11 @@
 namespace cacheinf {
 namespace cuda {
 
-CACHEINF_INSTANTIATE(UniteMasks);
+CACHEINF_INSTANTIATE(CombineMasks);
+CACHEINF_INSTANTIATE(SetColumns);
+CACHEINF_INSTANTIATE(PropagateMask);
+CACHEINF_INSTANTIATE(ListPixels);
+CACHEINF_INSTANTIATE(ClearUnchangedPixels);
 
 }  // namespace cuda
 }  // namespace cacheinf
