@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "sparse_ops/cuda/emulated/device.h"
 #include "tests/sparse_ops/case_checks.h"
 #include "tests/sparse_ops/cuda/family.h"
@@ -27,12 +29,20 @@ void ExpectReferenceBitsOnTheStandIn(unsigned seeds) {
   }
 }
 
+// With another seed another third.
+std::vector<OperatorCase> AThirdOf(const std::vector<OperatorCase>& cases, unsigned seed) {
+  std::vector<OperatorCase> third;
+  for (size_t i = seed % 3; i < cases.size(); i += 3) third.push_back(cases[i]);
+  return third;
+}
+
 void ExpectChangesOnTheStandIn(unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     EmulatedDevice::Options options;
     options.seed = seed;
     EmulatedDevice device(options);
-    ExpectChangesAsTheReference(OperatorCases(), OnlyFamily(CudaFamily(device)), 20261200 + seed);
+    ExpectChangesAsTheReference(AThirdOf(OperatorCases(), seed), OnlyFamily(CudaFamily(device)),
+                                20261200 + seed);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/operators.h"
 #include "tests/sparse_ops/case_table.h"
@@ -101,6 +102,17 @@ void Move(GroupNormArgs& args, Copies& copies) {
   MoveNorm(args, args.input.dims[1], copies);
 }
 
+// The weights are on the device already, with all else that is no view.
+template <class Device>
+struct CudaConvArgs : ConvArgs {
+  std::shared_ptr<const cuda::Conv<Device>> conv;
+};
+template <class Device, class Copies>
+void Move(CudaConvArgs<Device>& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.residual = copies.Of(args.residual);
+}
+
 // The heads' own pointers are the device's in `moved`, which is copied.
 template <class Copies>
 const DetectionHead* MovedHeads(const DetectionHead* heads, int count,
@@ -151,12 +163,11 @@ class CudaCall {
       DeviceCopies<Device> lists(device());
       const cuda::Pixels active = Listed(pixels, width, lists);
       if (test == nullptr) {
-        cuda::Compute(device(), stream(), args, active);
+        Launch(args, active);
       } else {
         RunWithTest(args, pixels, active, *test);
       }
-      copies_.ToHost();
-      return;
+      device().Synchronize(stream());
     }
     copies_.ToHost();
   }
@@ -175,6 +186,14 @@ class CudaCall {
  private:
   Device& device() { return copies_.device(); }
   typename Device::Stream& stream() { return copies_.stream(); }
+
+  template <typename Args>
+  void Launch(const Args& args, const cuda::Pixels& active) {
+    cuda::Compute(device(), stream(), args, active);
+  }
+  void Launch(const CudaConvArgs<Device>& args, const cuda::Pixels& active) {
+    args.conv->Run(stream(), args.input, args.residual, args.output, active);
+  }
 
   // The list may have room for more than there are.
   cuda::Pixels Listed(const ActivePixels& pixels, int width, DeviceCopies<Device>& lists) {
@@ -239,7 +258,7 @@ class CudaCall {
     } else {
       args.output = AsTensor(fresh);
     }
-    cuda::Compute(device(), stream(), args, active);
+    Launch(args, active);
     cuda::Settle(device(), stream(), settle, active);
     device().Synchronize(stream());
     copies.ToHost();
@@ -260,7 +279,12 @@ class CudaCall {
 
 template <class Device>
 struct CudaPreparer {
-  PreparedCall operator()(const ConvArgs&) const { return {}; }
+  PreparedCall operator()(const ConvArgs& args) const {
+    CudaConvArgs<Device> prepared;
+    static_cast<ConvArgs&>(prepared) = args;
+    prepared.conv = std::make_shared<const cuda::Conv<Device>>(device, args);
+    return (*this)(prepared);
+  }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
     const auto call = std::make_shared<CudaCall<Device>>(device);
