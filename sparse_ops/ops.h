@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "sparse_ops/host_device.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/view_transforms.h"
 #include "sparse_ops/views.h"
@@ -184,7 +183,7 @@ struct PadArgs {
 };
 
 // The input index that a padded index stands for; -1: none (kConstant outside the input).
-CACHEINF_HOST_DEVICE inline int64_t PaddedIndex(PadMode mode, int64_t index, int64_t size) {
+constexpr int64_t PaddedIndex(PadMode mode, int64_t index, int64_t size) {
   if (index >= 0 && index < size) return index;
   if (mode == PadMode::kConstant) return -1;
   if (mode == PadMode::kEdge || size == 1) return index < 0 ? 0 : size - 1;

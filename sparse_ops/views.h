@@ -35,7 +35,7 @@ struct BasicImageView {
   int64_t row_stride = 0;
   int64_t pixel_stride = 0;
 
-  T* Pixel(int n, int y, int x) const {
+  constexpr T* Pixel(int n, int y, int x) const {
     return data + n * batch_stride + y * row_stride + x * pixel_stride;
   }
 

@@ -53,6 +53,15 @@ CACHEINF_HOST_DEVICE inline float FromBits(uint32_t bits) {
   return x;
 }
 
+// How many bits are set.
+CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return __popcll(word);
+#else
+  return __builtin_popcountll(word);
+#endif
+}
+
 // The nearest TF32 number, ties away from zero, as MultiplyTf32 takes it.
 CACHEINF_HOST_DEVICE inline uint32_t ToTf32(float x) {
   const uint32_t bits = BitsOf(x);

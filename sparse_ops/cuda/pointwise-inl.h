@@ -10,8 +10,6 @@ namespace cacheinf {
 namespace cuda {
 namespace pointwise {
 
-using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
-
 // Of an operand with one entry for every index along `axis`.
 inline AxisStrides AlongAxis(int axis) {
   AxisStrides strides = {};
@@ -39,11 +37,8 @@ inline MapElements MapOf(const ConstTensorView& input, const TensorView& output,
 inline void Activate(const ChannelFunction& activation, MapElements& kernel) {
   kernel.function = activation.function;
   if (activation.function.kind != Function::Kind::kPRelu) return;
-  if (activation.one_slope) {
-    // The slope is the same everywhere: kLeakyRelu has it as a number, which lies on the device.
-    kernel.one_slope = true;
-  }
   kernel.slopes = activation.slopes;
+  kernel.one_slope = activation.one_slope;
 }
 
 inline Walk WalkOf(const TensorView& output, const Pixels& pixels) {
@@ -63,21 +58,6 @@ void LaunchPad(Device& device, typename Device::Stream& stream, const PadArgs& a
                         args.value,
                         keeps_outside};
   for (int i = 0; i < args.output.rank; ++i) kernel.begins[i] = args.begins[i];
-  device.Launch(stream, kernel.walk.blocks(), kernel);
-}
-
-template <class Device>
-void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView& map,
-                float* packed, const Pixels& pixels, bool unpacks) {
-  const PackPixels kernel = {
-      Walk::OverMap(map.batch, map.height, map.width, map.channels, pixels),
-      map.batch_stride,
-      map.row_stride,
-      map.pixel_stride,
-      map.width,
-      map.data,
-      packed,
-      unpacks};
   device.Launch(stream, kernel.walk.blocks(), kernel);
 }
 
@@ -154,44 +134,6 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
   args.input = piece;
   args.output = output;
   pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/true);
-}
-
-template <class Device>
-void GatherPixels(Device& device, typename Device::Stream& stream, const ConstImageView& map,
-                  const Pixels& pixels, float* packed) {
-  const ImageView unchanged = {const_cast<float*>(map.data),
-                               map.batch,
-                               map.height,
-                               map.width,
-                               map.channels,
-                               map.batch_stride,
-                               map.row_stride,
-                               map.pixel_stride};
-  pointwise::LaunchPack(device, stream, unchanged, packed, pixels, /*unpacks=*/false);
-}
-
-template <class Device>
-void ScatterPixels(Device& device, typename Device::Stream& stream, const float* packed,
-                   const Pixels& pixels, const ImageView& map) {
-  pointwise::LaunchPack(device, stream, map, const_cast<float*>(packed), pixels, /*unpacks=*/true);
-}
-
-template <class Device>
-void Shift(Device& device, typename Device::Stream& stream, const TensorView& map, int rows,
-           int columns, float* scratch) {
-  const int64_t height = map.dims[2];
-  const int64_t width = map.dims[3];
-  // All pixels that move within one image are as far apart: one block of memory.
-  const int64_t distance = rows * width + columns;
-  const int64_t moved = height * width - (distance < 0 ? -distance : distance);
-  if (moved <= 0 || distance == 0) return;
-  const int64_t channels = map.strides[3];
-  const size_t bytes = static_cast<size_t>(moved * channels) * sizeof(float);
-  for (int64_t image = 0; image < map.dims[0]; ++image) {
-    float* const first = map.data + image * map.strides[0];
-    device.CopyOnDevice(stream, scratch, first + (distance > 0 ? distance : 0) * channels, bytes);
-    device.CopyOnDevice(stream, first + (distance < 0 ? -distance : 0) * channels, scratch, bytes);
-  }
 }
 
 }  // namespace cuda

@@ -32,7 +32,8 @@ struct MapElements {
   const float* scale = nullptr;
   const float* shift = nullptr;
   const float* slopes = nullptr;
-  Function function;
+  bool one_slope = false;
+  Function function = {};
   // Places along an axis, of either type, or null. Along it, the walk's strides of the input are 0.
   const int64_t* long_places = nullptr;
   const int* places = nullptr;
@@ -59,7 +60,11 @@ struct MapElements {
     }
     if (function.kind != Function::Kind::kIdentity) {
       float alphas[kQuad] = {};
-      if (slopes != nullptr) LoadParameters(thread, slopes, share, offsets, alphas);
+      if (one_slope) {
+        LoadQuad(thread, slopes, 0, share.count, alphas);
+      } else if (slopes != nullptr) {
+        LoadParameters(thread, slopes, share, offsets, alphas);
+      }
       ApplyTo(function, alphas, numbers);
     }
     StoreQuad(thread, output + offsets[kOutput], elements.strides[kOutput].inner, share.count,
@@ -265,11 +270,7 @@ struct PackPixels {
   static constexpr int kThreads = Walk::kThreads;
 
   Walk walk;
-  int64_t batch_stride;
-  int64_t row_stride;
-  int64_t pixel_stride;
-  int width;
-  float* map;
+  ImageView map;
   float* packed;
   bool unpacks;
 
@@ -278,15 +279,13 @@ struct PackPixels {
     Share share;
     if (!walk.Find(thread, share)) return;
     const int pixel = share.position - share.image * walk.plane;
-    const int row = pixel / width;
-    float* const in_map = map + share.image * batch_stride + row * row_stride +
-                          (pixel - row * width) * pixel_stride + share.element;
+    const int row = pixel / map.width;
+    float* const in_map = map.Pixel(share.image, row, pixel - row * map.width) + share.element;
     const int count =
         walk.pixels.count == nullptr ? walk.pixels.most : thread.LoadReadOnly(walk.pixels.count);
-    float* const in_packed = packed +
-                             (static_cast<int64_t>(share.image) * count + share.number) *
-                                 walk.inner +
-                             share.element;
+    float* const in_packed =
+        packed + (static_cast<int64_t>(share.image) * count + share.number) * walk.inner +
+        share.element;
     float numbers[kQuad];
     LoadQuad(thread, unpacks ? in_packed : in_map, 1, share.count, numbers);
     StoreQuad(thread, unpacks ? in_map : in_packed, 1, share.count, numbers);

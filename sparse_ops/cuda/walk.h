@@ -60,6 +60,15 @@ struct Walk {
     const unsigned at = static_cast<unsigned>(thread.BlockX()) * kThreads +
                         static_cast<unsigned>(thread.ThreadIndex());
     const unsigned number = at / static_cast<unsigned>(quads);
+    if (!Locate(thread, number, share)) return false;
+    share.element = static_cast<int>(at - number * static_cast<unsigned>(quads)) * kQuad;
+    share.count = inner - share.element < kQuad ? inner - share.element : kQuad;
+    return true;
+  }
+
+  // The same of all elements of a position, by its number.
+  template <class Thread>
+  CACHEINF_KERNEL bool Locate(const Thread& thread, unsigned number, Share& share) const {
     const int most = pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
     if (number >= static_cast<unsigned>(most)) return false;
     share.image = thread.BlockY();
@@ -67,8 +76,8 @@ struct Walk {
     const int pixel = pixels.list == nullptr ? pixels.first + share.number
                                              : thread.LoadReadOnly(pixels.list + number);
     share.position = share.image * plane + pixel;
-    share.element = static_cast<int>(at - number * static_cast<unsigned>(quads)) * kQuad;
-    share.count = inner - share.element < kQuad ? inner - share.element : kQuad;
+    share.element = 0;
+    share.count = inner;
     return true;
   }
 };
@@ -108,21 +117,6 @@ CACHEINF_KERNEL void StoreQuad(const Thread& thread, float* to, int64_t stride, 
   }
 }
 
-// The axes of an output in the order in which they are walked: of a map batch, rows, columns,
-// channels, of other tensors their own.
-struct WalkOrder {
-  int rank = 0;
-  int axes[TensorView::kMaxRank] = {};
-};
-
-inline WalkOrder WalkOrderOf(const ConstTensorView& output) {
-  WalkOrder order;
-  order.rank = output.rank;
-  for (int i = 0; i < output.rank; ++i) order.axes[i] = i;
-  if (output.rank == 4) order = {4, {0, 2, 3, 1}};
-  return order;
-}
-
 // Where an operand's elements lie, with its axes in the order of a walk.
 struct Strides {
   int64_t outer[TensorView::kMaxRank - 1] = {};
@@ -152,6 +146,14 @@ struct OuterAxes {
   }
 };
 
+// The innermost axis of a walk: of a map its channels, of other tensors the last.
+inline int InnermostOf(const ConstTensorView& output) {
+  return output.rank == 4 ? 1 : output.rank - 1;
+}
+
+// The strides of an operand by its axes.
+using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
+
 // A walk over an output and the elements of other operands that belong to the same index.
 template <int operands>
 struct TensorWalk {
@@ -159,33 +161,43 @@ struct TensorWalk {
   OuterAxes axes;
   Strides strides[operands];
 
-  // `by_axis[k]` are the strides of operand k, by the output's axes.
+  // `by_axis[k]` are the strides of operand k along the output's axes. Pixels matter if the output
+  // is a map walked by its channels.
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,
-             const std::array<int64_t, TensorView::kMaxRank> (&by_axis)[operands]) {
-    const WalkOrder order = WalkOrderOf(output);
-    const int inner_axis = order.rank > 0 ? order.axes[order.rank - 1] : 0;
+             const AxisStrides (&by_axis)[operands], int innermost) {
     int64_t positions = 1;
-    for (int i = 0; i + 1 < order.rank; ++i) {
-      const int axis = order.axes[i];
+    for (int axis = 0; axis < output.rank; ++axis) {
+      if (axis == innermost) continue;
       positions *= output.dims[axis];
-      if (output.dims[axis] == 1) continue;
-      // An axis of which the next follows the last everywhere is one with it.
-      bool follows = axes.rank > 0;
-      for (int k = 0; k < operands && follows; ++k) {
-        follows = strides[k].outer[axes.rank - 1] == by_axis[k][axis] * output.dims[axis];
-      }
-      if (!follows) axes.sizes[axes.rank++] = 1;
-      axes.sizes[axes.rank - 1] *= static_cast<int>(output.dims[axis]);
-      for (int k = 0; k < operands; ++k) strides[k].outer[axes.rank - 1] = by_axis[k][axis];
+      Append(static_cast<int>(output.dims[axis]), axis, by_axis);
     }
-    for (int k = 0; k < operands; ++k) strides[k].inner = by_axis[k][inner_axis];
-    const int inner = order.rank > 0 ? static_cast<int>(output.dims[inner_axis]) : 1;
-    if (output.rank == 4) {
+    for (int k = 0; k < operands && innermost >= 0; ++k) {
+      strides[k].inner = by_axis[k][static_cast<size_t>(innermost)];
+    }
+    const int inner = innermost >= 0 ? static_cast<int>(output.dims[innermost]) : 1;
+    if (output.rank == 4 && innermost == 1) {
       walk = Walk::OverMap(static_cast<int>(output.dims[0]), static_cast<int>(output.dims[2]),
                            static_cast<int>(output.dims[3]), inner, pixels);
     } else {
       walk = Walk::OverAll(static_cast<int>(positions), inner);
     }
+  }
+  TensorWalk(const ConstTensorView& output, const Pixels& pixels,
+             const AxisStrides (&by_axis)[operands])
+      : TensorWalk(output, pixels, by_axis, InnermostOf(output)) {}
+
+ private:
+  // An axis of which the next index follows the last everywhere is one with the axis before.
+  void Append(int size, int axis, const AxisStrides (&by_axis)[operands]) {
+    if (size == 1) return;
+    const auto at = static_cast<size_t>(axis);
+    bool follows = axes.rank > 0;
+    for (int k = 0; k < operands && follows; ++k) {
+      follows = strides[k].outer[axes.rank - 1] == by_axis[k][at] * size;
+    }
+    if (!follows) axes.sizes[axes.rank++] = 1;
+    axes.sizes[axes.rank - 1] *= size;
+    for (int k = 0; k < operands; ++k) strides[k].outer[axes.rank - 1] = by_axis[k][at];
   }
 };
 

@@ -43,7 +43,7 @@ struct BasicMaskView {
 
   size_t word_count() const { return MaskWords(height, width); }
   int64_t pixel_count() const { return int64_t{height} * width; }
-  Word* Row(int y) const { return words + int64_t{y} * words_per_row; }
+  constexpr Word* Row(int y) const { return words + int64_t{y} * words_per_row; }
 
   bool Test(int y, int x) const { return (Row(y)[x / 64] >> (x % 64) & 1) != 0; }
   void Set(int y, int x) const { Row(y)[x / 64] |= uint64_t{1} << (x % 64); }

@@ -56,6 +56,9 @@ Args OfFirstImage(Args args) {
   if constexpr (std::is_same_v<Args, BinaryArgs>) {
     TakeFirstImage(args.a);
     TakeFirstImage(args.b);
+  } else if constexpr (std::is_same_v<Args, GatherArgs>) {
+    // The first image of the output may be any of the input's.
+    if (args.axis != 0) TakeFirstImage(args.input);
   } else {
     TakeFirstImage(args.input);
   }

@@ -1,0 +1,155 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_
+#define CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sparse_ops/cuda/conv.h"
+#include "sparse_ops/cuda/conv_weights.h"
+
+namespace cacheinf {
+namespace cuda {
+namespace conv {
+
+template <class Device, typename T>
+Buffer<Device, T> Upload(Device& device, typename Device::Stream& stream,
+                         const std::vector<T>& values) {
+  if (values.empty()) return {};
+  Buffer<Device, T> buffer(device, values.size());
+  device.CopyToDevice(stream, buffer.data(), values.data(), buffer.bytes());
+  return buffer;
+}
+
+// Whether every four numbers of this view's pixels, from the first on, can be copied as one.
+inline bool HasAlignedFours(const ConstImageView& view) {
+  return reinterpret_cast<uintptr_t>(view.data) % 16 == 0 && view.pixel_stride % 4 == 0 &&
+         view.row_stride % 4 == 0 && (view.batch == 1 || view.batch_stride % 4 == 0);
+}
+
+// Fewer channels leave too much of a wide tile empty.
+constexpr int kNarrowOutputs = 32;
+
+}  // namespace conv
+
+template <class Device>
+Conv<Device>::Conv(Device& device, const ConvArgs& args, const ConvOptions& options)
+    : device_(device),
+      spec_(args.spec),
+      options_(options),
+      multiprocessors_(device.facts().multiprocessors) {
+  const DeviceFacts facts = device.facts();
+  if (!Has(facts, options.precision)) {
+    throw DeviceError(facts.name + " has no matrix instructions for this precision");
+  }
+  const ConvWeights packed = PackConvWeights(args, options.precision);
+  is_direct_ = packed.is_direct;
+
+  const int outputs = args.output.channels;
+  // Adding -0 changes nothing.
+  std::vector<float> bias(static_cast<size_t>(outputs), -0.0f);
+  if (args.bias != nullptr) bias.assign(args.bias, args.bias + outputs);
+  std::vector<float> slopes;
+  if (args.activation.function.kind == Function::Kind::kPRelu) {
+    for (int c = 0; c < outputs; ++c) {
+      slopes.push_back(args.activation.slopes[args.activation.one_slope ? 0 : c]);
+    }
+  }
+
+  typename Device::Stream stream = device.MakeStream();
+  weights_ = conv::Upload(device, stream, packed.words);
+  bias_ = conv::Upload(device, stream, bias);
+  slopes_ = conv::Upload(device, stream, slopes);
+  row_taps_ = conv::Upload(device, stream, packed.row_taps);
+  column_taps_ = conv::Upload(device, stream, packed.column_taps);
+  phase_weights_ = conv::Upload(device, stream, packed.phase_weights);
+  device.Synchronize(stream);
+
+  work_.groups = args.spec.groups;
+  work_.group_inputs = args.input.channels / args.spec.groups;
+  work_.group_outputs = outputs / args.spec.groups;
+  work_.padded_inputs = packed.padded_inputs;
+  work_.padded_outputs = packed.padded_outputs;
+  work_.rows = packed.rows;
+  work_.columns = packed.columns;
+  work_.row_taps = row_taps_.data();
+  work_.column_taps = column_taps_.data();
+  work_.weights = reinterpret_cast<const float*>(weights_.data());
+  work_.phase_weights = phase_weights_.data();
+  work_.bias = bias_.data();
+  work_.slopes = slopes_.data();
+  work_.activation = args.activation.function;
+  work_.activation_before_residual = args.activation_before_residual;
+}
+
+template <class Device>
+void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& input,
+                       const ConstImageView& residual, const ImageView& output,
+                       const Pixels& pixels) const {
+  if (pixels.most == 0) return;
+  ConvWork work = work_;
+  work.input = input;
+  work.residual = residual;
+  work.output = output;
+  work.pixels = pixels;
+  work.has_aligned_inputs = work.group_inputs % 4 == 0 && conv::HasAlignedFours(input);
+  if (is_direct_) {
+    const bool is_depthwise = work.group_inputs == 1 && work.group_outputs == 1;
+    return is_depthwise ? LaunchDirect<true>(stream, work) : LaunchDirect<false>(stream, work);
+  }
+  switch (options_.precision) {
+    case Precision::kExact:
+      return LaunchGemm<Precision::kExact>(stream, work);
+    case Precision::kTf32:
+      return LaunchGemm<Precision::kTf32>(stream, work);
+    case Precision::kHalf:
+      return LaunchGemm<Precision::kHalf>(stream, work);
+    case Precision::kBfloat16:
+      return LaunchGemm<Precision::kBfloat16>(stream, work);
+  }
+}
+
+template <class Device>
+template <Precision precision>
+void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const {
+  if (work.group_outputs <= conv::kNarrowOutputs) {
+    LaunchTiles<typename ConvGemms<precision>::Narrow>(stream, work);
+  } else {
+    LaunchTiles<typename ConvGemms<precision>::Wide>(stream, work);
+  }
+}
+
+template <class Device>
+template <class Gemm>
+void Conv<Device>::LaunchTiles(typename Device::Stream& stream, const ConvWork& work) const {
+  int small_up_to = 0;
+  switch (options_.tiles) {
+    case ConvOptions::Tiles::kByCount:
+      small_up_to = Gemm::MostWithoutLargeTiles(work, multiprocessors_);
+      break;
+    case ConvOptions::Tiles::kLarge:
+      break;
+    case ConvOptions::Tiles::kSmall:
+      small_up_to = std::numeric_limits<int>::max();
+      break;
+  }
+  const Blocks blocks = {Gemm::BlocksX(work, work.pixels.most, small_up_to), 1,
+                         work.output.batch * work.rows.phases * work.columns.phases};
+  device_.Launch(stream, blocks, Gemm{work, small_up_to}, Gemm::SharedBytes());
+}
+
+template <class Device>
+template <bool is_depthwise>
+void Conv<Device>::LaunchDirect(typename Device::Stream& stream, const ConvWork& work) const {
+  const ImageView& output = work.output;
+  const Walk walk =
+      Walk::OverMap(output.batch, output.height, output.width, output.channels, work.pixels);
+  device_.Launch(stream, walk.blocks(),
+                 ConvDirect<is_depthwise>{work, walk, spec_.rows, spec_.columns, spec_.transposed});
+}
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_

@@ -1,0 +1,18 @@
+#include "sparse_ops/cuda/conv.h"
+
+#include "sparse_ops/cuda/conv-inl.h"
+#include "sparse_ops/cuda/emulated/device.h"
+#ifdef CACHEINF_HAS_CUDA
+#include "sparse_ops/cuda/real/device.h"
+#endif
+
+namespace cacheinf {
+namespace cuda {
+
+template class Conv<EmulatedDevice>;
+#ifdef CACHEINF_HAS_CUDA
+template class Conv<RealDevice>;
+#endif
+
+}  // namespace cuda
+}  // namespace cacheinf

@@ -1,0 +1,21 @@
+// The kernels of convolutions, compiled for GPUs.
+
+#include "sparse_ops/cuda/conv_kernels.h"
+#include "sparse_ops/cuda/real/launch.cuh"
+
+namespace cacheinf {
+namespace cuda {
+
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Narrow);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kTf32>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kTf32>::Narrow);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kHalf>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kHalf>::Narrow);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Narrow);
+CACHEINF_INSTANTIATE(ConvDirect<false>);
+CACHEINF_INSTANTIATE(ConvDirect<true>);
+
+}  // namespace cuda
+}  // namespace cacheinf

@@ -1,0 +1,71 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_CONV_H_
+#define CACHEINF_SPARSE_OPS_CUDA_CONV_H_
+
+#include <cstdint>
+
+#include "sparse_ops/cuda/conv_kernels.h"
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/ops.h"
+
+namespace cacheinf {
+namespace cuda {
+
+struct ConvOptions {
+  // The bits are the same.
+  enum class Tiles : uint8_t {
+    kByCount,  // large ones where they keep the whole device busy
+    kLarge,
+    kSmall,
+  };
+
+  // Convolutions of small groups, depthwise ones among them, are exact in any case.
+  Precision precision = Precision::kExact;
+  Tiles tiles = Tiles::kByCount;
+};
+
+// A convolution with its weights packed and on the device; ConvArgs says what it computes. After
+// its preparation it is not changed: several streams may run it at once.
+template <class Device>
+class Conv {
+ public:
+  // Copies from `args`, whose pointers are the host's, what does not change between frames: spec,
+  // weights, bias, activation, and the channels of the input and output views, whose data may be
+  // null. Throws DeviceError if the device lacks the precision.
+  Conv(Device& device, const ConvArgs& args, const ConvOptions& options = {});
+
+  // Whether a device has this precision.
+  static bool Has(const DeviceFacts& facts, Precision precision) {
+    return precision == Precision::kExact || facts.compute_major >= 8;
+  }
+
+  // Computes the pixels in every image of the batch. `residual` has null data if there is none.
+  void Run(typename Device::Stream& stream, const ConstImageView& input,
+           const ConstImageView& residual, const ImageView& output, const Pixels& pixels) const;
+
+ private:
+  template <Precision precision>
+  void LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const;
+  template <class Gemm>
+  void LaunchTiles(typename Device::Stream& stream, const ConvWork& work) const;
+  template <bool is_depthwise>
+  void LaunchDirect(typename Device::Stream& stream, const ConvWork& work) const;
+
+  Device& device_;
+  ConvSpec spec_;
+  ConvOptions options_;
+  int multiprocessors_;
+  bool is_direct_ = false;
+  ConvWork work_;  // without the views
+  Buffer<Device, uint32_t> weights_;
+  Buffer<Device, float> bias_;
+  Buffer<Device, float> slopes_;
+  Buffer<Device, PhaseTaps> row_taps_;
+  Buffer<Device, PhaseTaps> column_taps_;
+  Buffer<Device, int64_t> phase_weights_;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_H_

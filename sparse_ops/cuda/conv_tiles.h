@@ -1,0 +1,219 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_CONV_TILES_H_
+#define CACHEINF_SPARSE_OPS_CUDA_CONV_TILES_H_
+
+#include <cstdint>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/numbers.h"
+
+// How the threads of a block multiply a tile of pixels by a tile of output channels.
+
+namespace cacheinf {
+namespace cuda {
+
+// What a convolution multiplies. Sums are always of single precision.
+enum class Precision : uint8_t {
+  kExact,  // single precision: the bits of ops.h
+  // Matrix instructions, which need a compute capability of 8.0. Inputs and weights are rounded to
+  // the nearest number of this format; the bits do not depend on active pixels or tiles, but on the
+  // GPU.
+  kTf32,
+  kHalf,
+  kBfloat16,
+};
+
+constexpr int kConvThreads = 128;  // of a block
+
+// Products of each sum that are staged in shared memory at once.
+constexpr int kConvDepth = 16;
+
+// Tiles have
+//   kPrecision
+//   kPixels, kChannels    the tile's size
+//   kInputStride          words between the staged inputs of a pixel and of the next
+//   kWeightRows           rows of staged weights: kConvDepth, or half as many where a word is two
+//                         numbers, those of one k in the low half
+//   kWeightStride         words between the rows
+// and the thread's part of the sums. Strides are such that the lanes of a warp meet in no bank.
+
+// Each thread has some pixels, 16 apart, by four neighbouring channels, or two such fours 32 apart.
+// One accumulator per sum, k ascending.
+template <int pixels_each, int channels_each>
+class FmaTile {
+ public:
+  static constexpr Precision kPrecision = Precision::kExact;
+  static constexpr int kPixels = 16 * pixels_each;
+  static constexpr int kChannels = 8 * channels_each;
+  static constexpr int kInputStride = kConvDepth + 4;
+  static constexpr int kWeightRows = kConvDepth;
+  static constexpr int kWeightStride = kChannels;
+
+  template <class Thread>
+  CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
+    const float* const own_inputs = inputs + FirstPixel(thread) * kInputStride;
+    const float* const own_weights = weights + FirstChannel(thread);
+    CACHEINF_UNROLL
+    for (int k = 0; k < kConvDepth; k += 4) {
+      Float4 x[pixels_each];
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixels_each; ++i) x[i] = LoadFour(thread, own_inputs + OfPixel(i) + k);
+      MultiplyRow(thread, own_weights + (k + 0) * kWeightStride, [&](int i) { return x[i].x; });
+      MultiplyRow(thread, own_weights + (k + 1) * kWeightStride, [&](int i) { return x[i].y; });
+      MultiplyRow(thread, own_weights + (k + 2) * kWeightStride, [&](int i) { return x[i].z; });
+      MultiplyRow(thread, own_weights + (k + 3) * kWeightStride, [&](int i) { return x[i].w; });
+    }
+  }
+
+  // As rows of channels, `stride` apart.
+  template <class Thread>
+  CACHEINF_KERNEL void Store(const Thread& thread, float* to, int stride) const {
+    CACHEINF_UNROLL
+    for (int i = 0; i < pixels_each; ++i) {
+      float* const row = to + (FirstPixel(thread) + 16 * i) * stride + FirstChannel(thread);
+      CACHEINF_UNROLL
+      for (int j = 0; j < channels_each / 4; ++j) {
+        const float* const four = sums_[i] + 4 * j;
+        thread.Store(reinterpret_cast<Float4*>(row + 32 * j),
+                     Float4{four[0], four[1], four[2], four[3]});
+      }
+    }
+  }
+
+ private:
+  template <class Thread>
+  CACHEINF_KERNEL static int FirstPixel(const Thread& thread) {
+    return thread.ThreadIndex() / 8;
+  }
+  template <class Thread>
+  CACHEINF_KERNEL static int FirstChannel(const Thread& thread) {
+    return thread.ThreadIndex() % 8 * 4;
+  }
+  CACHEINF_KERNEL static constexpr int OfPixel(int i) { return 16 * i * kInputStride; }
+
+  template <class Thread>
+  CACHEINF_KERNEL static Float4 LoadFour(const Thread& thread, const float* from) {
+    return thread.Load(reinterpret_cast<const Float4*>(from));
+  }
+
+  // input(i): of pixel i, at the row's k.
+  template <class Thread, class Input>
+  CACHEINF_KERNEL void MultiplyRow(const Thread& thread, const float* row, const Input& input) {
+    CACHEINF_UNROLL
+    for (int j = 0; j < channels_each / 4; ++j) {
+      const Float4 w = LoadFour(thread, row + 32 * j);
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixels_each; ++i) {
+        float* const four = sums_[i] + 4 * j;
+        four[0] = Fma(input(i), w.x, four[0]);
+        four[1] = Fma(input(i), w.y, four[1]);
+        four[2] = Fma(input(i), w.z, four[2]);
+        four[3] = Fma(input(i), w.w, four[3]);
+      }
+    }
+  }
+
+  float sums_[pixels_each][channels_each] = {};
+};
+
+// Matrix instructions: each warp has pixel_tiles × channel_tiles tiles of 16 pixels by 8 channels,
+// and channel_warps warps lie side by side. Every sum takes its products in steps of one
+// instruction, k ascending.
+template <Precision precision, int channel_warps, int pixel_tiles, int channel_tiles>
+class MatrixTile {
+  static constexpr bool kIsTf32 = precision == Precision::kTf32;
+
+ public:
+  static constexpr Precision kPrecision = precision;
+  static constexpr int kPixels = kConvThreads / kWarp / channel_warps * pixel_tiles * 16;
+  static constexpr int kChannels = channel_warps * channel_tiles * 8;
+  static constexpr int kInputStride = kConvDepth + (kIsTf32 ? 4 : 8);
+  static constexpr int kWeightRows = kIsTf32 ? kConvDepth : kConvDepth / 2;
+  static constexpr int kWeightStride = kChannels + 8;
+
+  template <class Thread>
+  CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
+    const int group = thread.Lane() / 4;
+    const int in_group = thread.Lane() % 4;
+    CACHEINF_UNROLL
+    for (int step = 0; step < kWeightRows / 8; ++step) {
+      unsigned b[channel_tiles][2];
+      CACHEINF_UNROLL
+      for (int j = 0; j < channel_tiles; ++j) {
+        const auto* const word = reinterpret_cast<const unsigned*>(weights) +
+                                 (step * 8 + in_group) * kWeightStride + FirstChannel(thread, j) +
+                                 group;
+        b[j][0] = thread.Load(word);
+        b[j][1] = thread.Load(word + 4 * kWeightStride);
+      }
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixel_tiles; ++i) {
+        const float* const row = inputs + (FirstPixel(thread, i) + group) * kInputStride;
+        const float* const row_below = row + 8 * kInputStride;
+        unsigned a[4];
+        if constexpr (kIsTf32) {
+          const int k = step * 8 + in_group;
+          a[0] = ToTf32(thread.Load(row + k));
+          a[1] = ToTf32(thread.Load(row_below + k));
+          a[2] = ToTf32(thread.Load(row + k + 4));
+          a[3] = ToTf32(thread.Load(row_below + k + 4));
+        } else {
+          const int k = 2 * in_group;
+          a[0] = LoadPair(thread, row + k);
+          a[1] = LoadPair(thread, row_below + k);
+          a[2] = LoadPair(thread, row + k + 8);
+          a[3] = LoadPair(thread, row_below + k + 8);
+        }
+        CACHEINF_UNROLL
+        for (int j = 0; j < channel_tiles; ++j) {
+          if constexpr (kIsTf32) {
+            thread.MultiplyTf32(sums_[i][j], a, b[j]);
+          } else if constexpr (precision == Precision::kHalf) {
+            thread.MultiplyHalf(sums_[i][j], a, b[j]);
+          } else {
+            thread.MultiplyBfloat16(sums_[i][j], a, b[j]);
+          }
+        }
+      }
+    }
+  }
+
+  template <class Thread>
+  CACHEINF_KERNEL void Store(const Thread& thread, float* to, int stride) const {
+    CACHEINF_UNROLL
+    for (int i = 0; i < pixel_tiles; ++i) {
+      CACHEINF_UNROLL
+      for (int j = 0; j < channel_tiles; ++j) {
+        float* const pair = to + (FirstPixel(thread, i) + thread.Lane() / 4) * stride +
+                            FirstChannel(thread, j) + thread.Lane() % 4 * 2;
+        thread.Store(reinterpret_cast<Float2*>(pair), Float2{sums_[i][j][0], sums_[i][j][1]});
+        thread.Store(reinterpret_cast<Float2*>(pair + 8 * stride),
+                     Float2{sums_[i][j][2], sums_[i][j][3]});
+      }
+    }
+  }
+
+ private:
+  // Of one of the warp's tiles.
+  template <class Thread>
+  CACHEINF_KERNEL static int FirstPixel(const Thread& thread, int tile) {
+    return (thread.Warp() / channel_warps * pixel_tiles + tile) * 16;
+  }
+  template <class Thread>
+  CACHEINF_KERNEL static int FirstChannel(const Thread& thread, int tile) {
+    return (thread.Warp() % channel_warps * channel_tiles + tile) * 8;
+  }
+
+  template <class Thread>
+  CACHEINF_KERNEL static unsigned LoadPair(const Thread& thread, const float* from) {
+    const Float2 pair = thread.Load(reinterpret_cast<const Float2*>(from));
+    return precision == Precision::kHalf ? PackHalves(pair.x, pair.y)
+                                         : PackBfloat16s(pair.x, pair.y);
+  }
+
+  float sums_[pixel_tiles][channel_tiles][4] = {};
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_TILES_H_

@@ -1,0 +1,57 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_DETECTION_INL_H_
+#define CACHEINF_SPARSE_OPS_CUDA_DETECTION_INL_H_
+
+#include "sparse_ops/cuda/detection_kernels.h"
+#include "sparse_ops/cuda/operators.h"
+
+namespace cacheinf {
+namespace cuda {
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args) {
+  const TensorView& output = args.output;
+  const DecodeRows kernel = {args.heads,
+                             args.head_count,
+                             args.apply_sigmoid,
+                             static_cast<int>(output.dims[0]),
+                             static_cast<int>(output.dims[1]),
+                             output.data,
+                             output.strides[0],
+                             output.strides[1]};
+  device.Launch(stream, {DividedUp(output.dims[0] * output.dims[1], DecodeRows::kThreads)}, kernel);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args) {
+  const TensorView& output = args.output;
+  if (output.dims[0] == 0) return;
+  static_assert(sizeof(int) == sizeof(float), "the count lies where a number will");
+  int* const count = reinterpret_cast<int*>(output.data);
+  device.Fill(stream, count, 0, sizeof(int));
+  const bool has_heads = args.heads != nullptr;
+  const CollectCandidates collect = {
+      args.heads,
+      args.head_count,
+      args.input.data,
+      args.input.strides[0],
+      args.input.strides[1],
+      has_heads ? 0 : static_cast<int>(args.input.dims[0]),
+      has_heads ? args.classes : static_cast<int>(args.input.dims[1]) - kBoxNumbers - 1,
+      args.score_threshold,
+      args.scratch,
+      count};
+  device.Launch(stream, {CollectCandidates::kBlocks}, collect);
+  const KeepBestCandidates keep = {args.scratch,
+                                   count,
+                                   args.overlap_threshold,
+                                   static_cast<int>(output.dims[0]),
+                                   output.data,
+                                   output.strides[0],
+                                   output.strides[1]};
+  device.Launch(stream, {1}, keep, KeepBestCandidates::kSharedBytes);
+}
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_DETECTION_INL_H_

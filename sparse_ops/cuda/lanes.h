@@ -1,0 +1,70 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_LANES_H_
+#define CACHEINF_SPARSE_OPS_CUDA_LANES_H_
+
+#include "sparse_ops/cuda/device.h"
+
+// Sums and the like in the sixteen lanes of ops.h, by one thread or by half a warp.
+
+namespace cacheinf {
+namespace cuda {
+
+constexpr int kLanes = 16;
+
+// Of value(0), …, value(count - 1), by one thread.
+template <class Value, class Accumulate, class Combine>
+CACHEINF_KERNEL float ReduceInLanes(int count, float start, const Value& value,
+                                    const Accumulate& accumulate, const Combine& combine) {
+  float lanes[kLanes];
+  CACHEINF_UNROLL
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = start;
+  for (int first = 0; first < count; first += kLanes) {
+    CACHEINF_UNROLL
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (first + lane < count) lanes[lane] = accumulate(lanes[lane], value(first + lane));
+    }
+  }
+  CACHEINF_UNROLL
+  for (int half = kLanes / 2; half >= 1; half /= 2) {
+    CACHEINF_UNROLL
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+  }
+  return lanes[0];
+}
+
+struct Add {
+  CACHEINF_KERNEL float operator()(float a, float b) const { return a + b; }
+};
+
+// The same for values that take long, each read at one place in the code; the lanes lie in memory.
+template <class Value, class Combine>
+CACHEINF_KERNEL float ReduceRows(int count, float start, const Value& value,
+                                 const Combine& combine) {
+  float lanes[kLanes];
+  CACHEINF_UNROLL
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = start;
+  for (int i = 0; i < count; ++i) {
+    lanes[i % kLanes] = combine(lanes[i % kLanes], value(i));
+  }
+  CACHEINF_UNROLL
+  for (int half = kLanes / 2; half >= 1; half /= 2) {
+    CACHEINF_UNROLL
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+  }
+  return lanes[0];
+}
+
+// The lanes of half a warp together, each thread having its own; every thread gets the result.
+// All threads of the warp call it.
+template <class Thread, class Combine>
+CACHEINF_KERNEL float CombineHalfWarp(const Thread& thread, float lane, const Combine& combine) {
+  CACHEINF_UNROLL
+  for (int half = kLanes / 2; half >= 1; half /= 2) {
+    lane = combine(lane, thread.ShuffleDown(lane, half));
+  }
+  return thread.Shuffle(lane, thread.Lane() / kLanes * kLanes);
+}
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_LANES_H_

@@ -1,0 +1,80 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_PRODUCTS_INL_H_
+#define CACHEINF_SPARSE_OPS_CUDA_PRODUCTS_INL_H_
+
+#include "sparse_ops/cuda/operators.h"
+#include "sparse_ops/cuda/product_kernels.h"
+
+namespace cacheinf {
+namespace cuda {
+namespace products {
+
+// With the output's last two axes, and all before them as outer ones. `a` and `b` have the output's
+// rank, but for the depth.
+inline MultiplyMatrices ProductOf(const ConstTensorView& a, const ConstTensorView& b,
+                                  const TensorView& output, int64_t depth) {
+  const int row = output.rank - 2;
+  const int column = output.rank - 1;
+  MultiplyMatrices kernel = {};
+  for (int axis = 0; axis < row; ++axis) {
+    kernel.axes.sizes[axis] = static_cast<int>(output.dims[axis]);
+    kernel.strides[MultiplyMatrices::kA].outer[axis] = a.strides[axis];
+    kernel.strides[MultiplyMatrices::kB].outer[axis] = b.strides[axis];
+    kernel.strides[MultiplyMatrices::kOutput].outer[axis] = output.strides[axis];
+  }
+  kernel.axes.rank = row;
+  kernel.a = {a.data, a.strides[row], a.strides[column]};
+  kernel.b = {b.data, b.strides[row], b.strides[column]};
+  kernel.rows = static_cast<int>(output.dims[row]);
+  kernel.columns = static_cast<int>(output.dims[column]);
+  kernel.depth = static_cast<int>(depth);
+  kernel.output = output.data;
+  kernel.output_row_stride = output.strides[row];
+  kernel.output_column_stride = output.strides[column];
+  return kernel;
+}
+
+// A matrix product's operand with the output's outer dimensions and its own last two.
+inline ConstTensorView WithOuterDims(const ConstTensorView& operand, const TensorView& output) {
+  TensorView shape = output;
+  for (int i = 1; i <= 2; ++i) {
+    shape.dims[static_cast<size_t>(shape.rank - i)] =
+        operand.dims[static_cast<size_t>(operand.rank - i)];
+  }
+  return BroadcastTo(operand, shape);
+}
+
+}  // namespace products
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args) {
+  ConstTensorView input = args.input;
+  TensorView output = args.output;
+  if (input.rank == 1) {
+    input = InsertAxis(input, 0);
+    output = InsertAxis(output, 0);
+  }
+  const int last = input.rank - 1;
+  // The weights as depth × outputs, the same for every outer position.
+  ConstTensorView weights = input;
+  weights.data = args.weights;
+  weights.strides = {};
+  weights.strides[static_cast<size_t>(last - 1)] = 1;
+  weights.strides[static_cast<size_t>(last)] = input.dims[last];
+  MultiplyMatrices kernel = products::ProductOf(input, weights, output, input.dims[last]);
+  kernel.bias = args.bias;
+  kernel.activation = args.activation;
+  device.Launch(stream, kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
+}
+
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args) {
+  const MultiplyMatrices kernel = products::ProductOf(
+      products::WithOuterDims(args.a, args.output), products::WithOuterDims(args.b, args.output),
+      args.output, args.a.dims[static_cast<size_t>(args.a.rank - 1)]);
+  device.Launch(stream, kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
+}
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_PRODUCTS_INL_H_

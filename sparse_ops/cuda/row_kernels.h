@@ -1,0 +1,213 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_ROW_KERNELS_H_
+#define CACHEINF_SPARSE_OPS_CUDA_ROW_KERNELS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "sparse_ops/cuda/functions.h"
+#include "sparse_ops/cuda/lanes.h"
+#include "sparse_ops/cuda/walk.h"
+#include "sparse_ops/ops.h"
+
+// Kernels of operators along one axis: half a warp takes a row, which is all elements along the
+// axis at one position of the others; each thread has one of the sixteen lanes.
+
+namespace cacheinf {
+namespace cuda {
+
+struct Rows {
+  static constexpr int kThreads = 128;
+  static constexpr int kPerBlock = kThreads / kLanes;
+
+  static constexpr int kInput = 0;
+  static constexpr int kOutput = 1;
+
+  TensorWalk<2> elements;
+  const float* input;
+  float* output;
+
+  Blocks blocks() const {
+    return {DividedUp(elements.walk.pixels.most, kPerBlock), elements.walk.images, 1};
+  }
+};
+
+// A row as one of its threads sees it. The other half of a warp needs this one even where there is
+// no row: its length is 0 then.
+struct Row {
+  int lane;
+  int count = 0;  // of elements
+  const float* input = nullptr;
+  float* output = nullptr;
+  int64_t in_stride = 0;
+  int64_t out_stride = 0;
+
+  template <class Thread>
+  CACHEINF_KERNEL Row(const Thread& thread, const Rows& rows) : lane(thread.Lane() % kLanes) {
+    Share share;
+    const int number = thread.BlockX() * Rows::kPerBlock + thread.ThreadIndex() / kLanes;
+    if (!rows.elements.walk.Locate(thread, static_cast<unsigned>(number), share)) return;
+    int64_t offsets[2];
+    rows.elements.axes.Offsets(share.position, rows.elements.strides, offsets);
+    count = rows.elements.walk.inner;
+    input = rows.input + offsets[Rows::kInput];
+    output = rows.output + offsets[Rows::kOutput];
+    in_stride = rows.elements.strides[Rows::kInput].inner;
+    out_stride = rows.elements.strides[Rows::kOutput].inner;
+  }
+
+  // Of all elements, in lanes.
+  template <class Thread, class Accumulate, class Combine>
+  CACHEINF_KERNEL float Reduce(const Thread& thread, float start, const Accumulate& accumulate,
+                               const Combine& combine) const {
+    float sum = start;
+    for (int i = lane; i < count; i += kLanes) sum = accumulate(sum, At(thread, i));
+    return CombineHalfWarp(thread, sum, combine);
+  }
+
+  template <class Thread>
+  CACHEINF_KERNEL float At(const Thread& thread, int i) const {
+    return thread.LoadReadOnly(input + i * in_stride);
+  }
+  template <class Thread>
+  CACHEINF_KERNEL void Store(const Thread& thread, int i, float value) const {
+    thread.Store(output + i * out_stride, value);
+  }
+};
+
+struct MaximumOf {
+  CACHEINF_KERNEL float operator()(float a, float b) const { return Maximum(a, b); }
+};
+struct MinimumOf {
+  CACHEINF_KERNEL float operator()(float a, float b) const { return Minimum(a, b); }
+};
+struct AddSquaredDistance {
+  float center;
+  CACHEINF_KERNEL float operator()(float lane, float x) const {
+    const float distance = x - center;
+    return std::fma(distance, distance, lane);
+  }
+};
+
+struct NormalizeRows {
+  static constexpr const char* kName = "NormalizeRows";
+  static constexpr int kThreads = Rows::kThreads;
+
+  Rows rows;
+  float epsilon;
+  const float* scale;
+  const float* shift;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const Row row(thread, rows);
+    const auto count = static_cast<float>(row.count);
+    const float mean = row.Reduce(thread, 0.0f, Add(), Add()) / count;
+    const float variance = row.Reduce(thread, 0.0f, AddSquaredDistance{mean}, Add()) / count;
+    const float inverse_deviation = 1.0f / std::sqrt(variance + epsilon);
+    for (int i = row.lane; i < row.count; i += kLanes) {
+      float value = (row.At(thread, i) - mean) * inverse_deviation;
+      if (scale != nullptr) {
+        value = std::fma(value, thread.LoadReadOnly(scale + i), thread.LoadReadOnly(shift + i));
+      }
+      row.Store(thread, i, value);
+    }
+  }
+};
+
+struct SoftmaxRows {
+  static constexpr const char* kName = "SoftmaxRows";
+  static constexpr int kThreads = Rows::kThreads;
+
+  Rows rows;
+  bool logarithm;
+
+  struct AddExp {
+    float largest;
+    CACHEINF_KERNEL float operator()(float lane, float x) const {
+      return lane + ExpOf(x - largest);
+    }
+  };
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const Row row(thread, rows);
+    const float largest = row.Reduce(thread, -HUGE_VALF, MaximumOf(), MaximumOf());
+    const float sum = row.Reduce(thread, 0.0f, AddExp{largest}, Add());
+    const float log_sum = logarithm ? LogOf(sum) : 0.0f;
+    for (int i = row.lane; i < row.count; i += kLanes) {
+      const float distance = row.At(thread, i) - largest;
+      row.Store(thread, i, logarithm ? distance - log_sum : ExpOf(distance) / sum);
+    }
+  }
+};
+
+struct FindLargestOfRows {
+  static constexpr const char* kName = "FindLargestOfRows";
+  static constexpr int kThreads = Rows::kThreads;
+
+  Rows rows;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const Row row(thread, rows);
+    int best = -1;
+    float best_value = 0.0f;
+    for (int i = row.lane; i < row.count; i += kLanes) {
+      TakeBetter(i, row.At(thread, i), best, best_value);
+    }
+    CACHEINF_UNROLL
+    for (int half = kLanes / 2; half >= 1; half /= 2) {
+      const int other = thread.ShuffleDown(best, half);
+      const float other_value = thread.ShuffleDown(best_value, half);
+      TakeBetter(other, other_value, best, best_value);
+    }
+    if (row.count > 0 && row.lane == 0) row.Store(thread, 0, static_cast<float>(best));
+  }
+
+ private:
+  // The larger value, NaN above all, of equals the lower index; index -1 is none.
+  CACHEINF_KERNEL static void TakeBetter(int index, float value, int& best, float& best_value) {
+    const bool is_nan = value != value;
+    const bool best_is_nan = best_value != best_value;
+    const bool is_equal = is_nan ? best_is_nan : value == best_value;
+    const bool is_better = is_equal ? index < best : is_nan || (!best_is_nan && value > best_value);
+    if (index >= 0 && (best < 0 || is_better)) {
+      best = index;
+      best_value = value;
+    }
+  }
+};
+
+struct ReduceRowsOfAxis {
+  static constexpr const char* kName = "ReduceRowsOfAxis";
+  static constexpr int kThreads = Rows::kThreads;
+
+  Rows rows;
+  ReduceKind kind;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const Row row(thread, rows);
+    float value = 0.0f;
+    switch (kind) {
+      case ReduceKind::kMean:
+        value = row.Reduce(thread, 0.0f, Add(), Add()) / static_cast<float>(row.count);
+        break;
+      case ReduceKind::kSum:
+        value = row.Reduce(thread, 0.0f, Add(), Add());
+        break;
+      case ReduceKind::kMax:
+        value = row.Reduce(thread, -HUGE_VALF, MaximumOf(), MaximumOf());
+        break;
+      case ReduceKind::kMin:
+        value = row.Reduce(thread, HUGE_VALF, MinimumOf(), MinimumOf());
+        break;
+    }
+    if (row.count > 0 && row.lane == 0) row.Store(thread, 0, value);
+  }
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_ROW_KERNELS_H_
