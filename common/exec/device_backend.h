@@ -58,6 +58,7 @@ class DeviceBackend final : public Backend {
     OperatorCall call;
     std::optional<cuda::Conv<Device>> conv;
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
+    Buffer<DetectionHead> heads;                // with the places that their maps have now
   };
 
   template <typename T>

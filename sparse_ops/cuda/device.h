@@ -41,7 +41,7 @@
 //     static constexpr const char* kName;
 //     static constexpr int kThreads;   of a block, in one dimension
 //     template <class Thread> CACHEINF_KERNEL void operator()(const Thread& thread) const;
-//   kernels.cu lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
+//   a .cu file lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
 //   are the device's.
 //
 //   Everything that is not computing goes through `thread`; memory, too: nothing is read or written

@@ -10,7 +10,7 @@ namespace cacheinf {
 namespace cuda {
 
 // A GPU through the CUDA runtime (device.h). No header of CUDA is needed to use it; Launch is
-// compiled for the kernels that kernels.cu lists. Any thread of the host may call.
+// compiled for the kernels that .cu files list. Any thread of the host may call.
 //
 // A launch that cannot begin throws at once, what goes wrong in one from Synchronize, or at once in
 // builds without NDEBUG.

@@ -1,0 +1,202 @@
+#include "sparse_ops/cuda/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sparse_ops/cuda/set_program.h"
+#include "tests/sparse_ops/cuda/devices.h"
+
+namespace cacheinf {
+namespace cuda {
+namespace {
+
+using Words = std::vector<uint64_t>;
+
+template <class Device>
+class DeviceTest : public OnDevice<Device> {
+ protected:
+  using Stream = typename Device::Stream;
+  using Memory = Buffer<Device, uint64_t>;
+
+  // out = a | b, on a kernel of the library.
+  void Unite(Stream& stream, const Memory& a, const Memory& b, const Memory& out) {
+    const auto mask_of = [](const Memory& memory) {
+      return MaskView(memory.data(), static_cast<int>(memory.size()), 64);
+    };
+    SetProgram program;
+    program.count = 2;
+    program.steps[0].kind = SetStep::Kind::kCopy;
+    program.steps[0].from = mask_of(a);
+    program.steps[1].kind = SetStep::Kind::kAdd;
+    program.steps[1].from = mask_of(b);
+    program.steps[0].to = program.steps[1].to = mask_of(out);
+    this->device().Launch(stream, {1}, program, SetProgram::kSharedBytes);
+  }
+};
+
+TYPED_TEST_SUITE(DeviceTest, Devices);
+
+TYPED_TEST(DeviceTest, AStreamsWorkRunsInOrder) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  const auto a = ToDevice(device, stream, Words{1, 2, 4});
+  const auto b = ToDevice(device, stream, Words{8, 8, 8});
+  const Buffer<TypeParam, uint64_t> out(device, 3);
+  this->Unite(stream, a, b, out);
+  device.CopyOnDevice(stream, a.data(), out.data(), sizeof(uint64_t));
+  device.Fill(stream, b.data() + 1, 0, sizeof(uint64_t));
+  this->Unite(stream, a, b, out);
+  EXPECT_EQ(ToHost(device, stream, out.data(), 3), (Words{9, 2, 12}));
+}
+
+TYPED_TEST(DeviceTest, AStreamWaitsForAnotherByAnEvent) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    this->UseSeed(seed);
+    auto& device = this->device();
+    auto first = device.MakeStream();
+    auto second = device.MakeStream();
+    auto event = device.MakeEvent();
+    const auto a = ToDevice(device, first, Words{1});
+    const auto b = ToDevice(device, first, Words{2});
+    const Buffer<TypeParam, uint64_t> both(device, 1);
+    const Buffer<TypeParam, uint64_t> copy(device, 1);
+    device.Wait(second, event);  // of nothing
+    this->Unite(first, a, b, both);
+    device.Record(first, event);
+    device.Wait(second, event);
+    device.CopyOnDevice(second, copy.data(), both.data(), sizeof(uint64_t));
+    EXPECT_EQ(ToHost(device, second, copy.data(), 1), Words{3}) << "seed " << seed;
+    device.Synchronize(event);
+    EXPECT_GE(device.MillisecondsBetween(event, event), 0.0f);
+  }
+}
+
+TYPED_TEST(DeviceTest, AGraphDoesAgainWhatWasCaptured) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  const auto a = ToDevice(device, stream, Words{1, 1});
+  const auto b = ToDevice(device, stream, Words{2, 2});
+  const Buffer<TypeParam, uint64_t> out(device, 2);
+  device.Fill(stream, out.data(), 0, out.bytes());
+  device.BeginCapture(stream);
+  this->Unite(stream, a, b, out);
+  device.CopyOnDevice(stream, b.data(), out.data(), sizeof(uint64_t));
+  auto graph = device.EndCapture(stream);
+  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{0, 0})) << "capturing does nothing yet";
+  device.Replay(stream, graph);
+  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{3, 3}));
+  device.Fill(stream, a.data(), 4, 1);
+  device.Replay(stream, graph);
+  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{7, 3}));
+}
+
+TYPED_TEST(DeviceTest, MoreMemoryThanThereIsIsRefusedAndLeavesTheRest) {
+  auto& device = this->device();
+  EXPECT_THROW((Buffer<TypeParam, char>(device, size_t{1} << 50)), OutOfDeviceMemory);
+  auto stream = device.MakeStream();
+  const auto memory = ToDevice(device, stream, Words{5});
+  EXPECT_EQ(ToHost(device, stream, memory.data(), 1), Words{5});
+}
+
+TYPED_TEST(DeviceTest, ALaunchOfNoBlocksDoesNothing) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  device.Launch(stream, {0}, CombineMasks{MaskOperation::kUnite, nullptr, nullptr, nullptr, 1});
+  EXPECT_NO_THROW(device.Synchronize(stream));
+}
+
+TYPED_TEST(DeviceTest, TooMuchSharedMemoryIsRefused) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  const size_t too_much = device.facts().shared_bytes + 1;
+  EXPECT_THROW(
+      device.Launch(stream, {1}, CombineMasks{MaskOperation::kUnite, nullptr, nullptr, nullptr, 0},
+                    too_much),
+      DeviceError);
+}
+
+TYPED_TEST(DeviceTest, HostMemoryForCopies) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  auto* const host = static_cast<uint64_t*>(device.AllocateHost(16));
+  host[0] = 3;
+  host[1] = 4;
+  const Buffer<TypeParam, uint64_t> memory(device, 2);
+  device.CopyToDevice(stream, memory.data(), host, 16);
+  device.Synchronize(stream);
+  device.FreeHost(host);
+  EXPECT_EQ(ToHost(device, stream, memory.data(), 2), (Words{3, 4}));
+}
+
+// What only the stand-in shows.
+
+TEST(EmulatedDeviceTest, WorkWaitsUntilTheHostDoes) {
+  EmulatedDevice device;
+  auto stream = device.MakeStream();
+  const auto memory = ToDevice(device, stream, Words{1});
+  Words host = {0};
+  device.CopyToHost(stream, host.data(), memory.data(), sizeof(uint64_t));
+  EXPECT_EQ(host[0], 0u) << "a host that does not wait reads what was there";
+  device.Synchronize(stream);
+  EXPECT_EQ(host[0], 1u);
+}
+
+TEST(EmulatedDeviceTest, StreamsThatDoNotWaitTakeTurnsAtRandom) {
+  int early = 0;
+  for (unsigned seed = 1; seed <= 32; ++seed) {
+    EmulatedDevice::Options options;
+    options.seed = seed;
+    EmulatedDevice device(options);
+    auto first = device.MakeStream();
+    auto second = device.MakeStream();
+    const auto memory = ToDevice(device, first, Words{1});
+    device.Fill(first, memory.data(), 0, memory.bytes());
+    Words host = {7};
+    device.CopyToHost(second, host.data(), memory.data(), sizeof(uint64_t));
+    device.Synchronize(second);
+    if (host[0] == 1) ++early;
+  }
+  EXPECT_GT(early, 0);
+  EXPECT_LT(early, 32);
+}
+
+TEST(EmulatedDeviceTest, WrongUseIsFound) {
+  EmulatedDevice device;
+  auto stream = device.MakeStream();
+  const auto memory = ToDevice(device, stream, Words{1, 2});
+  uint64_t host[3] = {};
+  device.CopyToHost(stream, host, memory.data(), sizeof(host));
+  EXPECT_THROW(device.Synchronize(stream), DeviceError) << "a copy past the end";
+  device.CopyToDevice(stream, host, memory.data(), 8);
+  EXPECT_THROW(device.Synchronize(stream), DeviceError) << "to the host by CopyToDevice";
+  auto* const freed = device.Allocate(8);
+  device.Free(freed);
+  EXPECT_THROW(device.Free(freed), DeviceError);
+  device.Fill(stream, freed, 0, 8);
+  EXPECT_THROW(device.Synchronize(stream), DeviceError) << "what is free already";
+  device.BeginCapture(stream);
+  EXPECT_THROW(device.Synchronize(stream), DeviceError);
+  EXPECT_THROW(device.BeginCapture(stream), DeviceError);
+  static_cast<void>(device.EndCapture(stream));
+  EXPECT_THROW(static_cast<void>(device.EndCapture(stream)), DeviceError);
+  EmulatedDevice::Event event;
+  EXPECT_THROW(static_cast<void>(device.MillisecondsBetween(event, event)), DeviceError);
+}
+
+TEST(EmulatedDeviceTest, MemoryComesBackWhenItIsFreed) {
+  EmulatedDevice::Options options;
+  options.memory_bytes = 1000;
+  EmulatedDevice device(options);
+  for (int i = 0; i < 10; ++i) {
+    const Buffer<EmulatedDevice, char> memory(device, 1000);
+    EXPECT_THROW((Buffer<EmulatedDevice, char>(device, 1)), OutOfDeviceMemory);
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+}  // namespace cacheinf
