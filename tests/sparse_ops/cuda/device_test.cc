@@ -105,7 +105,10 @@ TYPED_TEST(DeviceTest, MoreMemoryThanThereIsIsRefusedAndLeavesTheRest) {
 TYPED_TEST(DeviceTest, ALaunchOfNoBlocksDoesNothing) {
   auto& device = this->device();
   auto stream = device.MakeStream();
-  device.Launch(stream, {0}, CombineMasks{MaskOperation::kUnite, nullptr, nullptr, nullptr, 1});
+  SetProgram faulty;
+  faulty.count = 1;
+  faulty.steps[0].to = MaskView(nullptr, 1, 64);
+  device.Launch(stream, {0}, faulty);
   EXPECT_NO_THROW(device.Synchronize(stream));
 }
 
@@ -113,10 +116,7 @@ TYPED_TEST(DeviceTest, TooMuchSharedMemoryIsRefused) {
   auto& device = this->device();
   auto stream = device.MakeStream();
   const size_t too_much = device.facts().shared_bytes + 1;
-  EXPECT_THROW(
-      device.Launch(stream, {1}, CombineMasks{MaskOperation::kUnite, nullptr, nullptr, nullptr, 0},
-                    too_much),
-      DeviceError);
+  EXPECT_THROW(device.Launch(stream, {1}, SetProgram(), too_much), DeviceError);
 }
 
 TYPED_TEST(DeviceTest, HostMemoryForCopies) {
