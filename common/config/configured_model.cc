@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
 #include "common/exec/reference_backend.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
@@ -35,8 +36,15 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
 }
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
-  if (config.backend == RobotConfig::Backend::kReference) {
-    return std::make_unique<ReferenceBackend>();
+  switch (config.backend) {
+    case RobotConfig::Backend::kReference:
+      return std::make_unique<ReferenceBackend>();
+    case RobotConfig::Backend::kCuda:
+      return MakeCudaBackend();
+    case RobotConfig::Backend::kCudaEmulated:
+      return MakeEmulatedCudaBackend();
+    case RobotConfig::Backend::kCpu:
+      break;
   }
   CpuBackendOptions options;
   options.threads = threads;

@@ -35,7 +35,7 @@ struct OutputConfig {
 // The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
   enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit, kCacheinf };
-  enum class Backend : uint8_t { kCpu, kReference };
+  enum class Backend : uint8_t { kCpu, kReference, kCuda, kCudaEmulated };
   enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch };
 
   std::string model;
@@ -87,7 +87,9 @@ struct RobotConfig {
 constexpr Words<7> WordsOf(RobotConfig::Mode) {
   return {"dense", "cache", "stale", "every-k", "remote", "split", "cacheinf"};
 }
-constexpr Words<2> WordsOf(RobotConfig::Backend) { return {"cpu", "reference"}; }
+constexpr Words<4> WordsOf(RobotConfig::Backend) {
+  return {"cpu", "reference", "cuda", "cuda-emulated"};
+}
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
 // The defaults, overridden by the file. Throws InputError that names file and key.

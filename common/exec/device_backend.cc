@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/exec/cuda_backend.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/real/device.h"
+#include "sparse_ops/cuda/real/device_query.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf {
@@ -414,9 +416,24 @@ void DeviceBackend<Device>::Scatter(std::span<const float> numbers, ConstMaskVie
   device_->Synchronize(stream_);
 }
 
-template class DeviceBackend<cuda::EmulatedDevice>;
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed) {
+  cuda::EmulatedDevice::Options options;
+  options.seed = seed;
+  return std::make_unique<DeviceBackend<cuda::EmulatedDevice>>(
+      "cuda-emulated", std::make_shared<cuda::EmulatedDevice>(options));
+}
+
+std::unique_ptr<Backend> MakeCudaBackend() {
+  const CudaReport report = QueryCuda();
+  if (report.devices.empty()) {
+    throw InputError("backend \"cuda\" cannot be used: " + report.why_no_device);
+  }
 #ifdef CACHEINF_HAS_CUDA
-template class DeviceBackend<cuda::RealDevice>;
+  return std::make_unique<DeviceBackend<cuda::RealDevice>>("cuda",
+                                                           std::make_shared<cuda::RealDevice>());
+#else
+  throw InputError("backend \"cuda\" cannot be used: this build has no CUDA");
 #endif
+}
 
 }  // namespace cacheinf

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
 #include "common/exec/model_state.h"
 #include "common/exec/reference_backend.h"
 #include "sparse_ops/cpu/targets.h"
@@ -32,8 +34,13 @@ struct BackendChoice {
   // With the kernels that use no vectors: address sanitizers do not see vectors' masked accesses.
   bool is_scalar = false;
   bool is_deferred = false;  // behind a queue: nothing can be read while a frame runs
+  bool is_emulated = false;  // the kernels for GPUs, on the stand-in for one
 };
 inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
+
+inline constexpr BackendChoice kCudaEmulated = {
+    "cuda_emulated", 0, Scheme::kDirect, false, false, true};
+constexpr uint32_t kMostGraphsEmulated = 3;
 
 inline auto EveryBackend() {
   return testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
@@ -41,14 +48,16 @@ inline auto EveryBackend() {
                          BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
                          BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
                          BackendChoice{"winograd", 1, Scheme::kWinograd},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
+                         kCudaEmulated);
 }
 
 // For what the executor does, whatever kernels compute: a device whose masks the host cannot read,
 // and our own kernels, of which some compute whole tiles.
 inline auto TwoBackends() {
   return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd});
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
+                         kCudaEmulated);
 }
 
 inline std::string BackendName(const testing::TestParamInfo<BackendChoice>& info) {
@@ -77,6 +86,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
   template <typename OptionsOf, typename Check>
   void ForEachGraph(uint32_t graphs, OptionsOf options_of, Check check) {
     const bool winograd = GetParam().scheme == Scheme::kWinograd;
+    if (GetParam().is_emulated) graphs = std::min(graphs, kMostGraphsEmulated);
     for (seed_ = 0; seed_ < graphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
       RandomGraphOptions options = options_of(seed_);
@@ -93,6 +103,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     if (GetParam().is_deferred) {
       return std::make_unique<DeferredBackend>(std::make_unique<ReferenceBackend>());
     }
+    if (GetParam().is_emulated) return MakeEmulatedCudaBackend(seed_ + 1);
     if (threads == 0) return std::make_unique<ReferenceBackend>();
     return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
   }

@@ -1,0 +1,19 @@
+#ifndef CACHEINF_COMMON_EXEC_CUDA_BACKEND_H_
+#define CACHEINF_COMMON_EXEC_CUDA_BACKEND_H_
+
+#include <memory>
+
+#include "common/exec/backend.h"
+
+namespace cacheinf {
+
+// On this machine's first GPU. Throws InputError where there is none, or no CUDA in this build.
+std::unique_ptr<Backend> MakeCudaBackend();
+
+// The same on the strict stand-in for a GPU, slow, for tests and developers. Its threads and blocks
+// take turns as the seed has it.
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed = 1);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_EXEC_CUDA_BACKEND_H_
