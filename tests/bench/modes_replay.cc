@@ -131,6 +131,7 @@ class Replays {
                      .latency_ms = cost.robot_ms + waiting_ms,
                      .server_ms = cost.server_ms,
                      .waiting_ms = waiting_ms,
+                     .sent_bytes = cost.bytes_to_server,
                      .changed = changed});
     };
     options.answers = kFramesToSettle;
