@@ -28,6 +28,7 @@ class ModeTable {
   explicit ModeTable(BenchReport* report) : report_(report) {}
 
   void Add(const Subject& subject, const Mode& mode, const Cell& cell);
+  const ModeChecks& checks() const { return checks_; }
   // Adds what the rows say together.
   void Finish() const { checks_.AddTo(report_); }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -41,6 +42,14 @@ class LiveCells {
         if (!mode.needs_server && !has_local) continue;
         if (course_.is_live_over()) {
           ++left_out_;
+          continue;
+        }
+        RunCell(subject, mode, mbit, kSpeedups[i], &runner);
+      }
+      const auto repeated =
+          table_->checks().ToRepeat(subject.model->name, subject.clip, mbit, kSpeedups[i]);
+      for (const Mode& mode : ModesOf(subject)) {
+        if (course_.is_live_over() || std::ranges::find(repeated, mode.name) == repeated.end()) {
           continue;
         }
         RunCell(subject, mode, mbit, kSpeedups[i], &runner);

@@ -142,5 +142,53 @@ TEST(ModeChecksTest, WhatIsWorstComesFirst) {
   EXPECT_LT(cached, video);
 }
 
+nlohmann::ordered_json ChoiceRow(const std::string& mode, double median_ms, double agreement = 1) {
+  nlohmann::ordered_json row = Row(mode, "live", median_ms, 0, 1);
+  row["robot_ms"] = median_ms;
+  row["link_ms"] = 0.0;
+  row["agreement"] = agreement;
+  row["plan"] = row["predicted_ms"] = nullptr;
+  row["why"] = "";
+  return row;
+}
+
+// The quickest of all agrees too little.
+TEST(ModeChecksTest, WhatTakesTooMuchIsRepeated) {
+  ModeChecks checks;
+  checks.Add(ChoiceRow("local", 80, 0.5));
+  checks.Add(ChoiceRow("cache", 100));
+  checks.Add(ChoiceRow("remote-video/dense", 90));
+  checks.Add(ChoiceRow("cacheinf", 94, 0.9));
+  EXPECT_TRUE(checks.ToRepeat("net", "clip", 20, 5).empty());
+  ModeChecks slow;
+  slow.Add(ChoiceRow("local", 80, 0.5));
+  slow.Add(ChoiceRow("cache", 100));
+  slow.Add(ChoiceRow("remote-video/dense", 90));
+  slow.Add(ChoiceRow("cacheinf", 96, 0.9));
+  EXPECT_EQ(slow.ToRepeat("net", "clip", 20, 5),
+            (std::vector<std::string>{"cacheinf", "remote-video/dense"}));
+  EXPECT_TRUE(slow.ToRepeat("net", "clip", 1, 5).empty());
+}
+
+// 108 ms in the mean, 24 apart; 116, 8 apart.
+TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
+  for (const double again_ms : {96.0, 112.0}) {
+    ModeChecks checks;
+    checks.Add(ChoiceRow("cache", 100));
+    checks.Add(ChoiceRow("cacheinf", 120));
+    checks.Add(ChoiceRow("cache", 100));
+    checks.Add(ChoiceRow("cacheinf", again_ms));
+    BenchReport report;
+    checks.AddTo(&report);
+    const std::string text = report.Table();
+    EXPECT_NE(text.find(again_ms == 96 ? "1.08 at worst" : "1.16 at worst"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("above 1.05 in 1 of 1 cells"), std::string::npos) << text;
+    EXPECT_EQ(text.find("1 of which within two repetitions' spread") != std::string::npos,
+              again_ms == 96)
+        << text;
+  }
+}
+
 }  // namespace
 }  // namespace cacheinf
