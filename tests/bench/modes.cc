@@ -172,7 +172,7 @@ class BenchServer {
                                       "1",
                                       "--models",
                                       models};
-    if (!link.empty()) words.insert(words.end(), {"--emulate-link", link});
+    if (!link.empty()) words.insert(words.end(), {"--emulate", link});
     return words;
   }
 
@@ -544,7 +544,7 @@ class ModesBench {
                                            const BenchServer* server, double slowdown,
                                            std::optional<double> mbit) const {
     RobotConfig config = mode.config;
-    config.server.slowdown = slowdown;
+    config.server.emulate = fmt::format("{:g}x", slowdown);
     if (mode.is_plain_video) {
       PlainVideoOptions options;
       options.slowdown = slowdown;
@@ -559,7 +559,7 @@ class ModesBench {
     if (config.mode == RobotConfig::Mode::kCacheinf) {
       config.server.schedule = subject.planning.at(slowdown)->file();
     }
-    if (mbit) config.server.link_shape = LinkText(*mbit);
+    if (mbit) config.server.emulate += "," + LinkText(*mbit);
     return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
   }
 
