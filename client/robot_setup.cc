@@ -10,6 +10,7 @@
 #include "common/base/cache_folder.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
+#include "common/link/emulated_link.h"
 #include "profiler/machine.h"
 #include "profiler/obtain_profile.h"
 
@@ -68,7 +69,7 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
         return !stop;
       });
   if (!obtained.was_known) LogInfo("the model's profile is " + file.string());
-  return SlowedDown(obtained.profile, config.server.slowdown);
+  return SlowedDown(obtained.profile, ParseEmulation(config.server.emulate).slowdown);
 }
 
 }  // namespace cacheinf

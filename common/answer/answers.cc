@@ -140,7 +140,7 @@ DecoderConfig::Kind KindOf(const Graph& graph, DecoderConfig::Kind configured) {
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
     : kind_(KindOf(graph, config.kind)),
       class_count_(ClassCount(graph)),
-      top_(config.top),
+      top_(config.most_classes()),
       class_names_(ReadClassNames(config)) {}
 
 const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {

@@ -39,7 +39,7 @@ std::vector<std::string> ServerWords(const std::string& name,
                                     "1",
                                     "--models",
                                     models};
-  if (!link.empty()) words.insert(words.end(), {"--emulate-link", link});
+  if (!link.empty()) words.insert(words.end(), {"--emulate", link});
   return words;
 }
 

@@ -43,7 +43,7 @@ const BenchServer* ModeRunner::ServerFor(const Mode& mode) {
 std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, const Mode& mode,
                                                      double slowdown) const {
   RobotConfig config = mode.config;
-  config.server.slowdown = slowdown;
+  config.server.emulate = fmt::format("{:g}x", slowdown);
   const std::string link = mode.needs_server && mbit_ ? LinkText(*mbit_) : "";
   if (mode.is_plain_video) {
     PlainVideoOptions options;
@@ -59,7 +59,7 @@ std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, con
   if (config.mode == RobotConfig::Mode::kCacheinf) {
     config.server.schedule = subject.planning.at(slowdown)->file();
   }
-  config.server.link_shape = link;
+  if (!link.empty()) config.server.emulate += "," + link;
   return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
 }
 
