@@ -38,6 +38,7 @@ class RobotContender final : public Contender {
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
+      if (part->changed) cost.changed = part->changed;
       // It has the robot compute nothing.
       if (!answer.work) cost.robot_work = 0;
     }

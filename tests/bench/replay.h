@@ -30,7 +30,7 @@ struct FrameCost {
   double robot_work = 0;  // shares of a dense run's multiply-adds
   double server_work = 0;
   bool has_server = false;
-  std::optional<double> changed = {};  // share of the picture, where the robot looked
+  std::optional<double> changed = {};  // share of the picture, where anybody looked
   std::string plan = {};               // in mode cacheinf
   SharedContent content = {};
 };
@@ -69,6 +69,7 @@ inline bool IsCellOver(size_t answers, double now_ms) {
 struct ReplayOptions {
   std::optional<LinkShape> link = {};  // none: there is no server
   double slowdown = 1;                 // of the robot
+  int64_t first = 0;                   // how many frames of the clip the camera is ahead
   int every = 1;                       // only every k-th answer is computed; the others repeat it
   size_t answers = kAnswersOfACell;    // at most
   // What frames came to.
