@@ -45,7 +45,7 @@ double MedianAgain(const std::vector<FrameCost>& costs, const ReplayOptions& opt
 class Replays {
  public:
   Replays(Subject* subject, const RunPlace& place, const ModeCourse& course, ModeTable* table)
-      : subject_(subject), runner_(place, std::nullopt), course_(course), table_(table) {}
+      : subject_(subject), runner_(place, ""), course_(course), table_(table) {}
 
   void Run() {
     ReplayModes();

@@ -60,10 +60,14 @@ size_t FrameOfClip(int64_t captured, size_t clip_frames);
 // Of a message on an idle link, in chunks as a channel sends it.
 double LinkMs(double bytes, const LinkShape& link);
 
-// A cell ends after 60 answers, or after 8 seconds with 5 at least.
+// A cell ends after so many answers, or after so long with 5 at least.
 constexpr size_t kAnswersOfACell = 60;
-inline bool IsCellOver(size_t answers, double now_ms) {
-  return answers >= kAnswersOfACell || (answers >= 5 && now_ms >= 8000);
+struct CellLength {
+  size_t answers = kAnswersOfACell;
+  double ms = 8000;
+};
+inline bool IsCellOver(size_t answers, double now_ms, const CellLength& length = {}) {
+  return answers >= length.answers || (answers >= 5 && now_ms >= length.ms);
 }
 
 struct ReplayOptions {
