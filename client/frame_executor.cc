@@ -107,7 +107,9 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
     const message::Answer& answer = remote_->answer();
-    if (answer.kind == FrameDecision::Kind::kChanged) last_.changed = answer.changed;
+    if (answer.kind == FrameDecision::Kind::kChanged) {
+      last_.changed = last_.server->changed = answer.changed;
+    }
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;

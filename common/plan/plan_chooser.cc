@@ -21,9 +21,11 @@ constexpr double kHopedChange = 0.1;
 // Frames computed whole, although results are kept, of which one is no accident.
 constexpr int kWholeInARow = 2;
 
-// A plan has to be so much quicker than the one at hand, in so many frames.
+// A plan has to be so much quicker than the one at hand, in so many frames in a row.
 constexpr double kClearlyBetter = 0.95;
 constexpr int kFramesToSwitch = 2;
+constexpr double kALittleBetter = 0.98;
+constexpr int kFramesOfALittle = 15;
 
 // After so many frames what is known of a codec may be wrong. It is tried if by what is known it
 // takes at most so much longer than the plan at hand, once that one has been for a while.
@@ -136,13 +138,14 @@ void PlanChooser::ChooseHome() {
   const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
   const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
   const Candidate* const current = Find(home_);
-  const bool is_better = current == nullptr || latency(best) < kClearlyBetter * latency(*current);
-  better_in_a_row_ = is_better ? better_in_a_row_ + 1 : 0;
+  const double share = current == nullptr ? 0 : latency(best) / latency(*current);
+  clearly_better_ = share < kClearlyBetter ? clearly_better_ + 1 : 0;
+  a_little_better_ = share < kALittleBetter ? a_little_better_ + 1 : 0;
   // One that is being tried has had its first frame.
   const int enough = best.plan == plan_ ? 1 : kFramesToSwitch;
-  if (current == nullptr || better_in_a_row_ >= enough) {
+  if (current == nullptr || clearly_better_ >= enough || a_little_better_ >= kFramesOfALittle) {
     home_ = best.plan;
-    better_in_a_row_ = 0;
+    clearly_better_ = a_little_better_ = 0;
   }
 }
 

@@ -15,9 +15,9 @@ namespace cacheinf {
 
 // Chooses a plan for each of a robot's frames: predicts what a few take in the situation at hand,
 // and corrects its predictions by what frames really took. It leaves a plan only for one that is
-// clearly better in two frames in a row, because the first frame of another takes longer. What a
-// codec makes of a scene shows only in use, so one that may be as good is tried now and then, for
-// two frames.
+// clearly better in two frames in a row, or a little in fifteen, because the first frame of another
+// takes longer. What a codec makes of a scene shows only in use, so one that may be as good is
+// tried now and then, for two frames.
 class PlanChooser {
  public:
   // What a schedule has for a situation and those near it.
@@ -85,7 +85,8 @@ class PlanChooser {
   double split_factor_ = 1;  // what split plans took over what was predicted
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;  // in a row
-  int better_in_a_row_ = 0;
+  int clearly_better_ = 0;  // frames in a row in which another plan was
+  int a_little_better_ = 0;
   // Since anybody looked at how much changes; so that the first look counts in full.
   int frames_unseen_;
   int whole_in_a_row_ = 0;  // by a plan that keeps results

@@ -22,12 +22,12 @@ std::vector<FrameCost> ModeRunner::Measure(const Subject& subject, const Mode& m
 }
 
 LiveAnswers ModeRunner::RunLive(const Subject& subject, const Mode& mode, double slowdown,
-                                const std::function<bool()>& stop) {
+                                const std::function<bool()>& stop, const CellLength& length) {
   const Limit limit(ServerFor(mode), kMostOfACell);
   const auto contender = MakeContender(subject, mode, slowdown);
   LiveAnswers live;
   live.answers = cacheinf::RunLive(*contender, subject.frames,
-                                   mode.needs_server && !mode.may_go_without, stop);
+                                   mode.needs_server && !mode.may_go_without, stop, length);
   live.why = contender->why();
   return live;
 }
@@ -35,7 +35,7 @@ LiveAnswers ModeRunner::RunLive(const Subject& subject, const Mode& mode, double
 const BenchServer* ModeRunner::ServerFor(const Mode& mode) {
   if (mode.config.UsesServer() && !(server_ && server_->is_running())) {
     server_ = std::make_unique<BenchServer>(place_.name_server, place_.models, place_.cores.server,
-                                            mbit_ ? LinkText(*mbit_) : "");
+                                            link_);
   }
   return server_.get();
 }
@@ -44,7 +44,7 @@ std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, con
                                                      double slowdown) const {
   RobotConfig config = mode.config;
   config.server.emulate = fmt::format("{:g}x", slowdown);
-  const std::string link = mode.needs_server && mbit_ ? LinkText(*mbit_) : "";
+  const std::string link = mode.needs_server ? link_ : "";
   if (mode.is_plain_video) {
     PlainVideoOptions options;
     options.slowdown = slowdown;

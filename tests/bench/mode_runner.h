@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,13 +33,13 @@ struct LiveAnswers {
 // that needs it. One that takes more than 90 seconds loses its server.
 class ModeRunner {
  public:
-  // `mbit`: none where no link is emulated.
-  ModeRunner(RunPlace place, std::optional<double> mbit) : place_(std::move(place)), mbit_(mbit) {}
+  // `link`: as a configuration says it; empty where none is emulated.
+  ModeRunner(RunPlace place, std::string link) : place_(std::move(place)), link_(std::move(link)) {}
 
   // These throw std::runtime_error as MeasureFrames and RunLive do.
   std::vector<FrameCost> Measure(const Subject& subject, const Mode& mode);
   LiveAnswers RunLive(const Subject& subject, const Mode& mode, double slowdown,
-                      const std::function<bool()>& stop);
+                      const std::function<bool()>& stop, const CellLength& length = {});
 
  private:
   const BenchServer* ServerFor(const Mode& mode);
@@ -48,7 +47,7 @@ class ModeRunner {
                                            double slowdown) const;
 
   const RunPlace place_;
-  const std::optional<double> mbit_;
+  const std::string link_;
   std::unique_ptr<BenchServer> server_;
 };
 

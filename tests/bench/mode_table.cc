@@ -77,6 +77,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
   AddPlan(subject, mode, cell, &row);
   row["why"] = cell.why;
+  row["again_ms"] = cell.again_ms ? Json(*cell.again_ms) : Json();
   if (cell.measured == "predicted") {
     row["active_robot"] = row["active_server"] = nullptr;
     // What is kept changes answers, by as much as only frames show.

@@ -20,6 +20,7 @@ struct Cell {
   std::string measured;  // "live", "replayed", "predicted"
   std::vector<AnsweredFrame> answers;
   std::string why = {};
+  std::optional<double> again_ms = {};  // the median latency of a repetition
 };
 
 // Writes cells as rows of the report.

@@ -84,7 +84,7 @@ class ModesBench {
   }
 
   void MeasureSubject(Subject* subject) const {
-    ModeRunner runner(place_, std::nullopt);
+    ModeRunner runner(place_, "");
     for (const Mode& mode : ModesOf(*subject)) {
       if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, more seldom
       if (mode.config.mode == RobotConfig::Mode::kCacheinf) continue;  // one of the others

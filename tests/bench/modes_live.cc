@@ -33,7 +33,7 @@ class LiveCells {
 
  private:
   void RunSubject(const Subject& subject, double mbit, bool is_raw_and_slow) {
-    ModeRunner runner(place_, mbit);
+    ModeRunner runner(place_, LinkText(mbit));
     const bool has_local = quick_ || mbit == kLiveMbits.front();
     for (size_t i = 0; i < (quick_ ? 1 : kLiveSpeedups); ++i) {
       for (const Mode& mode : ModesOf(subject)) {

@@ -71,7 +71,7 @@ std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
     if (answers.size() % static_cast<size_t>(options.every) == 0) {
-      cost = cost_of(FrameOfClip(captured, clip_frames));
+      cost = cost_of(FrameOfClip(captured + options.first, clip_frames));
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;
       if (options.link && cost.has_server) {

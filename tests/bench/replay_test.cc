@@ -123,7 +123,7 @@ nlohmann::ordered_json Row(const std::string& mode, const std::string& measured,
   return {{"model", "net"},         {"clip", "clip"},         {"mode", mode},
           {"mbit", 20.0},           {"speedup", 5.0},         {"measured", measured},
           {"median_ms", median_ms}, {"server_ms", server_ms}, {"active_server", work},
-          {"on_time", 0.5}};
+          {"on_time", 0.5},         {"again_ms", nullptr}};
 }
 
 TEST(ModeChecksTest, WhatIsWorstComesFirst) {

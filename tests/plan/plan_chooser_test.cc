@@ -112,6 +112,22 @@ TEST_F(PlanChooserTest, ALittleBetterIsNotEnough) {
   EXPECT_EQ(switches_, before);
 }
 
+TEST_F(PlanChooserTest, ALittleBetterForLongIsEnough) {
+  AnswerMany(std::nullopt, 0.2);
+  const double alone_ms = latency_ms_;
+  AnswerMany(5, 0.2);
+  ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
+  // As long as it takes for the server to be 3 % slower than the robot.
+  for (int i = 0; i < 200 && latency_ms_ < 1.03 * alone_ms; ++i) {
+    server_factor_ += 0.1;
+    for (int j = 0; j < 3; ++j) Answer(5, 0.2);
+  }
+  ASSERT_LT(latency_ms_, 1.05 * alone_ms);
+  ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
+  for (int i = 0; i < 40; ++i) Answer(5, 0.2);
+  EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << latency_ms_ << " ms, alone " << alone_ms;
+}
+
 TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
   AnswerMany(20, 0.9);
   ASSERT_FALSE(last_.keeps);
