@@ -6,6 +6,7 @@
 #include "common/exec/shadow.h"
 #include "common/exec/slice.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

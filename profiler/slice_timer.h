@@ -9,7 +9,7 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/backend.h"
 #include "common/exec/model_state.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
 

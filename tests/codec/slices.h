@@ -10,6 +10,7 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/reference_backend.h"
 #include "common/exec/slice.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 
