@@ -106,9 +106,9 @@ class ContentAgreement {
   AnswerContent kind_;
 };
 
-// Of the newest answer in hand `deadline_ms` after a frame was captured with the dense answer to
-// that frame, over all frames from the first to the last answer. `dense` are those of the clip's
-// frames. REQUIRES: an answer.
+// Of the newest answer, to a frame or one before it, in hand `deadline_ms` after the frame was
+// captured, with the dense answer to that frame; over all frames from the first to the last answer.
+// `dense` are those of the clip's frames. REQUIRES: an answer.
 double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<SharedContent>& dense,
               double deadline_ms);
 

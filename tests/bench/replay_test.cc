@@ -105,6 +105,12 @@ TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
+TEST(OnTimeTest, TheAnswerToALaterFrameIsNone) {
+  std::vector<AnsweredFrame> answers;
+  for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
+  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
+}
+
 TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
   // Frame 0's comes at 250 ms, which is the deadline of frame 5 (267 ms) on.
   const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};

@@ -304,6 +304,27 @@ TEST(PlanChooser, BlamesNoLinkForWhatACodecMakesOfAScene) {
   EXPECT_NEAR(chooser.prediction().up_bytes, 2 * kPictureBytes / 8, 1e-3 * kPictureBytes);
 }
 
+// A server that gets ready late, and a codec whose first picture stands alone.
+TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  Begun(chooser);
+  for (int frame = 0; frame < 10; ++frame) {
+    chooser.Choose(kFast);
+    chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 200, .changed = 0.1});
+  }
+  const Plan plan = chooser.Choose(kFast);
+  ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
+  const Prediction before = chooser.prediction();
+  PlanChooser::Taken taken = AsPredicted(chooser, plan, 0.1);
+  taken.sent_bytes *= 20;
+  taken.server_ms *= 5;
+  taken.waiting_ms *= 5;
+  taken.latency_ms *= 5;
+  chooser.Note(taken);
+  EXPECT_EQ(chooser.Choose(kFast), plan);
+  EXPECT_NEAR(chooser.prediction().latency_ms, before.latency_ms, 1e-4 * before.latency_ms);
+}
+
 // Raw pictures and JPEG take nearly the same; JPEG makes less of this scene, or more, than is
 // known.
 class TryingTest : public testing::TestWithParam<double> {};
