@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/answer/best_scores.h"
 #include "common/base/error.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
@@ -267,6 +268,7 @@ message::Settings FrameExecutor::RemoteSettings() const {
   settings.cache = config_.cache;
   settings.tracker = config_.tracker.kind;
   settings.change_threshold = config_.tracker.change.threshold;
+  settings.most_scores = ScoresRead(state_.graph(), config_);
   return settings;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/answer/answers.h"
+#include "common/answer/best_scores.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/cache_folder.h"
 #include "common/base/log.h"
@@ -54,6 +55,7 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
   request.cache = config.cache;
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
+  request.most_scores = ScoresRead(model->graph(), config);
   request.seconds = kSecondsToMeasure;
   request.read_answer = AnswerReading(model->graph(), config);
   const std::filesystem::path file =

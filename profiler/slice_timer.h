@@ -29,8 +29,9 @@ class SliceTimer {
   SliceTimer(const ModelState& state, Backend& backend, SliceCodec codec, const Clock& clock);
 
   // REQUIRES: a kept value, and a mask of its size.
-  CodedSlice Time(ValueId value, ConstMaskView pixels);
-  CodedSlice TimeWhole(ValueId value);
+  CodedSlice Time(ValueId value, ConstMaskView pixels, int most_scores = 0);
+  // `most_scores`: of KeepBestScores; 0: all numbers.
+  CodedSlice TimeWhole(ValueId value, int most_scores = 0);
 
  private:
   Range SomeRows(ValueId value, int height);

@@ -89,6 +89,11 @@ void BenchCuts(const BenchOptions& options, BenchReport* report);
 // meanwhile and after, and in how many frames it is back.
 void BenchFailures(const BenchOptions& options, BenchReport* report);
 
+// What a server that is connected over MPI and has nothing to do costs a robot that computes alone:
+// turns with it and without it, pair by pair, and the median of the pairs' ratios with its 95 %
+// interval.
+void BenchIdlePeer(const BenchOptions& options, BenchReport* report);
+
 // Videos of which the light is changed, with the network shown frames as they are and in the light
 // of what is stored: work, and agreement with dense answers.
 void BenchLight(const BenchOptions& options, BenchReport* report);

@@ -30,6 +30,8 @@ constexpr std::array kBenches = {
           BenchCuts},
     Bench{"failures", "cuts, flashes, blur and lost cameras: how soon kept answers are right again",
           BenchFailures},
+    Bench{"idle-peer", "a robot that computes alone, with a server that is connected and without",
+          BenchIdlePeer},
     Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
           BenchLight},
     Bench{"modes",

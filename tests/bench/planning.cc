@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/robot_setup.h"
+#include "common/answer/best_scores.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -64,6 +65,7 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
   request.cache = config.cache;
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
+  request.most_scores = ScoresRead(model->graph(), config);
   request.clips = wanted.clips;
   request.frames = kFramesToProfile;
   request.seconds = wanted.seconds;
