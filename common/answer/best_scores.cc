@@ -33,7 +33,7 @@ int ScoresRead(const Graph& graph, const RobotConfig& config) {
   const DecoderConfig& decoder = config.model_config.decoder;
   const bool is_classification =
       KindOfAnswers(graph, decoder.kind) == DecoderConfig::Kind::kClassification;
-  return is_classification ? decoder.top : 0;
+  return is_classification ? decoder.most_classes() : 0;
 }
 
 void KeepBestScores(int most, std::vector<uint8_t>* slice) {

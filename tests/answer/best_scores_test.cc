@@ -13,6 +13,7 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/reference_backend.h"
 #include "common/exec/slice.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {
@@ -82,7 +83,7 @@ TEST(BestScoresTest, ScoresThatNobodyReadsStayAway) {
   graph.outputs = {graph.AddInput("scores", {1, kClasses})};
   RobotConfig config;
   config.model_config.decoder.kind = DecoderConfig::Kind::kClassification;
-  config.model_config.decoder.top = 7;
+  config.model_config.decoder.most = 7;
   EXPECT_EQ(ScoresRead(graph, config), 7);
   RobotConfig checked = config;
   checked.check = 10;
