@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/answer/best_scores.h"
 #include "common/base/error.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
@@ -107,7 +108,9 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
     const message::Answer& answer = remote_->answer();
-    if (answer.kind == FrameDecision::Kind::kChanged) last_.changed = answer.changed;
+    if (answer.kind == FrameDecision::Kind::kChanged) {
+      last_.changed = last_.server->changed = answer.changed;
+    }
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
@@ -265,6 +268,7 @@ message::Settings FrameExecutor::RemoteSettings() const {
   settings.cache = config_.cache;
   settings.tracker = config_.tracker.kind;
   settings.change_threshold = config_.tracker.change.threshold;
+  settings.most_scores = ScoresRead(state_.graph(), config_);
   return settings;
 }
 

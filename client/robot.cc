@@ -10,6 +10,7 @@
 #include "common/answer/seen_picture.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/plan/plan_chooser.h"
 #include "common/plan/profile.h"
@@ -42,7 +43,7 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
              const Clock& clock, const Profile* profile)
     : config_(config),
       clock_(clock),
-      slowdown_(config.server.slowdown, clock),
+      slowdown_(ParseEmulation(config.server.emulate).slowdown, clock),
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock,
                                                 slowdown_)),
       reader_(state().graph(), config.model_config.decoder),
@@ -167,6 +168,7 @@ void Robot::NoteFrame(Answer& answer) {
   if (answer.server) {
     taken.server_ms = Milliseconds(answer.server->decoding + answer.server->computing);
     taken.waiting_ms = Milliseconds(answer.server->waiting);
+    taken.sent_bytes = static_cast<double>(answer.server->sent_bytes);
   }
   chooser_->Note(taken);
 }

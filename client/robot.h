@@ -72,7 +72,8 @@ class Robot {
   // What was executed last; null if the last answer repeats an earlier one, or is a server's.
   const FrameDecision* decision() const;
 
-  // Until Refresh its outputs are those of the last answer.
+  // Until Refresh its outputs are those of the last answer; NaN where a server did not send what no
+  // answer reads (best_scores.h).
   const ModelState& state() const;
   const AnswerReader& reader() const { return reader_; }
 

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "common/answer/answers.h"
+#include "common/answer/best_scores.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/cache_folder.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
+#include "common/link/emulated_link.h"
 #include "profiler/machine.h"
 #include "profiler/obtain_profile.h"
 
@@ -53,6 +55,7 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
   request.cache = config.cache;
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
+  request.most_scores = ScoresRead(model->graph(), config);
   request.seconds = kSecondsToMeasure;
   request.read_answer = AnswerReading(model->graph(), config);
   const std::filesystem::path file =
@@ -68,7 +71,7 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
         return !stop;
       });
   if (!obtained.was_known) LogInfo("the model's profile is " + file.string());
-  return SlowedDown(obtained.profile, config.server.slowdown);
+  return SlowedDown(obtained.profile, ParseEmulation(config.server.emulate).slowdown);
 }
 
 }  // namespace cacheinf

@@ -25,9 +25,8 @@ std::string NameOfThisMachine() {
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock)
     : clock_(clock),
       model_(PackForServers(graph)),
-      connector_(ParseLinkAddress("--server", config.address, config.name_server)) {
-  if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
-}
+      connector_(ParseLinkAddress("--server", config.address, config.name_server)),
+      link_shape_(ParseEmulation(config.emulate).link) {}
 
 ServerPeer::~ServerPeer() {
   if (!connection_ || !connection_->fault().empty()) return;
@@ -49,7 +48,7 @@ ServerConnection* ServerPeer::Poll() {
     return nullptr;
   }
   problem_.clear();
-  if (shape_) link = EmulateLink(std::move(link), *shape_, clock_);
+  if (link_shape_) link = EmulateLink(std::move(link), *link_shape_, clock_);
   channel_ = std::make_unique<Channel>(std::move(link), clock_);
   channel_->StartPumping();
   connection_.emplace(*channel_, BitsId(), NameOfThisMachine(), model_);

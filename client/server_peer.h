@@ -38,9 +38,9 @@ class ServerPeer {
   void ReportProblem();
 
   const Clock& clock_;
-  std::optional<LinkShape> shape_;
   const MappedFile model_;
   MpiConnector connector_;
+  const std::optional<LinkShape> link_shape_;
   std::unique_ptr<Channel> channel_;
   std::optional<ServerConnection> connection_;
   std::string problem_;  // the last one that was reported

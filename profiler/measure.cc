@@ -267,7 +267,8 @@ class Sampler {
     CodedSlice sum;
     for (const ValueId output : timer_.graph().outputs) {
       if (timer_.graph().value(output).is_constant()) continue;
-      const CodedSlice slice = slice_timer_.TimeWhole(output);
+      const CodedSlice slice = slice_timer_.TimeWhole(
+          output, output == timer_.graph().outputs.front() ? measurement_.most_scores : 0);
       sum.bytes += slice.bytes;
       sum.encode_ms += slice.encode_ms;
       sum.decode_ms += slice.decode_ms;

@@ -23,6 +23,7 @@ struct Measurement {
   ReuseSettings settings;
   TrackerConfig tracker;
   SliceCodec slice_codec = SliceCodec::kZstd;
+  int most_scores = 0;              // that a server sends of the first output; 0: all
   std::vector<std::string> codecs;  // of pictures; those that this machine lacks are left out
   double seconds = 60;              // longer only if a few frames take that long
   std::vector<FittedClip> clips;

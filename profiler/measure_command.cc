@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/answer/best_scores.h"
 #include "common/base/status_line.h"
 #include "common/config/configured_model.h"
 #include "profiler/machine.h"
@@ -61,6 +62,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   request.cache = config.cache;
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
+  request.most_scores = ScoresRead(*request.graph, config);
   request.clips = command.clips;
   request.frames = command.frames;
   request.codecs = command.codecs;

@@ -28,7 +28,8 @@ std::string SettingsText(const ProfileRequest& request) {
   nlohmann::ordered_json json = {
       {"cache", nlohmann::ordered_json::parse(WriteJson(cache.Fields()))},
       {"tracker", NameOf(request.tracker.kind)},
-      {"threshold", request.tracker.change.threshold}};
+      {"threshold", request.tracker.change.threshold},
+      {"most_scores", request.most_scores}};
   int winograd = 0;
   for (const Operator& op : request.graph->operators) {
     const auto* const conv = std::get_if<op::Conv>(&op.attributes);
@@ -114,6 +115,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   measurement.settings = Resolve(request.cache, request.tracker.change);
   measurement.tracker = request.tracker;
   measurement.slice_codec = heading.slice_codec;
+  measurement.most_scores = request.most_scores;
   measurement.codecs = request.codecs;
   measurement.seconds = request.seconds;
   measurement.read_answer = request.read_answer;

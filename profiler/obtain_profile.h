@@ -31,6 +31,7 @@ struct ProfileRequest {
   CacheConfig cache;  // the robot's, on both sides
   TrackerConfig tracker;
   SliceCodec slice_codec = SliceCodec::kZstd;
+  int most_scores = 0;             // as Measurement has it
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
   std::vector<std::string> codecs = DefaultPictureCodecs();

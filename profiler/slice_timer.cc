@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "common/answer/best_scores.h"
 #include "common/exec/shadow.h"
 #include "common/exec/slice.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {
@@ -32,7 +34,7 @@ Range SliceTimer::SomeRows(ValueId value, int height) {
   return {begin, begin + rows};
 }
 
-CodedSlice SliceTimer::Time(ValueId value, ConstMaskView pixels) {
+CodedSlice SliceTimer::Time(ValueId value, ConstMaskView pixels, int most_scores) {
   const Range rows = SomeRows(value, pixels.height);
   const ConstMaskView mask = CutRows(pixels, rows);
   const TensorView from = state_.view(value);
@@ -45,6 +47,7 @@ CodedSlice SliceTimer::Time(ValueId value, ConstMaskView pixels) {
   coded_.clear();
   const auto begin = clock_.Now();
   AppendSlice(backend_, from, value, rows, mask, &slice_);
+  if (most_scores > 0) KeepBestScores(most_scores, &slice_);
   AppendCodedSlice(codec_, slice_, &coded_);
   const auto middle = clock_.Now();
   const char* fault = DecodeSlice(coded_, slice_.size(), &decoded_);
@@ -58,11 +61,11 @@ CodedSlice SliceTimer::Time(ValueId value, ConstMaskView pixels) {
           times * Milliseconds(end - middle)};
 }
 
-CodedSlice SliceTimer::TimeWhole(ValueId value) {
+CodedSlice SliceTimer::TimeWhole(ValueId value, int most_scores) {
   const Value& what = state_.graph().value(value);
   Mask all(HeightOf(what), WidthOf(what));
   SetAll(all);
-  return Time(value, all);
+  return Time(value, all, most_scores);
 }
 
 }  // namespace cacheinf

@@ -9,7 +9,7 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/backend.h"
 #include "common/exec/model_state.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
 
@@ -29,8 +29,9 @@ class SliceTimer {
   SliceTimer(const ModelState& state, Backend& backend, SliceCodec codec, const Clock& clock);
 
   // REQUIRES: a kept value, and a mask of its size.
-  CodedSlice Time(ValueId value, ConstMaskView pixels);
-  CodedSlice TimeWhole(ValueId value);
+  CodedSlice Time(ValueId value, ConstMaskView pixels, int most_scores = 0);
+  // `most_scores`: of KeepBestScores; 0: all numbers.
+  CodedSlice TimeWhole(ValueId value, int most_scores = 0);
 
  private:
   Range SomeRows(ValueId value, int height);

@@ -87,6 +87,7 @@ Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>&
   request.tracker.kind = settings.tracker;
   request.tracker.change.threshold = settings.change_threshold;
   request.slice_codec = settings.slice_codec;
+  request.most_scores = settings.most_scores;
   request.codecs.clear();
   for (const ProfiledCodec& codec : robot.codecs) request.codecs.push_back(codec.codec);
   request.seconds = kSecondsToMeasure;

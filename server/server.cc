@@ -104,13 +104,13 @@ class Server {
   Server(const ServerConfig& config, const Clock& clock)
       : config_(config),
         clock_(clock),
-        slowdown_(config.slowdown, clock),
+        emulation_(ParseEmulation(config.emulate)),
+        slowdown_(emulation_.slowdown, clock),
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
         store_(config.models, [this] { return MakeBackend(); }),
-        schedules_(fs::path(config.models) / "schedules", pool_->threads(), config.slowdown,
+        schedules_(fs::path(config.models) / "schedules", pool_->threads(), emulation_.slowdown,
                    clock) {
-    if (!config.link_shape.empty()) shape_ = ParseLinkShape(config.link_shape);
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);
@@ -142,7 +142,7 @@ class Server {
 
   void Welcome(std::unique_ptr<Link> link) {
     if (config_.once && served_ > 0) return;
-    if (shape_) link = EmulateLink(std::move(link), *shape_, clock_);
+    if (emulation_.link) link = EmulateLink(std::move(link), *emulation_.link, clock_);
     RemoteServer::Watch watch;
     if (!config_.dump_pictures.empty()) {
       const fs::path folder = fs::path(config_.dump_pictures) / std::to_string(++dumped_);
@@ -201,11 +201,11 @@ class Server {
 
   const ServerConfig& config_;
   const Clock& clock_;
+  const Emulation emulation_;
   const Slowdown slowdown_;  // of the thread that computes
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;
-  std::optional<LinkShape> shape_;
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots
   int served_ = 0;

@@ -4,14 +4,13 @@
 #include "common/base/file.h"
 #include "common/config/config_options.h"
 #include "common/link/address.h"
-#include "common/link/delay_line.h"
+#include "common/link/emulated_link.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr double kMostThreads = 1024;
 constexpr double kMostWait = 1e9;
-constexpr double kMostSlowdown = 1000;
 constexpr uint64_t kLargestFile = 1 << 20;
 
 }  // namespace
@@ -48,18 +47,13 @@ FieldTable ServerConfig::Fields() {
             "Set it where nobody looks after the server."}
           .Between(0, kMostWait)
           .Flag("--wait"),
-      Field{"emulate_slowdown", &slowdown,
-            "After every piece of work the server sleeps, so that it takes so many times as long: "
-            "for experiments on one machine.",
-            "Leave it at 1 but for experiments."}
-          .Between(1, kMostSlowdown)
-          .Flag("--emulate-slowdown"),
-      Field{"emulate_link", &link_shape,
-            "What leaves the server does so at this speed and after this time, like 93mbit,3ms, or "
-            "as "
-            "a trace says. The robot is told the same: for experiments on one machine.",
-            "Leave it empty but for experiments."}
-          .Flag("--emulate-link"),
+      Field{"emulate", &emulate,
+            "After every piece of work the server sleeps, so that it takes so many times as long "
+            "(5x), and what leaves it does so at this speed and after this time (93mbit,3ms), or "
+            "as a trace says (FILE.csv[:COLUMN],3ms); both: 5x,93mbit,3ms. Give the robot the same "
+            "link.",
+            "Leave it empty but for experiments on one machine."}
+          .Flag("--emulate"),
       Field{
           "dump_pictures", &dump_pictures,
           "Folder for the pictures of mode \"remote\" as they were decoded: N/000017.png is frame "
@@ -81,7 +75,7 @@ void ServerConfig::Load(const ConfigOptions& options) {
   CheckBounds("configuration", Fields());
   if (models.empty()) models = (CacheFolder() / "served-models").string();
   ParseLinkAddress("--listen", listen, name_server);
-  if (!link_shape.empty()) ParseLinkShape(link_shape);
+  ParseEmulation(emulate);
 }
 
 }  // namespace cacheinf

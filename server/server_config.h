@@ -17,9 +17,8 @@ struct ServerConfig {
   int threads = 0;          // 0: one a core
   std::string models;       // folder
   bool once = false;
-  double wait_s = 0;  // with `once`; 0: for ever
-  double slowdown = 1;
-  std::string link_shape;     // empty: as the link is
+  double wait_s = 0;          // with `once`; 0: for ever
+  std::string emulate;        // common/link/emulated_link.h
   std::string dump_pictures;  // folder; empty: none
   LogLevel log_level = LogLevel::kInfo;
 

@@ -2,6 +2,7 @@
 #define CACHEINF_SPARSE_OPS_VIEWS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -80,6 +81,49 @@ BasicImageView<T> AsImage(const BasicTensorView<T>& tensor) {
           tensor.strides[0],
           tensor.strides[2],
           tensor.strides[3]};
+}
+
+constexpr int MaskWordsPerRow(int width) { return width / 64 + (width % 64 != 0 ? 1 : 0); }
+
+// How many words of memory a mask takes.
+constexpr size_t MaskWords(int height, int width) {
+  return static_cast<size_t>(height) * static_cast<size_t>(MaskWordsPerRow(width));
+}
+
+// A mask in somebody else's memory. Rows lie end to end, each starting with a new word; column x is
+// bit x % 64 of word x / 64; bits past the width are always zero.
+template <typename Word>
+struct BasicMaskView {
+  Word* words = nullptr;
+  int height = 0;
+  int width = 0;
+  int words_per_row = 0;
+
+  BasicMaskView() = default;
+  // `memory` has room for MaskWords; write it before its first use as an operand.
+  BasicMaskView(Word* memory, int mask_height, int mask_width)
+      : words(memory),
+        height(mask_height),
+        width(mask_width),
+        words_per_row(MaskWordsPerRow(mask_width)) {}
+
+  operator BasicMaskView<const Word>() const { return {words, height, width}; }
+
+  size_t word_count() const { return MaskWords(height, width); }
+  int64_t pixel_count() const { return int64_t{height} * width; }
+  constexpr Word* Row(int y) const { return words + int64_t{y} * words_per_row; }
+
+  bool Test(int y, int x) const { return (Row(y)[x / 64] >> (x % 64) & 1) != 0; }
+  void Set(int y, int x) const { Row(y)[x / 64] |= uint64_t{1} << (x % 64); }
+  void Clear(int y, int x) const { Row(y)[x / 64] &= ~(uint64_t{1} << (x % 64)); }
+};
+using MaskView = BasicMaskView<uint64_t>;
+using ConstMaskView = BasicMaskView<const uint64_t>;
+
+// Some rows of a mask. REQUIRES: rows within it.
+template <typename Word>
+BasicMaskView<Word> CutRows(const BasicMaskView<Word>& mask, Range rows) {
+  return {mask.Row(rows.begin), rows.size(), mask.width};
 }
 
 }  // namespace cacheinf

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "sparse_ops/homography.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 // Old values for a map of the new frame when the camera has moved (Eq. 6): fetched from the map of

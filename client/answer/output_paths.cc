@@ -94,7 +94,7 @@ void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
   CheckOverwriting({{"--source", config.source},
                     {"--model", config.model},
-                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
+                    {"--class-names", config.model_config.decoder.class_names_file}},
                    {{"--answers", output.answers},
                     {"--dump-outputs", output.dump_outputs},
                     {"--overlay", output.overlay},

@@ -74,7 +74,7 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
   CheckOverwriting({{"--config", options.config_file},
                     {"--model", config.model},
                     {"--source", clip},
-                    {"decoder.class_names_file", config.model_config.decoder.class_names_file}},
+                    {"--class-names", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
 }

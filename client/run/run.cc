@@ -205,7 +205,7 @@ class Run {
     }
     if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
-    summary_.emulation = config.server.Emulation();
+    summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_.state().memory();

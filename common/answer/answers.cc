@@ -8,6 +8,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "common/answer/best_scores.h"
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
@@ -47,13 +48,6 @@ bool IsClassScores(const Value& output) {
 }
 
 bool IsHeatMaps(const Value& output) { return output.is_map() && output.shape[0] == 1; }
-
-// Whether class a goes before class b: the larger score, and of the same the lower index. What is
-// not a number is less than any.
-bool IsBetter(const ScoredClass& a, const ScoredClass& b) {
-  if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
-  return a.score > b.score || (!(a.score < b.score) && a.index < b.index);
-}
 
 // A heat map: height × width without gaps.
 struct HeatMap {
@@ -118,8 +112,9 @@ DecoderConfig::Kind KindOf(const Graph& graph) {
   return Kind::kRaw;
 }
 
-// Throws InputError if it is configured and does not fit.
-DecoderConfig::Kind KindOf(const Graph& graph, DecoderConfig::Kind configured) {
+}  // namespace
+
+DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured) {
   using Kind = DecoderConfig::Kind;
   if (configured == Kind::kAuto) return KindOf(graph);
   const Value& output = graph.value(graph.outputs.front());
@@ -135,12 +130,10 @@ DecoderConfig::Kind KindOf(const Graph& graph, DecoderConfig::Kind configured) {
   return configured;
 }
 
-}  // namespace
-
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
-    : kind_(KindOf(graph, config.kind)),
+    : kind_(KindOfAnswers(graph, config.kind)),
       class_count_(ClassCount(graph)),
-      top_(config.top),
+      top_(config.most_classes()),
       class_names_(ReadClassNames(config)) {}
 
 const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {
@@ -188,15 +181,7 @@ RawOutputs AnswerReader::ReadRaw(const ModelState& state) {
 }
 
 Classification AnswerReader::ReadClassification(const ModelState& state) {
-  const std::vector<float>& scores = Values(state, 0);
-  Classification classification;
-  std::vector<ScoredClass>& best = classification.best;
-  for (const float score : scores) best.push_back({static_cast<int>(best.size()), score});
-  const size_t count = std::min(best.size(), static_cast<size_t>(top_));
-  std::partial_sort(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), best.end(),
-                    IsBetter);
-  best.resize(count);
-  return classification;
+  return {BestClasses(Values(state, 0), top_)};
 }
 
 ClassMap AnswerReader::ReadClassMap(const ModelState& state, const SeenPicture& seen) {

@@ -78,6 +78,10 @@ struct RawOutputs {
 
 using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
 
+// What answers say: as configured or, with "auto", as the graph's tail shows; not kAuto. Throws
+// InputError if the outputs are not what the configuration says.
+DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured);
+
 // Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
 // graph's last operator.
 class AnswerReader {

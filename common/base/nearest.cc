@@ -36,7 +36,8 @@ std::string DidYouMean(std::string_view unknown, std::span<const std::string> kn
   const std::string* nearest = nullptr;
   size_t smallest = std::max<size_t>(2, unknown.size() / 2) + 1;
   for (const std::string& word : known) {
-    const size_t distance = EditDistance(unknown, word);
+    const bool says_more = unknown.starts_with(word + "_");
+    const size_t distance = says_more ? 1 : EditDistance(unknown, word);
     if (distance >= smallest) continue;
     smallest = distance;
     nearest = &word;

@@ -7,6 +7,7 @@
 
 #include "common/canvas/inset_tracker.h"
 #include "common/reuse/geometry.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 

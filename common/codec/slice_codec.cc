@@ -24,10 +24,6 @@ enum class NumberForm : uint8_t { kOfCodec, kBytes };
 
 // A slice begins with 20 bytes, of which the last four say how long the mask behind them is.
 constexpr size_t kSliceHeaderBytes = 20;
-size_t NumbersBegin(std::span<const uint8_t> slice) {
-  return kSliceHeaderBytes + LittleEndianAt<uint32_t>(&slice[kSliceHeaderBytes - 4]);
-}
-
 bool HasZstd(SliceCodec codec) {
   return codec == SliceCodec::kZstd || codec == SliceCodec::kFp16Zstd;
 }
@@ -84,6 +80,10 @@ void AppendCompressed(std::span<const uint8_t> numbers, size_t width, std::vecto
 }
 
 }  // namespace
+
+size_t NumbersBegin(std::span<const uint8_t> slice) {
+  return kSliceHeaderBytes + LittleEndianAt<uint32_t>(&slice[kSliceHeaderBytes - 4]);
+}
 
 void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
                       std::vector<uint8_t>* bytes) {

@@ -38,6 +38,9 @@ constexpr bool IsLossless(SliceCodec codec) {
   return codec == SliceCodec::kRaw || codec == SliceCodec::kZstd;
 }
 
+// Where a slice's numbers begin. REQUIRES: what AppendSlice wrote.
+size_t NumbersBegin(std::span<const uint8_t> slice);
+
 // Adds a coded slice to `bytes`. REQUIRES: what AppendSlice wrote.
 void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
                       std::vector<uint8_t>* bytes);

@@ -54,10 +54,6 @@ FieldTable CacheConfig::Fields() {
             "scene lasts."}
           .Between(0, 10000)
           .Flag("--refresh"),
-      Field{"flush", &flush, "Every so many-th frame is computed whole; 0: only the first.",
-            "Set it where errors must end after so many frames, whatever it costs."}
-          .Between(0, 1000000)
-          .Flag("--flush"),
       Field{"most_work", &most_work,
             "Share of a dense run's multiply-adds beyond which computing what changed takes longer "
             "than computing everything: after a frame that took more, the next 1, 2, 4, ... up to "

@@ -27,7 +27,7 @@ std::string Quote(const Json& json) {
   return quote.size() > kLongestQuote ? quote.substr(0, kLongestQuote) + "…" : quote;
 }
 
-// Where a value stands, for messages: "robot.json: preprocess.width".
+// Where a value stands, for messages: "robot.json: preprocess.border".
 struct Place {
   std::string_view source;
   std::string key;
@@ -168,6 +168,14 @@ void AssignChoice(const Place& place, const Choice& choice, const Json& json) {
   choice.set(static_cast<size_t>(word - choice.words.begin()));
 }
 
+void AssignTextsOrFile(const Place& place, const Field& field, const TextsOrFile& target,
+                       const Json& json) {
+  if (!json.is_string() && !json.is_array()) place.Refuse("a list or a file's name", json);
+  *target.file = json.is_string() ? json.get<std::string>() : "";
+  *target.texts = json.is_array() ? ToList<std::string>(place, field, json, ToText)
+                                  : std::vector<std::string>();
+}
+
 void Assign(const Place& place, const Field& field, const Json& json) {
   const auto assign = [&](const auto& target) {
     using Target = std::decay_t<decltype(target)>;
@@ -194,6 +202,8 @@ void Assign(const Place& place, const Field& field, const Json& json) {
       });
     } else if constexpr (std::is_same_v<Target, std::vector<std::string>*>) {
       *target = ToList<std::string>(place, field, json, ToText);
+    } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
+      AssignTextsOrFile(place, field, target, json);
     } else {
       AssignTable(place, target, json);
     }
@@ -208,6 +218,8 @@ Json ToJson(const Field& field) {
     using Target = std::decay_t<decltype(target)>;
     if constexpr (std::is_same_v<Target, Choice>) {
       return target.words[target.get()];
+    } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
+      return target.file->empty() ? Json(*target.texts) : Json(*target.file);
     } else if constexpr (std::is_same_v<Target, FieldTable>) {
       return ToJson(target);
     } else {
@@ -258,6 +270,10 @@ Json TypeSchema(const Field& field) {
       return ListSchema(NumberSchema("number", field), field);
     } else if constexpr (std::is_same_v<Target, std::vector<std::string>*>) {
       return ListSchema({{"type", "string"}}, field);
+    } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
+      Json schema = ListSchema({{"type", "string"}}, field);
+      schema["type"] = {"string", "array"};
+      return schema;
     } else {
       return TableSchema(target);
     }
@@ -279,7 +295,8 @@ Json TableSchema(const FieldTable& fields) {
 bool IsList(const Field& field) {
   return std::holds_alternative<std::vector<int>*>(field.target) ||
          std::holds_alternative<std::vector<double>*>(field.target) ||
-         std::holds_alternative<std::vector<std::string>*>(field.target);
+         std::holds_alternative<std::vector<std::string>*>(field.target) ||
+         std::holds_alternative<TextsOrFile>(field.target);
 }
 
 bool IsText(const Field& field) {
@@ -301,6 +318,7 @@ Json SplitAtCommas(std::string_view text) {
 Json FromCommandLine(std::string_view text, const Field& field) {
   if (IsText(field)) return text;
   const bool is_json_list = text.starts_with('[');
+  if (std::holds_alternative<TextsOrFile>(field.target) && !is_json_list) return text;
   if (std::holds_alternative<std::vector<std::string>*>(field.target) && !is_json_list) {
     return SplitAtCommas(text);
   }

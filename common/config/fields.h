@@ -37,13 +37,20 @@ inline Choice MakeSwitch(bool& value) {
           [&value](size_t index) { value = index == 1; }};
 }
 
+// Texts, or the name of a file that has them, one a line: in JSON a list or a text. Where there is
+// a file there are no texts.
+struct TextsOrFile {
+  std::vector<std::string>* texts;
+  std::string* file;
+};
+
 struct Field;
 using FieldTable = std::vector<Field>;
 
 struct Field {
   using Target =
       std::variant<bool*, int*, int64_t*, double*, std::string*, Choice, std::vector<int>*,
-                   std::vector<double>*, std::vector<std::string>*, FieldTable>;
+                   std::vector<double>*, std::vector<std::string>*, TextsOrFile, FieldTable>;
 
   std::string name;
   Target target;
@@ -67,7 +74,7 @@ void ReadJson(std::string_view text, std::string_view name, const FieldTable& fi
 // Whether `text`, a JSON object that ReadJson takes, has this key.
 bool HasKey(std::string_view text, const char* key);
 
-// Sets one field from the command line. `path` is the field's key, "preprocess.width"; a list is
+// Sets one field from the command line. `path` is the field's key, "preprocess.border"; a list is
 // written "1,2,3" or as in JSON. `name` says in messages where the text is from.
 void SetField(std::string_view path, std::string_view text, std::string_view name,
               const FieldTable& fields);

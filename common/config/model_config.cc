@@ -10,7 +10,6 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kLargestSide = 16384;  // of a picture, in pixels
 constexpr double kSmallestDivisor = 1e-6;
 constexpr size_t kLargestRank = 6;
 
@@ -19,9 +18,6 @@ constexpr size_t kLargestRank = 6;
 }
 
 void CheckPreprocess(const PreprocessConfig& preprocess, std::string_view name) {
-  if ((preprocess.width == 0) != (preprocess.height == 0)) {
-    Fail(name, "preprocess.width and preprocess.height must be given both or not at all");
-  }
   const size_t channels = preprocess.channels == PictureSpec::Channels::kGray ? 1 : 3;
   const auto check_count = [&](std::string_view key, const std::vector<double>& list) {
     if (list.size() == 1 || list.size() == channels) return;
@@ -58,12 +54,6 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
 
 FieldTable PreprocessConfig::Fields() {
   return {
-      Field{"width", &width, "Width of the model's picture; 0: that of its input.",
-            "Set it where the model's file leaves its input's width open."}
-          .Between(0, kLargestSide),
-      Field{"height", &height, "Height of the model's picture; 0: that of its input.",
-            "Set it where the model's file leaves its input's height open."}
-          .Between(0, kLargestSide),
       Field{"fit", MakeChoice(fit),
             "How a frame of another shape is fitted: stretched, framed by borders, or cut at its "
             "sides.",
@@ -90,15 +80,15 @@ FieldTable DecoderConfig::Fields() {
             "What the model's output means (keypoints: a heat map for each); auto: as its last "
             "operators show.",
             "Set it where auto gives raw numbers, or something else than the model's meaning."},
-      Field{"class_names", &class_names, "Names of the classes or keypoints, in order.",
-            "Set it to have names in answers instead of numbers."},
-      Field{"class_names_file", &class_names_file,
-            "A text file with one class name a line, instead of class_names.",
-            "Set it where there is such a file already."}
+      Field{"class_names", TextsOrFile{&class_names, &class_names_file},
+            "Names of the classes or keypoints, in order, or a text file that has one a line.",
+            "Set it to have names in answers instead of numbers."}
           .Flag("--class-names"),
-      Field{"top", &top, "Classification: how many classes an answer names.",
-            "Raise it where the second best guess matters."}
-          .Between(1, 1000),
+      Field{"most", &most,
+            "The most classes that a classification names, or boxes that an answer has; 0: 5 "
+            "classes, 100 boxes.",
+            "Lower it where only the best guess matters, raise it for crowds."}
+          .Between(0, 10000),
       Field{"softmax", &softmax,
             "Classification: whether the model's scores still have to be made shares of one.",
             "Set it to false for a model that ends in a softmax of its own."},
@@ -124,9 +114,6 @@ FieldTable DecoderConfig::Fields() {
           "one stays.",
           "Raise it where things stand close together and boxes go missing."}
           .Between(0, 1),
-      Field{"most_boxes", &most_boxes, "Boxes: the most that an answer has.",
-            "Raise it for crowds."}
-          .Between(1, 10000),
   };
 }
 

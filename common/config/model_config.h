@@ -16,8 +16,6 @@ namespace cacheinf {
 
 // The picture's numbers are (pixel - mean) / divisor, pixel in 0..255, in the order of `channels`.
 struct PreprocessConfig {
-  int width = 0;  // 0: as wide and as high as the model's input
-  int height = 0;
   PictureSpec::Fit fit = PictureSpec::Fit::kStretch;
   int border = 114;
   PictureSpec::Channels channels = PictureSpec::Channels::kRgb;
@@ -33,15 +31,17 @@ struct DecoderConfig {
   enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   Kind kind = Kind::kAuto;
   std::vector<std::string> class_names;  // or the keypoints'
-  std::string class_names_file;          // one name per line; wins over class_names
-  int top = 5;                           // classification: how many classes an answer names
+  std::string class_names_file;          // that has them, one a line; empty: there is none
+  int most = 0;                          // classes or boxes of an answer; 0: as is usual
   bool softmax = true;                   // classification: the outputs are not shares yet
   bool enlarge = false;                  // segmentation: to the size of the model's picture
   std::vector<int> strides;              // boxes: of each output, in input pixels
   std::vector<double> anchors;           // boxes: width, height, …, as many for each output
   double score_threshold = 0.25;
   double overlap_threshold = 0.45;
-  int most_boxes = 100;
+
+  int most_classes() const { return most > 0 ? most : 5; }
+  int most_boxes() const { return most > 0 ? most : 100; }
 
   FieldTable Fields();
 };

@@ -7,8 +7,6 @@ namespace {
 
 PictureSpec ToPictureSpec(const PreprocessConfig& config) {
   PictureSpec picture;
-  picture.width = config.width;
-  picture.height = config.height;
   picture.fit = config.fit;
   picture.channels = config.channels;
   picture.border = static_cast<uint8_t>(config.border);
@@ -44,7 +42,7 @@ DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
   }
   decoder.suppression.score_threshold = static_cast<float>(config.score_threshold);
   decoder.suppression.overlap_threshold = static_cast<float>(config.overlap_threshold);
-  decoder.suppression.max_boxes = config.most_boxes;
+  decoder.suppression.max_boxes = config.most_boxes();
   return decoder;
 }
 

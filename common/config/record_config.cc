@@ -7,8 +7,9 @@ FieldTable RecordConfig::Fields() {
       Field{
           "folder", &folder,
           "Folder to write the last seconds of frames, masks and settings to when something looks "
-          "wrong (the guard, an error, a late answer), each time as a folder of its own that "
-          "\"cacheinf-robot replay\" runs again. A frame is then computed whole every so many "
+          "wrong (the guard, an error, a late answer), ten times at most, each time as a folder of "
+          "its own "
+          "that \"cacheinf-robot replay\" runs again. A frame is then computed whole every so many "
           "seconds, so that a recording has where to begin.",
           "Set it while you look for what goes wrong; empty: nothing is kept."}
           .Flag("--record"),
@@ -18,9 +19,6 @@ FieldTable RecordConfig::Fields() {
       Field{"megabytes", &megabytes, "Memory for what is kept, whatever the seconds.",
             "Raise it where large frames leave fewer seconds than asked for."}
           .Between(1, 1000000),
-      Field{"most", &most, "Recordings that a run writes at most.",
-            "Lower it where the disk is small, raise it for long runs."}
-          .Between(1, 100000),
   };
 }
 

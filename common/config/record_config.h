@@ -13,7 +13,7 @@ struct RecordConfig {
   std::string folder;  // empty: nothing is kept
   double seconds = 5;
   int megabytes = 256;
-  int most = 10;
+  int most = 10;  // recordings of a run. Has no key
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();

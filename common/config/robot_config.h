@@ -63,6 +63,10 @@ struct RobotConfig {
   bool UsesServer() const {
     return mode == Mode::kRemote || mode == Mode::kSplit || mode == Mode::kCacheinf;
   }
+  // Whether somebody reads more of the model's outputs than answers say.
+  bool ReadsWholeOutputs() const {
+    return check > 0 || !output.dump_outputs.empty() || !record.folder.empty();
+  }
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 

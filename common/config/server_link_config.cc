@@ -1,17 +1,6 @@
 #include "common/config/server_link_config.h"
 
-#include <fmt/core.h>
-
 namespace cacheinf {
-
-std::string ServerLinkConfig::Emulation() const {
-  std::string text;
-  if (slowdown > 1) text = fmt::format("the robot is slowed down {} times", slowdown);
-  if (!link_shape.empty()) {
-    text += fmt::format("{}the link from the robot is {}", text.empty() ? "" : ", ", link_shape);
-  }
-  return text;
-}
 
 FieldTable ServerLinkConfig::Fields() {
   return {
@@ -59,16 +48,13 @@ FieldTable ServerLinkConfig::Fields() {
             "How rows and answers travel: zstd loses nothing, fp16 rounds.",
             "Take zstd or fp16 on narrow links."}
           .Flag("--slice-codec"),
-      Field{"emulate_slowdown", &slowdown,
-            "After every piece of work the robot sleeps, so that it takes so many times as long.",
-            "Leave it at 1 but for experiments on one machine."}
-          .Between(1, 1000)
-          .Flag("--emulate-slowdown"),
-      Field{"emulate_link", &link_shape,
-            "What leaves the robot does so at this speed and after this time, like 93mbit,3ms, or "
-            "as a trace says, FILE.csv[:COLUMN],3ms. Give the server the same.",
+      Field{"emulate", &emulate,
+            "After every piece of work the robot sleeps, so that it takes so many times as long "
+            "(5x), and what leaves it does so at this speed and after this time (93mbit,3ms), or "
+            "as a trace says (FILE.csv[:COLUMN],3ms); both: 5x,93mbit,3ms. Give the server the "
+            "same link.",
             "Leave it empty but for experiments on one machine."}
-          .Flag("--emulate-link"),
+          .Flag("--emulate"),
   };
 }
 

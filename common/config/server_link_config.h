@@ -23,11 +23,7 @@ struct ServerLinkConfig {
   ServerMode server_mode = ServerMode::kCache;
   std::vector<std::string> cuts;
   std::string schedule;  // file; empty: the server makes one
-  double slowdown = 1;
-  std::string link_shape;  // empty: as the link is
-
-  // What is slowed down on purpose, for people; empty: nothing.
-  std::string Emulation() const;
+  std::string emulate;   // common/link/emulated_link.h
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();

@@ -49,16 +49,6 @@ struct FrameDecision {
 };
 constexpr Words<3> WordsOf(FrameDecision::Kind) { return {"whole", "changed", "refresh"}; }
 
-// One side's part of a frame.
-struct FrameRows {
-  // One per operator: the rows of a stage's root that this side computes. Of what is not local,
-  // all rows or none.
-  std::vector<Range> computed;
-  // Whether this side holds the frame; else the rows of graph inputs that it needs arrive as
-  // slices.
-  bool holds_inputs = true;
-};
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_EXEC_FRAME_DECISION_H_

@@ -7,6 +7,7 @@
 
 #include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

@@ -6,10 +6,11 @@
 
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
-#include "common/exec/frame_decision.h"
+#include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
+#include "common/exec/scroll.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
 

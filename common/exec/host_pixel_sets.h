@@ -11,6 +11,7 @@
 #include "common/exec/backend.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/lists.h"
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/propagation.h"
 
 namespace cacheinf {

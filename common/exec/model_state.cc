@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cache_choice.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/frame_masks.h"
 #include "common/exec/moving_maps.h"
 #include "common/exec/operator_call.h"
@@ -17,6 +18,7 @@
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"
 #include "common/model/picture.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

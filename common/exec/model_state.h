@@ -12,13 +12,16 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/changed_work.h"
 #include "common/exec/compiled_model.h"
-#include "common/exec/frame_decision.h"
+#include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
+#include "common/exec/scroll.h"
 #include "common/model/graph/geometry.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
+
+struct FrameDecision;
 
 struct StateOptions {
   // Values whose memory is given to no other value, so that they keep their numbers from frame to

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "common/model/graph/geometry.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/little_endian.h"
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/wire.h"
 
 namespace cacheinf {

@@ -7,7 +7,7 @@
 
 #include "common/exec/backend.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 // Some pixels of some rows of a value as bytes, for the other side.
 //

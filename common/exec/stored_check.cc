@@ -9,6 +9,7 @@
 #include "common/exec/shadow.h"
 #include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

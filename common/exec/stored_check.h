@@ -13,7 +13,6 @@
 #include "common/exec/layout.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {

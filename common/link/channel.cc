@@ -18,7 +18,7 @@ constexpr uint64_t kMessageOverhead = 64;
 constexpr int kMostPackets = 32;
 
 constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
-constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(4);
+constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(20);
 constexpr int kPollsPerSilence = 50;
 
 constexpr milliseconds kBandwidthInterval(200);

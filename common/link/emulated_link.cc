@@ -1,14 +1,29 @@
 #include "common/link/emulated_link.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
+
 namespace cacheinf {
 namespace {
+
+constexpr double kMostSlowdown = 1000;
+
+// Of "5x"; nothing if it is something else.
+std::optional<double> Times(const std::string& text) {
+  if (!text.ends_with('x')) return std::nullopt;
+  double times = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, times);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return times;
+}
 
 class EmulatedLink final : public Link {
  public:
@@ -55,6 +70,21 @@ class EmulatedLink final : public Link {
 };
 
 }  // namespace
+
+Emulation ParseEmulation(const std::string& text) {
+  Emulation emulation;
+  std::string link = text;
+  const size_t end = std::min(text.find(','), text.size());
+  if (const auto times = Times(text.substr(0, end))) {
+    if (!(*times >= 1 && *times <= kMostSlowdown)) {
+      throw InputError("emulate \"" + text + "\": work takes 1x to 1000x as long");
+    }
+    emulation.slowdown = *times;
+    link = text.substr(std::min(end + 1, text.size()));
+  }
+  if (!link.empty()) emulation.link = ParseLinkShape(link);
+  return emulation;
+}
 
 std::unique_ptr<Link> EmulateLink(std::unique_ptr<Link> link, const LinkShape& shape,
                                   const Clock& clock) {

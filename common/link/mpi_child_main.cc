@@ -45,7 +45,7 @@ constexpr milliseconds kDrainPatience(50);     // for packets of a peer that is 
 constexpr milliseconds kHangupPatience(800);   // of a side that is gone; then whatever hangs, ends
 constexpr milliseconds kSilence(1);
 constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
-constexpr nanoseconds kLongestSleep = milliseconds(10);
+constexpr nanoseconds kLongestSleep = milliseconds(50);
 constexpr int kTag = 1;
 
 // The program that started this one.

@@ -263,6 +263,7 @@ void VisitFields(Visitor& visit, Settings& settings) {
   visit.Cache("cache", settings.cache);
   visit.Choice("tracker", settings.tracker, 2);
   VisitShare(visit, "change_threshold", settings.change_threshold);
+  visit.Number("most_scores", settings.most_scores, 0, std::numeric_limits<int>::max());
 }
 
 template <typename Visitor>

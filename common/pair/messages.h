@@ -110,6 +110,7 @@ struct Settings {
   CacheConfig cache;
   TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
   double change_threshold = 0.0;  // ChangeConfig
+  int most_scores = 0;            // of the first output, the best ones; 0: all come back
 };
 
 // Whether a server cannot take frames of the second before it has prepared another state.

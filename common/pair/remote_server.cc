@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/answer/best_scores.h"
 #include "common/base/error.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/slice_codec.h"
@@ -128,6 +129,9 @@ void RemoteServer::PackOutputs(const ModelState& state, message::Answer* answer)
     const ConstMaskView all = mask;
     std::vector<uint8_t> slice;
     AppendSlice(model_->backend(), state.view(output), output, {0, all.height}, all, &slice);
+    if (settings_.most_scores > 0 && output == graph.outputs.front()) {
+      KeepBestScores(settings_.most_scores, &slice);
+    }
     AppendCodedSlice(settings_.slice_codec, slice, &answer->outputs.emplace_back());
   }
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace cacheinf {
 
@@ -12,7 +13,8 @@ struct ServerPart {
   std::chrono::nanoseconds waiting{};   // of the robot, for the link and the server
   std::chrono::nanoseconds decoding{};  // on the server
   std::chrono::nanoseconds computing{};
-  double work = 0;  // share of a dense run's multiply-adds
+  double work = 0;                     // share of a dense run's multiply-adds
+  std::optional<double> changed = {};  // FrameWork's, where the server decides
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
 };

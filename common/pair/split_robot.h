@@ -11,7 +11,6 @@
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/exec/change_policy.h"
-#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/pair/messages.h"
 #include "common/pair/server_connection.h"
@@ -19,6 +18,8 @@
 #include "common/pair/split_walk.h"
 
 namespace cacheinf {
+
+struct FrameDecision;
 
 // The robot's side of mode split: executes the robot's decisions (common/reuse/reuse.h), together
 // with a server where there is one that is ready and not behind, else alone. However a frame goes,

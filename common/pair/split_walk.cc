@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/exec/frame_decision.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {

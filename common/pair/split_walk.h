@@ -10,11 +10,12 @@
 
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
-#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/plan/split.h"
 
 namespace cacheinf {
+
+struct FrameDecision;
 
 // One side's way through frames whose rows are split (common/plan/split.h): stage by stage, with
 // slices that leave as soon as their rows are done, and are taken in before a stage reads them. It

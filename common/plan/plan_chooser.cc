@@ -21,19 +21,32 @@ constexpr double kHopedChange = 0.1;
 // Frames computed whole, although results are kept, of which one is no accident.
 constexpr int kWholeInARow = 2;
 
-// A plan has to be so much quicker than the one at hand, in so many frames.
+// A plan has to be so much quicker than the one at hand, in so many frames in a row.
 constexpr double kClearlyBetter = 0.95;
 constexpr int kFramesToSwitch = 2;
+constexpr double kALittleBetter = 0.98;
+constexpr int kFramesOfALittle = 15;
+
+// After so many frames what is known of a codec may be wrong. It is tried if by what is known it
+// takes at most so much longer than the plan at hand, once that one has been for a while.
+constexpr int kFramesKnown = 300;
+constexpr double kWorthTrying = 1.3;
+constexpr int kFramesBeforeTry = 5;
+constexpr int kFramesToTry = 2;
 
 constexpr double kNewFrameCounts = 0.2;
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 20;
 
-void Follow(double measured, double predicted, double& factor) {
+void Follow(double measured, double predicted, double counts, double& factor) {
   if (predicted <= 0 || measured <= 0) return;
   // The prediction holds the factor as it is.
   const double now = std::clamp(factor * measured / predicted, kLeastFactor, kMostFactor);
-  factor += kNewFrameCounts * (now - factor);
+  factor += counts * (now - factor);
+}
+
+double SendMs(const Situation& situation, double bytes) {
+  return situation.link_factor * bytes * 8 / (situation.mbit_up * 1000);
 }
 
 // What changed of a picture, of which a server has found so much changed.
@@ -54,6 +67,7 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       nearby_(std::move(nearby)),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_changed = situation_.server_changed = kHopedChange;
+  for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
@@ -78,44 +92,92 @@ const Plan& PlanChooser::Choose(const Link& link) {
       if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
     }
   }
-  const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
-  const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
-  const auto current = std::ranges::find(candidates_, plan_, &Candidate::plan);
-  const bool is_possible = current != candidates_.end();
-  const bool is_better = !is_possible || latency(best) < kClearlyBetter * latency(*current);
-  better_in_a_row_ = is_better ? better_in_a_row_ + 1 : 0;
-  if (!is_possible || better_in_a_row_ >= kFramesToSwitch) {
-    plan_ = best.plan;
-    better_in_a_row_ = 0;
+  const Plan before = plan_;
+  const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
+                        Find(plan_) != nullptr;
+  ChooseHome();
+  if (!is_tried) {
+    plan_ = home_;
+    if (const Candidate* const other = WorthTrying()) {
+      plan_ = other->plan;
+      codecs_.at(plan_.codec).unused = 0;
+      codecs_.at(plan_.codec).is_known = false;
+    }
   }
-  prediction_ = std::ranges::find(candidates_, plan_, &Candidate::plan)->prediction;
+  if (plan_ != before) frames_of_plan_ = 0;
+  prediction_ = Find(plan_)->prediction;
   return plan_;
 }
 
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
-  Prediction prediction = model.Predict(plan);
-  if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_factor_;
-  if (plan.kind == Plan::Kind::kRemote) {
-    const double factor = codec_factors_.try_emplace(plan.codec, 1).first->second;
-    prediction.latency_ms += (factor - 1) * prediction.robot_ms;
-    prediction.robot_ms *= factor;
-  }
-  candidates_.push_back({plan, prediction});
+  candidates_.push_back({plan, Corrected(model, plan)});
 }
 
-void PlanChooser::NoteChange(const Taken& taken) {
+Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
+  Prediction prediction = model.Predict(plan);
+  if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_factor_;
+  if (plan.kind == Plan::Kind::kRemote && model.is_linked()) {
+    const CodecFactors& factors = codecs_.at(plan.codec);
+    const double more_bytes = (factors.bytes - 1) * prediction.up_bytes;
+    const double more_link_ms = SendMs(model.situation(), more_bytes);
+    const double more_robot_ms = (factors.robot - 1) * prediction.robot_ms;
+    prediction.up_bytes += more_bytes;
+    prediction.link_ms += more_link_ms;
+    prediction.robot_ms += more_robot_ms;
+    prediction.latency_ms += more_link_ms + more_robot_ms;
+  }
+  return prediction;
+}
+
+const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan) const {
+  const auto found = std::ranges::find(candidates_, plan, &Candidate::plan);
+  return found == candidates_.end() ? nullptr : &*found;
+}
+
+void PlanChooser::ChooseHome() {
+  const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
+  const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
+  const Candidate* const current = Find(home_);
+  const double share = current == nullptr ? 0 : latency(best) / latency(*current);
+  clearly_better_ = share < kClearlyBetter ? clearly_better_ + 1 : 0;
+  a_little_better_ = share < kALittleBetter ? a_little_better_ + 1 : 0;
+  // One that is being tried has had its first frame.
+  const int enough = best.plan == plan_ ? 1 : kFramesToSwitch;
+  if (current == nullptr || clearly_better_ >= enough || a_little_better_ >= kFramesOfALittle) {
+    home_ = best.plan;
+    clearly_better_ = a_little_better_ = 0;
+  }
+}
+
+const PlanChooser::Candidate* PlanChooser::WorthTrying() const {
+  if (frames_of_plan_ < kFramesBeforeTry) return nullptr;
+  const Candidate* best = nullptr;
+  double best_ms = kWorthTrying * Find(home_)->prediction.latency_ms;
+  for (const Candidate& candidate : candidates_) {
+    const Plan& plan = candidate.plan;
+    if (plan.kind != Plan::Kind::kRemote || plan.codec == home_.codec) continue;
+    if (codecs_.at(plan.codec).unused < kFramesKnown) continue;
+    if (candidate.prediction.latency_ms >= best_ms) continue;
+    best = &candidate;
+    best_ms = candidate.prediction.latency_ms;
+  }
+  return best;
+}
+
+// What changed of the frame that was executed, where anybody looked.
+std::optional<double> PlanChooser::Seen(const Taken& taken) const {
+  if (!taken.changed || taken.executed != Plan::Kind::kRemote) return taken.changed;
+  const auto codec = std::ranges::find(model_.robot().codecs, plan_.codec, &ProfiledCodec::codec);
+  return codec == model_.robot().codecs.end() ? taken.changed : Unseen(*codec, *taken.changed);
+}
+
+void PlanChooser::NoteChange(const Taken& taken, std::optional<double> seen) {
   double& changed = situation_.robot_changed;
-  std::optional<double> seen = taken.changed;
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
-    if (taken.changed && taken.executed == Plan::Kind::kRemote) {
-      const auto codec =
-          std::ranges::find(model_.robot().codecs, plan_.codec, &ProfiledCodec::codec);
-      if (codec != model_.robot().codecs.end()) seen = Unseen(*codec, *seen);
-    }
     const bool is_first = frames_unseen_ >= kFramesTrusted;
     changed += (is_first ? 1.0 : kNewFrameCounts) * (*seen - changed);
     frames_unseen_ = 0;
@@ -126,22 +188,53 @@ void PlanChooser::NoteChange(const Taken& taken) {
 }
 
 void PlanChooser::Note(const Taken& taken) {
-  NoteChange(taken);
-  if (taken.executed != plan_.kind) return;
-  const bool is_whole = plan_.keeps && !taken.changed;
-  if (taken.executed == Plan::Kind::kRemote) {
-    // Of a frame computed whole by accident the server's time says nothing of others.
-    if (!is_whole) Follow(taken.server_ms, prediction_.server_ms, situation_.server_factor);
-    // What a message takes however short it is says nothing about the bandwidth.
-    Follow(taken.waiting_ms - taken.server_ms, prediction_.link_ms + situation_.round_trip_ms,
-           situation_.link_factor);
-    Follow(taken.latency_ms - taken.waiting_ms, prediction_.robot_ms, codec_factors_[plan_.codec]);
-  } else if (taken.executed == Plan::Kind::kLocal) {
-    Follow(taken.latency_ms, is_whole ? whole_ms_ : prediction_.latency_ms,
+  Forget();
+  const std::optional<double> seen = Seen(taken);
+  // That more changed than was believed is nothing that a machine does.
+  Situation then = situation_;
+  if (seen) then.robot_changed = then.server_changed = *seen;
+  NoteChange(taken, seen);
+  frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
+  if (frames_of_plan_ == 0) return;
+  const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
+  const bool is_whole = plan_.keeps && !seen;
+  if (taken.executed == Plan::Kind::kLocal) {
+    Follow(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms, kNewFrameCounts,
            situation_.robot_factor);
+  } else if (frames_of_plan_ == 1) {
+    return;
+  } else if (taken.executed == Plan::Kind::kRemote) {
+    NoteRemote(taken, expected, is_whole);
   } else {
-    Follow(taken.latency_ms, prediction_.latency_ms, split_factor_);
+    Follow(taken.latency_ms, expected.latency_ms, kNewFrameCounts, split_factor_);
   }
+}
+
+// A codec that was bad once is worth a try again.
+void PlanChooser::Forget() {
+  for (auto& [codec, factors] : codecs_) {
+    if (++factors.unused % kFramesKnown != 0) continue;
+    factors.bytes = (1 + factors.bytes) / 2;
+    factors.robot = (1 + factors.robot) / 2;
+  }
+}
+
+void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole) {
+  // Of a frame computed whole by accident the server's time says nothing of others.
+  if (!is_whole) {
+    Follow(taken.server_ms, expected.server_ms, kNewFrameCounts, situation_.server_factor);
+  }
+  // What a message takes however short it is says nothing about the bandwidth.
+  const double link_ms =
+      expected.link_ms + SendMs(situation_, taken.sent_bytes - expected.up_bytes);
+  CodecFactors& factors = codecs_.at(plan_.codec);
+  const double counts = factors.is_known ? kNewFrameCounts : 1.0;
+  Follow(taken.sent_bytes, expected.up_bytes, counts, factors.bytes);
+  Follow(taken.latency_ms - taken.waiting_ms, expected.robot_ms, counts, factors.robot);
+  Follow(taken.waiting_ms - taken.server_ms, link_ms + situation_.round_trip_ms, kNewFrameCounts,
+         situation_.link_factor);
+  factors.unused = 0;
+  factors.is_known = true;
 }
 
 std::string PlanChooser::Reason() const {

@@ -15,7 +15,9 @@ namespace cacheinf {
 
 // Chooses a plan for each of a robot's frames: predicts what a few take in the situation at hand,
 // and corrects its predictions by what frames really took. It leaves a plan only for one that is
-// clearly better in two frames in a row, because the first frame of another takes longer.
+// clearly better in two frames in a row, or a little in fifteen, because the first frame of another
+// takes longer. What a codec makes of a scene shows only in use, so one that may be as good is
+// tried now and then, for two frames.
 class PlanChooser {
  public:
   // What a schedule has for a situation and those near it.
@@ -40,6 +42,7 @@ class PlanChooser {
     double latency_ms = 0;
     double server_ms = 0;           // decoding and computing; kRemote
     double waiting_ms = 0;          // for the link and the server; kRemote
+    double sent_bytes = 0;          // to the server; kRemote
     std::optional<double> changed;  // FrameWork's of the robot, or of the server of kRemote
   };
   void Note(const Taken& taken);
@@ -54,21 +57,36 @@ class PlanChooser {
     Plan plan;
     Prediction prediction;
   };
-  void NoteChange(const Taken& taken);
+  // What frames took over what was predicted, of a codec.
+  struct CodecFactors {
+    double robot = 1;  // of the robot's part
+    double bytes = 1;
+    int unused = 0;         // frames since it was used or tried
+    bool is_known = false;  // by a frame since then
+  };
+  void NoteChange(const Taken& taken, std::optional<double> seen);
+  std::optional<double> Seen(const Taken& taken) const;
   void Consider(const CostModel& model, const Plan& plan);
+  Prediction Corrected(const CostModel& model, const Plan& plan) const;
+  const Candidate* Find(const Plan& plan) const;  // null: it is none of the last choice
+  void ChooseHome();
+  const Candidate* WorthTrying() const;
+  void Forget();
+  void NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole);
 
   const CostModel model_;
   const Nearby nearby_;
   Situation situation_;
   std::vector<Candidate> candidates_;  // of the last choice
-  Plan plan_;
+  Plan home_;                          // that is left for a better one alone
+  Plan plan_;                          // of the last choice: home, or one that is tried
   Prediction prediction_;
-  double whole_ms_ = 0;  // of the robot alone, nothing kept
-  // What frames took over what was predicted: of split plans, and of the robot's part of those
-  // that it sends whole, by codec.
-  double split_factor_ = 1;
-  std::map<std::string, double> codec_factors_;
-  int better_in_a_row_ = 0;
+  double whole_ms_ = 0;      // of the robot alone, nothing kept
+  double split_factor_ = 1;  // what split plans took over what was predicted
+  std::map<std::string, CodecFactors> codecs_;
+  int frames_of_plan_ = 0;  // in a row
+  int clearly_better_ = 0;  // frames in a row in which another plan was
+  int a_little_better_ = 0;
   // Since anybody looked at how much changes; so that the first look counts in full.
   int frames_unseen_;
   int whole_in_a_row_ = 0;  // by a plan that keeps results

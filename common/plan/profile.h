@@ -123,7 +123,7 @@ struct Profile {
   double active_p95_error = 0;
 };
 
-// Of a machine that takes so many times as long, as --emulate-slowdown makes one.
+// Of a machine that takes so many times as long, as --emulate makes one.
 Profile SlowedDown(Profile profile, double factor);
 
 // One JSON object. Loading refuses what is damaged or of another version, by InputError that names

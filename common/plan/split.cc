@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/model/graph/geometry.h"
 #include "common/plan/plan.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/exec/frame_decision.h"
+#include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 // Which side computes which rows of a frame, and what crosses the link between them. Robot and
 // server compile the same from the same graph, layout and cuts, and the frame's base mask.

@@ -8,7 +8,7 @@
 #include "common/reuse/loss.h"
 #include "common/reuse/reference.h"
 #include "sparse_ops/homography.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
 

@@ -7,6 +7,7 @@
 
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
+#include "common/exec/frame_decision.h"
 
 namespace cacheinf {
 namespace {

@@ -12,7 +12,6 @@
 #include "common/base/picture_view.h"
 #include "common/config/guard_config.h"
 #include "common/config/model_config.h"
-#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
 #include "common/reuse/sampling.h"
@@ -20,6 +19,8 @@
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
+
+struct FrameDecision;
 
 // How far these rows of a map of classes agree with the exact ones: the intersection over union of
 // classes, averaged over the exact rows' most frequent one and all others that cover at least a

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "sparse_ops/mask/mask.h"
+
 namespace cacheinf {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "common/base/picture_view.h"
 #include "sparse_ops/homography.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 // 8-bit pictures seen through a homography. Integers once the places are known, so that the bytes
 // do not depend on vectors, rows or threads; a shift by whole pixels copies bytes, and so does the

@@ -7,7 +7,7 @@
 #include "common/base/picture_view.h"
 #include "common/exec/scroll.h"
 #include "sparse_ops/mask/lists.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 namespace cacheinf {
 

@@ -15,7 +15,6 @@
 #include "common/reuse/reference.h"
 #include "common/reuse/settings.h"
 #include "common/reuse/verdict.h"
-#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 

@@ -3,6 +3,7 @@
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/warp_kernels.h"
 #include "sparse_ops/mask/bits.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace cpu {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "sparse_ops/cuda/pixels.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/ops.h"
+#include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
 
 // All operators on a device but convolutions: what ops.h says, to the last bit. They queue their
@@ -101,8 +101,8 @@ struct SettleArgs {
   ConstMaskView forced;                   // stored, changed or not; no words: none
 };
 
-// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps that
-// do not overlap.
+// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps
+// that do not overlap.
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
             const Pixels& pixels);

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "sparse_ops/cuda/device.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 // What happens to masks between two operators, as one launch: masks are small, so one block takes

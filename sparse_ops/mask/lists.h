@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 // The active pixels of a mask as the list that kernels work through, ordered by row and column.
 // Nothing allocates but the constructor of RunList.

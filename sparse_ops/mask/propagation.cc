@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sparse_ops/mask/mask.h"
+
 namespace cacheinf {
 namespace {
 

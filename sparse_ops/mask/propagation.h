@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sparse_ops/mask/axis_map.h"
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 #include "sparse_ops/window.h"
 
 namespace cacheinf {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "sparse_ops/mask/bits.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sparse_ops/mask/mask.h"
+#include "sparse_ops/views.h"
 
 // Masks as bytes, lossless and small, for files and links. Equal masks make equal bytes.
 //
@@ -24,6 +24,8 @@
 // payload per mask; readers refuse any other.
 
 namespace cacheinf {
+
+class Mask;
 
 // The most bytes that a mask of this size takes.
 constexpr size_t MaxEncodedMaskBytes(int height, int width) {

@@ -81,7 +81,7 @@ TEST_F(AnswersTest, ClassificationNamesTheBestClassesAndTiesGoToTheFirst) {
   DecoderConfig decoder;
   decoder.kind = DecoderConfig::Kind::kClassification;
   decoder.softmax = false;
-  decoder.top = 3;
+  decoder.most = 3;
   decoder.class_names = {"cat", "dog"};
   const Json json = Ask({1, 4, 1, 1}, {0.25f, 0.5f, 0.125f, 0.25f}, decoder);
   EXPECT_EQ(json["kind"], "classification");

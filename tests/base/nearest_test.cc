@@ -20,6 +20,7 @@ TEST(NearestTest, NamesTheNearestWordOnlyWhenItIsNear) {
   const std::vector<std::string> known = {"width", "height", "threads"};
   EXPECT_EQ(DidYouMean("thread", known), "; did you mean \"threads\"?");
   EXPECT_EQ(DidYouMean("widht", known), "; did you mean \"width\"?");
+  EXPECT_EQ(DidYouMean("width_of_the_picture", known), "; did you mean \"width\"?");
   EXPECT_EQ(DidYouMean("zzzzzz", known), "");
   EXPECT_EQ(DidYouMean("width", {}), "");
 }

@@ -26,6 +26,8 @@ struct BenchOptions {
   std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
   int frames = 0;                   // of every clip; 0: the bench's own
   std::vector<double> budgets;      // shares of the memory that keeping all takes; empty: 1
+  std::filesystem::path trace;      // a link's bandwidth over time; empty: the bench's own
+  double mean_mbit = 0;             // to which it is scaled; 0: as it is
   TimingOptions timing;
 };
 
@@ -87,6 +89,11 @@ void BenchCuts(const BenchOptions& options, BenchReport* report);
 // meanwhile and after, and in how many frames it is back.
 void BenchFailures(const BenchOptions& options, BenchReport* report);
 
+// What a server that is connected over MPI and has nothing to do costs a robot that computes alone:
+// turns with it and without it, pair by pair, and the median of the pairs' ratios with its 95 %
+// interval.
+void BenchIdlePeer(const BenchOptions& options, BenchReport* report);
+
 // Videos of which the light is changed, with the network shown frames as they are and in the light
 // of what is stored: work, and agreement with dense answers.
 void BenchLight(const BenchOptions& options, BenchReport* report);
@@ -95,6 +102,14 @@ void BenchLight(const BenchOptions& options, BenchReport* report);
 // without a line of ours: latency, bytes, agreement, and what is in hand at a deadline. Some cells
 // are run live, all are replayed from what frames cost.
 void BenchModes(const BenchOptions& options, BenchReport* report);
+
+// A robot and a server whose link's bandwidth follows a trace, in mode cacheinf and in every fixed
+// mode: latencies, what is in hand at a deadline, and how often the plan changes.
+void BenchTrace(const BenchOptions& options, BenchReport* report);
+
+// What profiles that were measured on other clips predict for a clip's frames, dense and by
+// changes, beside what these take.
+void BenchPredict(const BenchOptions& options, BenchReport* report);
 
 // One operator at a time, by every backend, on some of its pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);

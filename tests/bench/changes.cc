@@ -16,6 +16,7 @@
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "common/model/load.h"
+#include "sparse_ops/mask/mask.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/worker.h"
 

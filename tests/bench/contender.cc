@@ -38,6 +38,7 @@ class RobotContender final : public Contender {
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
+      if (part->changed) cost.changed = part->changed;
       // It has the robot compute nothing.
       if (!answer.work) cost.robot_work = 0;
     }
@@ -133,7 +134,8 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
 }
 
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
-                                   bool needs_server, const std::function<bool()>& stop) {
+                                   bool needs_server, const std::function<bool()>& stop,
+                                   const CellLength& length) {
   const int64_t warm = WarmUp(contender, clip, needs_server);
   const SteadyClock clock;
   const auto begin = clock.Now();
@@ -141,7 +143,7 @@ std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame
   std::vector<AnsweredFrame> answers;
   std::vector<FrameCost> costs;
   int64_t captured = -1;
-  while (!IsCellOver(answers.size(), now_ms()) && !stop()) {
+  while (!IsCellOver(answers.size(), now_ms(), length) && !stop()) {
     captured = NewestFrame(now_ms(), captured);
     SleepMs(std::max(0.0, CapturedMs(captured) - now_ms()));
     const Frame frame = Numbered(clip[FrameOfClip(captured, clip.size())], warm + captured);

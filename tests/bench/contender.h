@@ -45,7 +45,8 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
 // A camera shows the clip, and the contender answers its newest frame, until the cell is over.
 // Throws like MeasureFrames.
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
-                                   bool needs_server, const std::function<bool()>& stop);
+                                   bool needs_server, const std::function<bool()>& stop,
+                                   const CellLength& length = {});
 
 }  // namespace cacheinf
 

@@ -30,12 +30,20 @@ constexpr std::array kBenches = {
           BenchCuts},
     Bench{"failures", "cuts, flashes, blur and lost cameras: how soon kept answers are right again",
           BenchFailures},
+    Bench{"idle-peer", "a robot that computes alone, with a server that is connected and without",
+          BenchIdlePeer},
     Bench{"light", "videos of which the light changes, as it is and in the light of what is stored",
           BenchLight},
     Bench{"modes",
           "robot alone, robot and server in every mode, and rivals, over emulated links: latency, "
           "bytes, and what is in hand at a deadline; live over MPI, and replayed",
           BenchModes},
+    Bench{"trace",
+          "mode cacheinf beside every fixed one where the link's bandwidth follows a trace: live, "
+          "over MPI",
+          BenchTrace},
+    Bench{"predict", "what profiles of other clips predict for frames, beside what these take",
+          BenchPredict},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
     Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
           BenchPingPong},
@@ -94,6 +102,9 @@ int Run(int argc, char** argv) {
   app.add_option("--layer", options.layers, "measure the layers whose names begin so");
   app.add_option("--frames", options.frames, "so many frames of every clip")
       ->check(CLI::Range(2, 1000000));
+  app.add_option("--trace", options.trace, "of a link's bandwidth: seconds,megabits_per_second");
+  app.add_option("--mean-mbit", options.mean_mbit, "scale the trace to this mean; 0: as it is")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("--budget", options.budgets, "shares of the memory that keeping all maps takes")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--sige", options.sige, "a folder with SIGE's package, built");

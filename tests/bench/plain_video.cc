@@ -52,12 +52,12 @@ std::string SettingsOf(const std::string& model, const PictureSpec& picture,
                         {"divisor", config.preprocess.divisor},
                         {"decoder",
                          {{"kind", NameOf(decoder.kind)},
-                          {"top", decoder.top},
+                          {"top", decoder.most_classes()},
                           {"strides", decoder.strides},
                           {"anchors", decoder.anchors},
                           {"score_threshold", decoder.score_threshold},
                           {"overlap_threshold", decoder.overlap_threshold},
-                          {"most_boxes", decoder.most_boxes}}}}
+                          {"most_boxes", decoder.most_boxes()}}}}
       .dump();
 }
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "client/robot_setup.h"
+#include "common/answer/best_scores.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "profiler/obtain_profile.h"
 #include "scheduler/planner.h"
 #include "scheduler/schedule_solver.h"
 
@@ -52,38 +52,44 @@ OnCores::OnCores(const std::vector<int>& cores) : before_(std::make_unique<Befor
 
 OnCores::~OnCores() { sched_setaffinity(0, sizeof(before_->cores), &before_->cores); }
 
+ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
+                           const RobotConfig& config, const ProfilesRequest& wanted, Side side) {
+  const OnCores one({side == Side::kRobot ? wanted.robot_core : wanted.server_core});
+  const SteadyClock clock;
+  ProfileRequest request;
+  request.side = side;
+  request.graph = {model, &model->graph()};
+  request.make_backend = [&config] { return MakeBackend(config); };
+  request.backend = NameOf(config.backend);
+  request.threads = config.threads;
+  request.cache = config.cache;
+  request.tracker = config.tracker;
+  request.slice_codec = config.server.slice_codec;
+  request.most_scores = ScoresRead(model->graph(), config);
+  request.clips = wanted.clips;
+  request.frames = kFramesToProfile;
+  request.seconds = wanted.seconds;
+  request.read_answer = AnswerReading(model->graph(), config);
+  std::string clips;
+  for (const std::string& clip : wanted.clips) {
+    clips += "-" + std::filesystem::path(clip).stem().string();
+  }
+  return ObtainProfile(request, wanted.folder / (NameOf(request) + clips + ".profile.json"), false,
+                       clock, [](double, double) { return true; });
+}
+
 ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
                              const RobotConfig& config, const ProfilesRequest& wanted) {
   const SteadyClock clock;
   ModelProfiles profiles;
-  const auto obtain = [&](Side side, int core) {
-    const OnCores one({core});
-    ProfileRequest request;
-    request.side = side;
-    request.graph = {model, &model->graph()};
-    request.make_backend = [&config] { return MakeBackend(config); };
-    request.backend = NameOf(config.backend);
-    request.threads = config.threads;
-    request.cache = config.cache;
-    request.tracker = config.tracker;
-    request.slice_codec = config.server.slice_codec;
-    request.clips = wanted.clips;
-    request.frames = kFramesToProfile;
-    request.seconds = wanted.seconds;
-    request.read_answer = AnswerReading(model->graph(), config);
-    std::string clips;
-    for (const std::string& clip : wanted.clips) {
-      clips += "-" + std::filesystem::path(clip).stem().string();
-    }
+  const auto obtain = [&](Side side) {
     const auto begin = clock.Now();
-    ObtainedProfile obtained =
-        ObtainProfile(request, wanted.folder / (NameOf(request) + clips + ".profile.json"), false,
-                      clock, [](double, double) { return true; });
+    ObtainedProfile obtained = ObtainSide(model, config, wanted, side);
     if (!obtained.was_known) profiles.measured_s += Milliseconds(clock.Now() - begin) / 1000;
     return std::move(obtained.profile);
   };
-  profiles.robot = obtain(Side::kRobot, wanted.robot_core);
-  profiles.server = obtain(Side::kServer, wanted.server_core);
+  profiles.robot = obtain(Side::kRobot);
+  profiles.server = obtain(Side::kServer);
   return profiles;
 }
 

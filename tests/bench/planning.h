@@ -14,6 +14,7 @@
 #include "common/plan/plan_chooser.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
+#include "profiler/obtain_profile.h"
 
 // What planners make of the models that benches measure.
 
@@ -45,7 +46,9 @@ struct ProfilesRequest {
   int robot_core = 0;
   int server_core = 0;
 };
-// Throws InputError as ObtainProfile does.
+// These throw InputError as ObtainProfile does.
+ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
+                           const RobotConfig& config, const ProfilesRequest& wanted, Side side);
 ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
                              const RobotConfig& config, const ProfilesRequest& wanted);
 

@@ -71,7 +71,7 @@ std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
     if (answers.size() % static_cast<size_t>(options.every) == 0) {
-      cost = cost_of(FrameOfClip(captured, clip_frames));
+      cost = cost_of(FrameOfClip(captured + options.first, clip_frames));
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;
       if (options.link && cost.has_server) {
@@ -119,7 +119,11 @@ double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<Share
   auto frame = static_cast<int64_t>(std::ceil(begin_ms * kFramesPerSecond / 1000 - 1e-6));
   for (;; ++frame) {
     const double due_ms = CapturedMs(frame) + deadline_ms;
-    while (newest + 1 < answers.size() && answers[newest + 1].answered_ms <= due_ms) ++newest;
+    const auto is_next_in_hand = [&] {
+      return newest + 1 < answers.size() && answers[newest + 1].answered_ms <= due_ms &&
+             answers[newest + 1].captured <= frame;
+    };
+    while (is_next_in_hand()) ++newest;
     agreement.Add(*answers[newest].cost.content, *dense[FrameOfClip(frame, dense.size())]);
     if (newest + 1 == answers.size()) return agreement.value();
   }

@@ -30,7 +30,7 @@ struct FrameCost {
   double robot_work = 0;  // shares of a dense run's multiply-adds
   double server_work = 0;
   bool has_server = false;
-  std::optional<double> changed = {};  // share of the picture, where the robot looked
+  std::optional<double> changed = {};  // share of the picture, where anybody looked
   std::string plan = {};               // in mode cacheinf
   SharedContent content = {};
 };
@@ -60,15 +60,20 @@ size_t FrameOfClip(int64_t captured, size_t clip_frames);
 // Of a message on an idle link, in chunks as a channel sends it.
 double LinkMs(double bytes, const LinkShape& link);
 
-// A cell ends after 60 answers, or after 8 seconds with 5 at least.
+// A cell ends after so many answers, or after so long with 5 at least.
 constexpr size_t kAnswersOfACell = 60;
-inline bool IsCellOver(size_t answers, double now_ms) {
-  return answers >= kAnswersOfACell || (answers >= 5 && now_ms >= 8000);
+struct CellLength {
+  size_t answers = kAnswersOfACell;
+  double ms = 8000;
+};
+inline bool IsCellOver(size_t answers, double now_ms, const CellLength& length = {}) {
+  return answers >= length.answers || (answers >= 5 && now_ms >= length.ms);
 }
 
 struct ReplayOptions {
   std::optional<LinkShape> link = {};  // none: there is no server
   double slowdown = 1;                 // of the robot
+  int64_t first = 0;                   // how many frames of the clip the camera is ahead
   int every = 1;                       // only every k-th answer is computed; the others repeat it
   size_t answers = kAnswersOfACell;    // at most
   // What frames came to.
@@ -101,9 +106,9 @@ class ContentAgreement {
   AnswerContent kind_;
 };
 
-// Of the newest answer in hand `deadline_ms` after a frame was captured with the dense answer to
-// that frame, over all frames from the first to the last answer. `dense` are those of the clip's
-// frames. REQUIRES: an answer.
+// Of the newest answer, to a frame or one before it, in hand `deadline_ms` after the frame was
+// captured, with the dense answer to that frame; over all frames from the first to the last answer.
+// `dense` are those of the clip's frames. REQUIRES: an answer.
 double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<SharedContent>& dense,
               double deadline_ms);
 

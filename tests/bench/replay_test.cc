@@ -105,6 +105,12 @@ TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
+TEST(OnTimeTest, TheAnswerToALaterFrameIsNone) {
+  std::vector<AnsweredFrame> answers;
+  for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
+  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
+}
+
 TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
   // Frame 0's comes at 250 ms, which is the deadline of frame 5 (267 ms) on.
   const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};
@@ -123,7 +129,7 @@ nlohmann::ordered_json Row(const std::string& mode, const std::string& measured,
   return {{"model", "net"},         {"clip", "clip"},         {"mode", mode},
           {"mbit", 20.0},           {"speedup", 5.0},         {"measured", measured},
           {"median_ms", median_ms}, {"server_ms", server_ms}, {"active_server", work},
-          {"on_time", 0.5}};
+          {"on_time", 0.5},         {"again_ms", nullptr}};
 }
 
 TEST(ModeChecksTest, WhatIsWorstComesFirst) {
@@ -140,6 +146,54 @@ TEST(ModeChecksTest, WhatIsWorstComesFirst) {
   ASSERT_NE(cached, std::string::npos) << text;
   ASSERT_NE(video, std::string::npos) << text;
   EXPECT_LT(cached, video);
+}
+
+nlohmann::ordered_json ChoiceRow(const std::string& mode, double median_ms, double agreement = 1) {
+  nlohmann::ordered_json row = Row(mode, "live", median_ms, 0, 1);
+  row["robot_ms"] = median_ms;
+  row["link_ms"] = 0.0;
+  row["agreement"] = agreement;
+  row["plan"] = row["predicted_ms"] = nullptr;
+  row["why"] = "";
+  return row;
+}
+
+// The quickest of all agrees too little.
+TEST(ModeChecksTest, WhatTakesTooMuchIsRepeated) {
+  ModeChecks checks;
+  checks.Add(ChoiceRow("local", 80, 0.5));
+  checks.Add(ChoiceRow("cache", 100));
+  checks.Add(ChoiceRow("remote-video/dense", 90));
+  checks.Add(ChoiceRow("cacheinf", 94, 0.9));
+  EXPECT_TRUE(checks.ToRepeat("net", "clip", 20, 5).empty());
+  ModeChecks slow;
+  slow.Add(ChoiceRow("local", 80, 0.5));
+  slow.Add(ChoiceRow("cache", 100));
+  slow.Add(ChoiceRow("remote-video/dense", 90));
+  slow.Add(ChoiceRow("cacheinf", 96, 0.9));
+  EXPECT_EQ(slow.ToRepeat("net", "clip", 20, 5),
+            (std::vector<std::string>{"cacheinf", "remote-video/dense"}));
+  EXPECT_TRUE(slow.ToRepeat("net", "clip", 1, 5).empty());
+}
+
+// 108 ms in the mean, 24 apart; 116, 8 apart.
+TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
+  for (const double again_ms : {96.0, 112.0}) {
+    ModeChecks checks;
+    checks.Add(ChoiceRow("cache", 100));
+    checks.Add(ChoiceRow("cacheinf", 120));
+    checks.Add(ChoiceRow("cache", 100));
+    checks.Add(ChoiceRow("cacheinf", again_ms));
+    BenchReport report;
+    checks.AddTo(&report);
+    const std::string text = report.Table();
+    EXPECT_NE(text.find(again_ms == 96 ? "1.08 at worst" : "1.16 at worst"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("above 1.05 in 1 of 1 cells"), std::string::npos) << text;
+    EXPECT_EQ(text.find("1 of which within two repetitions' spread") != std::string::npos,
+              again_ms == 96)
+        << text;
+  }
 }
 
 }  // namespace

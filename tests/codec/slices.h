@@ -10,6 +10,7 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/reference_backend.h"
 #include "common/exec/slice.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 
@@ -38,6 +39,16 @@ inline std::vector<uint8_t> SliceOfClasses(int pixels, uint32_t seed) {
   std::vector<float> numbers(5 * 6 * 7);
   for (float& value : numbers) value = static_cast<float>(random() % 256);
   return SliceOf(pixels, numbers);
+}
+
+// Brings what may be a slice to the place of SliceOf's. Returns what is wrong; "" if nothing is.
+inline std::string TakeSeedSlice(const std::vector<uint8_t>& slice) {
+  std::vector<float> numbers(5 * 6 * 7);
+  const TensorView map = {numbers.data(), 4, {1, 5, 6, 7}, {210, 1, 35, 5}};
+  Mask mask(2, 7);
+  ReferenceBackend backend;
+  const char* const fault = ReadSlice(backend, slice, /*id=*/3, {2, 4}, mask, map);
+  return fault == nullptr ? "" : fault;
 }
 
 inline std::vector<std::string> CodedSliceSeeds() {

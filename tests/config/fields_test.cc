@@ -25,6 +25,8 @@ struct Sample {
   std::vector<int> sizes = {1, 2};
   std::vector<double> weights;
   std::vector<std::string> names;
+  std::vector<std::string> words;
+  std::string words_file;
 
   FieldTable Fields() {
     return {
@@ -41,6 +43,7 @@ struct Sample {
         Field{"sizes", &sizes, "Numbers."}.Between(0, 100).AtMostItems(3),
         Field{"weights", &weights, "Numbers."},
         Field{"names", &names, "Texts."},
+        Field{"words", TextsOrFile{&words, &words_file}, "Texts or a file."}.AtMostItems(3),
     };
   }
 };
@@ -165,6 +168,32 @@ TEST(FieldsTest, WritesWhatItReads) {
   EXPECT_EQ(WriteJson(again.Fields()), text);
   EXPECT_EQ(again.ratio, 0.1);
   EXPECT_EQ(again.fruit, Fruit::kApple);
+}
+
+TEST(FieldsTest, TextsOrTheirFileAreOneField) {
+  Sample sample;
+  const FieldTable fields = sample.Fields();
+  const auto holds = [&](const std::vector<std::string>& texts, const std::string& file) {
+    EXPECT_EQ(sample.words, texts);
+    EXPECT_EQ(sample.words_file, file);
+    Sample again;
+    ReadJson(WriteJson(fields), "again", again.Fields());
+    EXPECT_EQ(again.words, texts);
+    EXPECT_EQ(again.words_file, file);
+  };
+  ReadJson(R"({"words": ["a", "b"]})", "t", fields);
+  holds({"a", "b"}, "");
+  ReadJson(R"({"words": "words.txt"})", "t", fields);
+  holds({}, "words.txt");
+  SetField("words", R"(["c"])", "t", fields);
+  holds({"c"}, "");
+  SetField("words", "my,words.txt", "t", fields);
+  holds({}, "my,words.txt");
+  EXPECT_EQ(SampleRefusal(R"({"words": 1})"),
+            "sample.json: words must be a list or a file's name, got 1");
+  EXPECT_EQ(SampleRefusal(R"({"words": [1]})"), "sample.json: words[0] must be a string, got 1");
+  EXPECT_EQ(SampleRefusal(R"({"words": ["a", "b", "c", "d"]})"),
+            "sample.json: words must have at most 3 entries, got 4");
 }
 
 TEST(FieldsTest, SetsFieldsFromTheCommandLine) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,7 +11,10 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
+#include "common/model/load.h"
+#include "common/model/passes/passes.h"
 #include "tests/testing/heap.h"
+#include "tests/testing/places.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -38,13 +42,12 @@ std::shared_ptr<const Graph> HeavyGraph() {
   return graph;
 }
 
-TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
-  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
-  const std::shared_ptr<const Graph> graph = HeavyGraph();
+// Of a graph whose weights take `least` bytes or more.
+void ExpectEightArenasAndOneSetOfWeights(const std::shared_ptr<const Graph>& graph, size_t least) {
   const size_t with_graph = HeapBytes();
   const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
   const size_t weights = HeapBytes() - with_graph;
-  EXPECT_GT(weights, size_t{3} * 256 * 256 * 9 * sizeof(float));
+  EXPECT_GT(weights, least);
 
   const size_t with_model = HeapBytes();
   std::vector<ModelState> states;
@@ -53,6 +56,21 @@ TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
   const size_t taken = HeapBytes() - with_model;
   EXPECT_GE(taken, arenas);
   EXPECT_LT(taken, arenas + weights / 2) << "states hold weights of their own";
+}
+
+TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
+  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
+  ExpectEightArenasAndOneSetOfWeights(HeavyGraph(), size_t{3} * 256 * 256 * 9 * sizeof(float));
+}
+
+TEST(CompiledModelTest, EightStatesOfYolov5nHoldEightArenasAndOneSetOfWeights) {
+  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
+  const std::filesystem::path file = SharedData("models/yolov5n_384x640.onnx");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
+  auto graph = std::make_shared<Graph>(LoadModel(file));
+  Optimise(*graph);
+  constexpr size_t kParameters = 1'800'000;
+  ExpectEightArenasAndOneSetOfWeights(graph, kParameters * sizeof(float));
 }
 
 TEST(CompiledModelTest, StatesDoNotDisturbEachOther) {

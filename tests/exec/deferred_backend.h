@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/exec/forwarding_backend.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 

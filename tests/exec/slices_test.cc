@@ -14,6 +14,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/slice.h"
 #include "common/exec/spreads.h"

@@ -1,4 +1,5 @@
-// A libFuzzer target: any bytes are either a coded picture or slice, or refused. It needs no
+// A libFuzzer target: any bytes are either a coded picture or slice, or refused; what a slice holds
+// either has its place in a value, or is refused. It needs no
 // corpus: now and then it goes back to a good one and damages that.
 
 #include <cstddef>
@@ -39,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> slice;
   if (cacheinf::DecodeSlice({data, size}, kMostBytes, &slice) == nullptr) {
     if (slice.size() > kMostBytes) std::abort();
+    cacheinf::TakeSeedSlice(slice);
   }
   return 0;
 }

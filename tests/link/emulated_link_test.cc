@@ -133,5 +133,33 @@ TEST_F(EmulatedLinkTest, RefusesInOneSentence) {
   }
 }
 
+TEST_F(EmulatedLinkTest, AnEmulationIsASlowdownOrALinkOrBoth) {
+  EXPECT_EQ(ParseEmulation("").slowdown, 1);
+  EXPECT_FALSE(ParseEmulation("").link);
+  EXPECT_EQ(ParseEmulation("2.5x").slowdown, 2.5);
+  EXPECT_FALSE(ParseEmulation("2.5x").link);
+  EXPECT_EQ(ParseEmulation("20mbit,3ms").slowdown, 1);
+  EXPECT_EQ(ParseEmulation("20mbit,3ms").link->delay, milliseconds(3));
+  const Emulation both = ParseEmulation("5x,20mbit,3ms");
+  EXPECT_EQ(both.slowdown, 5);
+  EXPECT_EQ(both.link->bandwidth.front().bytes_per_second, 2.5e6);
+  EXPECT_EQ(both.link->delay, milliseconds(3));
+
+  const auto refused = [](const std::string& text) -> std::string {
+    try {
+      ParseEmulation(text);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* bad : {"0.5x", "1001x", "-1x", "nanx", "0.5x,20mbit"}) {
+    EXPECT_EQ(refused(bad), std::string("emulate \"") + bad + "\": work takes 1x to 1000x as long");
+  }
+  for (const char* bad : {"x", "5", "5 x", "5xx", "20mbit,5x", "5x,5x", ",", "5x,,"}) {
+    EXPECT_TRUE(refused(bad).starts_with("link \"")) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -216,7 +216,7 @@ TEST(DecodeTest, AConfigurationSetsUpBothEnds) {
   config.decoder.kind = DecoderConfig::Kind::kBoxes;
   config.decoder.strides = {8, 16};
   config.decoder.anchors = {1, 2, 3, 4, 5, 6, 7, 8};
-  config.decoder.most_boxes = 3;
+  config.decoder.most = 3;
   AddPictureAndDecoder(graph, config);
   graph.Validate();
   EXPECT_EQ(graph.picture.fit, PictureSpec::Fit::kLetterbox);

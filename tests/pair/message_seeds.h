@@ -65,6 +65,7 @@ inline std::vector<std::string> MessageSeeds() {
   remote.mode = Settings::Mode::kRemote;
   remote.policy = {};
   remote.cache.change_scales = {1.0, 0.5};
+  remote.most_scores = 5;
   return {
       Seed(Hello{.build = "0.1.0 avx512", .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
       Seed(Welcome{true}),

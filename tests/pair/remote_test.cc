@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +47,7 @@ class RemoteTest : public FolderTest {
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
     settings.cache.policy = CacheConfig::Policy::kExact;
+    settings.most_scores = most_scores_;
     robot_.emplace(*connection_, model_, state_, channels_->clock, settings,
                    ParsePictureCodec(codec), [this](nanoseconds deadline) {
                      Turn();
@@ -95,6 +99,7 @@ class RemoteTest : public FolderTest {
   std::optional<RemoteRobot> robot_;
   Slowdown slowdown_;  // of the server
   bool is_server_busy_ = false;
+  int most_scores_ = 0;
   std::vector<int64_t> decoded_;
 };
 
@@ -129,6 +134,31 @@ TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
   }
   EXPECT_LT(kept_work, 6.0) << "it still holds what it computed before";
   EXPECT_EQ(connection_->fault(), "");
+}
+
+TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
+  most_scores_ = 3;
+  Meet("raw");
+  ASSERT_TRUE(Compute());
+  ModelState dense(model_);
+  dense.SetPicture(clip_.picture());
+  dense.Run();
+  const std::vector<float> all = Outputs(dense).front();
+  const std::vector<float> best = Outputs(state_).front();
+  float least_kept = std::numeric_limits<float>::infinity();
+  float most_left_out = -least_kept;
+  int kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (std::isnan(best[i])) {
+      most_left_out = std::max(most_left_out, all[i]);
+    } else {
+      EXPECT_EQ(best[i], all[i]);
+      least_kept = std::min(least_kept, all[i]);
+      ++kept;
+    }
+  }
+  EXPECT_EQ(kept, 3);
+  EXPECT_GE(least_kept, most_left_out);
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -198,15 +197,9 @@ TEST(InspectTest, JsonHasTheSameFigures) {
   EXPECT_EQ(json["outputs"][0]["type"], "float32");
 }
 
-std::filesystem::path SharedModel(const std::string& name) {
-  const char* folder = std::getenv("CACHEINF_SHARED");
-  const std::filesystem::path shared = folder != nullptr ? folder : SourceFolder() / "../shared";
-  return shared / "data" / "models" / name;
-}
-
 // Real files come out as the networks that they are: every activation, sum and batch norm fused.
 TEST(InspectTest, RealModelsHaveTheExpectedOperators) {
-  const auto path = SharedModel("yolov5n_384x640.onnx");
+  const auto path = SharedData("models/yolov5n_384x640.onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const ModelReport report = Inspect(LoadModel(path));
   int convolutions = 0;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -28,13 +27,8 @@ struct RealNetwork {
 
 class RealNetworks : public FolderTest, public testing::WithParamInterface<RealNetwork> {
  protected:
-  // Outside of the repository, and not everywhere.
-  fs::path Data(const std::string& file) const {
-    const char* const shared = std::getenv("CACHEINF_SHARED");
-    return (shared != nullptr ? fs::path(shared) : SourceFolder() / "../shared") / "data" / file;
-  }
   fs::path Model() const {
-    return Data("models/" + std::string(GetParam().name) + "_384x640.onnx");
+    return SharedData("models/" + std::string(GetParam().name) + "_384x640.onnx");
   }
 
   Arguments Robot(const std::string& outputs, const fs::path& clip, const Arguments& how) const {
@@ -73,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(RealNetworks, WhereverTheyAreCutTheAnswerHasTheBitsOfADenseRun) {
   for (const char* const name : {"juggle", "road"}) {
-    const fs::path clip = Data("video/" + std::string(name) + ".mp4");
+    const fs::path clip = SharedData("video/" + std::string(name) + ".mp4");
     if (!fs::exists(clip) || !fs::exists(Model())) {
       GTEST_SKIP() << "there are no " << clip << " and " << Model();
     }

@@ -15,6 +15,10 @@ std::filesystem::path SourceFolder();
 // The program of this name in the build: "cacheinf-robot".
 std::string ProgramPath(const std::string& name);
 
+// A file of the data that lies outside of the repository, and not everywhere: under
+// $CACHEINF_SHARED, else under "shared" beside the repository.
+std::filesystem::path SharedData(const std::string& file);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_TESTING_PLACES_H_

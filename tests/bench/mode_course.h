@@ -1,0 +1,38 @@
+#ifndef CACHEINF_TESTS_BENCH_MODE_COURSE_H_
+#define CACHEINF_TESTS_BENCH_MODE_COURSE_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "tests/bench/bench.h"
+
+namespace cacheinf {
+
+// How long `modes` goes on, and what becomes of what fails meanwhile.
+class ModeCourse {
+ public:
+  ModeCourse(bool is_quick, BenchReport* report);
+
+  double minutes() const { return Milliseconds(clock_.Now() - begin_) / 60000; }
+  // What is not measured by then is left out.
+  bool is_live_over() const { return stop_ || minutes() > live_minutes_; }
+  bool is_over() const { return stop_ || minutes() > all_minutes_; }
+
+  // What fails is said, and the bench goes on. Does nothing once the bench was stopped.
+  void Attempt(const std::string& what, const std::function<void()>& action) const;
+
+ private:
+  BenchReport* const report_;
+  const double live_minutes_;
+  const double all_minutes_;
+  const std::atomic<bool>& stop_;
+  const SteadyClock clock_;
+  const std::chrono::nanoseconds begin_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_MODE_COURSE_H_

@@ -1,0 +1,100 @@
+#ifndef CACHEINF_TESTS_BENCH_MODE_SUBJECT_H_
+#define CACHEINF_TESTS_BENCH_MODE_SUBJECT_H_
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/robot_config.h"
+#include "common/exec/compiled_model.h"
+#include "common/source/frame_source.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_server.h"
+#include "tests/bench/mode_course.h"
+#include "tests/bench/plain_video.h"
+#include "tests/bench/planning.h"
+#include "tests/bench/replay.h"
+#include "tests/bench/worker.h"
+
+// The networks and clips with which modes are measured.
+
+namespace cacheinf {
+
+// How many times as fast the server is; live only the first two.
+inline constexpr std::array kSpeedups = {5.0, 1.0, 20.0};
+
+struct ModeModel {
+  std::string name;
+  std::filesystem::path file;
+  std::string shape = {};  // empty: the file's own
+  // Where `cuts` (docs/measurements/cuts.md) finds the best cut inside the network for 20 Mbit/s
+  // and a server five times as fast; for other links and servers it is this one or one that is
+  // little better.
+  std::string cut;
+  int frames = 0;  // of every clip; 0: the bench's own
+  bool is_live = false;
+  bool has_answers = true;
+};
+
+// A model with a clip, and what was measured of them.
+struct Subject {
+  const ModeModel* model = nullptr;
+  std::string clip;
+  RobotConfig config;
+  std::shared_ptr<const CompiledModel> compiled;
+  std::shared_ptr<const CompiledModel> small;  // null: there is none
+  RobotConfig small_config;
+  std::shared_ptr<const PlainVideoServer> plain_video;  // null: there is none
+  std::vector<Frame> frames;
+  std::vector<SharedContent> dense;
+  std::map<std::string, std::vector<FrameCost>> costs;         // by mode, or plan
+  std::map<double, std::shared_ptr<const Planning>> planning;  // by speedup
+  double changed = 1;  // of the picture, from frame to frame
+  int splits = 0;      // measured
+  int every = 2;       // of every-k, for the work of mode cache
+};
+
+class ModeSubjects {
+ public:
+  // All outlive this.
+  ModeSubjects(const BenchOptions& options, const Cores& cores,
+               const std::filesystem::path& name_server, const ModeCourse& course,
+               BenchReport* report)
+      : options_(options),
+        cores_(cores),
+        name_server_(name_server),
+        course_(course),
+        report_(report) {}
+
+  // Those that the options ask for.
+  std::vector<const ModeModel*> Models() const;
+  // Sources of frames.
+  std::vector<std::string> ClipsOf(const ModeModel& model) const;
+  // With its frames, and nothing measured. Throws InputError if model or clip are not here or too
+  // short.
+  Subject Make(const ModeModel& model, const std::string& clip, bool is_for_live);
+
+ private:
+  std::optional<std::filesystem::path> FileOf(const ModeModel& model) const;
+  RobotConfig ConfigOf(const ModeModel& model) const;
+  const Subject& Prepared(const ModeModel& model);
+  void AddSmall(Subject* subject) const;
+  void AddPlainVideo(Subject* subject) const;
+  void AddPlanning(Subject* subject) const;
+
+  const BenchOptions& options_;
+  const Cores cores_;
+  const std::filesystem::path name_server_;
+  const ModeCourse& course_;
+  BenchReport* const report_;
+  const TemporaryFolder schedules_;
+  std::map<std::string, Subject> prepared_;  // by model, without a clip
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_BENCH_MODE_SUBJECT_H_
