@@ -130,9 +130,12 @@ FieldTable RobotConfig::Fields() {
             "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
-      Field{"backend", MakeChoice(backend),
-            "Kernels: our fast ones, or the slow and obvious ones that they are checked against.",
-            "Take reference to check an answer that you do not trust."}
+      Field{
+          "backend", MakeChoice(backend),
+          "Kernels: our fast ones, the slow and obvious ones that they are checked against, those "
+          "for this machine's GPU, or the same on a stand-in for it, slowly.",
+          "Take cuda on a machine with a GPU, reference to check an answer that you do not "
+          "trust."}
           .Flag("--backend"),
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "

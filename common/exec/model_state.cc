@@ -604,6 +604,8 @@ void ModelState::GetOutput(size_t index, const TensorView& host) const {
 bool ModelState::is_kept(ValueId value) const { return state_->layout.is_kept[value]; }
 TensorView ModelState::view(ValueId value) const { return state_->ViewOf(value); }
 const Graph& ModelState::graph() const { return state_->graph; }
+Backend& ModelState::backend() const { return state_->backend; }
+
 const Layout& ModelState::layout() const { return state_->layout; }
 const MemoryReport& ModelState::memory() const { return state_->memory; }
 

@@ -209,6 +209,7 @@ class ModelState {
   // REQUIRES: the value is not a constant.
   TensorView view(ValueId value) const;
 
+  Backend& backend() const;
   const Graph& graph() const;
   const Layout& layout() const;
   const MemoryReport& memory() const;

@@ -71,7 +71,7 @@ TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
         const auto expected = Expected();
         for (const Operator& op : graph_.operators) {
           for (const ValueId output : op.outputs) {
-            ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(*state, output)), "")
                 << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
           }
         }
@@ -140,7 +140,7 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       }
       const auto expected = Expected();
       for (const Operator& op : graph_.operators) {
-        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(state->view(op.outputs[0]))), "")
+        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(*state, op.outputs[0])), "")
             << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
       }
     }
@@ -270,10 +270,10 @@ TEST_F(ConvChainTest, UnderFixedEveryMapHasTheGrownMaskOfTheInput) {
 TEST_F(ConvChainTest, AChangeBelowTheThresholdIsNone) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.5f};
   policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
-  const auto before = Numbers(state_->view(OutputOf(0)));
+  const auto before = Numbers(*state_, OutputOf(0));
   ChangePixel(20, 20, 0.001f, policy);
   EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(0))));
-  EXPECT_EQ(FirstDifference(before, Numbers(state_->view(OutputOf(0)))), "");
+  EXPECT_EQ(FirstDifference(before, Numbers(*state_, OutputOf(0))), "");
   ChangePixel(20, 20, 10.0f, policy);
   EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(0))));
 }
@@ -285,7 +285,7 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
     ChangePixel(20, 20, 0.001f, Coarse(kind), std::as_const(all));
     const auto expected = Expected();
     for (int i = 0; i < kLength; ++i) {
-      EXPECT_EQ(FirstDifference(expected[OutputOf(i)], Numbers(state_->view(OutputOf(i)))), "");
+      EXPECT_EQ(FirstDifference(expected[OutputOf(i)], Numbers(*state_, OutputOf(i))), "");
     }
   }
 }
@@ -299,7 +299,7 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
   const ChangedWork small = ChangePixel(12, 20, 0.001f, coarse, std::as_const(part));
   EXPECT_EQ(small.done, int64_t{kLength} * 4 * 40 * 8 * 8 * 9);
   for (int i = 0; i < kLength; ++i) EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(i)))) << i;
-  EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(state_->view(OutputOf(0)))), "");
+  EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(*state_, OutputOf(0))), "");
   const ChangedWork large = ChangePixel(12, 20, 50.0f, coarse, std::as_const(part));
   EXPECT_GT(large.done, small.done);
   EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(0))));
@@ -321,13 +321,13 @@ TEST_F(ConvChainTest, ARefreshIsScaledToEveryMapAndReachesNoOtherPixel) {
 
 TEST_F(ConvChainTest, TheStemFollowsEveryChangeAndItsEndDecides) {
   for (const auto kind : {ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
-    const auto before = Numbers(state_->view(OutputOf(1)));
+    const auto before = Numbers(*state_, OutputOf(1));
     ChangePixel(20, 20, 0.001f, Coarse(kind, 2));
     EXPECT_EQ(CountActive(state_->changed(OutputOf(0))), 9);
     EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(1))));
     EXPECT_TRUE(IsEmpty(state_->changed(OutputOf(2))));
-    EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(state_->view(OutputOf(0)))), "");
-    EXPECT_EQ(FirstDifference(before, Numbers(state_->view(OutputOf(1)))), "");
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(0)], Numbers(*state_, OutputOf(0))), "");
+    EXPECT_EQ(FirstDifference(before, Numbers(*state_, OutputOf(1))), "");
     ChangePixel(20, 20, 20.0f, Coarse(kind, 2));
     EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(1))));
     EXPECT_FALSE(IsEmpty(state_->changed(OutputOf(2))));
@@ -347,7 +347,7 @@ TEST_F(ConvChainTest, UnderFixedAllMapsAfterTheStemHaveTheMaskThatItsEndDecided)
 TEST_F(ConvChainTest, AStemOfTheWholeNetworkIsExactUpToItsEnd) {
   ChangePixel(20, 20, 0.001f, Coarse(ChangePolicy::Kind::kChange, kLength));
   for (int i = 0; i + 1 < kLength; ++i) {
-    EXPECT_EQ(FirstDifference(Expected()[OutputOf(i)], Numbers(state_->view(OutputOf(i)))), "");
+    EXPECT_EQ(FirstDifference(Expected()[OutputOf(i)], Numbers(*state_, OutputOf(i))), "");
   }
 }
 
@@ -362,9 +362,9 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
   }
   int kept = 0;
   for (int i = 0; i < kLength; ++i) {
-    const auto stored = Numbers(state_->view(OutputOf(i)));
+    const auto stored = Numbers(*state_, OutputOf(i));
     RunRows(*state_, i, {0, 40});
-    const auto fresh = Numbers(state_->view(OutputOf(i)));
+    const auto fresh = Numbers(*state_, OutputOf(i));
     const std::vector<float>& inverse_spread = (*policy.spreads)[OutputOf(i)];
     for (size_t pixel = 0; pixel < 1600; ++pixel) {
       double squares = 0.0;

@@ -86,7 +86,7 @@ inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& rando
 inline void PoisonWhatIsNotKept(const ModelState& state, float poison) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
-      if (!state.is_kept(output)) Fill(state.view(output), poison);
+      if (!state.is_kept(output)) Fill(state, output, poison);
     }
   }
 }

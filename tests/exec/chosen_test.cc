@@ -69,7 +69,7 @@ class ChosenTest : public OnBackends {
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!state.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(state.view(output))), "")
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(state, output)), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }
@@ -79,7 +79,7 @@ class ChosenTest : public OnBackends {
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!a.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(Numbers(a.view(output)), Numbers(b.view(output))), "")
+        ASSERT_EQ(FirstDifference(Numbers(a, output), Numbers(b, output)), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }

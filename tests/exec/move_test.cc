@@ -68,7 +68,7 @@ void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   state.Move(motion);
   Outputs(state);  // waits for the device
   for_each_kept([&](ValueId value) {
-    if (state.view(value).data != places[value]) Fill(state.view(value), kNan);
+    if (state.view(value).data != places[value]) Fill(state, value, kNan);
   });
 }
 
@@ -121,7 +121,7 @@ class MoveTest : public OnBackends {
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!a.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(Numbers(a.view(output)), Numbers(b.view(output))), "")
+        ASSERT_EQ(FirstDifference(Numbers(a, output), Numbers(b, output)), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }
@@ -132,7 +132,7 @@ class MoveTest : public OnBackends {
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!state.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(state.view(output))), "")
+        ASSERT_EQ(FirstDifference(expected[output], Numbers(state, output)), "")
             << KindName(op) << " '" << op.name << "'";
       }
     }

@@ -93,7 +93,7 @@ class ScrollTest : public OnBackends {
         for (const Operator& op : graph_.operators) {
           for (const ValueId output : op.outputs) {
             if (!state->is_kept(output)) continue;
-            ASSERT_EQ(FirstDifference(expected[output], Numbers(state->view(output))), "")
+            ASSERT_EQ(FirstDifference(expected[output], Numbers(*state, output)), "")
                 << "frame " << frame << ", shift " << shift.rows << ", " << shift.columns << ", "
                 << KindName(op) << " '" << op.name << "'";
           }

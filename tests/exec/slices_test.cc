@@ -14,6 +14,7 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/slice.h"
@@ -82,9 +83,15 @@ struct TestFrame {
 // A robot and a server that trade slices, and one state that does all alone.
 class Pair {
  public:
-  Pair(const Network& network, ChangePolicy policy, StateOptions options = {{}, Keep::kAll})
+  // Without a backend of its own the server has the robot's model.
+  Pair(const Network& network, ChangePolicy policy, StateOptions options = {{}, Keep::kAll},
+       std::unique_ptr<Backend> server_backend = nullptr)
       : model_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
                                                      std::make_unique<CpuBackend>())),
+        server_model_(server_backend
+                          ? std::make_shared<const CompiledModel>(
+                                MakeNetwork(network, kHeight, kWidth), std::move(server_backend))
+                          : model_),
         options_(std::move(options)),
         policy_(std::move(policy)),
         one_(model_, options_) {
@@ -102,8 +109,8 @@ class Pair {
 
   // A server that has seen nothing yet.
   void ReplaceServer() {
-    server_ = std::make_unique<ModelState>(model_, options_);
-    Fill(server_->view(graph().inputs[0]), std::nanf(""));
+    server_ = std::make_unique<ModelState>(server_model_, options_);
+    Fill(*server_, graph().inputs[0], std::nanf(""));
     robot_->LosePeer();
   }
 
@@ -173,8 +180,8 @@ class Pair {
       for (const ValueId id : op.outputs) {
         if (!side.is_kept(id)) continue;
         const Value& value = graph().value(id);
-        const auto expected = Numbers(one_.view(id));
-        const auto actual = Numbers(side.view(id));
+        const auto expected = Numbers(one_, id);
+        const auto actual = Numbers(side, id);
         for (size_t i = 0; i < expected.size(); ++i) {
           const int row = RowOf(value, i);
           if (!side.holds(id, row)) continue;
@@ -195,7 +202,7 @@ class Pair {
       for (const Operator& op : graph().operators) {
         for (const ValueId id : op.outputs) {
           if (!side->is_kept(id)) continue;
-          ASSERT_EQ(FirstDifference(Numbers(one_.view(id)), Numbers(side->view(id))), "")
+          ASSERT_EQ(FirstDifference(Numbers(one_, id), Numbers(*side, id)), "")
               << (side == robot_.get() ? "robot" : "server") << ", " << KindName(op) << " '"
               << graph().value(id).name << "'";
         }
@@ -221,8 +228,8 @@ class Pair {
   void ExpectSameRows(const ModelState& side, ValueId id, Range rows, const char* what) {
     if (policy_.kind != ChangePolicy::Kind::kExact || testing::Test::HasFailure()) return;
     const Value& value = graph().value(id);
-    const auto expected = Numbers(one_.view(id));
-    const auto actual = Numbers(side.view(id));
+    const auto expected = Numbers(one_, id);
+    const auto actual = Numbers(side, id);
     for (size_t i = 0; i < expected.size(); ++i) {
       const int row = RowOf(value, i);
       if (row < rows.begin || row >= rows.end) continue;
@@ -247,8 +254,8 @@ class Pair {
     const size_t mask_bytes = bytes[16] + 256 * bytes[17] + 65536 * bytes[18];
     ASSERT_EQ(DecodeMask(bytes.data() + 20, mask_bytes, arrived), nullptr);
     sent_pixels_ += CountActive(std::as_const(arrived));
-    const auto sent = Numbers(from.view(transfer.value));
-    const auto received = Numbers(to.view(transfer.value));
+    const auto sent = Numbers(from, transfer.value);
+    const auto received = Numbers(to, transfer.value);
     for (size_t i = 0; i < sent.size(); ++i) {
       const int row = PixelOf(value, i) / WidthOf(value) - transfer.rows.begin;
       if (row < 0 || row >= transfer.rows.size()) continue;
@@ -278,6 +285,7 @@ class Pair {
   }
 
   std::shared_ptr<const CompiledModel> model_;
+  std::shared_ptr<const CompiledModel> server_model_;
   StateOptions options_;
   ChangePolicy policy_;
   ModelState one_;
@@ -361,13 +369,39 @@ class Slices : public testing::TestWithParam<Network> {
     return frame;
   }
 
-  Pair MakePair(ChangePolicy policy, StateOptions options = {{}, Keep::kAll}) {
+  Pair MakePair(ChangePolicy policy, StateOptions options = {{}, Keep::kAll},
+                std::unique_ptr<Backend> server_backend = nullptr) {
     random_.seed(7);
     picture_ = RandomPicture(random_);
     before_ = {};
-    Pair pair(GetParam(), std::move(policy), std::move(options));
+    Pair pair(GetParam(), std::move(policy), std::move(options), std::move(server_backend));
     pair.Begin(picture_);
     return pair;
+  }
+
+  // Every cut of one value, the share of the rows that the robot keeps being one of these, and a
+  // frame at each.
+  void ExpectSameAtEverySingleCut(Pair& pair, const std::vector<int>& shares) {
+    int cuts = 0;
+    std::vector<ValueId> values = pair.graph().inputs;
+    for (const Operator& op : pair.graph().operators) values.push_back(op.outputs[0]);
+    for (const ValueId value : values) {
+      for (const int thousandths : shares) {
+        SCOPED_TRACE(testing::Message()
+                     << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
+        const TestFrame frame = NextFrame();
+        const std::vector<Cut> cuts_here = {{value, thousandths}};
+        const Ownership ownership =
+            OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
+                        RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
+        pair.Frame(frame, pair.RowsOf(ownership));
+        ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
+        ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
+        ++cuts;
+      }
+    }
+    EXPECT_GT(pair.crossed(), cuts) << "hardly anything crossed";
+    pair.ExpectSameWhenFinished(picture_);
   }
 
   std::mt19937 random_;
@@ -383,26 +417,30 @@ INSTANTIATE_TEST_SUITE_P(Of, Slices, testing::ValuesIn(TenNetworks()),
 
 TEST_P(Slices, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
   Pair pair = MakePair({});
-  int cuts = 0;
-  std::vector<ValueId> values = pair.graph().inputs;
-  for (const Operator& op : pair.graph().operators) values.push_back(op.outputs[0]);
-  for (const ValueId value : values) {
-    for (const int thousandths : {0, 500}) {
-      SCOPED_TRACE(testing::Message()
-                   << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
-      const TestFrame frame = NextFrame();
-      const std::vector<Cut> cuts_here = {{value, thousandths}};
-      const Ownership ownership =
-          OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
-                      RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
-      pair.Frame(frame, pair.RowsOf(ownership));
-      ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
-      ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
-      ++cuts;
-    }
+  ExpectSameAtEverySingleCut(pair, {0, 500});
+}
+
+// The kernels for GPUs, on the stand-in for one, beside those for the robot's processor.
+class SlicesToAGpu : public Slices {};
+
+INSTANTIATE_TEST_SUITE_P(Of, SlicesToAGpu, testing::Values(TenNetworks().front()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(SlicesToAGpu, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
+  Pair pair = MakePair({}, {{}, Keep::kAll}, MakeEmulatedCudaBackend());
+  ExpectSameAtEverySingleCut(pair, {500});
+}
+
+class SlowSlicesToAGpu : public Slices {};
+
+INSTANTIATE_TEST_SUITE_P(Of, SlowSlicesToAGpu, testing::ValuesIn(TenNetworks()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(SlowSlicesToAGpu, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
+  for (unsigned seed = 1; seed <= 2; ++seed) {
+    Pair pair = MakePair({}, {{}, Keep::kAll}, MakeEmulatedCudaBackend(seed));
+    ExpectSameAtEverySingleCut(pair, {0, 500});
   }
-  EXPECT_GT(pair.crossed(), cuts) << "hardly anything crossed";
-  pair.ExpectSameWhenFinished(picture_);
 }
 
 TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
@@ -645,7 +683,7 @@ TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   const Range rows = {2, 9};
   std::vector<uint8_t> bytes;
   pair.robot().Pack(value, rows, &bytes);
-  const auto before = Numbers(pair.server().view(value));
+  const auto before = Numbers(pair.server(), value);
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
     std::vector<uint8_t> damaged = bytes;
@@ -656,12 +694,12 @@ TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
     if (damaged == bytes) continue;
     const char* error = pair.server().Unpack(value, rows, damaged);
     if (error == nullptr) {
-      Fill(pair.server().view(value), 0.0f);
+      Fill(pair.server(), value, 0.0f);
       continue;
     }
     ++refused;
     if (refused == 1) {
-      EXPECT_EQ(FirstDifference(before, Numbers(pair.server().view(value))), "");
+      EXPECT_EQ(FirstDifference(before, Numbers(pair.server(), value)), "");
     }
   }
   EXPECT_GT(refused, 1000);

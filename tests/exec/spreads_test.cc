@@ -65,7 +65,7 @@ class GateTest : public testing::Test {
 
 TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
   const InverseSpreads spreads = MeasureSpreads(*state_);
-  const std::vector<float> means = Numbers(state_->view(mean_));
+  const std::vector<float> means = Numbers(*state_, mean_);
   double sum = 0;
   double squares = 0;
   for (const float mean : means) {

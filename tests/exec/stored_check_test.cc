@@ -165,9 +165,9 @@ TEST_F(StoredChainTest, AfterAnAbandonedFrameNothingIsPromised) {
   backend_->FailAfter(-1);
   RunUnchanged({});
   EXPECT_FALSE(Fault());
-  EXPECT_EQ(FirstDifference(EvaluateDirectly(graph_, picture_)[maps_[3]],
-                            Numbers(state_->view(maps_[3]))),
-            "");
+  EXPECT_EQ(
+      FirstDifference(EvaluateDirectly(graph_, picture_)[maps_[3]], Numbers(*state_, maps_[3])),
+      "");
 }
 
 }  // namespace

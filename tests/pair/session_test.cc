@@ -139,13 +139,13 @@ class World {
             .transfers;
     std::vector<std::vector<float>> before;
     for (const Transfer& transfer : transfers) {
-      before.push_back(Numbers(dense_.view(transfer.value)));
+      before.push_back(Numbers(dense_, transfer.value));
     }
     Answer(decision);
     uint64_t bytes = 0;
     for (size_t i = 0; i < transfers.size(); ++i) {
       bytes +=
-          ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_.view(transfers[i].value)));
+          ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
     }
     return {bytes, transfers.size()};
   }

@@ -54,7 +54,7 @@ class WalkPair {
   // One that has seen nothing yet.
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(model_, options_);
-    Fill(server_->view(graph().inputs[0]), std::nanf(""));
+    Fill(*server_, graph().inputs[0], std::nanf(""));
     server_walk_ =
         std::make_unique<SplitWalk>(SplitWalk::Side::kServer, *server_, SendInto(to_robot_));
     robot_.LosePeer();

@@ -142,7 +142,7 @@ class CachedNetwork {
     Values values(graph.values.size());
     for (size_t id = 0; id < values.size(); ++id) {
       if (graph.values[id].is_constant()) continue;
-      values[id] = Numbers(state.view(static_cast<ValueId>(id)));
+      values[id] = Numbers(state, static_cast<ValueId>(id));
     }
     return values;
   }

@@ -49,6 +49,18 @@ void FillFrom(const Tensor& tensor, const TensorView& view) {
   VisitNumbers(view, [&](float* number) { *number = *from++; });
 }
 
+// The same dims, in logical order.
+TensorView InLogicalOrder(const TensorView& like, float* numbers) {
+  TensorView view = like;
+  view.data = numbers;
+  int64_t stride = 1;
+  for (int i = view.rank - 1; i >= 0; --i) {
+    view.strides[static_cast<size_t>(i)] = stride;
+    stride *= view.dims[static_cast<size_t>(i)];
+  }
+  return view;
+}
+
 }  // namespace
 
 std::vector<float> Numbers(const ConstTensorView& view) {
@@ -57,8 +69,21 @@ std::vector<float> Numbers(const ConstTensorView& view) {
   return numbers;
 }
 
+std::vector<float> Numbers(const ModelState& state, ValueId value) {
+  const TensorView view = state.view(value);
+  std::vector<float> numbers(static_cast<size_t>(view.Count()));
+  state.backend().CopyOut(view, InLogicalOrder(view, numbers.data()));
+  return numbers;
+}
+
 void Fill(const TensorView& view, float number) {
   VisitNumbers(view, [&](float* own) { *own = number; });
+}
+
+void Fill(const ModelState& state, ValueId value, float number) {
+  const TensorView view = state.view(value);
+  std::vector<float> numbers(static_cast<size_t>(view.Count()), number);
+  state.backend().CopyIn(InLogicalOrder(view, numbers.data()), view);
 }
 
 bool SameBits(float a, float b) {

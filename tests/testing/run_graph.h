@@ -16,8 +16,12 @@ namespace cacheinf {
 // The numbers of a view in logical order.
 std::vector<float> Numbers(const ConstTensorView& view);
 
+// The same of a value, wherever it lies.
+std::vector<float> Numbers(const ModelState& state, ValueId value);
+
 // Sets every number of a view.
 void Fill(const TensorView& view, float number);
+void Fill(const ModelState& state, ValueId value, float number);
 
 // Same bits, but for the payload and sign of NaN, which the order of a commutative sum decides.
 bool SameBits(float a, float b);
