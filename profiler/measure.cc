@@ -29,6 +29,8 @@ constexpr size_t kFramesOfRound = 8;
 constexpr std::array<size_t, 6> kFrameSteps = {1, 2, 1, 4, 1, 8};
 // Frames that are made to compute so much; every other one a round.
 constexpr std::array kMadeShares = {0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0};
+// Parts of the picture that change as the clip does, while nothing else does.
+constexpr std::array kPartShares = {0.2, 0.05, 0.5};
 constexpr std::array kRefreshedShares = {0.06, 0.125, 0.25, 0.5, 1.0};
 constexpr double kTimeForSlices = 0.15;  // of a round
 // Of a round's whole frames, against each other and against those of all rounds.
@@ -43,7 +45,7 @@ struct Round {
   bool is_held_out = false;
   bool skips = false;  // frames of the clip, so that more changes than from one to the next
   std::vector<TimedFrame> whole;    // nothing kept; the first and the last thing of a round
-  std::vector<TimedFrame> changed;  // as they are
+  std::vector<TimedFrame> changed;  // as they are, or of which less changes
   std::vector<TimedFrame> made;     // with more that counts as changed
   std::vector<TimedFrame> refreshes;
 
@@ -203,6 +205,7 @@ class Sampler {
     if (!round.is_held_out) {
       SampleSlices(number == 0, kTimeForSlices * Milliseconds(clock_.Now() - begin));
       SampleAnswer();
+      SampleParts(stretch, &round);
       MakeShares(number, stretch, &round);
     }
     round.whole.push_back(timer_.Dense(stretch.picture(stretch.count - 1)));
@@ -227,6 +230,26 @@ class Sampler {
       }
     }
     return changed;
+  }
+
+  // A clip may have no frames of which little changes, and what comes of little is not in
+  // proportion: it grows by every window. So in some rectangles the last frame goes back to the one
+  // before it.
+  void SampleParts(const Stretch& stretch, Round* round) {
+    if (stretch.step > 1 || stretch.count < 2) return;
+    const PictureView last = stretch.picture(stretch.count - 1);
+    const PictureView before = stretch.picture(stretch.count - 2);
+    const double share = kPartShares[next_part_++ % kPartShares.size()];
+    const Mask part = SomePixels(share, last.height, last.width, random_);
+    std::vector<uint8_t> mixed(last.pixels, last.pixels + last.byte_count());
+    for (size_t i = 0; i < mixed.size(); ++i) {
+      const auto pixel = static_cast<int>(i / static_cast<size_t>(last.channels));
+      if (part.view().Test(pixel / last.width, pixel % last.width)) mixed[i] = before.pixels[i];
+    }
+    for (const uint8_t* const pixels : {mixed.data(), last.pixels}) {
+      TimedFrame frame = timer_.Next({pixels, last.width, last.height, last.channels});
+      if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
+    }
   }
 
   void MakeShares(int number, const Stretch& stretch, Round* round) {
@@ -342,6 +365,7 @@ class Sampler {
   std::vector<SliceSamples> slices_;
   SliceSamples picture_slices_;
   size_t next_slice_ = 0;
+  size_t next_part_ = 0;
   std::vector<CodecSamples> codecs_;
   AnswerSamples answer_;
   std::vector<std::vector<float>> outputs_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -157,6 +158,19 @@ TEST(MeasureTest, FollowsHowChangesGrow) {
   EXPECT_EQ(profile.operators[2].active.At(0.25), 1.0);
   // Bits decide: nothing is ever refreshed.
   EXPECT_TRUE(profile.operators[0].refresh_ms.points.empty());
+}
+
+TEST(MeasureTest, KnowsWhatComesOfLittleWhereAllOfEveryFrameChanges) {
+  FittedClip noise = MovingStrip();
+  std::mt19937 random(3);
+  for (std::vector<uint8_t>& pixels : noise.pictures) {
+    for (uint8_t& level : pixels) level = static_cast<uint8_t>(random() % 256);
+  }
+  Measurement measurement = OfSmallNetwork();
+  measurement.settings = Settings(/*exact=*/true);
+  measurement.clips = {noise};
+  const Profile profile = MeasureSmallNetwork(measurement);
+  EXPECT_GT(profile.operators[1].active.At(0.1), 0.11) << "changes grow by the windows";
 }
 
 TEST(MeasureTest, LeavesOutCodecsThatAreNotHere) {
