@@ -19,7 +19,8 @@ namespace cacheinf {
 namespace cuda {
 
 // ---------------------------------------------------------------------------------------------
-// Of outputs that are maps, those pixels; of any others, all there is.
+// Of outputs that are maps, those pixels; of any others all there is, unless the pixels' count is
+// 0, which only the device may know.
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
@@ -74,18 +75,23 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
                int axis, int64_t offset, const TensorView& output, const Pixels& pixels);
 
 // ---------------------------------------------------------------------------------------------
-// Computed whole.
+// Computed whole, maps too, unless the pixels' count is 0.
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args,
+             const Pixels& pixels = {});
 
 // ---------------------------------------------------------------------------------------------
 // Kept maps.
@@ -101,8 +107,8 @@ struct SettleArgs {
   ConstMaskView forced;                   // stored, changed or not; no words: none
 };
 
-// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps that
-// do not overlap.
+// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps
+// that do not overlap.
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
             const Pixels& pixels);
