@@ -31,6 +31,8 @@ if(CACHEINF_HAS_CUDA)
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
+  # Everywhere, so that all programs can share precompiled headers.
+  add_compile_definitions(CACHEINF_HAS_CUDA)
 else()
   message(STATUS "CUDA is left out (no nvcc, or CACHEINF_CUDA is OFF); the CPU product is whole.")
 endif()

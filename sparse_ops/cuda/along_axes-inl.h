@@ -56,7 +56,7 @@ inline int Positions(const OuterAxes& axes) {
 // REQUIRES: several axes that are reduced.
 template <class Device>
 void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
-                        const int* pixel_count) {
+                        const int* gate) {
   const ConstTensorView& input = args.input;
   const auto is_reduced = [&](int axis) { return args.reduced[static_cast<size_t>(axis)]; };
   ReduceGroups kernel = {};
@@ -81,7 +81,7 @@ void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const R
   kernel.kind = args.kind;
   kernel.input = input.data;
   kernel.output = args.output.data;
-  kernel.pixel_count = pixel_count;
+  kernel.gate = gate;
   device.Launch(stream, {Positions(kernel.axes), DividedUp(kernel.side_by_side, kernel.per_block)},
                 kernel, Nest::kSharedBytes);
 }
@@ -122,11 +122,13 @@ void Compute(Device& device, typename Device::Stream& stream, const LayerNormArg
   kernel.output = args.output.data;
   kernel.scale = args.scale;
   kernel.shift = args.shift;
+  kernel.gate = pixels.count;
   device.Launch(stream, {along_axes::Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
 }
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args) {
+void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
+             const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   const int64_t channels = input.dims[1] / args.groups;
   NormalizeGroups kernel = {};
@@ -148,6 +150,7 @@ void Compute(Device& device, typename Device::Stream& stream, const GroupNormArg
   kernel.output = args.output.data;
   kernel.scale = args.scale;
   kernel.shift = args.shift;
+  kernel.gate = pixels.count;
   device.Launch(stream, {along_axes::Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
 }
 
@@ -190,7 +193,7 @@ void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& 
     device.Launch(stream, kernel.rows.blocks(), kernel);
     return;
   }
-  along_axes::LaunchReduceGroups(device, stream, args, nullptr);
+  along_axes::LaunchReduceGroups(device, stream, args, pixels.count);
 }
 
 }  // namespace cuda

@@ -8,7 +8,8 @@ namespace cacheinf {
 namespace cuda {
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args) {
+void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args,
+             const Pixels& pixels) {
   const TensorView& output = args.output;
   const DecodeRows kernel = {args.heads,
                              args.head_count,
@@ -17,17 +18,19 @@ void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesA
                              static_cast<int>(output.dims[1]),
                              output.data,
                              output.strides[0],
-                             output.strides[1]};
+                             output.strides[1],
+                             pixels.count};
   device.Launch(stream, {DividedUp(output.dims[0] * output.dims[1], DecodeRows::kThreads)}, kernel);
 }
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args) {
+void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args,
+             const Pixels& pixels) {
   const TensorView& output = args.output;
   if (output.dims[0] == 0) return;
   static_assert(sizeof(int) == sizeof(float), "the count lies where a number will");
   int* const count = reinterpret_cast<int*>(output.data);
-  device.Fill(stream, count, 0, sizeof(int));
+  device.Launch(stream, {1}, ClearCount{count, pixels.count});
   const bool has_heads = args.heads != nullptr;
   const CollectCandidates collect = {
       args.heads,
@@ -39,7 +42,8 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
       has_heads ? args.classes : static_cast<int>(args.input.dims[1]) - kBoxNumbers - 1,
       args.score_threshold,
       args.scratch,
-      count};
+      count,
+      pixels.count};
   device.Launch(stream, {CollectCandidates::kBlocks}, collect);
   const KeepBestCandidates keep = {args.scratch,
                                    count,
@@ -47,7 +51,8 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
                                    static_cast<int>(output.dims[0]),
                                    output.data,
                                    output.strides[0],
-                                   output.strides[1]};
+                                   output.strides[1],
+                                   pixels.count};
   device.Launch(stream, {1}, keep, KeepBestCandidates::kSharedBytes);
 }
 

@@ -83,9 +83,11 @@ struct DecodeRows {
   float* output;
   int64_t row_stride;
   int64_t number_stride;
+  const int* gate;  // as in Walk
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     const unsigned at = static_cast<unsigned>(thread.BlockX()) * kThreads +
                         static_cast<unsigned>(thread.ThreadIndex());
     const int box = static_cast<int>(at / static_cast<unsigned>(width));
@@ -98,6 +100,20 @@ struct DecodeRows {
 };
 
 using BoxCandidate = NonMaxSuppressionArgs::Candidate;
+
+struct ClearCount {
+  static constexpr const char* kName = "ClearCount";
+  static constexpr int kThreads = 1;
+
+  int* count;
+  const int* gate;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
+    thread.Store(count, 0);
+  }
+};
 
 // Puts all boxes that score enough into the scratch, in any order. How many there are is counted
 // where the output's first number will be.
@@ -116,9 +132,11 @@ struct CollectCandidates {
   float score_threshold;
   BoxCandidate* candidates;
   int* count;
+  const int* gate;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     for (int box = thread.BlockX() * kThreads + thread.ThreadIndex();; box += kBlocks * kThreads) {
       if (heads == nullptr) {
         if (box >= row_count) return;
@@ -192,9 +210,11 @@ struct KeepBestCandidates {
   float* output;
   int64_t row_stride;
   int64_t number_stride;
+  const int* gate;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     const int many = thread.Load(count);
     thread.Barrier();  // the count's place is the output's
     int kept = 0;

@@ -168,11 +168,11 @@ struct ReduceGroups {
   ReduceKind kind;
   const float* input;
   float* output;
-  const int* pixel_count;  // of an output of one pixel: whether it is computed; null: it is
+  const int* gate;  // as in Walk
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
-    if (pixel_count != nullptr && thread.LoadReadOnly(pixel_count) == 0) return;
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     int64_t offsets[2];
     axes.Offsets(thread.BlockX(), strides, offsets);
     const int begin = thread.BlockY() * per_block;
@@ -219,9 +219,11 @@ struct NormalizeGroups {
   float* output;
   const float* scale;
   const float* shift;
+  const int* gate;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     int64_t offsets[3];
     axes.Offsets(thread.BlockX(), strides, offsets);
     const float* const data = input + offsets[0];

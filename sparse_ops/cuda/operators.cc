@@ -14,34 +14,33 @@
 namespace cacheinf {
 namespace cuda {
 
-#define CACHEINF_LOCAL(Args)                                                      \
+#define CACHEINF_OPERATOR(Args)                                                   \
   template void Compute(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream, \
                         const Args& args, const Pixels& pixels)
-#define CACHEINF_WHOLE(Args) \
-  template void Compute(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream, const Args& args)
 
 #define CACHEINF_ALL_OPERATORS                                                                \
-  CACHEINF_LOCAL(ActivationArgs);                                                             \
-  CACHEINF_LOCAL(ScaleShiftArgs);                                                             \
-  CACHEINF_LOCAL(BinaryArgs);                                                                 \
-  CACHEINF_LOCAL(CopyArgs);                                                                   \
-  CACHEINF_LOCAL(GatherArgs);                                                                 \
-  CACHEINF_LOCAL(PadArgs);                                                                    \
-  CACHEINF_LOCAL(PoolArgs);                                                                   \
-  CACHEINF_LOCAL(AdaptivePoolArgs);                                                           \
-  CACHEINF_LOCAL(ResizeArgs);                                                                 \
-  CACHEINF_LOCAL(DepthToSpaceArgs);                                                           \
-  CACHEINF_LOCAL(SpaceToDepthArgs);                                                           \
-  CACHEINF_LOCAL(LayerNormArgs);                                                              \
-  CACHEINF_LOCAL(SoftmaxArgs);                                                                \
-  CACHEINF_LOCAL(ArgMaxArgs);                                                                 \
-  CACHEINF_LOCAL(ReduceArgs);                                                                 \
-  CACHEINF_WHOLE(GroupNormArgs);                                                              \
-  CACHEINF_WHOLE(LinearArgs);                                                                 \
-  CACHEINF_WHOLE(MatMulArgs);                                                                 \
-  CACHEINF_WHOLE(DecodeBoxesArgs);                                                            \
-  CACHEINF_WHOLE(NonMaxSuppressionArgs);                                                      \
-  CACHEINF_WHOLE(WarpArgs);                                                                   \
+  CACHEINF_OPERATOR(ActivationArgs);                                                          \
+  CACHEINF_OPERATOR(ScaleShiftArgs);                                                          \
+  CACHEINF_OPERATOR(BinaryArgs);                                                              \
+  CACHEINF_OPERATOR(CopyArgs);                                                                \
+  CACHEINF_OPERATOR(GatherArgs);                                                              \
+  CACHEINF_OPERATOR(PadArgs);                                                                 \
+  CACHEINF_OPERATOR(PoolArgs);                                                                \
+  CACHEINF_OPERATOR(AdaptivePoolArgs);                                                        \
+  CACHEINF_OPERATOR(ResizeArgs);                                                              \
+  CACHEINF_OPERATOR(DepthToSpaceArgs);                                                        \
+  CACHEINF_OPERATOR(SpaceToDepthArgs);                                                        \
+  CACHEINF_OPERATOR(LayerNormArgs);                                                           \
+  CACHEINF_OPERATOR(SoftmaxArgs);                                                             \
+  CACHEINF_OPERATOR(ArgMaxArgs);                                                              \
+  CACHEINF_OPERATOR(ReduceArgs);                                                              \
+  CACHEINF_OPERATOR(GroupNormArgs);                                                           \
+  CACHEINF_OPERATOR(LinearArgs);                                                              \
+  CACHEINF_OPERATOR(MatMulArgs);                                                              \
+  CACHEINF_OPERATOR(DecodeBoxesArgs);                                                         \
+  CACHEINF_OPERATOR(NonMaxSuppressionArgs);                                                   \
+  template void Compute(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,             \
+                        const WarpArgs& args);                                                \
   template void CopyPiece(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,           \
                           const ConstTensorView& piece, int axis, int64_t offset,             \
                           const TensorView& output, const Pixels& pixels);                    \

@@ -19,7 +19,8 @@ namespace cacheinf {
 namespace cuda {
 
 // ---------------------------------------------------------------------------------------------
-// Of outputs that are maps, those pixels; of any others, all there is.
+// Of outputs that are maps, those pixels; of any others all there is, unless the pixels' count is
+// 0, which only the device may know.
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
@@ -74,18 +75,23 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
                int axis, int64_t offset, const TensorView& output, const Pixels& pixels);
 
 // ---------------------------------------------------------------------------------------------
-// Computed whole.
+// Computed whole, maps too, unless the pixels' count is 0.
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args,
+             const Pixels& pixels = {});
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args);
+void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args,
+             const Pixels& pixels = {});
 
 // ---------------------------------------------------------------------------------------------
 // Kept maps.

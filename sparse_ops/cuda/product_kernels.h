@@ -45,6 +45,7 @@ struct MultiplyMatrices {
   int64_t output_column_stride;
   const float* bias;
   Function activation;
+  const int* gate;  // as in Walk
 
   // The tiles of one outer position after those of another.
   Blocks blocks() const {
@@ -55,6 +56,7 @@ struct MultiplyMatrices {
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     const int tiles_across = (columns + kTile - 1) / kTile;
     const int tiles = (rows + kTile - 1) / kTile * tiles_across;
     const int tile = thread.BlockX() % tiles;

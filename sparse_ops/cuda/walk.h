@@ -35,7 +35,8 @@ struct Share {
 struct Walk {
   static constexpr int kThreads = 128;
 
-  Pixels pixels;  // of each image
+  Pixels pixels;              // of each image
+  const int* gate = nullptr;  // on the device; where it is 0 there is nothing to do
   int images = 1;
   int plane = 0;  // positions of an image
   int inner = 0;  // elements of the innermost axis
@@ -43,13 +44,13 @@ struct Walk {
 
   // Of a map.
   static Walk OverMap(int images, int height, int width, int channels, const Pixels& pixels) {
-    return {pixels, images, height * width, channels, DividedUp(channels, kQuad)};
+    return {pixels, nullptr, images, height * width, channels, DividedUp(channels, kQuad)};
   }
   // Of all elements.
-  static Walk OverAll(int positions, int inner) {
+  static Walk OverAll(int positions, int inner, const int* gate) {
     Pixels all;
     all.most = positions;
-    return {all, 1, positions, inner, DividedUp(inner, kQuad)};
+    return {all, gate, 1, positions, inner, DividedUp(inner, kQuad)};
   }
 
   Blocks blocks() const { return {DividedUp(int64_t{pixels.most} * quads, kThreads), images, 1}; }
@@ -69,6 +70,7 @@ struct Walk {
   // The same of all elements of a position, by its number.
   template <class Thread>
   CACHEINF_KERNEL bool Locate(const Thread& thread, unsigned number, Share& share) const {
+    if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return false;
     const int most = pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
     if (number >= static_cast<unsigned>(most)) return false;
     share.image = thread.BlockY();
@@ -161,8 +163,8 @@ struct TensorWalk {
   OuterAxes axes;
   Strides strides[operands];
 
-  // `by_axis[k]` are the strides of operand k along the output's axes. Pixels matter if the output
-  // is a map walked by its channels.
+  // `by_axis[k]` are the strides of operand k along the output's axes. If the output is no map
+  // walked by its channels, all of it is computed, but for a count of 0.
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,
              const AxisStrides (&by_axis)[operands], int innermost) {
     int64_t positions = 1;
@@ -179,7 +181,7 @@ struct TensorWalk {
       walk = Walk::OverMap(static_cast<int>(output.dims[0]), static_cast<int>(output.dims[2]),
                            static_cast<int>(output.dims[3]), inner, pixels);
     } else {
-      walk = Walk::OverAll(static_cast<int>(positions), inner);
+      walk = Walk::OverAll(static_cast<int>(positions), inner, pixels.count);
     }
   }
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,

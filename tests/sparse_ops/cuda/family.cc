@@ -154,10 +154,13 @@ class CudaCall {
 
   template <typename Args>
   void Run(const Args& args, const ActivePixels& pixels, const ChangeTest* test) {
-    copies_.ToDevice();
     if constexpr (kIsNeverLocal<Args>) {
-      cuda::Compute(device(), stream(), args);
+      cuda::Pixels any;
+      any.count = copies_.Of(&one_, 1);
+      copies_.ToDevice();
+      cuda::Compute(device(), stream(), args, any);
     } else {
+      copies_.ToDevice();
       const TensorView output = AsTensor(args.output);
       const int width = output.rank == 4 ? static_cast<int>(output.dims[3]) : 1;
       DeviceCopies<Device> lists(device());
@@ -275,6 +278,7 @@ class CudaCall {
   std::vector<DetectionHead> heads_;
   std::vector<int> list_;
   int count_ = 0;
+  int one_ = 1;
 };
 
 template <class Device>

@@ -306,9 +306,74 @@ TYPED_TEST(CudaOperatorsTest, GroupsOfManyRowsHaveTheReferencesBits) {
   args.input = copies.Of(args.input);
   args.output.data = copies.Of(actual);
   copies.ToDevice();
-  cuda::Compute(device, copies.stream(), args);
+  cuda::Compute(device, copies.stream(), args, {});
   copies.ToHost();
   EXPECT_EQ(Difference(actual, expected), "");
+}
+
+// Outputs that are no maps, and operators that are never local.
+TYPED_TEST(CudaOperatorsTest, WhereTheDeviceKnowsOfNoPixelsWhatIsComputedWholeIsLeftAlone) {
+  auto& device = this->device();
+  std::vector<float> numbers = Numbers(64, 8);
+  std::vector<float> output(64);
+  std::vector<float> anchors = {10, 20, 30, 40};
+  std::vector<DetectionHead> heads(1);
+  int count = 0;
+  DeviceCopies copies(device);
+  Pixels pixels;
+  pixels.count = copies.Of(&count, 1);
+  const float* const in = copies.Of(numbers);
+  float* const out = copies.Of(output);
+  const ConstTensorView matrix = {in, 2, {8, 8}, {8, 1}};
+  const ConstTensorView cube = {in, 3, {2, 4, 8}, {32, 8, 1}};
+  const TensorView to_matrix = {out, 2, {8, 8}, {8, 1}};
+  const TensorView to_cube = {out, 3, {2, 4, 8}, {32, 8, 1}};
+  heads[0].map = {in, 1, 2, 2, 16, 64, 32, 16};
+  heads[0].anchors = copies.Of(anchors);
+  heads[0].anchor_count = 2;
+  const DetectionHead* const heads_on_device = copies.Of(heads);
+  auto* const scratch = copies.template Garbage<NonMaxSuppressionArgs::Candidate>(8);
+
+  LinearArgs linear;
+  linear.weights = in;
+  linear.input = matrix;
+  linear.output = to_matrix;
+  LayerNormArgs layer_norm;
+  layer_norm.axis_count = 2;
+  layer_norm.input = cube;
+  layer_norm.output = to_cube;
+  GroupNormArgs group_norm;
+  group_norm.groups = 2;
+  group_norm.input = cube;
+  group_norm.output = to_cube;
+  ReduceArgs reduce;
+  reduce.reduced = {true, true};
+  reduce.input = cube;
+  reduce.output = {out, 3, {1, 1, 8}, {8, 8, 1}};
+  NonMaxSuppressionArgs suppression;
+  suppression.scratch = scratch;
+  suppression.input = matrix;
+  suppression.output = {out, 2, {10, 6}, {6, 1}};
+  const auto expect_written = [&](const char* name, const auto& args) {
+    for (const int many : {0, 1}) {
+      count = many;
+      std::fill(output.begin(), output.end(), 0.5f);
+      copies.ToDevice();
+      cuda::Compute(device, copies.stream(), args, pixels);
+      copies.ToHost();
+      const bool is_left = output == std::vector<float>(64, 0.5f);
+      EXPECT_EQ(is_left, many == 0) << name;
+    }
+  };
+  expect_written("activation", ActivationArgs{{{Function::Kind::kSilu}}, matrix, to_matrix});
+  expect_written("softmax", SoftmaxArgs{1, false, matrix, to_matrix});
+  expect_written("layer norm", layer_norm);
+  expect_written("group norm", group_norm);
+  expect_written("reduce", reduce);
+  expect_written("linear", linear);
+  expect_written("matrix product", MatMulArgs{matrix, matrix, to_matrix});
+  expect_written("decoding", DecodeBoxesArgs{heads_on_device, 1, true, to_matrix});
+  expect_written("suppression", suppression);
 }
 
 }  // namespace
