@@ -45,16 +45,6 @@ bool IsPackedLike(const BasicTensorView<T>& view, const BasicTensorView<U>& pack
   return true;
 }
 
-// A tensor without gaps as a map of one pixel.
-TensorView AsPixel(const TensorView& tensor) {
-  TensorView pixel;
-  pixel.data = tensor.data;
-  pixel.rank = 4;
-  pixel.dims = {1, tensor.Count(), 1, 1};
-  pixel.strides = {tensor.Count(), 1, tensor.Count(), tensor.Count()};
-  return pixel;
-}
-
 // A value's dims, without memory.
 TensorView ShapeOf(const Value& value) {
   TensorView view;
@@ -104,7 +94,7 @@ struct DeviceBackend<Device>::Kernels {
   }
   template <typename Args>
   void operator()(const Args& args) const {
-    cuda::Compute(device, stream, args);
+    cuda::Compute(device, stream, args, All(args.output));
   }
 
   template <typename Output>
@@ -118,12 +108,12 @@ struct DeviceBackend<Device>::Kernels {
   void operator()(const DecodeBoxesArgs& args) const {
     DecodeBoxesArgs own = args;
     own.heads = HeadsOnDevice();
-    cuda::Compute(device, stream, own);
+    cuda::Compute(device, stream, own, All(own.output));
   }
   void operator()(const NonMaxSuppressionArgs& args) const {
     NonMaxSuppressionArgs own = args;
     if (own.heads != nullptr) own.heads = HeadsOnDevice();
-    cuda::Compute(device, stream, own);
+    cuda::Compute(device, stream, own, All(own.output));
   }
   const DetectionHead* HeadsOnDevice() const {
     device.CopyToDevice(stream, call.heads.data(), call.call.heads.data(), call.heads.bytes());
@@ -193,7 +183,7 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
   } else {
     UploadParameters(graph, op, call);
   }
-  // For the outputs of tests and gates, and what the operator itself works in.
+  // For what is to be tested, and what the operator itself works in.
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
   const size_t floats = static_cast<size_t>(output.Count()) + call.call.scratch_floats;
   if (floats > scratch_.size()) scratch_ = Buffer<float>(*device_, floats);
@@ -249,10 +239,9 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   Call& call = calls_[static_cast<size_t>(handle)];
   const Kernels kernels = {*device_, stream_, call, &own, args.active};
   own.Count(args.active, args.weight);
-  if (!call.call.is_local) return RunIfAny(kernels, inputs, outputs[0]);
-  const cuda::Pixels pixels = own.List(args.active);
+  const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
   own.Launch();
-  if (!args.has_test) {
+  if (!args.has_test || !call.call.is_local) {
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
     return;
   }
@@ -260,20 +249,6 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels,
               scratch_.data() + outputs[0].Count());
   SettlePixels(fresh, outputs[0], pixels, own, args);
-}
-
-template <class Device>
-void DeviceBackend<Device>::RunIfAny(const Kernels& kernels,
-                                     std::span<const ConstTensorView> inputs,
-                                     const TensorView& output) {
-  const TensorView fresh = PackedLike(output, scratch_.data());
-  RunOperator(kernels, kernels.call.call, inputs, {&fresh, 1}, kernels.All(output),
-              scratch_.data() + output.Count());
-  const auto as_map = [&](const auto& tensor) {
-    return tensor.rank == 4 ? tensor : AsPixel(tensor);
-  };
-  const TensorView to = as_map(output);
-  cuda::Compute(*device_, stream_, CopyArgs{as_map(fresh), to}, kernels.All(to));
 }
 
 template <class Device>

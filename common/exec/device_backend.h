@@ -65,8 +65,6 @@ class DeviceBackend final : public Backend {
   const T* Upload(const T* values, size_t count, Call& call);
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
-  void RunIfAny(const Kernels& kernels, std::span<const ConstTensorView> inputs,
-                const TensorView& output);
   void SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
                     const cuda::Pixels& pixels, Sets& sets, const PixelRunArgs& args);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);

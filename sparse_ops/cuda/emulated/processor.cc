@@ -219,6 +219,48 @@ void Processor::NoteHostWrite(const Allocation& allocation, uintptr_t address, s
   }
 }
 
+void Processor::NoteOtherRead(int thread, WordHistory& word, unsigned bytes, bool is_shared,
+                              uintptr_t address, Place place) {
+  const bool is_known = IsKnown(word, bytes, is_shared);
+  if (!is_known || (word.written & stamp::kInFlight) != 0 ||
+      ((stamp::Bytes(word.written) & bytes) != 0 && !IsBefore(word.written, thread))) {
+    FailToRead(thread, word, is_known, address, place);
+  }
+  uint64_t flags = 0;
+  const uint64_t read = word.read;
+  if (stamp::Moment(read) >= launch_began_ && !AreReadsBefore(read, thread)) {
+    flags = read & (stamp::kByWarp | stamp::kByBlock | stamp::kByBlocks);
+    if (stamp::Moment(read) < block_began_) {
+      flags = stamp::kByBlocks;
+    } else if (stamp::Thread(read) / kWarp != thread / kWarp) {
+      flags |= stamp::kByBlock;
+    } else if (stamp::Thread(read) != thread) {
+      flags |= stamp::kByWarp;
+    }
+    bytes |= stamp::Bytes(read);
+  }
+  word.read = Stamp(thread, bytes, flags);
+}
+
+void Processor::NoteWrite(int thread, WordHistory& word, unsigned bytes, uint64_t flags,
+                          bool is_shared, uintptr_t address, Place place) {
+  const uint64_t written = word.written;
+  const bool is_of_this_block = !is_shared || stamp::Moment(written) >= block_began_;
+  if (is_of_this_block) {
+    const bool both_atomic = (written & flags & stamp::kByAtomic) != 0;
+    if ((written & stamp::kInFlight) != 0 ||
+        ((stamp::Bytes(written) & bytes) != 0 && !both_atomic && !IsBefore(written, thread))) {
+      FailToWrite(thread, word, written, address, place);
+    }
+    if ((stamp::Bytes(word.read) & bytes) != 0 && !AreReadsBefore(word.read, thread)) {
+      FailToWrite(thread, word, word.read, address, place);
+    }
+  }
+  if (!is_of_this_block) word.read = 0;
+  const unsigned known = (is_of_this_block ? stamp::KnownBytes(written) : 0) | bytes;
+  word.written = Stamp(thread, bytes, flags) | static_cast<uint64_t>(known) << stamp::kKnownShift;
+}
+
 void Processor::Fail(int thread, Place place, const std::string& what) const {
   throw KernelFault(std::string("kernel ") + launch_->kernel_name + ", " + NameOf(block_) +
                     ", thread " + std::to_string(thread) + ", " + NameOf(place) + ": " + what);

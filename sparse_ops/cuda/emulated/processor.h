@@ -217,51 +217,26 @@ class Processor {
            (!is_shared || stamp::Moment(word.written) >= block_began_);
   }
 
+  // Most reads: of whole words that were written, and read in this moment by several warps, before
+  // anything that this thread might meet.
+  bool IsPlainRead(const WordHistory& word, unsigned bytes, bool is_shared) const {
+    constexpr uint64_t kWhole = uint64_t{0xf} << stamp::kKnownShift;
+    const uint64_t low = is_shared ? block_began_ : 0;
+    const uint64_t high = is_shared ? block_synced_ : launch_began_;
+    return (word.written & (kWhole | stamp::kInFlight)) == kWhole &&
+           stamp::Moment(word.written) - low < high - low && stamp::Moment(word.read) == moment_ &&
+           (word.read & stamp::kByBlock) != 0 && (stamp::Bytes(word.read) & bytes) == bytes;
+  }
   void NoteRead(int thread, WordHistory& word, unsigned bytes, bool is_shared, uintptr_t address,
                 Place place) {
-    const uint64_t written = word.written;
-    const bool is_known = IsKnown(word, bytes, is_shared);
-    if (!is_known || (written & stamp::kInFlight) != 0 ||
-        ((stamp::Bytes(written) & bytes) != 0 && !IsBefore(written, thread))) {
-      FailToRead(thread, word, is_known, address, place);
+    if (!IsPlainRead(word, bytes, is_shared)) {
+      NoteOtherRead(thread, word, bytes, is_shared, address, place);
     }
-    uint64_t flags = 0;
-    const uint64_t read = word.read;
-    if (stamp::Moment(read) >= launch_began_ && !AreReadsBefore(read, thread)) {
-      const uint64_t all = stamp::kByWarp | stamp::kByBlock | stamp::kByBlocks;
-      if (stamp::Moment(read) < block_began_) {
-        flags = stamp::kByBlocks;
-      } else if (stamp::Thread(read) / kWarp != thread / kWarp) {
-        flags = (read & all) | stamp::kByBlock;
-      } else if (stamp::Thread(read) != thread) {
-        flags = (read & all) | stamp::kByWarp;
-      } else {
-        flags = read & all;
-      }
-      bytes |= stamp::Bytes(read);
-    }
-    word.read = Stamp(thread, bytes, flags);
   }
-
+  void NoteOtherRead(int thread, WordHistory& word, unsigned bytes, bool is_shared,
+                     uintptr_t address, Place place);
   void NoteWrite(int thread, WordHistory& word, unsigned bytes, uint64_t flags, bool is_shared,
-                 uintptr_t address, Place place) {
-    const uint64_t written = word.written;
-    const bool is_of_this_block = !is_shared || stamp::Moment(written) >= block_began_;
-    if (is_of_this_block) {
-      const bool both_atomic = (written & flags & stamp::kByAtomic) != 0;
-      if ((written & stamp::kInFlight) != 0 ||
-          ((stamp::Bytes(written) & bytes) != 0 && !both_atomic && !IsBefore(written, thread))) {
-        FailToWrite(thread, word, written, address, place);
-      }
-      if ((stamp::Bytes(word.read) & bytes) != 0 && stamp::Moment(word.read) >= launch_began_ &&
-          !AreReadsBefore(word.read, thread)) {
-        FailToWrite(thread, word, word.read, address, place);
-      }
-    }
-    if (!is_of_this_block) word.read = 0;
-    const unsigned known = (is_of_this_block ? stamp::KnownBytes(written) : 0) | bytes;
-    word.written = Stamp(thread, bytes, flags) | static_cast<uint64_t>(known) << stamp::kKnownShift;
-  }
+                 uintptr_t address, Place place);
 
   [[noreturn]] void FailToRead(int thread, const WordHistory& word, bool is_known,
                                uintptr_t address, Place place) const;
