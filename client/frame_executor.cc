@@ -112,9 +112,12 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
       last_.changed = last_.server->changed = answer.changed;
     }
     last_.model_from_seen = remote_->answer().frame_from_seen;
+  } else if (cache_ && plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
+    ExecuteWhole(frame);
+    must_forget_ = true;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
-    const bool is_dense = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
+    const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
     const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
     last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
                              Together(give_up_at));

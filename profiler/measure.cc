@@ -246,7 +246,8 @@ class Sampler {
       const auto pixel = static_cast<int>(i / static_cast<size_t>(last.channels));
       if (part.view().Test(pixel / last.width, pixel % last.width)) mixed[i] = before.pixels[i];
     }
-    for (const uint8_t* const pixels : {mixed.data(), last.pixels}) {
+    const std::array<const uint8_t*, 2> both = {mixed.data(), last.pixels};
+    for (const uint8_t* const pixels : both) {
       TimedFrame frame = timer_.Next({pixels, last.width, last.height, last.channels});
       if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
     }

@@ -6,6 +6,7 @@
 
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/real/device.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {

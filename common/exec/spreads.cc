@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sparse_ops/views.h"
+#include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {
@@ -12,30 +12,26 @@ constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
 
-// Of the rows and columns that are looked at, so that the frame does not wait for long.
-int StepBetween(const ConstImageView& map) {
-  const double pixels = static_cast<double>(map.height) * map.width;
-  return std::max(1, static_cast<int>(std::sqrt(pixels / kEnoughPixels)));
+// The pixels that are looked at, so that the frame does not wait for long.
+Mask SomePixelsOf(int height, int width) {
+  const double pixels = static_cast<double>(height) * width;
+  const int step = std::max(1, static_cast<int>(std::sqrt(pixels / kEnoughPixels)));
+  Mask some(height, width);
+  for (int row = 0; row < height; row += step) {
+    for (int column = 0; column < width; column += step) some.view().Set(row, column);
+  }
+  return some;
 }
 
-std::vector<double> Variances(const ConstImageView& map) {
-  const size_t channels = static_cast<size_t>(map.channels);
+// Of numbers pixel by pixel.
+std::vector<double> Variances(const std::vector<float>& numbers, size_t channels) {
   std::vector<double> sums(channels);
   std::vector<double> squares(channels);
-  const int step = StepBetween(map);
-  double count = 0.0;
-  for (int image = 0; image < map.batch; ++image) {
-    for (int row = 0; row < map.height; row += step) {
-      for (int column = 0; column < map.width; column += step) {
-        const float* pixel = map.Pixel(image, row, column);
-        ++count;
-        for (size_t c = 0; c < channels; ++c) {
-          const double number = pixel[c];
-          sums[c] += number;
-          squares[c] += number * number;
-        }
-      }
-    }
+  const auto count = static_cast<double>(numbers.size() / channels);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double number = numbers[i];
+    sums[i % channels] += number;
+    squares[i % channels] += number * number;
   }
   for (size_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / count;
@@ -46,23 +42,18 @@ std::vector<double> Variances(const ConstImageView& map) {
 
 // Of a map of one pixel, a gate say, no channel has a spread of its own: all have that of the
 // channels among themselves.
-std::vector<double> VariancesAmongChannels(const float* pixel, int channels) {
-  double sum = 0.0;
-  double squares = 0.0;
-  for (int c = 0; c < channels; ++c) {
-    const double number = pixel[c];
-    sum += number;
-    squares += number * number;
-  }
-  const double mean = sum / channels;
-  return std::vector<double>(static_cast<size_t>(channels),
-                             std::max(squares / channels - mean * mean, 0.0));
+std::vector<double> VariancesAmongChannels(const std::vector<float>& pixel) {
+  return std::vector<double>(pixel.size(), Variances(pixel, 1).front());
 }
 
-std::vector<float> InverseSpreadsOf(const ConstImageView& map) {
-  const bool is_one_pixel = map.batch * map.height * map.width == 1;
+std::vector<float> InverseSpreadsOf(Backend& backend, const TensorView& map) {
+  const Mask some = SomePixelsOf(static_cast<int>(map.dims[2]), static_cast<int>(map.dims[3]));
+  const auto channels = static_cast<size_t>(map.dims[1]);
+  const auto pixels = static_cast<size_t>(map.dims[0] * CountActive(some));
+  std::vector<float> numbers(pixels * channels);
+  backend.Gather(map, some, numbers);
   const std::vector<double> variances =
-      is_one_pixel ? VariancesAmongChannels(map.Pixel(0, 0, 0), map.channels) : Variances(map);
+      pixels == 1 ? VariancesAmongChannels(numbers) : Variances(numbers, channels);
   double mean_variance = 0.0;
   for (const double variance : variances) mean_variance += variance;
   mean_variance /= static_cast<double>(variances.size());
@@ -82,7 +73,7 @@ InverseSpreads MeasureSpreads(ModelState& state) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
       if (!state.graph().value(output).is_map() || !state.is_kept(output)) continue;
-      spreads[output] = InverseSpreadsOf(AsImage(state.view(output)));
+      spreads[output] = InverseSpreadsOf(state.backend(), state.view(output));
     }
   }
   return spreads;

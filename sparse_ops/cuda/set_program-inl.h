@@ -263,7 +263,9 @@ CACHEINF_KERNEL void Take(const Thread& thread, const SetStep& step, uint64_t* s
     case SetStep::Kind::kClear:
       return CombineRectangle(thread, step.to, all_rows, all_columns, clear);
     case SetStep::Kind::kCopy:
-      return CombineWords(thread, step, [](uint64_t, uint64_t from) { return from; });
+      return ForOwnWords(thread, WordCount(step.to), [&](int i) {
+        thread.Store(step.to.words + i, thread.Load(step.from.words + i));
+      });
     case SetStep::Kind::kAdd:
       return CombineWords(thread, step, set);
     case SetStep::Kind::kAddRows:

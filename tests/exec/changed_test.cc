@@ -145,7 +145,7 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       }
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kChangedGraphs))
+  EXPECT_GT(abandoned, graphs_)
       << "too few frames failed to test anything";
 }
 

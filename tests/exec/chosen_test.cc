@@ -102,7 +102,7 @@ TEST_P(ChosenTest, ExactlyEveryKeptValueHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(not_kept_, int64_t{kChosenGraphs}) << "nearly everything was kept: this tests nothing";
+  EXPECT_GT(not_kept_, int64_t{graphs_}) << "nearly everything was kept: this tests nothing";
 }
 
 TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
@@ -198,7 +198,7 @@ TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kChosenGraphs)) << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
 // Of a kept concatenation one part lies in its place and is tested there; the other one, which is

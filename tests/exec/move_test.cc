@@ -176,7 +176,7 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
       ExpectSameKept(*whole_first, *when_needed);
     }
   });
-  EXPECT_GT(moved, static_cast<int>(2 * kMovedGraphs)) << "hardly anything moved";
+  EXPECT_GT(moved, 2 * graphs_) << "hardly anything moved";
 }
 
 TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
@@ -257,7 +257,7 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       ExpectDenseBits(*state);
     }
   });
-  EXPECT_GT(abandoned, static_cast<int>(kMovedGraphs)) << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
 // Counts what is fetched, by where it lies.

@@ -38,9 +38,9 @@ struct BackendChoice {
 };
 inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
-inline constexpr BackendChoice kCudaEmulated = {
-    "cuda_emulated", 0, Scheme::kDirect, false, false, true};
-constexpr uint32_t kMostGraphsEmulated = 3;
+inline constexpr BackendChoice kCudaEmulated = {"cuda_emulated", 0,     Scheme::kDirect,
+                                                false,           false, true};
+constexpr uint32_t kMostGraphsEmulated = 12;
 
 inline auto EveryBackend() {
   return testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
@@ -48,16 +48,14 @@ inline auto EveryBackend() {
                          BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
                          BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
                          BackendChoice{"winograd", 1, Scheme::kWinograd},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
-                         kCudaEmulated);
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated);
 }
 
 // For what the executor does, whatever kernels compute: a device whose masks the host cannot read,
 // and our own kernels, of which some compute whole tiles.
 inline auto TwoBackends() {
   return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
-                         kCudaEmulated);
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated);
 }
 
 inline std::string BackendName(const testing::TestParamInfo<BackendChoice>& info) {
@@ -87,6 +85,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
   void ForEachGraph(uint32_t graphs, OptionsOf options_of, Check check) {
     const bool winograd = GetParam().scheme == Scheme::kWinograd;
     if (GetParam().is_emulated) graphs = std::min(graphs, kMostGraphsEmulated);
+    graphs_ = static_cast<int>(graphs);
     for (seed_ = 0; seed_ < graphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
       RandomGraphOptions options = options_of(seed_);
@@ -120,6 +119,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     return EvaluateDirectly(graph_, inputs_, backend);
   }
 
+  int graphs_ = 0;  // of this test
   uint32_t seed_ = 0;
   Graph graph_;
   std::vector<Tensor> inputs_;

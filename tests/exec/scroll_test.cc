@@ -100,8 +100,8 @@ class ScrollTest : public OnBackends {
         }
       }
     });
-    EXPECT_GT(whole_shifts, static_cast<int>(kScrolledGraphs)) << "hardly a graph could be shifted";
-    EXPECT_GT(sparse, static_cast<int>(kScrolledGraphs)) << "hardly ever was anything kept";
+    EXPECT_GT(whole_shifts, graphs_) << "hardly a graph could be shifted";
+    EXPECT_GT(sparse, graphs_) << "hardly ever was anything kept";
   }
 };
 
