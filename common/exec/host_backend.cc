@@ -51,7 +51,9 @@ int HostBackend::Prepare(const Graph& graph, const Operator& op) {
   return handle;
 }
 
-std::unique_ptr<PixelSets> HostBackend::MakeSets() { return std::make_unique<HostPixelSets>(); }
+std::unique_ptr<PixelSets> HostBackend::MakeSets() {
+  return std::make_unique<HostPixelSets>(parts_scratch_);
+}
 
 void HostBackend::Run(int handle, std::span<const ConstTensorView> inputs,
                       std::span<const TensorView> outputs, Range rows) {

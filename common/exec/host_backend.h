@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/exec/backend.h"
+#include "common/exec/host_pixel_sets.h"
 #include "sparse_ops/active_pixels.h"
 
 namespace cacheinf {
@@ -43,6 +44,7 @@ class HostBackend : public Backend {
 
  private:
   std::vector<bool> is_local_;  // one per handle
+  std::shared_ptr<PartsScratch> parts_scratch_ = std::make_shared<PartsScratch>();
   Memory scratch_;
   size_t scratch_floats_ = 0;
 };

@@ -25,10 +25,11 @@ PixelSet HostPixelSets::Make(int height, int width, bool is_listed) {
   scratch_.resize(std::max(scratch_.size(), MaskWords(height, width)));
   rest_.resize(scratch_.size());
   const auto pixels = static_cast<size_t>(height) * static_cast<size_t>(width);
-  changed_.resize(std::max(changed_.size(), pixels));
-  if (most_runs > most_runs_) {
-    most_runs_ = most_runs;
-    lists_.assign(kMostParts, RunList(most_runs));
+  PartsScratch& parts = *parts_scratch_;
+  parts.changed.resize(std::max(parts.changed.size(), pixels));
+  if (most_runs > parts.most_runs) {
+    parts.most_runs = most_runs;
+    parts.lists.assign(kMostParts, RunList(most_runs));
   }
   return set;
 }
@@ -188,13 +189,13 @@ int64_t HostPixelSets::TakeCount() { return std::exchange(count_, 0); }
 
 void HostPixelSets::AddPart(ConstMaskView pixels, const ChangeTest* test) {
   if (IsEmpty(pixels)) return;
-  RunList& list = lists_[part_count_];
+  RunList& list = parts_scratch_->lists[part_count_];
   list.Assign(pixels, {0, pixels.height});
   ActivePart& part = parts_[part_count_];
   part = {list.pixels(), nullptr};
   if (test != nullptr) {
     tests_[part_count_] = *test;
-    tests_[part_count_].changed = changed_.data() + tested_count_;
+    tests_[part_count_].changed = parts_scratch_->changed.data() + tested_count_;
     tested_count_ += static_cast<size_t>(list.pixel_count());
     part.test = &tests_[part_count_];
   }

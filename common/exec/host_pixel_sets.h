@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/exec/backend.h"
@@ -22,9 +24,20 @@ struct ActivePart {
   const ChangeTest* test = nullptr;  // null: all are stored
 };
 
+// What a run works in: of one state at a time, so that all states of a model can share it.
+struct PartsScratch {
+  std::vector<RunList> lists;  // one a part
+  int most_runs = 0;           // that each has room for
+  std::vector<uint8_t> changed;
+};
+
 // Pixel sets as bit masks of this machine.
 class HostPixelSets final : public PixelSets {
  public:
+  explicit HostPixelSets(
+      std::shared_ptr<PartsScratch> parts_scratch = std::make_shared<PartsScratch>())
+      : parts_scratch_(std::move(parts_scratch)) {}
+
   PixelSet Make(int height, int width, bool is_listed) override;
   PixelWay MakeWay(const Window& window) override;
 
@@ -84,11 +97,9 @@ class HostPixelSets final : public PixelSets {
   static constexpr size_t kMostParts = 3;
   std::array<ActivePart, kMostParts> parts_;
   std::array<ChangeTest, kMostParts> tests_;
-  std::vector<RunList> lists_;  // kMostParts
-  int most_runs_ = 0;
+  std::shared_ptr<PartsScratch> parts_scratch_;
   size_t part_count_ = 0;
   size_t tested_count_ = 0;
-  std::vector<uint8_t> changed_;
   int64_t count_ = 0;
 };
 
