@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/operators.h"
 #include "tests/sparse_ops/case_table.h"
@@ -30,6 +31,17 @@ template <class Args, class Copies>
 void MoveInputAndOutput(Args& args, Copies& copies) {
   args.output = copies.Of(args.output);
   args.input = copies.Of(args.input);
+}
+
+// A convolution whose weights are on the device.
+template <class Device>
+struct PackedConv : ConvArgs {
+  std::shared_ptr<const cuda::Conv<Device>> conv;
+};
+template <class Device, class Copies>
+void Move(PackedConv<Device>& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.residual = copies.Of(args.residual);
 }
 
 // Those without other pointers.
@@ -151,7 +163,7 @@ class CudaCall {
       DeviceCopies<Device> lists(device());
       const cuda::Pixels active = Listed(pixels, width, lists);
       if (test == nullptr) {
-        cuda::Compute(device(), stream(), args, active);
+        Compute(args, active);
       } else {
         RunWithTest(args, pixels, active, *test);
       }
@@ -175,6 +187,14 @@ class CudaCall {
  private:
   Device& device() { return copies_.device(); }
   typename Device::Stream& stream() { return copies_.stream(); }
+
+  template <typename Args>
+  void Compute(const Args& args, const cuda::Pixels& active) {
+    cuda::Compute(device(), stream(), args, active);
+  }
+  void Compute(const PackedConv<Device>& args, const cuda::Pixels& active) {
+    args.conv->Run(stream(), args.input, args.residual, args.output, active);
+  }
 
   // The list may have room for more than there are.
   cuda::Pixels Listed(const ActivePixels& pixels, int width, DeviceCopies<Device>& lists) {
@@ -239,7 +259,7 @@ class CudaCall {
     } else {
       args.output = AsTensor(fresh);
     }
-    cuda::Compute(device(), stream(), args, active);
+    Compute(args, active);
     cuda::Settle(device(), stream(), settle, active);
     device().Synchronize(stream());
     copies.ToHost();
@@ -258,9 +278,19 @@ class CudaCall {
   int count_ = 0;
 };
 
+int64_t ProductsOf(const ConvArgs& args) {
+  const int64_t pixels = int64_t{args.output.batch} * args.output.height * args.output.width;
+  return pixels * args.output.channels * args.input.channels / args.spec.groups *
+         args.spec.rows.kernel * args.spec.columns.kernel;
+}
+
 template <class Device>
 struct CudaPreparer {
-  PreparedCall operator()(const ConvArgs&) const { return {}; }
+  PreparedCall operator()(const ConvArgs& args) const {
+    if (ProductsOf(args) > most_products) return {};
+    const auto conv = std::make_shared<const cuda::Conv<Device>>(device, args, conv_options);
+    return (*this)(PackedConv<Device>{args, conv});
+  }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
     const auto call = std::make_shared<CudaCall<Device>>(device);
@@ -278,20 +308,25 @@ struct CudaPreparer {
   }
 
   Device& device;
+  cuda::ConvOptions conv_options;
+  int64_t most_products;
 };
 
 }  // namespace
 
 template <class Device>
-OperatorFamily CudaFamily(Device& device) {
-  return {"cuda", /*takes_only_rows=*/false, [&device](const OperatorArgs& args) {
-            return std::visit(CudaPreparer<Device>{device}, args);
-          }};
+OperatorFamily CudaFamily(Device& device, const cuda::ConvOptions& conv_options,
+                          int64_t most_products) {
+  const CudaPreparer<Device> preparer = {device, conv_options, most_products};
+  return {"cuda", /*takes_only_rows=*/false,
+          [preparer](const OperatorArgs& args) { return std::visit(preparer, args); }};
 }
 
-template OperatorFamily CudaFamily(cuda::EmulatedDevice& device);
+template OperatorFamily CudaFamily(cuda::EmulatedDevice& device,
+                                   const cuda::ConvOptions& conv_options, int64_t most_products);
 #ifdef CACHEINF_HAS_CUDA
-template OperatorFamily CudaFamily(cuda::RealDevice& device);
+template OperatorFamily CudaFamily(cuda::RealDevice& device, const cuda::ConvOptions& conv_options,
+                                   int64_t most_products);
 #endif
 
 }  // namespace cacheinf
