@@ -87,7 +87,7 @@ template <class Device>
 void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& input,
                        const ConstImageView& residual, const ImageView& output,
                        const Pixels& pixels) const {
-  if (pixels.most == 0) return;
+  if (pixels.most == 0 || output.batch == 0) return;
   ConvWork work = work_;
   work.input = input;
   work.residual = residual;

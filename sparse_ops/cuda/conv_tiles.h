@@ -40,6 +40,8 @@ constexpr int kConvDepth = 16;
 // One accumulator per sum, k ascending.
 template <int pixels_each, int channels_each>
 class FmaTile {
+  static constexpr int kFours = channels_each / 4;
+
  public:
   static constexpr Precision kPrecision = Precision::kExact;
   static constexpr int kPixels = 16 * pixels_each;
@@ -54,13 +56,22 @@ class FmaTile {
     const float* const own_weights = weights + FirstChannel(thread);
     CACHEINF_UNROLL
     for (int k = 0; k < kConvDepth; k += 4) {
-      Float4 x[pixels_each];
+      Float4 w[4][kFours];
       CACHEINF_UNROLL
-      for (int i = 0; i < pixels_each; ++i) x[i] = LoadFour(thread, own_inputs + OfPixel(i) + k);
-      MultiplyRow(thread, own_weights + (k + 0) * kWeightStride, [&](int i) { return x[i].x; });
-      MultiplyRow(thread, own_weights + (k + 1) * kWeightStride, [&](int i) { return x[i].y; });
-      MultiplyRow(thread, own_weights + (k + 2) * kWeightStride, [&](int i) { return x[i].z; });
-      MultiplyRow(thread, own_weights + (k + 3) * kWeightStride, [&](int i) { return x[i].w; });
+      for (int row = 0; row < 4; ++row) {
+        CACHEINF_UNROLL
+        for (int j = 0; j < kFours; ++j) {
+          w[row][j] = LoadFour(thread, own_weights + (k + row) * kWeightStride + 32 * j);
+        }
+      }
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixels_each; ++i) {
+        const Float4 x = LoadFour(thread, own_inputs + 16 * i * kInputStride + k);
+        AddProducts(x.x, w[0], sums_[i]);
+        AddProducts(x.y, w[1], sums_[i]);
+        AddProducts(x.z, w[2], sums_[i]);
+        AddProducts(x.w, w[3], sums_[i]);
+      }
     }
   }
 
@@ -71,7 +82,7 @@ class FmaTile {
     for (int i = 0; i < pixels_each; ++i) {
       float* const row = to + (FirstPixel(thread) + 16 * i) * stride + FirstChannel(thread);
       CACHEINF_UNROLL
-      for (int j = 0; j < channels_each / 4; ++j) {
+      for (int j = 0; j < kFours; ++j) {
         const float* const four = sums_[i] + 4 * j;
         thread.Store(reinterpret_cast<Float4*>(row + 32 * j),
                      Float4{four[0], four[1], four[2], four[3]});
@@ -88,27 +99,20 @@ class FmaTile {
   CACHEINF_KERNEL static int FirstChannel(const Thread& thread) {
     return thread.ThreadIndex() % 8 * 4;
   }
-  CACHEINF_KERNEL static constexpr int OfPixel(int i) { return 16 * i * kInputStride; }
-
   template <class Thread>
   CACHEINF_KERNEL static Float4 LoadFour(const Thread& thread, const float* from) {
     return thread.Load(reinterpret_cast<const Float4*>(from));
   }
 
-  // input(i): of pixel i, at the row's k.
-  template <class Thread, class Input>
-  CACHEINF_KERNEL void MultiplyRow(const Thread& thread, const float* row, const Input& input) {
+  CACHEINF_KERNEL static void AddProducts(float x, const Float4 (&w)[kFours],
+                                          float (&sums)[channels_each]) {
     CACHEINF_UNROLL
-    for (int j = 0; j < channels_each / 4; ++j) {
-      const Float4 w = LoadFour(thread, row + 32 * j);
-      CACHEINF_UNROLL
-      for (int i = 0; i < pixels_each; ++i) {
-        float* const four = sums_[i] + 4 * j;
-        four[0] = Fma(input(i), w.x, four[0]);
-        four[1] = Fma(input(i), w.y, four[1]);
-        four[2] = Fma(input(i), w.z, four[2]);
-        four[3] = Fma(input(i), w.w, four[3]);
-      }
+    for (int j = 0; j < kFours; ++j) {
+      float* const four = sums + 4 * j;
+      four[0] = Fma(x, w[j].x, four[0]);
+      four[1] = Fma(x, w[j].y, four[1]);
+      four[2] = Fma(x, w[j].z, four[2]);
+      four[3] = Fma(x, w[j].w, four[3]);
     }
   }
 

@@ -64,9 +64,15 @@ CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
 
 // The nearest TF32 number, ties away from zero, as MultiplyTf32 takes it.
 CACHEINF_HOST_DEVICE inline uint32_t ToTf32(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+  return rounded;
+#else
   const uint32_t bits = BitsOf(x);
   if ((bits & 0x7f800000u) == 0x7f800000u) return bits;
   return (bits + 0x1000u) & ~0x1fffu;
+#endif
 }
 
 // The nearest bfloat16, ties to even.
@@ -106,12 +112,24 @@ CACHEINF_HOST_DEVICE inline float FromHalf(uint16_t half) {
   return FromBits(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-// Two of them in a word.
+// Two of them in a word. (A GPU's instructions for it round likewise.)
 CACHEINF_HOST_DEVICE inline uint32_t PackHalves(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+#else
   return ToHalf(low) | static_cast<uint32_t>(ToHalf(high)) << 16;
+#endif
 }
 CACHEINF_HOST_DEVICE inline uint32_t PackBfloat16s(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+#else
   return ToBfloat16(low) | static_cast<uint32_t>(ToBfloat16(high)) << 16;
+#endif
 }
 
 }  // namespace cuda

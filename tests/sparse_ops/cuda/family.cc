@@ -33,6 +33,17 @@ void MoveInputAndOutput(Args& args, Copies& copies) {
   args.input = copies.Of(args.input);
 }
 
+// A convolution whose weights are on the device.
+template <class Device>
+struct PackedConv : ConvArgs {
+  std::shared_ptr<const cuda::Conv<Device>> conv;
+};
+template <class Device, class Copies>
+void Move(PackedConv<Device>& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.residual = copies.Of(args.residual);
+}
+
 // Those without other pointers.
 template <class Args, class Copies>
 void Move(Args& args, Copies& copies) {
@@ -102,17 +113,6 @@ void Move(GroupNormArgs& args, Copies& copies) {
   MoveNorm(args, args.input.dims[1], copies);
 }
 
-// The weights are on the device already, with all else that is no view.
-template <class Device>
-struct CudaConvArgs : ConvArgs {
-  std::shared_ptr<const cuda::Conv<Device>> conv;
-};
-template <class Device, class Copies>
-void Move(CudaConvArgs<Device>& args, Copies& copies) {
-  MoveInputAndOutput(args, copies);
-  args.residual = copies.Of(args.residual);
-}
-
 // The heads' own pointers are the device's in `moved`, which is copied.
 template <class Copies>
 const DetectionHead* MovedHeads(const DetectionHead* heads, int count,
@@ -166,7 +166,7 @@ class CudaCall {
       DeviceCopies<Device> lists(device());
       const cuda::Pixels active = Listed(pixels, width, lists);
       if (test == nullptr) {
-        Launch(args, active);
+        Compute(args, active);
       } else {
         RunWithTest(args, pixels, active, *test);
       }
@@ -191,10 +191,10 @@ class CudaCall {
   typename Device::Stream& stream() { return copies_.stream(); }
 
   template <typename Args>
-  void Launch(const Args& args, const cuda::Pixels& active) {
+  void Compute(const Args& args, const cuda::Pixels& active) {
     cuda::Compute(device(), stream(), args, active);
   }
-  void Launch(const CudaConvArgs<Device>& args, const cuda::Pixels& active) {
+  void Compute(const PackedConv<Device>& args, const cuda::Pixels& active) {
     args.conv->Run(stream(), args.input, args.residual, args.output, active);
   }
 
@@ -261,7 +261,7 @@ class CudaCall {
     } else {
       args.output = AsTensor(fresh);
     }
-    Launch(args, active);
+    Compute(args, active);
     cuda::Settle(device(), stream(), settle, active);
     device().Synchronize(stream());
     copies.ToHost();
@@ -281,13 +281,18 @@ class CudaCall {
   int one_ = 1;
 };
 
+int64_t ProductsOf(const ConvArgs& args) {
+  const int64_t pixels = int64_t{args.output.batch} * args.output.height * args.output.width;
+  return pixels * args.output.channels * args.input.channels / args.spec.groups *
+         args.spec.rows.kernel * args.spec.columns.kernel;
+}
+
 template <class Device>
 struct CudaPreparer {
   PreparedCall operator()(const ConvArgs& args) const {
-    CudaConvArgs<Device> prepared;
-    static_cast<ConvArgs&>(prepared) = args;
-    prepared.conv = std::make_shared<const cuda::Conv<Device>>(device, args);
-    return (*this)(prepared);
+    if (ProductsOf(args) > most_products) return {};
+    const auto conv = std::make_shared<const cuda::Conv<Device>>(device, args, conv_options);
+    return (*this)(PackedConv<Device>{args, conv});
   }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
@@ -306,20 +311,25 @@ struct CudaPreparer {
   }
 
   Device& device;
+  cuda::ConvOptions conv_options;
+  int64_t most_products;
 };
 
 }  // namespace
 
 template <class Device>
-OperatorFamily CudaFamily(Device& device) {
-  return {"cuda", /*takes_only_rows=*/false, [&device](const OperatorArgs& args) {
-            return std::visit(CudaPreparer<Device>{device}, args);
-          }};
+OperatorFamily CudaFamily(Device& device, const cuda::ConvOptions& conv_options,
+                          int64_t most_products) {
+  const CudaPreparer<Device> preparer = {device, conv_options, most_products};
+  return {"cuda", /*takes_only_rows=*/false,
+          [preparer](const OperatorArgs& args) { return std::visit(preparer, args); }};
 }
 
-template OperatorFamily CudaFamily(cuda::EmulatedDevice& device);
+template OperatorFamily CudaFamily(cuda::EmulatedDevice& device,
+                                   const cuda::ConvOptions& conv_options, int64_t most_products);
 #ifdef CACHEINF_HAS_CUDA
-template OperatorFamily CudaFamily(cuda::RealDevice& device);
+template OperatorFamily CudaFamily(cuda::RealDevice& device, const cuda::ConvOptions& conv_options,
+                                   int64_t most_products);
 #endif
 
 }  // namespace cacheinf

@@ -1,0 +1,353 @@
+#include "sparse_ops/cuda/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sparse_ops/reference/reference.h"
+#include "tests/sparse_ops/active_set.h"
+#include "tests/sparse_ops/case_checks.h"
+#include "tests/sparse_ops/case_memory.h"
+#include "tests/sparse_ops/case_table.h"
+#include "tests/sparse_ops/cases.h"
+#include "tests/sparse_ops/cuda/devices.h"
+#include "tests/sparse_ops/cuda/family.h"
+
+namespace cacheinf {
+namespace cuda {
+namespace {
+
+using Tiles = ConvOptions::Tiles;
+
+template <class Device>
+PreparedCall Prepare(Device& device, const ConvArgs& args, const ConvOptions& options) {
+  return CudaFamily(device, options).prepare(args);
+}
+
+// Without gaps, so that fours of channels are aligned.
+OperatorCase Packed(const OperatorCase& c) {
+  return {c.name + "_packed", [c](const OperatorFamily& family, CaseOptions options) {
+            options.is_packed = true;
+            return c.Prepare(family, options);
+          }};
+}
+
+std::vector<OperatorCase> ConvCases(const std::vector<OperatorCase>& cases) {
+  std::vector<OperatorCase> convolutions;
+  for (const OperatorCase& c : cases) {
+    if (c.name.find("conv_") != 0) continue;
+    convolutions.push_back(c);
+    convolutions.push_back(Packed(c));
+  }
+  return convolutions;
+}
+
+// Every `step`th from `first` on.
+std::vector<OperatorCase> Some(const std::vector<OperatorCase>& cases, size_t first, size_t step) {
+  std::vector<OperatorCase> some;
+  for (size_t i = first; i < cases.size(); i += step) some.push_back(cases[i]);
+  return some;
+}
+
+int Uniform(int least, int most, std::mt19937& random) {
+  return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
+}
+
+WindowAxis RandomAxis(std::mt19937& random) {
+  WindowAxis axis;
+  axis.kernel = Uniform(1, 5, random);
+  axis.stride = Uniform(1, 4, random);
+  axis.pad_begin = Uniform(-1, 4, random);
+  axis.pad_end = Uniform(-1, 4, random);
+  axis.dilation = Uniform(1, 3, random);
+  return axis;
+}
+
+int OutputSize(const WindowAxis& axis, bool transposed, int in_size) {
+  const int reach = (axis.kernel - 1) * axis.dilation + 1;
+  const int padding = axis.pad_begin + axis.pad_end;
+  if (transposed) return (in_size - 1) * axis.stride - padding + reach;
+  return in_size + padding < reach ? 0 : (in_size + padding - reach) / axis.stride + 1;
+}
+
+// Any form, with any epilogue.
+std::vector<OperatorCase> RandomConvolutions(int count, std::mt19937& random) {
+  Table table;
+  while (static_cast<int>(table.cases.size()) < count) {
+    ConvSpec spec;
+    spec.rows = RandomAxis(random);
+    spec.columns = RandomAxis(random);
+    spec.transposed = Uniform(0, 2, random) == 0;
+    spec.groups = Uniform(0, 2, random) == 0 ? Uniform(2, 5, random) : 1;
+    const int64_t batch = Uniform(1, 2, random);
+    const int height = Uniform(1, 14, random);
+    const int width = Uniform(1, 14, random);
+    const bool is_depthwise = Uniform(0, 4, random) == 0;
+    const int in_channels = spec.groups * (is_depthwise ? 1 : Uniform(1, 20, random));
+    const int out_channels = spec.groups * (is_depthwise ? 1 : Uniform(1, 40, random));
+    const int out_height = OutputSize(spec.rows, spec.transposed, height);
+    const int out_width = OutputSize(spec.columns, spec.transposed, width);
+    const Function function = {
+        static_cast<Function::Kind>(Uniform(0, Function::kKinds - 1, random)), 0.3f, 0.8f};
+    const bool has_bias = Uniform(0, 1, random) == 0;
+    const bool has_residual = Uniform(0, 1, random) == 0;
+    const bool activation_before_residual = Uniform(0, 1, random) == 0;
+    if (out_height < 1 || out_width < 1 || out_height * out_width > 1500) continue;
+    table.Add("random_conv_" + std::to_string(table.cases.size()), [=](CaseMemory& memory) {
+      ConvArgs args;
+      args.spec = spec;
+      args.input = AsImage(memory.Map({batch, in_channels, height, width}));
+      args.weights = memory.Floats(int64_t{in_channels} * out_channels / spec.groups *
+                                   spec.rows.kernel * spec.columns.kernel);
+      if (has_bias) args.bias = memory.Floats(out_channels);
+      args.activation.function = function;
+      args.activation.slopes = memory.Floats(out_channels);
+      args.activation_before_residual = activation_before_residual;
+      const Dims dims = {batch, out_channels, out_height, out_width};
+      if (has_residual) args.residual = AsImage(memory.Map(dims));
+      args.output = AsImage(memory.OutputMap(dims));
+      return args;
+    });
+  }
+  return table.cases;
+}
+
+template <class Device>
+class CudaConvTest : public OnDevice<Device> {
+ protected:
+  void ExpectBits(const std::vector<OperatorCase>& cases, Tiles tiles, int64_t most_products,
+                  unsigned seed) {
+    this->UseSeed(seed);
+    ConvOptions options;
+    options.tiles = tiles;
+    ExpectReferenceBits(cases, OnlyFamily(CudaFamily(this->device(), options, most_products)),
+                        seed);
+  }
+};
+TYPED_TEST_SUITE(CudaConvTest, Devices);
+template <class Device>
+class SlowCudaConvTest : public CudaConvTest<Device> {};
+TYPED_TEST_SUITE(SlowCudaConvTest, Devices);
+
+// Each case takes one of the shapes of tiles, with gaps and without in turn.
+TYPED_TEST(CudaConvTest, SmallCasesHaveTheReferencesBitsAtAnyPixels) {
+  constexpr int64_t kMostProducts = 700000;
+  const std::vector<OperatorCase> cases = ConvCases(OperatorCases());
+  ASSERT_GT(cases.size(), 50u);
+  this->ExpectBits(Some(cases, 0, 3), Tiles::kLarge, kMostProducts, 1);
+  this->ExpectBits(Some(cases, 1, 3), Tiles::kSmall, kMostProducts, 2);
+  this->ExpectBits(Some(cases, 2, 3), Tiles::kByCount, kMostProducts, 3);
+}
+
+TYPED_TEST(SlowCudaConvTest, EveryCaseHasTheReferencesBitsAtAnyPixels) {
+  constexpr int64_t kMostProducts = std::numeric_limits<int64_t>::max();
+  const std::vector<OperatorCase> cases = ConvCases(OperatorCases());
+  unsigned seed = 10;
+  for (const Tiles tiles : {Tiles::kByCount, Tiles::kLarge, Tiles::kSmall}) {
+    this->ExpectBits(cases, tiles, kMostProducts, ++seed);
+  }
+}
+
+TYPED_TEST(CudaConvTest, RandomConvolutionsHaveTheReferencesBitsAtAnyPixels) {
+  constexpr int64_t kMostProducts = 700000;
+  unsigned seed = 20261123;
+  for (const Tiles tiles : {Tiles::kByCount, Tiles::kLarge, Tiles::kSmall}) {
+    std::mt19937 random(++seed);
+    this->ExpectBits(RandomConvolutions(20, random), tiles, kMostProducts, seed);
+  }
+}
+
+TYPED_TEST(SlowCudaConvTest, RandomConvolutionsHaveTheReferencesBitsAtAnyPixels) {
+  constexpr int64_t kMostProducts = 5000000;
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    std::mt19937 random(seed);
+    const std::vector<OperatorCase> cases = RandomConvolutions(40, random);
+    for (const Tiles tiles : {Tiles::kByCount, Tiles::kLarge, Tiles::kSmall}) {
+      this->ExpectBits(cases, tiles, kMostProducts, seed);
+    }
+  }
+}
+
+// A small convolution with operands of its own.
+struct Problem {
+  explicit Problem(const ConvSpec& spec, int in_channels, int out_channels, int size, unsigned seed)
+      : memory(seed, {false, false, /*is_packed=*/true}) {
+    args.spec = spec;
+    args.input = AsImage(memory.Map({1, in_channels, size, size}));
+    args.weights = memory.Floats(int64_t{in_channels} * out_channels / spec.groups *
+                                 spec.rows.kernel * spec.columns.kernel);
+    args.output =
+        AsImage(memory.OutputMap({1, out_channels, OutputSize(spec.rows, spec.transposed, size),
+                                  OutputSize(spec.columns, spec.transposed, size)}));
+  }
+  // The output's memory is the case's own.
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+
+  float* input() { return const_cast<float*>(args.input.data); }
+  int inputs() const { return args.input.channels * args.input.height * args.input.width; }
+  float* weights() { return const_cast<float*>(args.weights); }
+  int weight_count() const {
+    return args.input.channels / args.spec.groups * args.output.channels * args.spec.rows.kernel *
+           args.spec.columns.kernel;
+  }
+
+  CaseMemory memory;
+  ConvArgs args;
+};
+
+ConvSpec Spec(int kernel, int dilation = 1) {
+  ConvSpec spec;
+  const int pad = kernel / 2 * dilation;
+  spec.rows = spec.columns = {kernel, 1, pad, pad, dilation};
+  return spec;
+}
+
+// Sums that end at -0 stay -0, whatever is padded.
+TYPED_TEST(CudaConvTest, KeepsTheSignOfZero) {
+  for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall}) {
+    Problem problem(Spec(1), 3, 5, 4, 1);
+    for (int i = 0; i < problem.inputs(); ++i) problem.input()[i] = 1e-30f;
+    for (int i = 0; i < problem.weight_count(); ++i) problem.weights()[i] = -1e-30f;
+    ConvOptions options;
+    options.tiles = tiles;
+    Prepare(this->device(), problem.args, options)(Range{0, 4}, nullptr);
+    for (const float number : problem.memory.output) {
+      EXPECT_EQ(number, 0.0f);
+      EXPECT_TRUE(std::signbit(number));
+    }
+  }
+}
+
+// Zeros outside the picture times infinity are NaN.
+TYPED_TEST(CudaConvTest, TapsOutsideThePictureCountWhereWeightsAreInfinite) {
+  constexpr int kSize = 5;
+  Problem problem(Spec(3, kSize), 9, 18, kSize, 2);
+  problem.weights()[0] = HUGE_VALF;
+  Prepare(this->device(), problem.args, {})(Range{0, kSize}, nullptr);
+  for (int y = 0; y < kSize; ++y) {
+    for (int x = 0; x < kSize; ++x) {
+      EXPECT_TRUE(std::isnan(problem.args.output.Pixel(0, y, x)[0])) << y << " " << x;
+      EXPECT_TRUE(std::isfinite(problem.args.output.Pixel(0, y, x)[1])) << y << " " << x;
+    }
+  }
+}
+
+// The largest distance from the exact result that rounding each input and weight once, by a
+// relative error of `unit`, and sums of single precision explain.
+std::vector<double> ErrorBounds(const Problem& problem, double unit) {
+  std::vector<float> input(problem.args.input.data, problem.args.input.data + problem.inputs());
+  std::vector<float> weights(problem.args.weights, problem.args.weights + problem.weight_count());
+  std::vector<float> sums(problem.memory.output.size());
+  for (float& number : input) number = std::fabs(number);
+  for (float& number : weights) number = std::fabs(number);
+  ConvArgs args = problem.args;
+  args.input.data = input.data();
+  args.weights = weights.data();
+  args.output.data = sums.data();
+  reference::Compute(args, Range{0, args.output.height});
+  const double products = static_cast<double>(problem.weight_count()) / args.output.channels;
+  std::vector<double> bounds;
+  for (const float sum : sums) {
+    bounds.push_back(double{sum} * (2 * unit + unit * unit + 2 * products * 0x1p-24));
+  }
+  return bounds;
+}
+
+struct Rounding {
+  Precision precision;
+  double unit;
+};
+constexpr Rounding kRoundings[] = {
+    {Precision::kTf32, 0x1p-11}, {Precision::kHalf, 0x1p-11}, {Precision::kBfloat16, 0x1p-8}};
+
+// Of the bound, somewhere among the outputs.
+constexpr double kLeastError = 0.02;
+
+TYPED_TEST(CudaConvTest, MatrixInstructionsErrByRoundingAlone) {
+  ConvSpec transposed;
+  transposed.rows = transposed.columns = {4, 2, 1, 1, 1};
+  transposed.transposed = true;
+  ConvSpec grouped = Spec(3);
+  grouped.groups = 2;
+  struct Form {
+    ConvSpec spec;
+    int in_channels;
+    int out_channels;
+  };
+  const Form forms[] = {{Spec(1), 70, 33}, {Spec(3), 3, 7},      {Spec(3), 20, 40},
+                        {Spec(7), 3, 8},   {transposed, 12, 20}, {grouped, 24, 40}};
+  for (const Rounding& rounding : kRoundings) {
+    for (const Form& form : forms) {
+      const std::string where =
+          "precision " + std::to_string(static_cast<int>(rounding.precision)) + ", " +
+          std::to_string(form.in_channels) + " to " + std::to_string(form.out_channels);
+      Problem problem(form.spec, form.in_channels, form.out_channels, 7, 3);
+      const Range rows = AllPixels(problem.args.output);
+      reference::Compute(problem.args, rows);
+      const std::vector<float> expected = problem.memory.output;
+      const std::vector<double> bounds = ErrorBounds(problem, rounding.unit);
+      ConvOptions options;
+      options.precision = rounding.precision;
+      Prepare(this->device(), problem.args, options)(rows, nullptr);
+      double largest = 0.0;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const double error = std::fabs(double{problem.memory.output[i]} - double{expected[i]});
+        ASSERT_LE(error, bounds[i]) << where << ", number " << i;
+        largest = std::max(largest, error / bounds[i]);
+      }
+      EXPECT_GT(largest, kLeastError) << where << ": nothing was rounded";
+    }
+  }
+}
+
+// The pixels that a run asked for are those of a dense run with other tiles; all else is marks.
+TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) {
+  std::mt19937 random(4);
+  std::vector<OperatorCase> cases = RandomConvolutions(12, random);
+  for (size_t i = 0; i < cases.size(); i += 2) cases[i] = Packed(cases[i]);
+  for (const Rounding& rounding : kRoundings) {
+    for (const OperatorCase& c : cases) {
+      ConvOptions options;
+      options.precision = rounding.precision;
+      options.tiles = Tiles::kLarge;
+      const PreparedCase dense = c.Prepare(CudaFamily(this->device(), options));
+      dense.run(dense.rows(), nullptr);
+      for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
+        options.tiles = tiles;
+        const PreparedCase actual = c.Prepare(CudaFamily(this->device(), options));
+        const std::vector<float> marks = actual.output();
+        for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+          const ActiveSet active(shape, dense.rows().end, dense.columns(), dense.rows(), random);
+          std::vector<float> expected = marks;
+          const ImageView map = AsImage(dense.map());
+          for (const PixelRun& run : active.runs()) {
+            for (int n = 0; n < map.batch; ++n) {
+              for (int x = run.begin; x < run.end; ++x) {
+                const float* const pixel = map.Pixel(n, run.row, x);
+                std::copy_n(pixel, map.channels,
+                            expected.begin() + (pixel - dense.output().data()));
+              }
+            }
+          }
+          actual.memory->output = marks;
+          actual.run(active.pixels(), nullptr);
+          ASSERT_EQ(Difference(actual.output(), expected), "")
+              << c.name << ", precision " << static_cast<int>(rounding.precision) << ", "
+              << active.count() << " pixels";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+}  // namespace cacheinf
