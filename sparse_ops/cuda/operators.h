@@ -101,7 +101,8 @@ struct SettleArgs {
   ConstMaskView forced;                   // stored, changed or not; no words: none
 };
 
-// Stores what is new of these pixels, which are active. REQUIRES: a batch of one.
+// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps that
+// do not overlap.
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
             const Pixels& pixels);

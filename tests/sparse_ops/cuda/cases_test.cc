@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "sparse_ops/cuda/emulated/device.h"
 #include "tests/sparse_ops/case_checks.h"
@@ -33,13 +34,20 @@ void ExpectReferenceBitsOnTheStandIn(unsigned seeds) {
   }
 }
 
+// With another seed another third.
+std::vector<OperatorCase> AThirdOf(const std::vector<OperatorCase>& cases, unsigned seed) {
+  std::vector<OperatorCase> third;
+  for (size_t i = seed % 3; i < cases.size(); i += 3) third.push_back(cases[i]);
+  return third;
+}
+
 void ExpectChangesOnTheStandIn(unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     EmulatedDevice::Options options;
     options.seed = seed;
     EmulatedDevice device(options);
-    ExpectChangesAsTheReference(OperatorCases(), OnlyFamily(CudaFamily(device, {}, kFewProducts)),
-                                20261200 + seed);
+    ExpectChangesAsTheReference(AThirdOf(OperatorCases(), seed),
+                                OnlyFamily(CudaFamily(device, {}, kFewProducts)), 20261200 + seed);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

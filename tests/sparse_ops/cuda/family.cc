@@ -33,17 +33,6 @@ void MoveInputAndOutput(Args& args, Copies& copies) {
   args.input = copies.Of(args.input);
 }
 
-// A convolution whose weights are on the device.
-template <class Device>
-struct PackedConv : ConvArgs {
-  std::shared_ptr<const cuda::Conv<Device>> conv;
-};
-template <class Device, class Copies>
-void Move(PackedConv<Device>& args, Copies& copies) {
-  MoveInputAndOutput(args, copies);
-  args.residual = copies.Of(args.residual);
-}
-
 // Those without other pointers.
 template <class Args, class Copies>
 void Move(Args& args, Copies& copies) {
@@ -113,6 +102,17 @@ void Move(GroupNormArgs& args, Copies& copies) {
   MoveNorm(args, args.input.dims[1], copies);
 }
 
+// The weights are on the device already, with all else that is no view.
+template <class Device>
+struct CudaConvArgs : ConvArgs {
+  std::shared_ptr<const cuda::Conv<Device>> conv;
+};
+template <class Device, class Copies>
+void Move(CudaConvArgs<Device>& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.residual = copies.Of(args.residual);
+}
+
 // The heads' own pointers are the device's in `moved`, which is copied.
 template <class Copies>
 const DetectionHead* MovedHeads(const DetectionHead* heads, int count,
@@ -163,12 +163,11 @@ class CudaCall {
       DeviceCopies<Device> lists(device());
       const cuda::Pixels active = Listed(pixels, width, lists);
       if (test == nullptr) {
-        Compute(args, active);
+        Launch(args, active);
       } else {
         RunWithTest(args, pixels, active, *test);
       }
-      copies_.ToHost();
-      return;
+      device().Synchronize(stream());
     }
     copies_.ToHost();
   }
@@ -189,10 +188,10 @@ class CudaCall {
   typename Device::Stream& stream() { return copies_.stream(); }
 
   template <typename Args>
-  void Compute(const Args& args, const cuda::Pixels& active) {
+  void Launch(const Args& args, const cuda::Pixels& active) {
     cuda::Compute(device(), stream(), args, active);
   }
-  void Compute(const PackedConv<Device>& args, const cuda::Pixels& active) {
+  void Launch(const CudaConvArgs<Device>& args, const cuda::Pixels& active) {
     args.conv->Run(stream(), args.input, args.residual, args.output, active);
   }
 
@@ -259,7 +258,7 @@ class CudaCall {
     } else {
       args.output = AsTensor(fresh);
     }
-    Compute(args, active);
+    Launch(args, active);
     cuda::Settle(device(), stream(), settle, active);
     device().Synchronize(stream());
     copies.ToHost();
@@ -288,8 +287,10 @@ template <class Device>
 struct CudaPreparer {
   PreparedCall operator()(const ConvArgs& args) const {
     if (ProductsOf(args) > most_products) return {};
-    const auto conv = std::make_shared<const cuda::Conv<Device>>(device, args, conv_options);
-    return (*this)(PackedConv<Device>{args, conv});
+    CudaConvArgs<Device> prepared;
+    static_cast<ConvArgs&>(prepared) = args;
+    prepared.conv = std::make_shared<const cuda::Conv<Device>>(device, args, conv_options);
+    return (*this)(prepared);
   }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
