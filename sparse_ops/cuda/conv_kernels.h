@@ -107,6 +107,7 @@ struct ConvGemm {
   static_assert(Large::kPrecision == Small::kPrecision, "tiles do not change bits");
   static constexpr const char* kName = "ConvGemm";
   static constexpr int kThreads = kConvThreads;
+  static constexpr int kBlocksAtOnce = 3;
 
   ConvWork work;
   int small_up_to = 0;  // so many pixels
@@ -235,7 +236,6 @@ struct ConvGemm {
       const int found = FindPlaces<Tile>(thread, job, first);
       if (found > first) RunTile<Tile>(thread, job);
       if (found <= first + Tile::kPixels) return;
-      thread.Barrier();
     }
   }
 
@@ -268,7 +268,7 @@ struct ConvGemm {
     }
     int* const counts = thread.template Shared<int>(Layout<Tile>::kCountsAt);
     if (thread.Lane() == kWarp - 1) thread.Store(counts + thread.Warp(), before);
-    thread.Barrier();
+    thread.Barrier();  // everyone is done with the places before, too
     before -= own;
     int found = 0;
     for (int warp = 0; warp < kThreads / kWarp; ++warp) {
@@ -314,7 +314,7 @@ struct ConvGemm {
     const int depth = job.row_taps.count * job.column_taps.count * work.padded_inputs;
     const int steps = (depth + kConvDepth - 1) / kConvDepth;
     const int phase = job.row_phase * work.columns.phases + job.column_phase;
-    const float* const weights =
+    const float* weights =
         work.weights + thread.LoadReadOnly(work.phase_weights + phase) +
         static_cast<int64_t>(job.group) * steps * Tile::kWeightRows * work.padded_outputs +
         job.first_channel;
@@ -323,26 +323,24 @@ struct ConvGemm {
 
     float* const stages = thread.template Shared<float>(Layout<Tile>::kStagesAt);
     for (int step = 0; step < kStages - 1; ++step) {
-      if (step < steps)
-        Stage<Tile>(thread, job, weights, step, cursor, stages + step * kStageFloats);
+      if (step < steps) Stage<Tile>(thread, job, weights, cursor, stages + step * kStageFloats);
       thread.CommitCopies();
     }
     Tile tile;
     int used = 0;
-    int filled = kStages - 1;
-    for (int step = 0; step < steps; ++step) {
+    CACHEINF_NO_UNROLL
+    for (int left = steps; left > 0; --left) {
       thread.template WaitForCopies<kStages - 2>();
-      // Everyone's have landed, and everyone is done with the stage that is filled next.
+      // Everyone's have landed, and everyone is done with the stage before, which is filled next.
       thread.Barrier();
-      if (step + kStages - 1 < steps) {
-        Stage<Tile>(thread, job, weights, step + kStages - 1, cursor,
-                    stages + filled * kStageFloats);
+      if (left > kStages - 1) {
+        const int filled = used == 0 ? kStages - 1 : used - 1;
+        Stage<Tile>(thread, job, weights, cursor, stages + filled * kStageFloats);
       }
       thread.CommitCopies();
       const float* const stage = stages + used * kStageFloats;
       tile.Multiply(thread, stage, stage + Layout<Tile>::kInputFloats);
       used = used + 1 == kStages ? 0 : used + 1;
-      filled = filled + 1 == kStages ? 0 : filled + 1;
     }
     thread.template WaitForCopies<0>();
     thread.Barrier();
@@ -351,9 +349,9 @@ struct ConvGemm {
     FinishTile<Tile>(thread, job, stages);
   }
 
-  // Begins to copy the inputs and weights of one step, and moves the cursor to the next.
+  // Begins to copy the inputs and weights of one step, and moves on to the next.
   template <class Tile, class Thread>
-  CACHEINF_KERNEL void Stage(const Thread& thread, const Job& job, const float* weights, int step,
+  CACHEINF_KERNEL void Stage(const Thread& thread, const Job& job, const float*& weights,
                              Cursor& cursor, float* stage) const {
     const Place* const places = thread.template Shared<Place>();
     const int four = thread.ThreadIndex() % kFours;
@@ -392,8 +390,6 @@ struct ConvGemm {
     cursor.Advance(kConvDepth, work.padded_inputs, job.column_taps.count);
 
     constexpr int kRowFours = Tile::kChannels / 4;
-    const float* const rows =
-        weights + static_cast<int64_t>(step) * Tile::kWeightRows * work.padded_outputs;
     CACHEINF_UNROLL
     for (int first = 0; first < Tile::kWeightRows * kRowFours; first += kThreads) {
       const int i = first + thread.ThreadIndex();
@@ -401,11 +397,13 @@ struct ConvGemm {
       const int row = i / kRowFours;
       const int channel = i % kRowFours * 4;
       const bool copies = job.first_channel + channel < work.padded_outputs;
-      const float* const from = copies ? rows + row * work.padded_outputs + channel : work.weights;
+      const float* const from =
+          copies ? weights + row * work.padded_outputs + channel : work.weights;
       float* const to = stage + Layout<Tile>::kInputFloats + row * Tile::kWeightStride + channel;
       thread.CopyAsyncOrZero(reinterpret_cast<Float4*>(to), reinterpret_cast<const Float4*>(from),
                              copies);
     }
+    weights += Tile::kWeightRows * work.padded_outputs;
   }
 
   template <class Tile, class Thread>

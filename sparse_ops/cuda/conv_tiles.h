@@ -54,7 +54,8 @@ class FmaTile {
   CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
     const float* const own_inputs = inputs + FirstPixel(thread) * kInputStride;
     const float* const own_weights = weights + FirstChannel(thread);
-    CACHEINF_UNROLL
+    // Unrolled, it would spill registers.
+    CACHEINF_NO_UNROLL
     for (int k = 0; k < kConvDepth; k += 4) {
       Float4 w[4][kFours];
       CACHEINF_UNROLL

@@ -40,6 +40,8 @@
 //   A kernel is a struct, in an ordinary header, of its arguments, trivially copyable, with
 //     static constexpr const char* kName;
 //     static constexpr int kThreads;   of a block, in one dimension
+//     static constexpr int kBlocksAtOnce;   may be left out: so many blocks find registers on one
+//                                           multiprocessor, and what is left over may be used
 //     template <class Thread> CACHEINF_KERNEL void operator()(const Thread& thread) const;
 //   a .cu file lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
 //   are the device's.
@@ -76,9 +78,11 @@
 #ifdef __CUDACC__
 #define CACHEINF_KERNEL __device__ __forceinline__
 #define CACHEINF_UNROLL _Pragma("unroll")
+#define CACHEINF_NO_UNROLL _Pragma("unroll 1")
 #else
 #define CACHEINF_KERNEL
 #define CACHEINF_UNROLL
+#define CACHEINF_NO_UNROLL
 #endif
 
 namespace cacheinf {

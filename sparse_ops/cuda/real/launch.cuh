@@ -12,8 +12,16 @@
 namespace cacheinf {
 namespace cuda {
 
+// Kernel::kBlocksAtOnce if there is one, else 0, which means nothing.
+template <class Kernel, class = void>
+struct BlocksAtOnce : std::integral_constant<int, 0> {};
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
+struct BlocksAtOnce<Kernel, std::void_t<decltype(Kernel::kBlocksAtOnce)>>
+    : std::integral_constant<int, Kernel::kBlocksAtOnce> {};
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, BlocksAtOnce<Kernel>::value)
+    RunKernel(const Kernel kernel) {
   kernel(RealThread());
 }
 
