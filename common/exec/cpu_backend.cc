@@ -187,8 +187,8 @@ void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
   }
   cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, *pool_, scratch,
                    [&](const ActivePixels& part) {
-                     RunOperator(RunningKernels{{}, own, nullptr, alone_, nullptr}, own.call, inputs,
-                                 outputs, part, nullptr);
+                     RunOperator(RunningKernels{{}, own, nullptr, alone_, nullptr}, own.call,
+                                 inputs, outputs, part, nullptr);
                    });
 }
 

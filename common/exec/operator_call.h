@@ -306,7 +306,7 @@ void HostKernels<Kernels>::CopyMeeting(const ConstTensorView& input, const Tenso
     along = {along.begin - filled.begin, along.end - filled.begin};
     const ConstTensorView from = CutPixels(input, rows, columns);
     if (LiesThere(from, to)) return;
-    static_cast<const Kernels&>(*this)(CopyArgs{from, to}, ActivePixels(AllPixels(to)));
+    static_cast<const Kernels&> (*this)(CopyArgs{from, to}, ActivePixels(AllPixels(to)));
   };
   if (!pixels.is_sparse) return copy(pixels.rows, {0, static_cast<int>(output.dims[3])});
   for (int i = 0; i < pixels.run_count; ++i) {

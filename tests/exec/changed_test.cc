@@ -145,8 +145,7 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       }
     }
   });
-  EXPECT_GT(abandoned, graphs_)
-      << "too few frames failed to test anything";
+  EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
 TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {

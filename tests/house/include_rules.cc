@@ -82,7 +82,8 @@ bool IsLibTorch(const std::string& included) {
 // What sparse_ops may include with angle brackets: headers of the standard and C library have no
 // folder (or sys/), and those of Highway and CUDA are known by name.
 bool IsKnownToSparseOps(const std::string& included) {
-  for (const std::string_view prefix : {"hwy/", "sys/", "sanitizer/", "cuda", "cooperative_groups", "mma.h"}) {
+  for (const std::string_view prefix :
+       {"hwy/", "sys/", "sanitizer/", "cuda", "cooperative_groups", "mma.h"}) {
     if (included.starts_with(prefix)) return true;
   }
   return included.find('/') == std::string::npos;

@@ -144,8 +144,7 @@ class World {
     Answer(decision);
     uint64_t bytes = 0;
     for (size_t i = 0; i < transfers.size(); ++i) {
-      bytes +=
-          ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
+      bytes += ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
     }
     return {bytes, transfers.size()};
   }

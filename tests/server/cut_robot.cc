@@ -84,8 +84,7 @@ class CutRobot {
     const std::vector<Transfer> transfers = TransfersOf(cuts);
     for (int i = 0; i < frames; ++i) {
       Values before;
-      for (const Transfer& transfer : transfers)
-        before.push_back(Numbers(dense_, transfer.value));
+      for (const Transfer& transfer : transfers) before.push_back(Numbers(dense_, transfer.value));
       Answer();
       if (robot_.counts().together != ++frames_) throw Failure("was not shared");
       const bool is_plain = clip_.decision().kind == FrameDecision::Kind::kChanged &&
@@ -119,8 +118,7 @@ class CutRobot {
     ++bounded_;
     uint64_t least = 0;
     for (size_t i = 0; i < transfers.size(); ++i) {
-      least +=
-          ChangedBytes(graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
+      least += ChangedBytes(graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
     }
     const uint64_t most = least + least / 50 + kSliceBytes * transfers.size();
     const ServerPart& part = robot_.part().value();

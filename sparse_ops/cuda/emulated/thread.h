@@ -29,6 +29,7 @@ class EmulatedThread {
 
   template <typename T>
   T* Shared(size_t byte_offset = 0) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the stand-in's, which is no pointer
     return reinterpret_cast<T*>(kSharedMemory + byte_offset);
   }
 
