@@ -27,7 +27,8 @@ Mask SomePixelsOf(int height, int width) {
 std::vector<double> Variances(const std::vector<float>& numbers, size_t channels) {
   std::vector<double> sums(channels);
   std::vector<double> squares(channels);
-  const auto count = static_cast<double>(numbers.size() / channels);
+  const size_t pixels = numbers.size() / channels;
+  const auto count = static_cast<double>(pixels);
   for (size_t i = 0; i < numbers.size(); ++i) {
     const double number = numbers[i];
     sums[i % channels] += number;
