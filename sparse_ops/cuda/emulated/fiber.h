@@ -34,11 +34,11 @@ class Fiber {
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
   // What sanitizers must know of stacks.
-  void* own_fake_stack_ = nullptr;
-  const void* resumer_stack_ = nullptr;
-  size_t resumer_stack_bytes_ = 0;
-  void* own_tsan_fiber_ = nullptr;
-  void* resumer_tsan_fiber_ = nullptr;
+  [[maybe_unused]] void* own_fake_stack_ = nullptr;
+  [[maybe_unused]] const void* resumer_stack_ = nullptr;
+  [[maybe_unused]] size_t resumer_stack_bytes_ = 0;
+  [[maybe_unused]] void* own_tsan_fiber_ = nullptr;
+  [[maybe_unused]] void* resumer_tsan_fiber_ = nullptr;
 };
 
 }  // namespace cuda
