@@ -136,17 +136,19 @@ size_t GuardBytes() {
 // What cacheinf_switch_stack takes off a stack that has not run yet: function and argument for
 // cacheinf_start_stack. Returns the stack pointer.
 void* FirstFrame(void* stack_end, void (*function)(void*), void* argument) {
-  const auto end = reinterpret_cast<uintptr_t>(stack_end) & ~uintptr_t{15};
+  // Aligned as calls want it.
+  const auto address = reinterpret_cast<uintptr_t>(stack_end);
+  void** const end = static_cast<void**>(stack_end) - address % 16 / sizeof(void*);
 #if defined(__x86_64__)
   constexpr int kSlots = 9;  // r15, r14, r13, r12, rbx, rbp, where to return, and two to align
-  void** const slots = reinterpret_cast<void**>(end) - kSlots;
+  void** const slots = end - kSlots;
   for (int i = 0; i < kSlots; ++i) slots[i] = nullptr;
   slots[2] = reinterpret_cast<void*>(function);
   slots[3] = argument;
   slots[6] = reinterpret_cast<void*>(&cacheinf_start_stack);
 #else
   constexpr int kSlots = 20;  // x19 to x30, d8 to d15
-  void** const slots = reinterpret_cast<void**>(end) - kSlots;
+  void** const slots = end - kSlots;
   for (int i = 0; i < kSlots; ++i) slots[i] = nullptr;
   slots[0] = argument;
   slots[1] = reinterpret_cast<void*>(function);
