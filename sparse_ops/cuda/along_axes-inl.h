@@ -86,6 +86,20 @@ void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const R
                 kernel, Nest::kSharedBytes);
 }
 
+// Of a kernel whose groups are known.
+template <class Device, class Args>
+void LaunchGroups(Device& device, typename Device::Stream& stream, const Args& args,
+                  const Pixels& pixels, NormalizeGroups kernel) {
+  kernel.epsilon = args.epsilon;
+  kernel.count = CountOf(kernel.nest);
+  kernel.input = args.input.data;
+  kernel.output = args.output.data;
+  kernel.scale = args.scale;
+  kernel.shift = args.shift;
+  kernel.gate = pixels.count;
+  device.Launch(stream, {Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
+}
+
 }  // namespace along_axes
 
 template <class Device>
@@ -116,14 +130,7 @@ void Compute(Device& device, typename Device::Stream& stream, const LayerNormArg
     kernel.parameter_strides[i] = parameter_stride;
     parameter_stride *= kernel.nest.sizes[i];
   }
-  kernel.epsilon = args.epsilon;
-  kernel.count = along_axes::CountOf(kernel.nest);
-  kernel.input = input.data;
-  kernel.output = args.output.data;
-  kernel.scale = args.scale;
-  kernel.shift = args.shift;
-  kernel.gate = pixels.count;
-  device.Launch(stream, {along_axes::Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
+  along_axes::LaunchGroups(device, stream, args, pixels, kernel);
 }
 
 template <class Device>
@@ -144,14 +151,7 @@ void Compute(Device& device, typename Device::Stream& stream, const GroupNormArg
     kernel.out_strides[axis - 1] = args.output.strides[axis];
   }
   kernel.nest = along_axes::NestOf(group, along);
-  kernel.epsilon = args.epsilon;
-  kernel.count = along_axes::CountOf(kernel.nest);
-  kernel.input = input.data;
-  kernel.output = args.output.data;
-  kernel.scale = args.scale;
-  kernel.shift = args.shift;
-  kernel.gate = pixels.count;
-  device.Launch(stream, {along_axes::Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
+  along_axes::LaunchGroups(device, stream, args, pixels, kernel);
 }
 
 template <class Device>

@@ -7,6 +7,7 @@
 #include "sparse_ops/cuda/conv_tiles.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/functions.h"
+#include "sparse_ops/cuda/lanes.h"
 #include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/walk.h"
@@ -261,11 +262,7 @@ struct ConvGemm {
     Place place;
     int own = 0;
     for (int i = from; i < to; ++i) own += FindPlace(thread, job, i, place) ? 1 : 0;
-    int before = own;
-    for (int by = 1; by < kWarp; by *= 2) {
-      const int other = thread.ShuffleUp(before, by);
-      if (thread.Lane() >= by) before += other;
-    }
+    int before = SumUpToLane(thread, own);
     int* const counts = thread.template Shared<int>(Layout<Tile>::kCountsAt);
     if (thread.Lane() == kWarp - 1) thread.Store(counts + thread.Warp(), before);
     thread.Barrier();  // everyone is done with the places before, too

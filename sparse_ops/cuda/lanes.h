@@ -3,12 +3,22 @@
 
 #include "sparse_ops/cuda/device.h"
 
-// Sums and the like in the sixteen lanes of ops.h, by one thread or by half a warp.
+// Sums and the like: in the sixteen lanes of ops.h, by one thread or by half a warp; of a warp.
 
 namespace cacheinf {
 namespace cuda {
 
 constexpr int kLanes = 16;
+
+// Of the values of this lane of the warp and those before it.
+template <class Thread>
+CACHEINF_KERNEL int SumUpToLane(const Thread& thread, int value) {
+  for (int by = 1; by < kWarp; by *= 2) {
+    const int before = thread.ShuffleUp(value, by);
+    if (thread.Lane() >= by) value += before;
+  }
+  return value;
+}
 
 // Of value(0), …, value(count - 1), by one thread.
 template <class Value, class Accumulate, class Combine>

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_INL_H_
 #define CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_INL_H_
 
+#include "sparse_ops/cuda/lanes.h"
 #include "sparse_ops/cuda/set_program.h"
 
 namespace cacheinf {
@@ -195,11 +196,7 @@ template <class Thread>
 CACHEINF_KERNEL int SumOfThoseBefore(const Thread& thread, int value, int* total) {
   constexpr int kWarps = SetProgram::kThreads / kWarp;
   int* sums = thread.template Shared<int>();
-  int inclusive = value;
-  for (int by = 1; by < kWarp; by *= 2) {
-    const int below = thread.ShuffleUp(inclusive, by);
-    if (thread.Lane() >= by) inclusive += below;
-  }
+  const int inclusive = SumUpToLane(thread, value);
   if (thread.Lane() == kWarp - 1) thread.Store(sums + thread.Warp(), inclusive);
   thread.Barrier();
   int before = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/views.h"
 
@@ -16,10 +17,6 @@ namespace cacheinf {
 namespace cuda {
 
 constexpr int kQuad = 4;
-
-struct alignas(16) FloatQuad {
-  float numbers[kQuad];
-};
 
 inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
@@ -86,7 +83,7 @@ struct Walk {
 
 // Whether four numbers from here on can be loaded or stored as one.
 CACHEINF_HOST_DEVICE inline bool IsAlignedQuad(const float* numbers) {
-  return reinterpret_cast<uintptr_t>(numbers) % sizeof(FloatQuad) == 0;
+  return reinterpret_cast<uintptr_t>(numbers) % sizeof(Float4) == 0;
 }
 
 // `count` numbers, `stride` apart; those past them are zero.
@@ -94,9 +91,11 @@ template <class Thread>
 CACHEINF_KERNEL void LoadQuad(const Thread& thread, const float* from, int64_t stride, int count,
                               float (&numbers)[kQuad]) {
   if (count == kQuad && stride == 1 && IsAlignedQuad(from)) {
-    const FloatQuad quad = thread.Load(reinterpret_cast<const FloatQuad*>(from));
-    CACHEINF_UNROLL
-    for (int i = 0; i < kQuad; ++i) numbers[i] = quad.numbers[i];
+    const Float4 quad = thread.Load(reinterpret_cast<const Float4*>(from));
+    numbers[0] = quad.x;
+    numbers[1] = quad.y;
+    numbers[2] = quad.z;
+    numbers[3] = quad.w;
     return;
   }
   CACHEINF_UNROLL
@@ -107,10 +106,8 @@ template <class Thread>
 CACHEINF_KERNEL void StoreQuad(const Thread& thread, float* to, int64_t stride, int count,
                                const float (&numbers)[kQuad]) {
   if (count == kQuad && stride == 1 && IsAlignedQuad(to)) {
-    FloatQuad quad;
-    CACHEINF_UNROLL
-    for (int i = 0; i < kQuad; ++i) quad.numbers[i] = numbers[i];
-    thread.Store(reinterpret_cast<FloatQuad*>(to), quad);
+    thread.Store(reinterpret_cast<Float4*>(to),
+                 Float4{numbers[0], numbers[1], numbers[2], numbers[3]});
     return;
   }
   CACHEINF_UNROLL
