@@ -151,6 +151,8 @@ void PlanChooser::ChooseHome() {
 
 const PlanChooser::Candidate* PlanChooser::WorthTrying() const {
   if (frames_of_plan_ < kFramesBeforeTry) return nullptr;
+  // A robot that keeps results itself would come back to a whole frame.
+  if (home_.kind != Plan::Kind::kRemote && home_.keeps) return nullptr;
   const Candidate* best = nullptr;
   double best_ms = kWorthTrying * Find(home_)->prediction.latency_ms;
   for (const Candidate& candidate : candidates_) {
