@@ -11,7 +11,7 @@ namespace cacheinf {
 // channels (root mean square) counts as having that tenth, so that a channel that is silent in this
 // picture does not make every later whisper a change. A map of one pixel takes the spread of its
 // channels among themselves for all of them. Settles moved
-// maps first. REQUIRES: a state that keeps values, a Run before, and memory that the host can read.
+// maps first. REQUIRES: a state that keeps values, and a Run before.
 InverseSpreads MeasureSpreads(ModelState& state);
 
 }  // namespace cacheinf

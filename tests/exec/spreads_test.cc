@@ -77,6 +77,34 @@ TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
   for (const float inverse : spreads[mean_]) EXPECT_NEAR(inverse * deviation, 1.0, 1e-4);
 }
 
+TEST_F(GateTest, EachChannelOfAMapHasItsOwnSpread) {
+  // Channel by channel others in mean and width, none of them silent.
+  std::vector<float> numbers(input_.data(), input_.data() + input_.count());
+  constexpr size_t kPixels = size_t{kSide} * kSide;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto channel = static_cast<float>(i / kPixels);
+    numbers[i] = numbers[i] * (1 + channel / 4) + 10 * channel;
+  }
+  input_ = Tensor(input_.shape(), numbers);
+  state_->SetInput(0, input_.view());
+  state_->Run();
+  const InverseSpreads spreads = MeasureSpreads(*state_);
+  const ValueId map = graph_.operators[0].outputs[0];
+  const std::vector<float> stored = Numbers(*state_, map);
+  ASSERT_EQ(spreads[map].size(), static_cast<size_t>(kChannels));
+  for (size_t channel = 0; channel < kChannels; ++channel) {
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = channel * kPixels; i < (channel + 1) * kPixels; ++i) {
+      sum += stored[i];
+      squares += double{stored[i]} * stored[i];
+    }
+    const double pixels = kPixels;
+    const double deviation = std::sqrt(squares / pixels - std::pow(sum / pixels, 2));
+    EXPECT_NEAR(spreads[map][channel] * deviation, 1.0, 1e-3) << "channel " << channel;
+  }
+}
+
 TEST_F(GateTest, AGateThatHardlyMovesLeavesTheMapAlone) { EXPECT_EQ(Change(1.0f), 1); }
 
 // Of each pixel it is asked whether the gate has moved it.
