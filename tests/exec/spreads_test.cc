@@ -82,7 +82,8 @@ TEST_F(GateTest, EachChannelOfAMapHasItsOwnSpread) {
   std::vector<float> numbers(input_.data(), input_.data() + input_.count());
   constexpr size_t kPixels = size_t{kSide} * kSide;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto channel = static_cast<float>(i / kPixels);
+    const size_t number = i / kPixels;
+    const auto channel = static_cast<float>(number);
     numbers[i] = numbers[i] * (1 + channel / 4) + 10 * channel;
   }
   input_ = Tensor(input_.shape(), numbers);
