@@ -347,7 +347,12 @@ struct ModelState::State {
     masks->MarkAll(/*stale=*/true);
   }
 
-  void Scroll(const Shift& picture) {
+  // `sets_inputs`: as a whole, before the next frame's first stage; else they arrive in slices.
+  void Scroll(const Shift& picture, bool sets_inputs) {
+    if (picture.is_zero()) return;
+    CheckKeeps();
+    Settle();
+    check->Suspend();
     std::vector<ShiftedMap> maps = ShiftMaps(graph, picture);
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       if (!layout.is_kept[id]) continue;
@@ -356,8 +361,7 @@ struct ModelState::State {
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       const bool owns_buffer = layout.places[id].exists && layout.places[id].viewed == kNone;
       const bool is_stored = owns_buffer && layout.is_kept[id];
-      // A graph input is set as a whole, but where it arrives in slices.
-      const bool is_set = graph.value(id).producer == kNone && !trades;
+      const bool is_set = graph.value(id).producer == kNone && sets_inputs;
       if (!maps[id].is_known || !is_stored || is_set) continue;
       backend.Shift(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
     }
@@ -463,10 +467,11 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
   } else {
     const bool may_compare = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
     if (decision.kind == FrameDecision::Kind::kWhole && !may_compare) Forget();
-    Scroll(decision.scroll);
+    const bool holds_inputs = rows == nullptr || rows->holds_inputs;
+    state_->Scroll(decision.scroll, /*sets_inputs=*/holds_inputs);
     // All of it, so that what is computed is computed from this frame: windows at the edges of
     // what changed would else read the levels of older frames beside it.
-    if (rows == nullptr || rows->holds_inputs) SetPicture(seen);
+    if (holds_inputs) SetPicture(seen);
     Move(decision.stored_from_frame);
   }
   const ConstMaskView changed = decision.changed;
@@ -571,13 +576,7 @@ void ModelState::Move(const Homography& stored_from_frame) {
 
 bool ModelState::Settle() { return state_->Settle(); }
 
-void ModelState::Scroll(const Shift& picture) {
-  if (picture.is_zero()) return;
-  state_->CheckKeeps();
-  state_->Settle();
-  state_->check->Suspend();
-  state_->Scroll(picture);
-}
+void ModelState::Scroll(const Shift& picture) { state_->Scroll(picture, /*sets_inputs=*/true); }
 
 std::optional<StoredPixel> ModelState::CheckStored(int samples, uint32_t seed) {
   state_->CheckKeeps();
