@@ -346,7 +346,6 @@ void VisitFields(Visitor& visit, Answer& answer) {
   visit.Number("frame", answer.frame, int64_t{0}, kMostNumber);
   visit.Choice("kind", answer.kind, 3);
   VisitShare(visit, "active", answer.active);
-  VisitShare(visit, "changed", answer.changed);
   visit.Number("work", answer.work, 0.0, std::numeric_limits<double>::max());
   visit.Number("compute_us", answer.compute_us, int64_t{0}, kMostNumber);
   visit.Number("decode_us", answer.decode_us, int64_t{0}, kMostNumber);

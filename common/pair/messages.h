@@ -66,7 +66,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 1;
+  static constexpr uint32_t kProtocol = 2;
 
   uint32_t protocol = kProtocol;  // of another one nothing that follows is read
   std::string build = {};         // builds of the same name give the same bits
@@ -170,7 +170,6 @@ struct Answer {
   int64_t frame = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
   double active = 0.0;                                     // share of the picture's pixels
-  double changed = 1.0;                                    // FrameWork::changed
   double work = 0.0;                                       // share of a dense run's multiply-adds
   int64_t compute_us = 0;
   // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and

@@ -116,7 +116,6 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
   const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
   answer->kind = cache.reuse().decision().kind;
   answer->active = work.active;
-  answer->changed = work.changed.value_or(1.0);
   answer->work = work.share();
   answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
   return *kept_;

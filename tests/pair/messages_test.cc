@@ -69,7 +69,7 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
 
 TEST(MessagesTest, FieldsAreChecked) {
   Hello hello;
-  hello.protocol = 2;
+  hello.protocol = Hello::kProtocol + 1;
   EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is no good: the protocol is another one");
 
   const auto refused = [](auto change) {
