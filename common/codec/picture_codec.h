@@ -17,8 +17,8 @@
 //   bytes 0..1    'P', version 1
 //   byte 2        the kind of codec
 //   byte 3        1 where the picture stands alone, 0 where it needs the one before it
-//   bytes 4..7    width, bytes 8..11 height, bytes 12..15 channels
-//   bytes 16..23  its number among the encoder's pictures: 0, 1, 2, …
+//   bytes 4..5    width, bytes 6..7 height, byte 8 channels
+//   bytes 9..12   its number among the encoder's pictures: 0, 1, 2, …
 //   then          what the codec makes of it
 //
 // All little-endian. Equal pictures in equal order are decoded to the same bytes on every machine:
@@ -59,6 +59,8 @@ PictureCodec ParsePictureCodec(const std::string& text);
 
 // What both ends know of a stream's pictures.
 struct PictureFormat {
+  static constexpr int kLongestSide = 65535;
+
   int width = 0;
   int height = 0;
   int channels = 0;            // 1 or 3
