@@ -36,14 +36,20 @@ size_t Width(SliceCodec codec, NumberForm form) {
 
 // A byte each, if that is what all are, to the bit.
 std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
+  constexpr size_t kTogether = 256;
   std::vector<uint8_t> bytes(numbers.size() / sizeof(float));
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    float number = 0;
-    std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
-    if (!(number >= 0 && number <= 255)) return std::nullopt;
-    bytes[i] = static_cast<uint8_t>(number);
-    const auto again = static_cast<float>(bytes[i]);
-    if (std::bit_cast<uint32_t>(again) != std::bit_cast<uint32_t>(number)) return std::nullopt;
+  for (size_t first = 0; first < bytes.size(); first += kTogether) {
+    uint32_t different = 0;
+    for (size_t i = first; i < std::min(first + kTogether, bytes.size()); ++i) {
+      float number = 0;
+      std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
+      // In this way round, so that NaN becomes 0, which it differs from.
+      const int level = static_cast<int>(std::min(255.0F, std::max(0.0F, number)));
+      bytes[i] = static_cast<uint8_t>(level);
+      different |=
+          std::bit_cast<uint32_t>(static_cast<float>(level)) ^ std::bit_cast<uint32_t>(number);
+    }
+    if (different != 0) return std::nullopt;
   }
   return bytes;
 }
