@@ -1,5 +1,6 @@
 #include "common/codec/picture_codec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -49,6 +50,11 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   if (codec->video_encoder == kUsualVideoEncoder) {
     codec->video_options = {
         {"preset", "ultrafast"}, {"tune", "zerolatency"}, {"crf", "23"}, {"sc_threshold", "0"}};
+    // Ultrafast knows motion by whole pixels alone. Another preset has its own.
+    const bool has_preset = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+      return part.starts_with("preset=");
+    });
+    if (!has_preset) codec->video_options.emplace_back("subq", "1");
   }
   for (; next < parts.size(); ++next) {
     const size_t equals = parts[next].find('=');

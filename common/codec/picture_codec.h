@@ -52,7 +52,8 @@ struct PictureCodec {
 //   jpeg[:QUALITY]        1 to 100, else 85
 //   blocks[:QUALITY|:raw] as JPEG of this quality, else 90, or as they are
 //   video[:ENCODER][:OPTION=VALUE]...   libx264, unless named, which begins with preset=ultrafast,
-//                         tune=zerolatency, crf=23; an option given later replaces its value
+//                         tune=zerolatency, crf=23, subq=1; an option given later replaces its
+//                         value, another preset brings its own subq
 //
 // Throws InputError.
 PictureCodec ParsePictureCodec(const std::string& text);

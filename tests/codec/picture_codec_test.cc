@@ -78,6 +78,12 @@ TEST(PictureCodecTest, ATextNamesACodec) {
   const PictureCodec video = ParsePictureCodec("video:crf=18");
   EXPECT_EQ(video.video_encoder, "libx264");
   EXPECT_EQ(video.video_options.back(), std::pair(std::string("crf"), std::string("18")));
+  const auto has_own_subpixels = [](const char* text) {
+    const auto options = ParsePictureCodec(text).video_options;
+    return std::ranges::count(options, std::pair(std::string("subq"), std::string("1"))) == 1;
+  };
+  EXPECT_TRUE(has_own_subpixels("video:crf=18"));
+  EXPECT_FALSE(has_own_subpixels("video:preset=veryfast"));
   const PictureCodec other = ParsePictureCodec("video:libvpx:deadline=realtime:lag-in-frames=0");
   EXPECT_EQ(other.video_encoder, "libvpx");
   EXPECT_EQ(other.video_options.size(), 2U);
