@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kCodedHeaderBytes = 12;
 constexpr uint8_t kSliceMagic = 'E';
 constexpr uint8_t kSliceVersion = 1;
-constexpr int kZstdLevel = 1;
+constexpr int kQuickLevel = 1;
+constexpr int kLevelOfBytes = 6;
 
 enum class NumberForm : uint8_t { kOfCodec, kBytes };
 
@@ -73,12 +74,13 @@ std::vector<uint8_t> Transposed(std::span<const uint8_t> bytes, size_t columns) 
   return transposed;
 }
 
-void AppendCompressed(std::span<const uint8_t> numbers, size_t width, std::vector<uint8_t>* bytes) {
+void AppendCompressed(std::span<const uint8_t> numbers, size_t width, int level,
+                      std::vector<uint8_t>* bytes) {
   const std::vector<uint8_t> planes = Transposed(numbers, width);
   const size_t begin = bytes->size();
   bytes->resize(begin + ZSTD_compressBound(planes.size()));
   const size_t size = ZSTD_compress(bytes->data() + begin, bytes->size() - begin, planes.data(),
-                                    planes.size(), kZstdLevel);
+                                    planes.size(), level);
   if (ZSTD_isError(size) != 0) {
     throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
   }
@@ -109,7 +111,8 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
   }
   if (recoded) numbers = *recoded;
   if (HasZstd(codec)) {
-    AppendCompressed(numbers, Width(codec, form), bytes);
+    AppendCompressed(numbers, Width(codec, form),
+                     form == NumberForm::kBytes ? kLevelOfBytes : kQuickLevel, bytes);
   } else {
     bytes->insert(bytes->end(), numbers.begin(), numbers.end());
   }

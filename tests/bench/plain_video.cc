@@ -8,13 +8,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -135,6 +135,20 @@ void WriteAll(int number, std::span<const uint8_t> bytes) {
 }
 
 nanoseconds Now() { return SteadyClock().Now(); }
+
+ClassMap MapOf(const std::vector<uint8_t>& bytes) {
+  std::array<uint16_t, 2> size = {};
+  if (bytes.size() < sizeof(size)) throw std::runtime_error("plain-video's map is too short");
+  std::memcpy(size.data(), bytes.data(), sizeof(size));
+  std::vector<uint8_t> classes(size_t{size[0]} * size[1]);
+  auto count = static_cast<uLongf>(classes.size());
+  const int result = uncompress(classes.data(), &count, bytes.data() + sizeof(size),
+                                static_cast<uLong>(bytes.size() - sizeof(size)));
+  if (result != Z_OK || count != classes.size()) {
+    throw std::runtime_error("plain-video's map cannot be read");
+  }
+  return {size[0], size[1], {classes.begin(), classes.end()}};
+}
 
 void AwaitEmpty(int pipe) {
   constexpr std::chrono::microseconds kLook(50);
@@ -271,10 +285,7 @@ void PlainVideo::Receive(void* bytes, size_t size) const {
 }
 
 AnswerContent PlainVideo::Content(const std::vector<uint8_t>& bytes) const {
-  if (server_.config().decoder.kind == DecoderConfig::Kind::kSegmentation) {
-    const cv::Mat map = cv::imdecode(bytes, cv::IMREAD_GRAYSCALE);
-    return ClassMap{map.cols, map.rows, {map.begin<uint8_t>(), map.end<uint8_t>()}};
-  }
+  if (server_.config().decoder.kind == DecoderConfig::Kind::kSegmentation) return MapOf(bytes);
   std::vector<float> numbers(bytes.size() / sizeof(float));
   std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
   if (server_.config().decoder.kind == DecoderConfig::Kind::kClassification) {

@@ -5,23 +5,21 @@
 Waits for connections, one after the other, on a port of this machine, which it prints. ffmpeg
 decodes the video that arrives there, LibTorch runs the whole network on every picture, and the answer goes back on
 the same connection: its length (4 bytes, little-endian), then boxes or classes as float32 (left, top,
-right, bottom in the network's picture, score, class; or class, score), or a PNG of the pixels'
-classes. SETTINGS are JSON: model (TorchScript), width, height, channels, mean, divisor and
-decoder, which is as in a robot's configuration.
+right, bottom in the network's picture, score, class; or class, score), or a map's width and height
+(16 bits each) and its pixels' classes by zlib. SETTINGS are JSON: model (TorchScript), width, height,
+channels, mean, divisor and decoder, which is as in a robot's configuration.
 """
 
-import io
 import json
 import socket
 import struct
 import subprocess
 import sys
 import time
+import zlib
 
-import numpy
 import torch
 import torchvision
-from PIL import Image
 
 
 def median_ms(model, example):
@@ -68,10 +66,10 @@ def read(outputs, decoder):
     if decoder["kind"] == "boxes":
         return boxes(outputs, decoder)
     if decoder["kind"] == "segmentation":
-        file = io.BytesIO()
-        classes = outputs[0][0].argmax(0).to(torch.uint8)
-        Image.fromarray(classes.numpy()).save(file, "PNG", compress_level=1)
-        return file.getvalue()
+        classes = outputs[0][0].argmax(0).to(torch.uint8).numpy()
+        height, width = classes.shape
+        # Fewer bytes than a PNG's, in the time that a PNG takes.
+        return struct.pack("<HH", width, height) + zlib.compress(classes.tobytes())
     scores, labels = outputs[0].flatten().topk(decoder["top"])
     return torch.stack([labels, scores], 1).numpy().astype("<f4").tobytes()
 
