@@ -56,23 +56,34 @@ struct Chunk {
   HWY_ALIGN uint8_t v[kMost / 2];
 };
 
-#if HWY_TARGET == HWY_SCALAR
-
-void Split(const uint8_t* pixels, int count, uint8_t* first, uint8_t* green, uint8_t* last) {
-  for (int i = 0; i < count; ++i) {
+// Pixels from number i on, channel by channel.
+void SplitFrom(int i, const uint8_t* pixels, int count, uint8_t* first, uint8_t* green,
+               uint8_t* last) {
+  for (; i < count; ++i) {
     first[i] = pixels[3 * i];
     green[i] = pixels[3 * i + 1];
     last[i] = pixels[3 * i + 2];
   }
 }
 
-void Join(const uint8_t* first, const uint8_t* green, const uint8_t* last, int count,
-          uint8_t* pixels) {
-  for (int i = 0; i < count; ++i) {
+void JoinFrom(int i, const uint8_t* first, const uint8_t* green, const uint8_t* last, int count,
+              uint8_t* pixels) {
+  for (; i < count; ++i) {
     pixels[3 * i] = first[i];
     pixels[3 * i + 1] = green[i];
     pixels[3 * i + 2] = last[i];
   }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+void Split(const uint8_t* pixels, int count, uint8_t* first, uint8_t* green, uint8_t* last) {
+  SplitFrom(0, pixels, count, first, green, last);
+}
+
+void Join(const uint8_t* first, const uint8_t* green, const uint8_t* last, int count,
+          uint8_t* pixels) {
+  JoinFrom(0, first, green, last, count, pixels);
 }
 
 void FindLuma(int count, Chunk* of) {
@@ -139,11 +150,7 @@ void Split(const uint8_t* HWY_RESTRICT pixels, int count, uint8_t* HWY_RESTRICT 
     hn::Store(b, tag, green + i);
     hn::Store(c, tag, last + i);
   }
-  for (; i < count; ++i) {
-    first[i] = pixels[3 * i];
-    green[i] = pixels[3 * i + 1];
-    last[i] = pixels[3 * i + 2];
-  }
+  SplitFrom(i, pixels, count, first, green, last);
 }
 
 void Join(const uint8_t* HWY_RESTRICT first, const uint8_t* HWY_RESTRICT green,
@@ -154,11 +161,7 @@ void Join(const uint8_t* HWY_RESTRICT first, const uint8_t* HWY_RESTRICT green,
     hn::StoreInterleaved3(hn::Load(tag, first + i), hn::Load(tag, green + i),
                           hn::Load(tag, last + i), tag, pixels + 3 * i);
   }
-  for (; i < count; ++i) {
-    pixels[3 * i] = first[i];
-    pixels[3 * i + 1] = green[i];
-    pixels[3 * i + 2] = last[i];
-  }
+  JoinFrom(i, first, green, last, count, pixels);
 }
 
 HWY_INLINE Numbers Weighted(Numbers red, int of_red, Numbers green, int of_green, Numbers blue,
