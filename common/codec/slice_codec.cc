@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -79,8 +80,11 @@ void AppendCompressed(std::span<const uint8_t> numbers, size_t width, int level,
   const std::vector<uint8_t> planes = Transposed(numbers, width);
   const size_t begin = bytes->size();
   bytes->resize(begin + ZSTD_compressBound(planes.size()));
-  const size_t size = ZSTD_compress(bytes->data() + begin, bytes->size() - begin, planes.data(),
-                                    planes.size(), level);
+  // Its memory, a megabyte of it, is had once.
+  thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                                ZSTD_freeCCtx);
+  const size_t size = ZSTD_compressCCtx(context.get(), bytes->data() + begin, bytes->size() - begin,
+                                        planes.data(), planes.size(), level);
   if (ZSTD_isError(size) != 0) {
     throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
   }
