@@ -20,7 +20,7 @@ constexpr size_t kCodedHeaderBytes = 12;
 constexpr uint8_t kSliceMagic = 'E';
 constexpr uint8_t kSliceVersion = 1;
 constexpr int kQuickLevel = 1;
-constexpr int kLevelOfBytes = 6;
+constexpr int kLevelOfBytes = 7;
 
 enum class NumberForm : uint8_t { kOfCodec, kBytes };
 

@@ -20,7 +20,7 @@
 //
 // All little-endian. Whole numbers from 0 to 255, as class maps hold, are a byte each under codecs
 // with zstd, if all numbers of the slice are such; they come back with the bits that they had. They
-// take zstd's sixth level.
+// take zstd's seventh level.
 
 namespace cacheinf {
 
