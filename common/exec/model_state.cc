@@ -17,7 +17,6 @@
 #include "common/exec/slice.h"
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"
-#include "common/model/picture.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {

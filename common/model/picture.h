@@ -98,10 +98,6 @@ class PictureFit {
   bool keeps_columns_ = false;  // each of the model's is one of the cells', in its order
 };
 
-// Pixels as numbers 0…255 into a graph's input. REQUIRES: `input` is 1 × channels × height × width,
-// and `pixels` hold height × width × channels bytes.
-void ToFloats(const uint8_t* pixels, const TensorView& input);
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_MODEL_PICTURE_H_
