@@ -220,12 +220,13 @@ struct ModelState::State {
   }
 
   // What the root of a stage reads for these pixels of its output.
-  void RunInner(const Stage& stage, PixelSet root_pixels) {
+  void RunInner(const Stage& stage, PixelSet root_pixels, bool is_check = false) {
     if (stage.inner.empty()) return;
     masks->FindNeeded(stage, root_pixels);
     for (const OpId op : stage.inner) {
       PixelRunArgs args;
       args.active = masks->needed(op);
+      args.is_check = is_check;
       if (moving && operators[op].runs) moving->FetchReads(op, args.active);
       RunPixels(op, OperandsOf(op).outputs, args);
     }
@@ -263,6 +264,7 @@ struct ModelState::State {
   }
 
   std::optional<StoredPixel> CheckStored(int samples, uint32_t seed) {
+    check->MakeRoom(backend);
     std::mt19937 random(seed);
     for (int i = 0; i < samples; ++i) {
       const std::optional<StoredPixel> pixel = check->Choose(random, *masks);
@@ -293,12 +295,13 @@ struct ModelState::State {
     const OpId producer = graph.value(pixel.map).producer;
     PixelRunArgs args;
     args.active = check->Alone(pixel);
+    args.is_check = true;
     masks->ForgetComputed();
     if (trades && masks->ReadsStale(*operators[producer].stage, args.active)) return true;
     masks->ForgetComputed();
-    RunInner(*operators[producer].stage, args.active);
+    RunInner(*operators[producer].stage, args.active, args.is_check);
     const TensorView stored = ViewOf(pixel.map);
-    const TensorView again = check->Shadow(stored, backend);
+    const TensorView again = check->Shadow(stored);
     RunPixels(producer, {&again, 1}, args);
     return check->AreAlike(pixel, stored, again, backend);
   }
