@@ -13,7 +13,7 @@ namespace {
 constexpr double kBrightestByte = 255.0;
 constexpr double kMiddle = 128.0;
 constexpr int kBlurredSide = 48;
-constexpr int kLongestSquare = 256;  // whose columns' sums take 16 bits
+constexpr int kLongestSquare = 256;        // whose columns' sums take 16 bits
 constexpr double kAlike = 2.0;             // levels, by which squares may differ
 constexpr double kLeastDifferent = 0.25;   // of the squares
 constexpr double kMostUnexplained = 0.25;  // of those that differ
