@@ -34,7 +34,8 @@ double ContrastOf(const PictureView& picture) {
     sum += level;
     squares += level * level;
   }
-  const auto count = static_cast<double>((picture.byte_count() + kStep - 1) / kStep);
+  const size_t steps = (picture.byte_count() + kStep - 1) / kStep;
+  const auto count = static_cast<double>(steps);
   const double mean = static_cast<double>(sum) / count;
   const double variance = static_cast<double>(squares) / count - mean * mean;
   return std::max(std::sqrt(std::max(variance, 0.0)), kLeastContrast);

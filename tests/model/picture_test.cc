@@ -44,7 +44,8 @@ std::vector<uint8_t> Resize(const PictureFit& fit, const Picture& frame) {
 double ExactPosition(const AxisFit& axis, int model) {
   const double x = model - axis.model_begin;
   const double position = (x + 0.5) * axis.frame_length / (axis.model_length * axis.cell()) - 0.5;
-  return std::clamp(position, 0.0, axis.frame_length / axis.cell() - 1.0);
+  const int cells = axis.frame_length / axis.cell();
+  return std::clamp(position, 0.0, cells - 1.0);
 }
 
 double ExactValue(const PictureFit& fit, const Picture& frame, int x, int y, int channel) {
