@@ -108,9 +108,7 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
     const message::Answer& answer = remote_->answer();
-    if (answer.kind == FrameDecision::Kind::kChanged) {
-      last_.changed = last_.server->changed = answer.changed;
-    }
+    last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_ && plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
     ExecuteWhole(frame);
@@ -123,7 +121,6 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
                              Together(give_up_at));
     if (split_) last_.server = split_->part();
     if (last_.server) last_.kind = Plan::Kind::kSplit;
-    last_.changed = last_.work->changed;
     const Reuse& reuse = cache_->reuse();
     last_.decision = &reuse.decision();
     last_.seen = reuse.seen();

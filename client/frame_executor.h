@@ -40,7 +40,6 @@ struct Execution {
   std::optional<FrameWork> work = {};       // where results are kept
   std::optional<ServerPart> server = {};    // where one had a part in it
   Plan::Kind kind = Plan::Kind::kLocal;     // as it came out
-  std::optional<double> changed = {};       // share of the picture, where somebody looked
   PictureView seen = {};                    // by the network
   Homography model_from_seen = {};
 };

@@ -163,7 +163,7 @@ void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = executor_->last();
   const Plan& plan = executor_->plan();
   answer.plan = ToText(execution.kind == plan.kind ? plan : Plan());
-  PlanChooser::Taken taken = {.executed = execution.kind, .changed = execution.changed};
+  PlanChooser::Taken taken = {.executed = execution.kind, .share = answer.share()};
   taken.latency_ms = Milliseconds(answer.preprocess + answer.compute + answer.decode);
   if (answer.server) {
     taken.server_ms = Milliseconds(answer.server->decoding + answer.server->computing);

@@ -1,4 +1,7 @@
 find_package(Threads REQUIRED)
+if(CACHEINF_ONLY_GPU)
+  return()
+endif()
 find_package(LibTorch 2.1 QUIET)
 if(NOT LibTorch_FOUND)
   message(FATAL_ERROR "LibTorch 2.1 or newer was not found"

@@ -33,10 +33,7 @@ FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Bac
       kept_(model_, OptionsFor(settings, model_->graph())),
       cache_(settings, GeometryOf(settings, tracker, model_->graph()), clock, kept_) {
   times_->counts_pixels = true;
-  const int depth = settings.change_policy().stem_depth;
-  stem_size_ = StemSize(graph(), depth);
-  stem_outputs_ = StemOutputs(graph(), depth);
-  std::erase_if(stem_outputs_, [&](ValueId value) { return !kept_.is_kept(value); });
+  stem_size_ = StemSize(graph(), settings.change_policy().stem_depth);
 }
 
 TimedFrame FrameTimer::Dense(const PictureView& picture) {
@@ -61,9 +58,8 @@ TimedFrame FrameTimer::Next(const PictureView& picture, const Mask* more) {
       Unite(std::as_const(decision.changed), *more, decision.changed);
       Copy(*more, decision.forced);
     }
-    ChangedWork work;
-    frame = Execute(decision, seen, policy, &work);
-    return FrameCache::Executed{work};
+    frame = Execute(decision, seen, policy);
+    return FrameCache::Executed{frame.done};
   };
   const FrameWork work = cache_.Run(picture, {}, 0, execute);
   frame.decide_ms = Milliseconds(work.tracking);
@@ -84,9 +80,8 @@ std::optional<TimedFrame> FrameTimer::Refresh(const PictureView& picture) {
   std::optional<TimedFrame> frame;
   const auto execute = [&](const FrameDecision& decision, const PictureView& seen,
                            const ChangePolicy& policy, bool) {
-    ChangedWork work;
-    frame = Execute(decision, seen, policy, &work);
-    return FrameCache::Executed{work};
+    frame = Execute(decision, seen, policy);
+    return FrameCache::Executed{frame->done};
   };
   cache_.Refresh(picture, {}, execute);
   return frame;
@@ -103,13 +98,12 @@ TimedFrame FrameTimer::Refresh(Range rows) {
 }
 
 TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView& seen,
-                               const ChangePolicy& policy, ChangedWork* work) {
+                               const ChangePolicy& policy) {
   TimedFrame frame;
   frame.kind = decision.kind;
   times_->Begin(clock_.Now());
-  const ChangedWork done = kept_.Apply(decision, seen, policy);
+  frame.done = kept_.Apply(decision, seen, policy);
   Note(&frame);
-  if (work != nullptr) *work = done;
   if (decision.kind != FrameDecision::Kind::kChanged) return frame;
   for (size_t id = 0; id < frame.ms.size(); ++id) {
     const ValueId output = graph().operators[id].outputs[0];
@@ -118,7 +112,6 @@ TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView&
     if (kept_.layout().is_done_by_placement[id]) frame.active[id] = frame.news[id];
   }
   frame.picture_news = ShareOf(decision.changed);
-  frame.changed = ChangedShare(kept_, stem_outputs_, decision);
   return frame;
 }
 

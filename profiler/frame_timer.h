@@ -22,13 +22,16 @@ namespace cacheinf {
 // counts for the first that runs, what follows the last for that.
 struct TimedFrame {
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;
-  double changed = 1;          // share of the picture (Profile)
+  ChangedWork done;            // of all but kWhole
   double decide_ms = 0;        // following the camera, finding what changed
   double picture_news = 1;     // share of its pixels that the decision says changed
   double total_ms = 0;         // of the operators
   std::vector<double> ms;      // by operator
   std::vector<double> active;  // by operator: the share of its pixels that was computed …
   std::vector<double> news;  // … and of its first output's that then differed. Of changed frames
+
+  // Share of a dense run's multiply-adds.
+  double work() const { return kind == FrameDecision::Kind::kWhole ? 1.0 : done.share(); }
 };
 
 // Executes frames as a robot does, and notes what they take.
@@ -68,7 +71,7 @@ class FrameTimer {
 
  private:
   TimedFrame Execute(const FrameDecision& decision, const PictureView& seen,
-                     const ChangePolicy& policy, ChangedWork* work = nullptr);
+                     const ChangePolicy& policy);
   void Note(TimedFrame* frame) const;
 
   const Clock& clock_;
@@ -78,7 +81,6 @@ class FrameTimer {
   ModelState kept_;
   FrameCache cache_;
   size_t stem_size_ = 0;
-  std::vector<ValueId> stem_outputs_;  // on which changes are judged; none: on the picture
 };
 
 }  // namespace cacheinf

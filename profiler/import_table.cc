@@ -403,8 +403,8 @@ class TableImport {
                     "a fixed part of {} ms",
                     kFixedMs));
     Assume(
-        "the same share of every map is computed as of the picture changed; what is not local is "
-        "computed whole if anything did; a refresh takes what computing takes");
+        "the same share of the picture changes and of every map is computed; what is not local is "
+        "computed whole if anything changes; a refresh takes what computing takes");
     Assume(fmt::format(
         "slices cross as 32-bit floats, coded and decoded at {} GB/s; what crosses of the input "
         "as {}",

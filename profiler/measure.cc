@@ -29,14 +29,12 @@ constexpr size_t kFramesOfRound = 8;
 constexpr std::array<size_t, 6> kFrameSteps = {1, 2, 1, 4, 1, 8};
 // Frames that are made to compute so much; every other one a round.
 constexpr std::array kMadeShares = {0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0};
-// Parts of the picture that change as the clip does, while nothing else does.
-constexpr std::array kPartShares = {0.2, 0.05, 0.5};
 constexpr std::array kRefreshedShares = {0.06, 0.125, 0.25, 0.5, 1.0};
 constexpr double kTimeForSlices = 0.15;  // of a round
 // Of a round's whole frames, against each other and against those of all rounds.
 constexpr double kMostDisturbance = 0.2;
 // Beyond this share of the picture nothing need be assumed.
-constexpr double kAllButChanged = 0.9;
+constexpr double kAllButDense = 0.9;
 
 // ---------------------------------------------------------------------------------------------
 // Samples.
@@ -45,7 +43,7 @@ struct Round {
   bool is_held_out = false;
   bool skips = false;  // frames of the clip, so that more changes than from one to the next
   std::vector<TimedFrame> whole;    // nothing kept; the first and the last thing of a round
-  std::vector<TimedFrame> changed;  // as they are, or of which less changes
+  std::vector<TimedFrame> changed;  // as they are
   std::vector<TimedFrame> made;     // with more that counts as changed
   std::vector<TimedFrame> refreshes;
 
@@ -201,27 +199,26 @@ class Sampler {
     const Stretch stretch = Choose(number, round.is_held_out);
     round.skips = stretch.step > 1;
     round.whole.push_back(timer_.Dense(stretch.picture(0)));
-    std::vector<double> changed = SampleFrames(stretch, &round);
+    std::vector<double> work = SampleFrames(stretch, &round);
     if (!round.is_held_out) {
       SampleSlices(number == 0, kTimeForSlices * Milliseconds(clock_.Now() - begin));
       SampleAnswer();
-      SampleParts(stretch, &round);
       MakeShares(number, stretch, &round);
     }
     round.whole.push_back(timer_.Dense(stretch.picture(stretch.count - 1)));
-    if (!round.is_held_out) SampleCodecs(number, stretch, changed);
+    if (!round.is_held_out) SampleCodecs(number, stretch, work);
     rounds_.push_back(std::move(round));
   }
 
-  // Returns what changed of each but the first.
+  // Returns the work of each but the first.
   std::vector<double> SampleFrames(const Stretch& stretch, Round* round) {
-    std::vector<double> changed;
+    std::vector<double> work;
     timer_.BeginClip(stretch.clip->place);
     timer_.Next(stretch.picture(0));
     for (size_t i = 1; i < stretch.count; ++i) {
       const PictureView picture = stretch.picture(i);
       TimedFrame frame = timer_.Next(picture);
-      changed.push_back(frame.changed);
+      work.push_back(frame.work());
       if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
       if (i + 1 == stretch.count) break;  // what changed is still to be looked at
       std::optional<TimedFrame> refresh = timer_.Refresh(picture);
@@ -229,28 +226,7 @@ class Sampler {
         round->refreshes.push_back(std::move(*refresh));
       }
     }
-    return changed;
-  }
-
-  // A clip may have no frames of which little changes, and what comes of little is not in
-  // proportion: it grows by every window. So in some rectangles the last frame goes back to the one
-  // before it.
-  void SampleParts(const Stretch& stretch, Round* round) {
-    if (stretch.step > 1 || stretch.count < 2) return;
-    const PictureView last = stretch.picture(stretch.count - 1);
-    const PictureView before = stretch.picture(stretch.count - 2);
-    const double share = kPartShares[next_part_++ % kPartShares.size()];
-    const Mask part = SomePixels(share, last.height, last.width, random_);
-    std::vector<uint8_t> mixed(last.pixels, last.pixels + last.byte_count());
-    for (size_t i = 0; i < mixed.size(); ++i) {
-      const auto pixel = static_cast<int>(i / static_cast<size_t>(last.channels));
-      if (part.view().Test(pixel / last.width, pixel % last.width)) mixed[i] = before.pixels[i];
-    }
-    const std::array<const uint8_t*, 2> both = {mixed.data(), last.pixels};
-    for (const uint8_t* const pixels : both) {
-      TimedFrame frame = timer_.Next({pixels, last.width, last.height, last.channels});
-      if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
-    }
+    return work;
   }
 
   void MakeShares(int number, const Stretch& stretch, Round* round) {
@@ -310,15 +286,14 @@ class Sampler {
   }
 
   // At first by all codecs, then by one after the other.
-  void SampleCodecs(int number, const Stretch& stretch, const std::vector<double>& changed) {
+  void SampleCodecs(int number, const Stretch& stretch, const std::vector<double>& work) {
     for (size_t i = 0; i < codecs_.size(); ++i) {
       const bool has_turn = static_cast<size_t>(number) % codecs_.size() == i;
-      if (number == 0 || has_turn) SampleCodec(stretch, changed, &codecs_[i]);
+      if (number == 0 || has_turn) SampleCodec(stretch, work, &codecs_[i]);
     }
   }
 
-  void SampleCodec(const Stretch& stretch, const std::vector<double>& changed,
-                   CodecSamples* samples) {
+  void SampleCodec(const Stretch& stretch, const std::vector<double>& work, CodecSamples* samples) {
     const PictureFormat format = PictureFormatOf(timer_.graph());
     PictureEncoder encoder(ParsePictureCodec(samples->codec), format);
     PictureDecoder decoder(format);
@@ -335,16 +310,16 @@ class Sampler {
       const PictureView picture = decoder.picture();
       decoded.emplace_back(picture.pixels, picture.pixels + format.byte_count());
       if (i == 0) continue;  // stands alone, as few do
-      samples->bytes.push_back({changed[i - 1], static_cast<double>(bytes.size())});
+      samples->bytes.push_back({work[i - 1], static_cast<double>(bytes.size())});
       samples->encode_ms.push_back(Milliseconds(middle - begin));
       samples->decode_ms.push_back(Milliseconds(end - middle));
     }
     if (measurement_.side == Side::kRobot && samples->is_lossy) {
-      SampleSeen(stretch, changed, decoded, samples);
+      SampleSeen(stretch, work, decoded, samples);
     }
   }
 
-  void SampleSeen(const Stretch& stretch, const std::vector<double>& changed,
+  void SampleSeen(const Stretch& stretch, const std::vector<double>& work,
                   const std::vector<std::vector<uint8_t>>& decoded, CodecSamples* samples) {
     timer_.BeginClip(stretch.clip->place);
     for (size_t i = 0; i < decoded.size(); ++i) {
@@ -352,7 +327,7 @@ class Sampler {
       picture.pixels = decoded[i].data();
       const TimedFrame frame = timer_.Next(picture);
       if (frame.kind != FrameDecision::Kind::kChanged) continue;
-      samples->seen.push_back({changed[i - 1], frame.changed});
+      samples->seen.push_back({work[i - 1], frame.work()});
     }
   }
 
@@ -366,7 +341,6 @@ class Sampler {
   std::vector<SliceSamples> slices_;
   SliceSamples picture_slices_;
   size_t next_slice_ = 0;
-  size_t next_part_ = 0;
   std::vector<CodecSamples> codecs_;
   AnswerSamples answer_;
   std::vector<std::vector<float>> outputs_;
@@ -405,12 +379,12 @@ std::vector<Round> Undisturbed(const std::vector<Round>& rounds) {
   return rounds;
 }
 
-// Of what one frame changes of the one before it.
-double MostChanged(const std::vector<Round>& rounds) {
+// Of a frame, one after another.
+double MostWork(const std::vector<Round>& rounds) {
   double most = 0;
   for (const Round& round : rounds) {
     if (round.is_held_out || round.skips) continue;
-    for (const TimedFrame& frame : round.changed) most = std::max(most, frame.changed);
+    for (const TimedFrame& frame : round.changed) most = std::max(most, frame.work());
   }
   return most;
 }
@@ -422,29 +396,29 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
   std::vector<Curve::Point> refresh_ms;
   std::vector<Curve::Point> active;
   std::vector<Curve::Point> news_samples;
-  const double most_changed = MostChanged(rounds);
+  const double most_work = MostWork(rounds);
   for (const Round& round : rounds) {
     if (round.is_held_out) continue;
     for (const TimedFrame& frame : round.whole) dense_ms.push_back(frame.ms[id]);
     for (const TimedFrame& frame : round.changed) {
       ms.push_back({frame.active[id], frame.ms[id]});
       // Of as much, what changed in a longer time changed more, and goes further.
-      if (round.skips && frame.changed <= most_changed) continue;
-      active.push_back({frame.changed, frame.active[id]});
-      news_samples.push_back({frame.changed, frame.news[id]});
+      if (round.skips && frame.work() <= most_work) continue;
+      active.push_back({frame.work(), frame.active[id]});
+      news_samples.push_back({frame.work(), frame.news[id]});
     }
     for (const TimedFrame& frame : round.made) ms.push_back({frame.active[id], frame.ms[id]});
     for (const TimedFrame& frame : round.refreshes) {
       refresh_ms.push_back({frame.active[id], frame.ms[id]});
     }
   }
-  const bool has_all_changed = std::ranges::any_of(
-      active, [](const Curve::Point& sample) { return sample.x > kAllButChanged; });
+  const bool has_all = std::ranges::any_of(
+      active, [](const Curve::Point& sample) { return sample.x > kAllButDense; });
   // Nothing comes of nothing, and all, if nothing is known, of all. What a stem follows comes of
   // bytes.
   for (auto* const samples : {&active, &news_samples}) {
     if (id >= stem_size || samples == &news_samples) samples->push_back({0.0, 0.0});
-    if (!has_all_changed) samples->push_back({1.0, 1.0});
+    if (!has_all) samples->push_back({1.0, 1.0});
   }
   op->dense_ms = Rounded(MedianOf(std::move(dense_ms)));
   op->ms = FitByMedians(ms);
@@ -479,7 +453,7 @@ double PredictedMs(const Profile& profile, const TimedFrame& frame, bool by_acti
   for (size_t id = 0; id < profile.operators.size(); ++id) {
     const ProfiledOperator& op = profile.operators[id];
     const bool is_whole = frame.kind == FrameDecision::Kind::kWhole;
-    const double active = by_active ? op.active.At(frame.changed) : frame.active[id];
+    const double active = by_active ? op.active.At(frame.work()) : frame.active[id];
     sum += is_whole ? op.dense_ms : op.ms.At(active);
   }
   return sum;
@@ -530,8 +504,8 @@ Profile Fitted(const Sampler& sampler, const Measurement& measurement) {
   std::vector<Curve::Point> decide_ms;
   for (const Round& round : rounds) {
     for (const TimedFrame& frame : round.changed) {
-      picture_news.push_back({frame.changed, frame.picture_news});
-      decide_ms.push_back({frame.changed, frame.decide_ms});
+      picture_news.push_back({frame.work(), frame.picture_news});
+      decide_ms.push_back({frame.work(), frame.decide_ms});
     }
   }
   const Curve news = FitByMeans(picture_news);

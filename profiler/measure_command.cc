@@ -21,10 +21,10 @@ double DenseMs(const Profile& profile) {
   return sum;
 }
 
-// Of a frame of which so much changed.
-double ChangedMs(const Profile& profile, double changed) {
+// Of a frame of so much work.
+double KeptMs(const Profile& profile, double work) {
   double sum = 0;
-  for (const ProfiledOperator& op : profile.operators) sum += op.ms.At(op.active.At(changed));
+  for (const ProfiledOperator& op : profile.operators) sum += op.ms.At(op.active.At(work));
   return sum;
 }
 
@@ -32,16 +32,16 @@ double ChangedMs(const Profile& profile, double changed) {
 
 std::string SummaryOf(const Profile& profile) {
   std::string text = fmt::format(
-      "{} on {}: {} operators, {:.2f} ms with nothing kept; {:.2f} ms if nothing changed, {:.2f} "
-      "if 10 % did, {:.2f} if all did\n",
+      "{} on {}: {} operators, {:.2f} ms with nothing kept; else {:.2f} ms if nothing changed, "
+      "{:.2f} for 10 % of the work, {:.2f} for all\n",
       profile.model, profile.machine, profile.operators.size(), DenseMs(profile),
-      ChangedMs(profile, 0.0), ChangedMs(profile, 0.1), ChangedMs(profile, 1.0));
+      KeptMs(profile, 0.0), KeptMs(profile, 0.1), KeptMs(profile, 1.0));
   text += fmt::format("fitting {:.2f} ms, deciding {:.2f} ms, reading the answer {:.2f} ms\n",
                       profile.fit_ms, profile.decide_ms.At(0.1), profile.read_ms);
   for (const ProfiledCodec& codec : profile.codecs) {
-    text += fmt::format("{}: {:.0f} bytes if 10 % changed, {:.0f} if all did; {:.2f} + {:.2f} ms\n",
-                        codec.codec, codec.bytes.At(0.1), codec.bytes.At(1.0), codec.encode_ms,
-                        codec.decode_ms);
+    text += fmt::format(
+        "{}: {:.0f} bytes for 10 % of the work, {:.0f} for all; {:.2f} + {:.2f} ms\n", codec.codec,
+        codec.bytes.At(0.1), codec.bytes.At(1.0), codec.encode_ms, codec.decode_ms);
   }
   for (const std::string& assumption : profile.assumptions) text += "assumed: " + assumption + "\n";
   return text;
@@ -86,7 +86,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   return SummaryOf(profile) +
          fmt::format(
              "held-out frames: operators' times predicted within {:.1f} % (median) and "
-             "{:.1f} % (95 of 100); of changed frames, from what changed of the picture "
+             "{:.1f} % (95 of 100); of changed frames, from their work "
              "alone, {:.1f} % and {:.1f} %\n",
              100 * profile.median_error, 100 * profile.p95_error, 100 * profile.active_median_error,
              100 * profile.active_p95_error);

@@ -64,23 +64,23 @@ struct ScheduleOptions {
 // The situation that a plan is asked for.
 struct SituationOptions {
   std::optional<double> mbit;
-  double robot_changed = 0.2;
-  std::optional<double> server_changed;
+  double robot_work = 0.2;
+  std::optional<double> server_work;
 
   void AddTo(CLI::App& command) {
     command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")->check(CLI::Range(0.0, 1e9));
-    command.add_option("--robot-changed", robot_changed, "share of the picture, 0 to 1")
+    command.add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    command.add_option("--server-changed", server_changed, "the same for the server's; as robot's")
+    command.add_option("--server-work", server_work, "the same for the server's; as robot's")
         ->check(CLI::Range(0.0, 1.0));
   }
 
   Situation In(const Schedule& schedule) const {
     Situation situation = schedule.SituationOf(0);
     situation.mbit_up = situation.mbit_down = mbit.value_or(50);
-    situation.robot_changed = robot_changed;
-    situation.server_changed = server_changed.value_or(robot_changed);
+    situation.robot_work = robot_work;
+    situation.server_work = server_work.value_or(robot_work);
     return situation;
   }
 };
@@ -117,7 +117,7 @@ struct SolveCommand {
     command->add_option("--bandwidths", bandwidths, "steps of bandwidth, no link among them")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
-    command->add_option("--shares", shares, "steps of what changed, on either side")
+    command->add_option("--shares", shares, "steps of the share of work, on either side")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
     command->add_option("--least-mbit", least_mbit, "the slowest link")
@@ -307,8 +307,8 @@ struct FollowCommand {
   std::filesystem::path trace;
   ProfileOptions profiles;
   double mean_mbit = 0;
-  double robot_changed = 0.2;
-  std::optional<double> server_changed;
+  double robot_work = 0.2;
+  std::optional<double> server_work;
   double round_trip_ms = 4;
   std::filesystem::path json;
 
@@ -320,10 +320,10 @@ struct FollowCommand {
     command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: as it is")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
-    command->add_option("--robot-changed", robot_changed, "share of the picture, 0 to 1")
+    command->add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    command->add_option("--server-changed", server_changed, "the same for the server's; as robot's")
+    command->add_option("--server-work", server_work, "the same for the server's; as robot's")
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--round-trip-ms", round_trip_ms, "of the link")
         ->check(CLI::Range(0.0, 1e5))
@@ -335,8 +335,8 @@ struct FollowCommand {
   void Run() const {
     Situation situation;
     situation.round_trip_ms = round_trip_ms;
-    situation.robot_changed = robot_changed;
-    situation.server_changed = server_changed.value_or(robot_changed);
+    situation.robot_work = robot_work;
+    situation.server_work = server_work.value_or(robot_work);
     const CostModel model(LoadProfile(profiles.robot), LoadProfile(profiles.server), situation);
     const std::vector<FollowedLink> followed = FollowLink(model, LoadLinkTrace(trace, mean_mbit));
     std::cout << ToText(followed);

@@ -43,8 +43,8 @@ class BranchAndBound {
     const Situation& situation = model_.situation();
     const bool is_robot = side == Side::kRobot;
     const Curve& ms = (is_robot ? model_.robot() : model_.server()).operators[op].ms;
-    const double active = model_.robot().operators[op].active.At(
-        is_robot ? situation.robot_changed : situation.server_changed);
+    const double active = model_.robot().operators[op].active.At(is_robot ? situation.robot_work
+                                                                          : situation.server_work);
     // The line through the origin under the curve touches it at one of its points or at the end.
     double slope = active > 0 ? ms.At(active) / active : ms.At(0);
     for (const Curve::Point& point : ms.points) {

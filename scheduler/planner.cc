@@ -57,14 +57,14 @@ class RemotePlanner : public Planner {
   }
 };
 
-// Without caches nothing depends on what has changed, so one plan serves all situations that differ
+// Without caches nothing depends on the work, so one plan serves all situations that differ
 // in that alone.
 class DensePlans {
  public:
   template <typename Solve>
   const Plan& Of(const CostModel& model, const SolveOptions& options, const Solve& solve) {
     Situation situation = model.situation();
-    situation.robot_changed = situation.server_changed = 1;
+    situation.robot_work = situation.server_work = 1;
     if (!solved_ || solved_->situation != situation || solved_->seed != options.seed ||
         solved_->trials != options.trials) {
       solved_ = {situation, options.seed, options.trials, solve()};

@@ -65,8 +65,8 @@ class ScheduleSolver {
   void SolveBucket(size_t bucket, size_t first_of_column, Planner& planner) {
     SolveOptions options;
     options.seed = schedule_.seed;
-    // The step before on both axes of what changed.
-    for (const size_t step : {size_t{1}, schedule_.server_changed.size()}) {
+    // The step before on both axes of the work.
+    for (const size_t step : {size_t{1}, schedule_.server_work.size()}) {
       if (bucket < first_of_column + step) continue;
       options.hints.push_back(schedule_.buckets[bucket - step].plan);
     }
@@ -86,8 +86,8 @@ class ScheduleSolver {
     // What only one planner makes stays its own.
     if (schedule_.planner != "cacheinf") return;
     const std::vector<Schedule::Bucket> before = schedule_.buckets;
-    const size_t row = schedule_.server_changed.size();
-    const size_t column = row * schedule_.robot_changed.size();
+    const size_t row = schedule_.server_work.size();
+    const size_t column = row * schedule_.robot_work.size();
     for (size_t bucket = 0; bucket < before.size(); ++bucket) {
       std::vector<Plan> plans = {before[bucket].plan};
       const auto ask = [&](size_t step, size_t end) {
@@ -137,9 +137,9 @@ Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwi
   }
   for (size_t i = 1; i <= shares; ++i) {
     const double place = static_cast<double>(i) / static_cast<double>(shares);
-    schedule.robot_changed.push_back(place * place);
+    schedule.robot_work.push_back(place * place);
   }
-  schedule.server_changed = schedule.robot_changed;
+  schedule.server_work = schedule.robot_work;
   schedule.buckets.resize(bandwidths * shares * shares);
   return schedule;
 }

@@ -12,8 +12,8 @@
 namespace cacheinf {
 
 // An empty schedule of these profiles, with axes of so many steps each: bandwidths from
-// `least_mbit` to `most_mbit` on a logarithmic scale, after 0; shares of what changed up to 1,
-// finer where little did.
+// `least_mbit` to `most_mbit` on a logarithmic scale, after 0; shares of a dense frame's work up to
+// 1, finer where there is little.
 Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwidths, size_t shares,
                       double least_mbit = 1, double most_mbit = 300);
 

@@ -40,25 +40,26 @@ double MedianOf(std::vector<double> numbers) {
 
 std::string BucketText(const Schedule& schedule, size_t bucket) {
   const Situation situation = schedule.SituationOf(bucket);
-  return fmt::format("{:.6g},{:.6g},{:.6g}", situation.mbit_up, situation.robot_changed,
-                     situation.server_changed);
+  return fmt::format("{:.6g},{:.6g},{:.6g}", situation.mbit_up, situation.robot_work,
+                     situation.server_work);
 }
 
 }  // namespace
 
 std::string TableOf(const Schedule& schedule) {
   std::string text = fmt::format(
-      "{} by {}: milliseconds and plan, by Mbit/s (across) and by what changed on both sides alike "
+      "{} by {}: milliseconds and plan, by Mbit/s (across) and the share of work, on both sides "
+      "alike "
       "(down)\n{:>8}",
       schedule.model, schedule.planner, "");
   for (const double mbit : schedule.mbit) text += fmt::format("{:>13.4g}", mbit);
   text += "\n";
   std::map<std::string, std::string> marks;
-  for (size_t robot = 0; robot < schedule.robot_changed.size(); ++robot) {
-    const double changed = schedule.robot_changed[robot];
-    text += fmt::format("{:>7.3g}%", 100 * changed);
+  for (size_t robot = 0; robot < schedule.robot_work.size(); ++robot) {
+    const double work = schedule.robot_work[robot];
+    text += fmt::format("{:>7.3g}%", 100 * work);
     for (size_t mbit = 0; mbit < schedule.mbit.size(); ++mbit) {
-      const size_t server = NearestTo(schedule.server_changed, changed);
+      const size_t server = NearestTo(schedule.server_work, work);
       const Schedule::Bucket& bucket = schedule.buckets[schedule.IndexOf(mbit, robot, server)];
       text += bucket.is_solved
                   ? fmt::format("{:>9.1f} {:<3}", bucket.latency_ms, MarkOf(bucket.plan, marks))
@@ -170,7 +171,7 @@ std::string Explain(const CostModel& model, std::vector<PlannedBy> plans) {
 }
 
 std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
-  std::string text = "mbit,robot_changed,server_changed,planner,latency_ms,energy_j,plan\n";
+  std::string text = "mbit,robot_work,server_work,planner,latency_ms,energy_j,plan\n";
   for (size_t bucket = 0; bucket < schedule.buckets.size(); ++bucket) {
     for (const PlannerTimes& times : planners) {
       text += fmt::format("{},{},{:.6g},{:.6g},\"{}\"\n", BucketText(schedule, bucket),
@@ -213,8 +214,8 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
     least_ms = std::min(least_ms, *std::ranges::min_element(times.latency_ms));
   }
   const double decades = std::max(1e-3, std::log10(most_ms / least_ms));
-  const std::set<size_t> shares = {0, schedule.robot_changed.size() / 2,
-                                   schedule.robot_changed.size() - 1};
+  const std::set<size_t> shares = {0, schedule.robot_work.size() / 2,
+                                   schedule.robot_work.size() - 1};
   const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin;
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
@@ -222,7 +223,7 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
       width, kPanel + 2 * kMargin);
   double left = kMargin;
   for (const size_t share : shares) {
-    const size_t server = NearestTo(schedule.server_changed, schedule.robot_changed[share]);
+    const size_t server = NearestTo(schedule.server_work, schedule.robot_work[share]);
     const auto x_of = [&](size_t mbit) {
       const double steps =
           static_cast<double>(std::max<size_t>(1, schedule.mbit.size() - 1 - first));
@@ -233,9 +234,9 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
     };
     text += fmt::format(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#ccc\"/>\n"
-        "<text x=\"{}\" y=\"{}\">{:.3g} % changed; {:.4g} to {:.4g} ms over {:.4g} to {:.4g} "
+        "<text x=\"{}\" y=\"{}\">{:.3g} % of the work; {:.4g} to {:.4g} ms over {:.4g} to {:.4g} "
         "Mbit/s</text>\n",
-        left, kMargin, kPanel, kPanel, left, kMargin - 8, 100 * schedule.robot_changed[share],
+        left, kMargin, kPanel, kPanel, left, kMargin - 8, 100 * schedule.robot_work[share],
         least_ms, most_ms, schedule.mbit[first], schedule.mbit.back());
     for (size_t i = 0; i < planners.size(); ++i) {
       const char* colour = kColours[i % kColours.size()];

@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// The plans over bandwidth and what changed on both sides alike, and a legend.
+// The plans over bandwidth and the share of work, on both sides alike, and a legend.
 std::string TableOf(const Schedule& schedule);
 
 // The lanes of a frame, one piece a line, with a bar of when it happens.
@@ -43,8 +43,7 @@ std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& pla
 // How many times as long each planner's plans take as the last one's: median and extremes.
 std::string SummaryOf(const std::vector<PlannerTimes>& planners);
 
-// Latency over bandwidth, one line a planner, in one panel for each of three shares of what
-// changed.
+// Latency over bandwidth, one line a planner, in one panel for each of three shares of work.
 std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
 
 }  // namespace cacheinf

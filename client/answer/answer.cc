@@ -80,6 +80,11 @@ void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
 
 }  // namespace
 
+std::optional<double> Answer::share() const {
+  if (work ? work->is_dense : !server || server->is_whole) return std::nullopt;
+  return std::min(1.0, (work ? work->share() : 0.0) + (server ? server->work : 0.0));
+}
+
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   Json json = {{"frame", answer.frame},
                {"computed_from", answer.computed_from},

@@ -32,6 +32,8 @@ struct Answer {
   std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
   AnswerContent content;
 
+  // Where only what changed was computed: the share of a dense run's multiply-adds, both sides'.
+  std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
 };
 

@@ -22,8 +22,8 @@ class CheckedJson {
  public:
   using Json = nlohmann::ordered_json;
 
-  CheckedJson(const std::string& text, std::string name)
-      : CheckedJson(Json::parse(text, nullptr, /*allow_exceptions=*/false), std::move(name)) {}
+  // `text` may be anybody's: refused as well are more than 32 levels, or 1000 keys of an object.
+  CheckedJson(const std::string& text, std::string name);
 
   CheckedJson(Json json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
     if (!json_.is_object()) throw InputError(name_ + ": not a JSON object");

@@ -1,7 +1,6 @@
 #include "common/base/file.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,13 +17,13 @@ uint64_t SizeOfRegularFile(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
-    throw InputError(fmt::format("{}: no such file", path.string()));
+    throw InputError(path.string() + ": no such file");
   }
   if (!std::filesystem::is_regular_file(status)) {
-    throw InputError(fmt::format("{}: not a file", path.string()));
+    throw InputError(path.string() + ": not a file");
   }
   const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) throw InputError(fmt::format("{}: {}", path.string(), error.message()));
+  if (error) throw InputError(path.string() + ": " + error.message());
   return size;
 }
 
@@ -34,7 +33,7 @@ struct Unmapper {
 };
 
 [[noreturn]] void FailToRead(const std::filesystem::path& path, int error) {
-  throw InputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(error)));
+  throw InputError(path.string() + ": cannot be read: " + std::strerror(error));
 }
 
 }  // namespace
@@ -42,20 +41,20 @@ struct Unmapper {
 std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) {
   const uint64_t size = SizeOfRegularFile(path);
   if (size > largest_bytes) {
-    throw InputError(fmt::format("{}: {} bytes long, more than the {} allowed", path.string(), size,
-                                 largest_bytes));
+    throw InputError(path.string() + ": " + std::to_string(size) + " bytes long, more than the " +
+                     std::to_string(largest_bytes) + " allowed");
   }
   std::string bytes(size, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!file) throw InputError(fmt::format("{}: cannot be read", path.string()));
+  if (!file) throw InputError(path.string() + ": cannot be read");
   return bytes;
 }
 
 void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file << bytes << std::flush;
-  if (!file) throw InputError(fmt::format("{}: cannot be written", path.string()));
+  if (!file) throw InputError(path.string() + ": cannot be written");
 }
 
 MappedFile MapFile(const std::filesystem::path& path) {

@@ -27,6 +27,10 @@ struct PictureView {
   }
 };
 
+// Pixels as numbers 0…255 into a graph's input. REQUIRES: `input` is 1 × channels × height × width,
+// and `pixels` hold height × width × channels bytes.
+void ToFloats(const uint8_t* pixels, const TensorView& input);
+
 // Pixels of a picture.
 struct Rectangle {
   Range rows;

@@ -1,5 +1,6 @@
 #include "common/codec/picture_codec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -14,7 +15,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kPictureHeaderBytes = 24;
+constexpr size_t kPictureHeaderBytes = 13;
 constexpr uint8_t kPictureMagic = 'P';
 constexpr uint8_t kPictureVersion = 1;
 
@@ -49,6 +50,11 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   if (codec->video_encoder == kUsualVideoEncoder) {
     codec->video_options = {
         {"preset", "ultrafast"}, {"tune", "zerolatency"}, {"crf", "23"}, {"sc_threshold", "0"}};
+    // Ultrafast knows motion by whole pixels alone. Another preset has its own.
+    const bool has_preset = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+      return part.starts_with("preset=");
+    });
+    if (!has_preset) codec->video_options.emplace_back("subq", "1");
   }
   for (; next < parts.size(); ++next) {
     const size_t equals = parts[next].find('=');
@@ -111,10 +117,10 @@ class PictureEncoder::Impl {
     header[1] = kPictureVersion;
     header[2] = static_cast<uint8_t>(codec_.kind);
     header[3] = alone ? 1 : 0;
-    PutLittleEndian(format_.width, header + 4);
-    PutLittleEndian(format_.height, header + 8);
-    PutLittleEndian(format_.channels, header + 12);
-    PutLittleEndian(number_++, header + 16);
+    PutLittleEndian(static_cast<uint16_t>(format_.width), header + 4);
+    PutLittleEndian(static_cast<uint16_t>(format_.height), header + 6);
+    header[8] = static_cast<uint8_t>(format_.channels);
+    PutLittleEndian(number_++, header + 9);
     begins_ = true;  // unless this one succeeds
     switch (codec_.kind) {
       case PictureCodecKind::kRaw:
@@ -141,7 +147,7 @@ class PictureEncoder::Impl {
  private:
   PictureCodec codec_;
   PictureFormat format_;
-  uint64_t number_ = 0;
+  uint32_t number_ = 0;
   bool begins_ = true;
   std::optional<BlockEncoder> blocks_;
   std::optional<VideoEncoder> video_;
@@ -175,12 +181,11 @@ class PictureDecoder::Impl {
     if (bytes[3] > 1 || (StandsAlone(kind) && !alone)) {
       return "a picture's header has bits that mean nothing";
     }
-    if (LittleEndianAt<int>(&bytes[4]) != format_.width ||
-        LittleEndianAt<int>(&bytes[8]) != format_.height ||
-        LittleEndianAt<int>(&bytes[12]) != format_.channels) {
+    if (LittleEndianAt<uint16_t>(&bytes[4]) != format_.width ||
+        LittleEndianAt<uint16_t>(&bytes[6]) != format_.height || bytes[8] != format_.channels) {
       return "a picture has another size than the model's";
     }
-    const auto number = LittleEndianAt<uint64_t>(&bytes[16]);
+    const auto number = LittleEndianAt<uint32_t>(&bytes[9]);
     if (!alone && (waited || kind != kind_ || number != number_ + 1)) {
       return "a picture depends on one that did not come";
     }
@@ -221,7 +226,7 @@ class PictureDecoder::Impl {
   BlockDecoder blocks_;
   VideoDecoder video_;
   PictureCodecKind kind_ = PictureCodecKind::kRaw;
-  uint64_t number_ = 0;
+  uint32_t number_ = 0;
   bool waits_ = true;
 };
 

@@ -17,8 +17,8 @@
 //   bytes 0..1    'P', version 1
 //   byte 2        the kind of codec
 //   byte 3        1 where the picture stands alone, 0 where it needs the one before it
-//   bytes 4..7    width, bytes 8..11 height, bytes 12..15 channels
-//   bytes 16..23  its number among the encoder's pictures: 0, 1, 2, …
+//   bytes 4..5    width, bytes 6..7 height, byte 8 channels
+//   bytes 9..12   its number among the encoder's pictures: 0, 1, 2, …
 //   then          what the codec makes of it
 //
 // All little-endian. Equal pictures in equal order are decoded to the same bytes on every machine:
@@ -52,13 +52,16 @@ struct PictureCodec {
 //   jpeg[:QUALITY]        1 to 100, else 85
 //   blocks[:QUALITY|:raw] as JPEG of this quality, else 90, or as they are
 //   video[:ENCODER][:OPTION=VALUE]...   libx264, unless named, which begins with preset=ultrafast,
-//                         tune=zerolatency, crf=23; an option given later replaces its value
+//                         tune=zerolatency, crf=23, subq=1; an option given later replaces its
+//                         value, another preset brings its own subq
 //
 // Throws InputError.
 PictureCodec ParsePictureCodec(const std::string& text);
 
 // What both ends know of a stream's pictures.
 struct PictureFormat {
+  static constexpr int kLongestSide = 65535;
+
   int width = 0;
   int height = 0;
   int channels = 0;            // 1 or 3

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -18,7 +19,8 @@ namespace {
 constexpr size_t kCodedHeaderBytes = 12;
 constexpr uint8_t kSliceMagic = 'E';
 constexpr uint8_t kSliceVersion = 1;
-constexpr int kZstdLevel = 1;
+constexpr int kQuickLevel = 1;
+constexpr int kLevelOfBytes = 7;
 
 enum class NumberForm : uint8_t { kOfCodec, kBytes };
 
@@ -36,14 +38,20 @@ size_t Width(SliceCodec codec, NumberForm form) {
 
 // A byte each, if that is what all are, to the bit.
 std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
+  constexpr size_t kTogether = 256;
   std::vector<uint8_t> bytes(numbers.size() / sizeof(float));
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    float number = 0;
-    std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
-    if (!(number >= 0 && number <= 255)) return std::nullopt;
-    bytes[i] = static_cast<uint8_t>(number);
-    const auto again = static_cast<float>(bytes[i]);
-    if (std::bit_cast<uint32_t>(again) != std::bit_cast<uint32_t>(number)) return std::nullopt;
+  for (size_t first = 0; first < bytes.size(); first += kTogether) {
+    uint32_t different = 0;
+    for (size_t i = first; i < std::min(first + kTogether, bytes.size()); ++i) {
+      float number = 0;
+      std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
+      // NaN becomes a level too, and differs from it.
+      const int level = static_cast<int>(std::min(255.0F, std::max(0.0F, number)));
+      bytes[i] = static_cast<uint8_t>(level);
+      different |=
+          std::bit_cast<uint32_t>(static_cast<float>(level)) ^ std::bit_cast<uint32_t>(number);
+    }
+    if (different != 0) return std::nullopt;
   }
   return bytes;
 }
@@ -67,12 +75,16 @@ std::vector<uint8_t> Transposed(std::span<const uint8_t> bytes, size_t columns) 
   return transposed;
 }
 
-void AppendCompressed(std::span<const uint8_t> numbers, size_t width, std::vector<uint8_t>* bytes) {
+void AppendCompressed(std::span<const uint8_t> numbers, size_t width, int level,
+                      std::vector<uint8_t>* bytes) {
   const std::vector<uint8_t> planes = Transposed(numbers, width);
   const size_t begin = bytes->size();
   bytes->resize(begin + ZSTD_compressBound(planes.size()));
-  const size_t size = ZSTD_compress(bytes->data() + begin, bytes->size() - begin, planes.data(),
-                                    planes.size(), kZstdLevel);
+  // Its memory, a megabyte of it, is had once.
+  thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                                ZSTD_freeCCtx);
+  const size_t size = ZSTD_compressCCtx(context.get(), bytes->data() + begin, bytes->size() - begin,
+                                        planes.data(), planes.size(), level);
   if (ZSTD_isError(size) != 0) {
     throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
   }
@@ -103,7 +115,8 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
   }
   if (recoded) numbers = *recoded;
   if (HasZstd(codec)) {
-    AppendCompressed(numbers, Width(codec, form), bytes);
+    AppendCompressed(numbers, Width(codec, form),
+                     form == NumberForm::kBytes ? kLevelOfBytes : kQuickLevel, bytes);
   } else {
     bytes->insert(bytes->end(), numbers.begin(), numbers.end());
   }

@@ -6,8 +6,7 @@
 
 #include "common/codec/picture_codec.h"
 
-// Colours of ITU-R BT.601, luma 16 to 235, in integers: the same bytes on every machine. Chroma is
-// that of the mean of 2 × 2 pixels, and all four get it back.
+// Colours as sparse_ops/cpu/colour_kernels.h has them.
 
 namespace cacheinf {
 

@@ -32,6 +32,9 @@ struct PixelRunArgs {
 
   // Multiply-adds of a pixel, for PixelSets::TakeCount.
   int64_t weight = 0;
+
+  // Compares what is stored with what it must be (StoredCheck): no work of the frame.
+  bool is_check = false;
 };
 
 // What runs operators on one device, for all states of a model. It prepares every operator before

@@ -54,7 +54,7 @@ struct ValueMasks {
   // If it is kept.
   PixelSet stale;
   bool may_be_stale = false;
-  // With a peer.
+  // With a peer, once something was traded.
   PixelSet unsent;
   PixelSet sent;  // since the last frame that both sides committed
   // One a row: what this side did with it in the last frame, and in this one.
@@ -425,12 +425,22 @@ struct FrameMasks::State {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
       if (trades) {
-        AddWritten(op, output, mine);
+        if (!all_is_unsent) AddWritten(op, output, mine);
         SetRows(output, mine, ValueMasks::kComputed);
       }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
       output.may_be_stale = !HasAllRows();
+    }
+  }
+
+  // From here on it is told apart what the peer has.
+  void BeginTrading() {
+    if (!std::exchange(all_is_unsent, false)) return;
+    for (const ValueMasks& value : values) {
+      if (!value.unsent.exists()) continue;
+      sets.Fill(value.unsent);
+      sets.Clear(value.sent);
     }
   }
 
@@ -518,8 +528,10 @@ struct FrameMasks::State {
   }
 
   void ShiftTraded(const ShiftedMap& map, ValueMasks& value) {
-    ShiftSet(map, /*with_entered=*/true, value.unsent);
-    sets.Clear(value.sent);
+    if (!all_is_unsent) {
+      ShiftSet(map, /*with_entered=*/true, value.unsent);
+      sets.Clear(value.sent);
+    }
     const std::vector<uint8_t> before = std::exchange(
         value.last_rows, std::vector<uint8_t>(value.last_rows.size(), ValueMasks::kUnknown));
     const auto height = static_cast<int>(before.size());
@@ -572,12 +584,10 @@ struct FrameMasks::State {
       if (!value.stale.exists()) continue;
       value.may_be_stale = are_stale;
       are_stale ? sets.Fill(value.stale) : sets.Clear(value.stale);
-      if (!trades) continue;
-      sets.Fill(value.unsent);
-      sets.Clear(value.sent);
       std::fill(value.last_rows.begin(), value.last_rows.end(),
                 are_stale ? ValueMasks::kUnknown : ValueMasks::kComputed);
     }
+    all_is_unsent = true;
   }
 
   const Graph& graph;
@@ -593,6 +603,7 @@ struct FrameMasks::State {
   PixelSet picture;              // what is forced of the first map among the inputs
   ValueId picture_input = kNone;
   Mask picture_mask;
+  bool all_is_unsent = true;     // whatever `unsent` says
   bool masks_are_fixed = false;  // in this frame
   bool has_forced = false;
   bool forces_rest = false;  // what shows no picture, gates say
@@ -619,13 +630,15 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
     ValueMasks& input = state.values[state.graph.inputs[i]];
     changed.empty() ? state.sets.Clear(input.own) : state.sets.Write(changed[i], input.own);
     if (!state.trades || !holds_inputs) continue;
-    state.sets.Add(input.own, input.unsent);
-    state.sets.Remove(input.own, input.sent);
+    if (!state.all_is_unsent) {
+      state.sets.Add(input.own, input.unsent);
+      state.sets.Remove(input.own, input.sent);
+    }
     state.sets.Clear(input.stale);
     state.SetRows(input, {0, input.own.height}, ValueMasks::kComputed);
   }
   state.SetForced(forced);
-  if (state.trades && holds_inputs && state.IsRefreshed(state.picture_input)) {
+  if (!state.all_is_unsent && holds_inputs && state.IsRefreshed(state.picture_input)) {
     const ValueMasks& input = state.values[state.picture_input];
     state.sets.Add(state.picture, input.unsent);
     state.sets.Remove(state.picture, input.sent);
@@ -734,6 +747,7 @@ bool FrameMasks::was_computed(ValueId value, int row) const {
 
 PixelSet FrameMasks::Unsent(ValueId value) {
   State& state = *state_;
+  state.BeginTrading();
   const PixelSet all = state.ScratchOf(state.values[value].own);
   state.sets.Clear(all);
   for (const ValueId writer : state.values[value].writers) {
@@ -743,6 +757,7 @@ PixelSet FrameMasks::Unsent(ValueId value) {
 }
 
 void FrameMasks::Send(ValueId value, Range rows) {
+  state_->BeginTrading();
   for (const ValueId writer : state_->values[value].writers) {
     ValueMasks& written = state_->values[writer];
     state_->sets.AddRows(written.unsent, rows, written.sent);
@@ -750,6 +765,7 @@ void FrameMasks::Send(ValueId value, Range rows) {
 }
 
 void FrameMasks::ConfirmSent() {
+  if (state_->all_is_unsent) return;
   for (const ValueMasks& value : state_->values) {
     if (!value.unsent.exists()) continue;
     state_->sets.Remove(value.sent, value.unsent);
@@ -758,6 +774,7 @@ void FrameMasks::ConfirmSent() {
 }
 
 void FrameMasks::ForgetSent() {
+  if (state_->all_is_unsent) return;
   for (const ValueMasks& value : state_->values) {
     if (value.sent.exists()) state_->sets.Clear(value.sent);
   }
@@ -765,6 +782,7 @@ void FrameMasks::ForgetSent() {
 
 void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   State& state = *state_;
+  state.BeginTrading();
   ValueMasks& received = state.values[value];
   state.sets.AddRows(received.stale, rows, received.own);
   state.sets.ClearRows(received.stale, rows);
@@ -794,12 +812,6 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   state.sets.Add(arrived, received.own);
 }
 
-void FrameMasks::LosePeer() {
-  for (const ValueMasks& value : state_->values) {
-    if (!value.unsent.exists()) continue;
-    state_->sets.Fill(value.unsent);
-    state_->sets.Clear(value.sent);
-  }
-}
+void FrameMasks::LosePeer() { state_->all_is_unsent = true; }
 
 }  // namespace cacheinf

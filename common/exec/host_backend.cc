@@ -10,20 +10,23 @@
 #include "common/exec/arena.h"
 #include "common/exec/host_pixel_sets.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/mask/bits.h"
 #include "sparse_ops/ops.h"
 
 namespace cacheinf {
 namespace {
 
-// Calls visit(first number of a pixel) for some pixels of every image.
+// Calls visit(numbers, count) for numbers of the pixels that lie one after the other.
 template <typename T, typename Visit>
 void VisitPixels(const BasicTensorView<T>& map, ConstMaskView pixels, Visit visit) {
   const BasicImageView<T> image = AsImage(map);
+  const bool is_dense = image.pixel_stride == image.channels;
   for (int n = 0; n < image.batch; ++n) {
     for (int y = 0; y < image.height; ++y) {
-      for (int x = 0; x < image.width; ++x) {
-        if (pixels.Test(y, x)) visit(image.Pixel(n, y, x));
-      }
+      bits::ForEachRun(pixels.Row(y), pixels.words_per_row, [&](int begin, int end) {
+        if (is_dense) return visit(image.Pixel(n, y, begin), (end - begin) * image.channels);
+        for (int x = begin; x < end; ++x) visit(image.Pixel(n, y, x), image.channels);
+      });
     }
   }
 }
@@ -105,18 +108,17 @@ void HostBackend::Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
 
 void HostBackend::Gather(const ConstTensorView& map, ConstMaskView pixels,
                          std::span<float> numbers) {
-  const auto channels = static_cast<size_t>(map.dims[1]);
   float* to = numbers.data();
-  VisitPixels(map, pixels, [&](const float* pixel) { to = std::copy_n(pixel, channels, to); });
+  VisitPixels(map, pixels,
+              [&](const float* pixel, int count) { to = std::copy_n(pixel, count, to); });
 }
 
 void HostBackend::Scatter(std::span<const float> numbers, ConstMaskView pixels,
                           const TensorView& map) {
-  const auto channels = static_cast<size_t>(map.dims[1]);
   const float* from = numbers.data();
-  VisitPixels(map, pixels, [&](float* pixel) {
-    std::copy_n(from, channels, pixel);
-    from += channels;
+  VisitPixels(map, pixels, [&](float* pixel, int count) {
+    std::copy_n(from, count, pixel);
+    from += count;
   });
 }
 

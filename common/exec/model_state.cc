@@ -17,7 +17,6 @@
 #include "common/exec/slice.h"
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"
-#include "common/model/picture.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -229,12 +228,13 @@ struct ModelState::State {
   }
 
   // What the root of a stage reads for these pixels of its output.
-  void RunInner(const Stage& stage, PixelSet root_pixels) {
+  void RunInner(const Stage& stage, PixelSet root_pixels, bool is_check = false) {
     if (stage.inner.empty()) return;
     masks->FindNeeded(stage, root_pixels);
     for (const OpId op : stage.inner) {
       PixelRunArgs args;
       args.active = masks->needed(op);
+      args.is_check = is_check;
       if (moving && operators[op].runs) moving->FetchReads(op, args.active);
       RunPixels(op, OperandsOf(op).outputs, args);
     }
@@ -273,6 +273,7 @@ struct ModelState::State {
   }
 
   std::optional<StoredPixel> CheckStored(int samples, uint32_t seed) {
+    check->MakeRoom(backend);
     std::mt19937 random(seed);
     for (int i = 0; i < samples; ++i) {
       const std::optional<StoredPixel> pixel = check->Choose(random, *masks);
@@ -303,12 +304,13 @@ struct ModelState::State {
     const OpId producer = graph.value(pixel.map).producer;
     PixelRunArgs args;
     args.active = check->Alone(pixel);
+    args.is_check = true;
     masks->ForgetComputed();
     if (trades && masks->ReadsStale(*operators[producer].stage, args.active)) return true;
     masks->ForgetComputed();
-    RunInner(*operators[producer].stage, args.active);
+    RunInner(*operators[producer].stage, args.active, args.is_check);
     const TensorView stored = ViewOf(pixel.map);
-    const TensorView again = check->Shadow(stored, backend);
+    const TensorView again = check->Shadow(stored);
     RunPixels(producer, {&again, 1}, args);
     return check->AreAlike(pixel, stored, again, backend);
   }
@@ -356,7 +358,12 @@ struct ModelState::State {
     masks->MarkAll(/*stale=*/true);
   }
 
-  void Scroll(const Shift& picture) {
+  // `sets_inputs`: as a whole, before the next frame's first stage; else they arrive in slices.
+  void Scroll(const Shift& picture, bool sets_inputs) {
+    if (picture.is_zero()) return;
+    CheckKeeps();
+    Settle();
+    check->Suspend();
     std::vector<ShiftedMap> maps = ShiftMaps(graph, picture);
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       if (!layout.is_kept[id]) continue;
@@ -365,8 +372,7 @@ struct ModelState::State {
     for (ValueId id = 0; id < static_cast<ValueId>(maps.size()); ++id) {
       const bool owns_buffer = layout.places[id].exists && layout.places[id].viewed == kNone;
       const bool is_stored = owns_buffer && layout.is_kept[id];
-      // A graph input is set as a whole, but where it arrives in slices.
-      const bool is_set = graph.value(id).producer == kNone && !trades;
+      const bool is_set = graph.value(id).producer == kNone && sets_inputs;
       if (!maps[id].is_known || !is_stored || is_set) continue;
       backend.Shift(ViewOf(id), maps[id].shift.rows, maps[id].shift.columns);
     }
@@ -480,10 +486,11 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
   } else {
     const bool may_compare = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
     if (decision.kind == FrameDecision::Kind::kWhole && !may_compare) Forget();
-    Scroll(decision.scroll);
+    const bool holds_inputs = rows == nullptr || rows->holds_inputs;
+    state_->Scroll(decision.scroll, /*sets_inputs=*/holds_inputs);
     // All of it, so that what is computed is computed from this frame: windows at the edges of
     // what changed would else read the levels of older frames beside it.
-    if (rows == nullptr || rows->holds_inputs) SetPicture(seen);
+    if (holds_inputs) SetPicture(seen);
     Move(decision.stored_from_frame);
   }
   const ConstMaskView changed = decision.changed;
@@ -589,13 +596,7 @@ void ModelState::Move(const Homography& stored_from_frame) {
 
 bool ModelState::Settle() { return state_->Settle(); }
 
-void ModelState::Scroll(const Shift& picture) {
-  if (picture.is_zero()) return;
-  state_->CheckKeeps();
-  state_->Settle();
-  state_->check->Suspend();
-  state_->Scroll(picture);
-}
+void ModelState::Scroll(const Shift& picture) { state_->Scroll(picture, /*sets_inputs=*/true); }
 
 std::optional<StoredPixel> ModelState::CheckStored(int samples, uint32_t seed) {
   state_->CheckKeeps();

@@ -121,12 +121,14 @@ PixelSet StoredCheck::Alone(const StoredPixel& pixel) {
   return chosen_->alone;
 }
 
-TensorView StoredCheck::Shadow(const TensorView& stored, Backend& backend) {
-  if (shadow_ == nullptr) {
-    shadow_ = backend.Allocate(largest_map_);
-    stored_numbers_.reserve(largest_pixel_);
-    numbers_.reserve(largest_pixel_);
-  }
+void StoredCheck::MakeRoom(Backend& backend) {
+  if (shadow_ != nullptr || largest_map_ == 0) return;
+  shadow_ = backend.Allocate(largest_map_);
+  stored_numbers_.reserve(largest_pixel_);
+  numbers_.reserve(largest_pixel_);
+}
+
+TensorView StoredCheck::Shadow(const TensorView& stored) const {
   return ShadowOf(stored, shadow_.get());
 }
 

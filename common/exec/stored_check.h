@@ -45,8 +45,11 @@ class StoredCheck {
   // This pixel alone, valid until the next call.
   PixelSet Alone(const StoredPixel& pixel);
 
-  // Room for the pixels of a map, beside what is stored. The first call allocates.
-  TensorView Shadow(const TensorView& stored, Backend& backend);
+  // To be called before Choose. Only the first call allocates.
+  void MakeRoom(Backend& backend);
+
+  // Room for the pixels of a map, beside what is stored.
+  TensorView Shadow(const TensorView& stored) const;
 
   // Of the pixel that was chosen last.
   bool AreAlike(const StoredPixel& pixel, const TensorView& stored, const TensorView& again,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "common/base/error.h"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr int kUnit = 1 << cpu::kBlendBits;
 constexpr int kHalf = 1 << (2 * cpu::kBlendBits - 1);
 constexpr int kLargestSide = 1 << 15;
+constexpr int kLargestCell = 16;
 
 // a b / c, rounded to nearest, at least 1.
 int Scale(int a, int b, int c) {
@@ -53,6 +55,12 @@ double AxisFit::ToFrame(double model) const {
   return std::clamp(frame, 0.0, static_cast<double>(frame_size));
 }
 
+// Halved, the two neighbours are the cell.
+int AxisFit::cell() const {
+  if (frame_length <= 2 * model_length) return 1;
+  return std::min(frame_length / model_length, kLargestCell);
+}
+
 int AxisFit::ToModel(int frame) const {
   const int seen = frame - frame_begin;
   if (seen < 0 || seen >= frame_length) return -1;
@@ -87,16 +95,17 @@ PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_heigh
   }
   column_taps_ = Taps(columns_);
   row_taps_ = Taps(rows_);
-  keeps_columns_ = columns_.model_length == columns_.frame_length;
+  keeps_columns_ = columns_.model_length * columns_.cell() == columns_.frame_length;
 }
 
 std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
   std::vector<Tap> taps(static_cast<size_t>(axis.model_length));
-  const int64_t length = axis.model_length;
-  const int64_t last = axis.frame_length - 1;
-  for (int64_t x = 0; x < length; ++x) {
+  // In cells; `length` is that of the target, in the frame's pixels of a cell.
+  const int64_t length = int64_t{axis.model_length} * axis.cell();
+  const int64_t last = axis.frame_length / axis.cell() - 1;
+  for (int64_t x = 0; x < axis.model_length; ++x) {
     // Twice the position's numerator, in 1/2048, plus the divisor for rounding; shifted by one
-    // source pixel so that the division never sees a negative number.
+    // cell so that the division never sees a negative number.
     const int64_t numerator = (2 * x + 1) * axis.frame_length - length + 2 * length;
     const int64_t position = (numerator * kUnit + length) / (2 * length) - kUnit;
     const int64_t clipped = std::clamp<int64_t>(position, 0, last * kUnit);
@@ -108,6 +117,71 @@ std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
   return taps;
 }
 
+// Rows of the frame's visible part, averaged in cells.
+class PictureFit::Rows {
+ public:
+  Rows(const PictureFit& fit, const Picture& frame)
+      : frame_(frame),
+        rows_(fit.rows_),
+        columns_(fit.columns_),
+        is_averaged_(rows_.cell() > 1 || columns_.cell() > 1),
+        cells_(columns_.frame_length / columns_.cell()) {
+    if (!is_averaged_) return;
+    const auto channels = static_cast<size_t>(frame.channels);
+    // One more, as average_cells wants it.
+    sums_.resize(static_cast<size_t>(columns_.frame_length) * channels + 1);
+    for (Averaged& row : averaged_) row.levels.resize(static_cast<size_t>(cells_) * channels);
+  }
+
+  int row_length() const { return cells_ * frame_.channels; }
+
+  // Until the second next row is asked for. Of neighbours, each is averaged once.
+  const uint8_t* Row(int row) {
+    if (!is_averaged_) return Pixels(row);
+    Averaged& own = averaged_[static_cast<size_t>(row % 2)];
+    if (own.row != row) Average(row, own.levels.data());
+    own.row = row;
+    return own.levels.data();
+  }
+
+ private:
+  struct Averaged {
+    int row = -1;
+    std::vector<uint8_t> levels;
+  };
+
+  const uint8_t* Pixels(int row) const {
+    return frame_.Row(rows_.frame_begin + row) + int64_t{columns_.frame_begin} * frame_.channels;
+  }
+
+  void Average(int row, uint8_t* levels) {
+    constexpr int kScaleBits = 24;
+    const int cell = columns_.cell();
+    const int pixels = cell * rows_.cell();
+    const auto scale = static_cast<uint32_t>(((1 << kScaleBits) + pixels / 2) / pixels);
+    const cpu::BlendKernels& kernels = cpu::ChooseBlendKernels();
+    kernels.sum_rows(Pixels(row * rows_.cell()), frame_.row_stride, rows_.cell(),
+                     columns_.frame_length * frame_.channels, sums_.data());
+    if (frame_.channels == 3) {
+      return kernels.average_cells(sums_.data(), cell, scale, cells_, levels);
+    }
+    for (int i = 0; i < cells_; ++i) {
+      const uint32_t sum =
+          std::accumulate(&sums_[static_cast<size_t>(i * cell)],
+                          &sums_[static_cast<size_t>(i * cell)] + cell, uint32_t{0});
+      levels[i] = static_cast<uint8_t>((sum * scale + (1u << (kScaleBits - 1))) >> kScaleBits);
+    }
+  }
+
+  const Picture& frame_;
+  const AxisFit& rows_;
+  const AxisFit& columns_;
+  const bool is_averaged_;
+  const int cells_;  // of a row
+  std::vector<uint16_t> sums_;
+  std::array<Averaged, 2> averaged_;
+};
+
 template <int kFrameChannels>
 void PictureFit::CopyRow(const uint8_t* row, uint8_t* out) const {
   for (int x = 0; x < columns_.model_length; ++x, row += kFrameChannels) {
@@ -118,16 +192,13 @@ void PictureFit::CopyRow(const uint8_t* row, uint8_t* out) const {
 }
 
 template <int kFrameChannels>
-void PictureFit::ResizeRow(const Picture& frame, const Tap& tap, int32_t* blended,
-                           uint8_t* out) const {
-  const int64_t skipped = int64_t{columns_.frame_begin} * kFrameChannels;
-  const uint8_t* first_row = frame.Row(rows_.frame_begin + tap.first) + skipped;
+void PictureFit::ResizeRow(Rows& rows, const Tap& tap, int32_t* blended, uint8_t* out) const {
+  const uint8_t* first_row = rows.Row(tap.first);
   // Weights of 0 and 1 give the frame's own bytes.
   if (keeps_columns_ && tap.weight == 0) return CopyRow<kFrameChannels>(first_row, out);
-  const uint8_t* second_row = frame.Row(rows_.frame_begin + tap.second) + skipped;
+  const uint8_t* second_row = rows.Row(tap.second);
   const cpu::BlendKernels& kernels = cpu::ChooseBlendKernels();
-  kernels.blend_rows(first_row, second_row, tap.weight, columns_.frame_length * kFrameChannels,
-                     blended);
+  kernels.blend_rows(first_row, second_row, tap.weight, rows.row_length(), blended);
   if (kFrameChannels == 3 && channels() == 3) {
     const bool reverses = spec_.channels == PictureSpec::Channels::kRgb;
     return kernels.blend_columns(blended, column_taps_.data(), columns_.model_length, reverses,
@@ -149,9 +220,9 @@ void PictureFit::Resize(const Picture& frame, Range rows, uint8_t* out) const {
   const auto row_bytes = static_cast<size_t>(spec_.width) * static_cast<size_t>(channels());
   const auto left_bytes =
       static_cast<size_t>(columns_.model_begin) * static_cast<size_t>(channels());
-  const size_t row_length =
-      static_cast<size_t>(columns_.frame_length) * static_cast<size_t>(frame.channels);
-  std::vector<int32_t> blended(row_length + 1);  // one more, as blend_columns wants it
+  Rows frame_rows(*this, frame);
+  // One more, as blend_columns wants it.
+  std::vector<int32_t> blended(static_cast<size_t>(frame_rows.row_length()) + 1);
   for (int y = rows.begin; y < rows.end; ++y) {
     uint8_t* out_row = out + static_cast<size_t>(y) * row_bytes;
     const int inside = y - rows_.model_begin;
@@ -162,26 +233,9 @@ void PictureFit::Resize(const Picture& frame, Range rows, uint8_t* out) const {
     if (is_border) continue;
     const Tap& tap = row_taps_[static_cast<size_t>(inside)];
     if (frame.channels == 1) {
-      ResizeRow<1>(frame, tap, blended.data(), out_row + left_bytes);
+      ResizeRow<1>(frame_rows, tap, blended.data(), out_row + left_bytes);
     } else {
-      ResizeRow<3>(frame, tap, blended.data(), out_row + left_bytes);
-    }
-  }
-}
-
-void ToFloats(const uint8_t* pixels, const TensorView& input) {
-  const ImageView image = AsImage(input);
-  const int row_length = image.width * image.channels;
-  for (int y = 0; y < image.height; ++y) {
-    const uint8_t* in = pixels + int64_t{y} * row_length;
-    if (image.pixel_stride == image.channels) {
-      float* out = image.Pixel(0, y, 0);
-      for (int i = 0; i < row_length; ++i) out[i] = static_cast<float>(in[i]);
-      continue;
-    }
-    for (int x = 0; x < image.width; ++x) {
-      float* out = image.Pixel(0, y, x);
-      for (int c = 0; c < image.channels; ++c) out[c] = static_cast<float>(*in++);
+      ResizeRow<3>(frame_rows, tap, blended.data(), out_row + left_bytes);
     }
   }
 }

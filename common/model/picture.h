@@ -39,6 +39,9 @@ struct AxisFit {
   int model_begin = 0;  // the part that it fills: all of it, unless letterboxed
   int model_length = 0;
 
+  // So many neighbours of the frame's pixels are averaged first.
+  int cell() const;
+
   // Where a point of the model's picture lies in the frame, in pixels from its edge; clipped to it.
   double ToFrame(double model) const;
 
@@ -53,9 +56,13 @@ struct AxisFit {
 // The rule: with half-pixel centres, the pixel x of a target `length` long lies at
 // ((2x + 1) source_length - length) / (2 length) in the source, rounded to 1/2048 of a pixel and
 // kept between the first and the last centre. The value is the sum of the four neighbours
-// weighted by products of 1/2048ths, rounded to nearest once. A letterbox scales by the smaller of
-// the two ratios, a crop by the larger, both in the middle; odd pixels of a border go to the right
-// and the bottom. Grey is (1868 blue + 9617 green + 4899 red + 8192) / 16384, after resizing.
+// weighted by products of 1/2048ths, rounded to nearest once. Where the source is more than twice
+// as long, it is first averaged in cells of source_length / length pixels, at most 16, rounded
+// down, so that nearly every pixel counts: each level is the sum of a cell times 2^24 / its pixels,
+// rounded, / 2^24, rounded. Of what is left beyond the last whole cell nothing is seen. A letterbox
+// scales by the smaller of the two ratios, a crop by the larger, both in the middle; odd pixels of
+// a border go to the right and the bottom. Grey is (1868 blue + 9617 green + 4899 red + 8192) /
+// 16384, after resizing.
 class PictureFit {
  public:
   // Throws InputError for an empty or absurdly large frame. REQUIRES: a spec with sizes.
@@ -77,22 +84,19 @@ class PictureFit {
   using Tap = cpu::BlendTap;
   static std::vector<Tap> Taps(const AxisFit& axis);
 
+  class Rows;
   template <int kFrameChannels>
   void CopyRow(const uint8_t* row, uint8_t* out) const;
   template <int kFrameChannels>
-  void ResizeRow(const Picture& frame, const Tap& tap, int32_t* blended, uint8_t* out) const;
+  void ResizeRow(Rows& rows, const Tap& tap, int32_t* blended, uint8_t* out) const;
 
   PictureSpec spec_;
   AxisFit columns_;
   AxisFit rows_;
   std::vector<Tap> column_taps_;
   std::vector<Tap> row_taps_;
-  bool keeps_columns_ = false;  // each of the model's is one of the frame's, in its order
+  bool keeps_columns_ = false;  // each of the model's is one of the cells', in its order
 };
-
-// Pixels as numbers 0…255 into a graph's input. REQUIRES: `input` is 1 × channels × height × width,
-// and `pixels` hold height × width × channels bytes.
-void ToFloats(const uint8_t* pixels, const TensorView& input);
 
 }  // namespace cacheinf
 

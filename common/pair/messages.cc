@@ -196,9 +196,9 @@ class Reader {
   std::string fault_;
 };
 
-template <typename Visitor>
-void VisitShare(Visitor& visit, const char* name, double& share) {
-  visit.Number(name, share, 0.0, 1.0);
+template <typename Visitor, typename T>
+void VisitShare(Visitor& visit, const char* name, T& share) {
+  visit.Number(name, share, T{0}, T{1});
 }
 
 template <typename Visitor>
@@ -326,12 +326,21 @@ void VisitFields(Visitor& visit, Frame& frame) {
   visit.Number("follows", frame.follows, int64_t{-1}, frame.decision.number - 1);
   visit.Number("committed", frame.committed, int64_t{-1}, frame.decision.number - 1);
   visit.Choice("is_shared", frame.is_shared, 2);
+}
+
+template <typename Visitor>
+void VisitFields(Visitor& visit, RemoteFrame& frame) {
+  visit.Number("number", frame.number, int64_t{0}, kMostNumber);
+  visit.Number("frame", frame.frame, int64_t{0}, kMostNumber);
   visit.Choice("keeps", frame.keeps, 2);
-  visit.Bytes("picture", frame.picture);
-  for (Range* const range : {&frame.place.rows, &frame.place.columns}) {
-    visit.Number("place", range->begin, 0, kLongestShift);
-    visit.Number("place", range->end, 0, kLongestShift);
+  Range& rows = frame.place.rows;
+  Range& columns = frame.place.columns;
+  for (int* const edge : {&rows.begin, &rows.end, &columns.begin, &columns.end}) {
+    auto narrow = static_cast<uint16_t>(*edge);
+    visit.Number("place", narrow, uint16_t{0}, std::numeric_limits<uint16_t>::max());
+    *edge = narrow;
   }
+  visit.Bytes("picture", frame.picture);
 }
 
 template <typename Visitor>
@@ -346,10 +355,9 @@ void VisitFields(Visitor& visit, Answer& answer) {
   visit.Number("frame", answer.frame, int64_t{0}, kMostNumber);
   visit.Choice("kind", answer.kind, 3);
   VisitShare(visit, "active", answer.active);
-  VisitShare(visit, "changed", answer.changed);
-  visit.Number("work", answer.work, 0.0, std::numeric_limits<double>::max());
-  visit.Number("compute_us", answer.compute_us, int64_t{0}, kMostNumber);
-  visit.Number("decode_us", answer.decode_us, int64_t{0}, kMostNumber);
+  visit.Number("work", answer.work, 0.0f, kLargest);
+  visit.Number("compute_us", answer.compute_us, 0u, std::numeric_limits<uint32_t>::max());
+  visit.Number("decode_us", answer.decode_us, 0u, std::numeric_limits<uint32_t>::max());
   VisitHomography(visit, "frame_from_seen", answer.frame_from_seen);
   visit.List("outputs", answer.outputs,
              [&](std::vector<uint8_t>& output) { visit.Bytes("outputs", output); });
@@ -372,9 +380,9 @@ void VisitFields(Visitor& visit, Bye& bye) {
 }
 
 constexpr const char* NameOf(Kind kind) {
-  constexpr const char* kNames[] = {"hello",   "welcome", "model",   "settings", "ready",
-                                    "frame",   "slice",   "answer",  "give-up",  "refusal",
-                                    "goodbye", "profile", "schedule"};
+  constexpr const char* kNames[] = {"hello",   "welcome", "model",    "settings", "ready",
+                                    "frame",   "slice",   "answer",   "give-up",  "refusal",
+                                    "goodbye", "profile", "schedule", "picture"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -412,6 +420,7 @@ CACHEINF_MESSAGE(ModelPiece)
 CACHEINF_MESSAGE(Settings)
 CACHEINF_MESSAGE(Ready)
 CACHEINF_MESSAGE(Frame)
+CACHEINF_MESSAGE(RemoteFrame)
 CACHEINF_MESSAGE(Slice)
 CACHEINF_MESSAGE(Answer)
 CACHEINF_MESSAGE(GiveUp)

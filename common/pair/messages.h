@@ -29,7 +29,8 @@
 //         ◀────────────────────── Schedule    once the server has measured itself and solved it
 //   Settings ───────────────────▶             again whenever they change
 //         ◀────────────────────── Ready       once it can take frames of these settings
-//   Frame, Slice … ─────────────▶             every decision in order, shared or not
+//   Frame, Slice … ─────────────▶             every decision in order, shared or not; in kRemote
+//                                             RemoteFrame
 //         ◀────────────────────── Slice …, Answer, or FrameRefusal
 //   GiveUp ─────────────────────▶
 //   Bye ────────────────────────▶ or the other way round
@@ -54,6 +55,7 @@ enum class Kind : uint8_t {
   kBye,
   kProfile,
   kSchedule,
+  kRemoteFrame,
 };
 
 // A model file's bytes are known by these.
@@ -66,7 +68,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 1;
+  static constexpr uint32_t kProtocol = 2;
 
   uint32_t protocol = kProtocol;  // of another one nothing that follows is read
   std::string build = {};         // builds of the same name give the same bits
@@ -136,8 +138,7 @@ struct Ready {
   int64_t settings = 0;
 };
 
-// A decision. In kSplit the robot has made it, and shared frames come with slices of what the
-// server reads; in kRemote it only numbers the picture.
+// In kSplit: a decision of the robot's. Shared frames come with slices of what the server reads.
 struct Frame {
   static constexpr Kind kKind = Kind::kFrame;
 
@@ -147,11 +148,17 @@ struct Frame {
   // Whether the server computes its rows. Else the robot computes all, and what the server stores
   // becomes stale where it may have changed.
   bool is_shared = true;
-  // In kRemote: whether the server decides what changed, or computes all; the picture, as
-  // common/codec/picture_codec.h says; and the part of it that shows the frame.
-  bool keeps = false;
-  std::vector<uint8_t> picture = {};
-  Rectangle place = {};
+};
+
+// In kRemote: a picture. Of slow links it takes most, and no more than it must.
+struct RemoteFrame {
+  static constexpr Kind kKind = Kind::kRemoteFrame;
+
+  int64_t number = 0;                 // one more than that of the picture before
+  int64_t frame = 0;                  // the robot's own number
+  bool keeps = false;                 // whether the server decides what changed, or computes all
+  Rectangle place = {};               // the part of the picture that shows the frame; 16 bits each
+  std::vector<uint8_t> picture = {};  // common/codec/picture_codec.h
 };
 
 // Rows that cross in a frame.
@@ -169,13 +176,12 @@ struct Answer {
 
   int64_t frame = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
-  double active = 0.0;                                     // share of the picture's pixels
-  double changed = 1.0;                                    // FrameWork::changed
-  double work = 0.0;                                       // share of a dense run's multiply-adds
-  int64_t compute_us = 0;
+  float active = 0;                                        // share of the picture's pixels
+  float work = 0;                                          // share of a dense run's multiply-adds
+  uint32_t compute_us = 0;
   // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and
   // a coded slice of all of each graph output.
-  int64_t decode_us = 0;
+  uint32_t decode_us = 0;
   Homography frame_from_seen = {};
   std::vector<std::vector<uint8_t>> outputs = {};
 };

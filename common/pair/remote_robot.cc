@@ -18,6 +18,10 @@ PictureFormat PictureFormatOf(const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
     throw InputError("mode remote needs a model whose one input is a picture");
   }
+  if (std::max(graph.picture.width, graph.picture.height) > PictureFormat::kLongestSide) {
+    throw InputError(fmt::format("mode remote takes no picture of more than {} pixels a side",
+                                 PictureFormat::kLongestSide));
+  }
   const Shape& shape = graph.value(graph.inputs.front()).shape;
   return {graph.picture.width, graph.picture.height, static_cast<int>(shape[1]),
           graph.picture.channels == PictureSpec::Channels::kBgr};
@@ -55,20 +59,18 @@ bool RemoteRobot::IsReady() {
 bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                           Time give_up_at) {
   const Time begin = clock_.Now();
-  message::Frame sent;
-  sent.decision.number = ++number_;
-  sent.decision.frame = frame;
-  sent.place = place;
-  sent.keeps = server_keeps_;
+  message::RemoteFrame sent = {
+      .number = ++number_, .frame = frame, .keeps = server_keeps_, .place = place};
   if (std::exchange(is_whole_due_, false)) {
     encoder_.Reset();
     whole_since_ = number_;
   }
   is_refused_ = false;
   encoder_.Append(picture, &sent.picture);
-  part_ = {.sent_bytes = sent.picture.size()};
+  const Message message = MessageOf(std::move(sent), number_);
+  part_ = {.sent_bytes = message.bytes.size()};
   slowdown_.CatchUp();
-  Say(connection_.channel(), std::move(sent), number_);
+  connection_.channel().Send(message);
   const Time encoded = clock_.Now();
   part_.encoding = encoded - begin;
   const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);

@@ -17,9 +17,6 @@
 namespace cacheinf {
 namespace {
 
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
-
 ReuseSettings ReuseOf(const message::Settings& settings) {
   ChangeConfig change;
   change.threshold = settings.change_threshold;
@@ -44,6 +41,12 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
       watch_(std::move(watch)),
       slowdown_(std::move(slowdown)) {}
 
+uint32_t RemoteServer::MicrosecondsSince(std::chrono::nanoseconds begin) const {
+  using std::chrono::microseconds;
+  return static_cast<uint32_t>(
+      std::chrono::duration_cast<microseconds>(clock_.Now() - begin).count());
+}
+
 FrameCache& RemoteServer::Cache() {
   if (cache_) return *cache_;
   std::unique_ptr<Tracker> tracker;
@@ -58,19 +61,19 @@ FrameCache& RemoteServer::Cache() {
   return *cache_;
 }
 
-void RemoteServer::Take(const message::Frame& frame) {
+void RemoteServer::Take(const message::RemoteFrame& frame) {
   const auto begin = clock_.Now();
   may_refresh_ = false;
   wanted_.reset();
   if (const char* const fault = Decode(frame)) {
-    Say(channel_, message::FrameRefusal{frame.decision.number, fault});
+    Say(channel_, message::FrameRefusal{frame.number, fault});
     return;
   }
   slowdown_.CatchUp();
   wanted_.emplace();
-  wanted_->frame = frame.decision.number;
-  wanted_->decode_us = duration_cast<microseconds>(clock_.Now() - begin).count();
-  frame_ = frame.decision.frame;
+  wanted_->frame = frame.number;
+  wanted_->decode_us = MicrosecondsSince(begin);
+  frame_ = frame.frame;
   if (watch_) watch_(frame_, decoder_.picture(), model_->graph().picture);
 }
 
@@ -84,14 +87,14 @@ bool RemoteServer::Step() {
   message::Answer answer = *std::exchange(wanted_, std::nullopt);
   PackOutputs(Compute(&answer), &answer);
   slowdown_.CatchUp();
-  answer.compute_us = duration_cast<microseconds>(clock_.Now() - begin).count();
+  answer.compute_us = MicrosecondsSince(begin);
   Say(channel_, std::move(answer));
   may_refresh_ = keeps_;
   return true;
 }
 
 // Null, or why there is no picture.
-const char* RemoteServer::Decode(const message::Frame& frame) {
+const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
   const PictureSpec& spec = model_->graph().picture;
   if (!IsWithin(frame.place.rows, spec.height) || !IsWithin(frame.place.columns, spec.width)) {
     return "the frame's place is not in the picture";
@@ -109,15 +112,14 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
     if (!whole_) whole_.emplace(model_);
     whole_->SetPicture(decoder_.picture());
     whole_->Run();
-    answer->active = answer->work = 1.0;
+    answer->active = answer->work = 1;
     return *whole_;
   }
   FrameCache& cache = Cache();
   const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
   answer->kind = cache.reuse().decision().kind;
-  answer->active = work.active;
-  answer->changed = work.changed.value_or(1.0);
-  answer->work = work.share();
+  answer->active = static_cast<float>(work.active);
+  answer->work = static_cast<float>(work.share());
   answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
   return *kept_;
 }

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_REMOTE_SERVER_H_
 #define CACHEINF_COMMON_PAIR_REMOTE_SERVER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,7 +36,7 @@ class RemoteServer {
 
   // Decodes the picture, since the next may need it, or refuses it. The robot waits for no answer
   // to those before it.
-  void Take(const message::Frame& frame);
+  void Take(const message::RemoteFrame& frame);
   void Take(const message::GiveUp& give_up);
 
   // Computes the picture that is waited for, and answers. False: none is.
@@ -45,7 +46,8 @@ class RemoteServer {
   bool Refresh();
 
  private:
-  const char* Decode(const message::Frame& frame);
+  const char* Decode(const message::RemoteFrame& frame);
+  uint32_t MicrosecondsSince(std::chrono::nanoseconds begin) const;
   FrameCache& Cache();
   ModelState& Compute(message::Answer* answer);
   void PackOutputs(const ModelState& state, message::Answer* answer);

@@ -16,10 +16,15 @@ inline constexpr int64_t kNoFrame = -1;
 // Of a slice that is not coded: more than any value of ours has.
 inline constexpr size_t kMostSliceBytes = size_t{512} << 20;
 
+template <typename T>
+Message MessageOf(T message, int64_t frame = kNoFrame) {
+  return {static_cast<uint8_t>(T::kKind), frame, Encode(std::move(message))};
+}
+
 // False: the channel is broken.
 template <typename T>
 bool Say(Channel& channel, T message, int64_t frame = kNoFrame) {
-  return channel.Send({static_cast<uint8_t>(T::kKind), frame, Encode(std::move(message))});
+  return channel.Send(MessageOf(std::move(message), frame));
 }
 
 template <typename T>

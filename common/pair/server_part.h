@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 namespace cacheinf {
 
@@ -13,8 +12,8 @@ struct ServerPart {
   std::chrono::nanoseconds waiting{};   // of the robot, for the link and the server
   std::chrono::nanoseconds decoding{};  // on the server
   std::chrono::nanoseconds computing{};
-  double work = 0;                     // share of a dense run's multiply-adds
-  std::optional<double> changed = {};  // FrameWork's, where the server decides
+  double work = 0;       // share of a dense run's multiply-adds
+  bool is_whole = true;  // it computed everything
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
 };

@@ -77,8 +77,8 @@ void Session::Take(const Message& message) {
     const auto frame = Read<message::Frame>(message);
     if (split_->is_open() && frame.follows != -1) return Hold(message);
     split_->Take(frame);
-  } else if (Is<message::Frame>(message) && remote_) {
-    remote_->Take(Read<message::Frame>(message));
+  } else if (Is<message::RemoteFrame>(message) && remote_) {
+    remote_->Take(Read<message::RemoteFrame>(message));
   } else if (Is<message::Slice>(message) && split_) {
     split_->Take(Read<message::Slice>(message));
   } else if (Is<message::GiveUp>(message) && split_) {

@@ -30,6 +30,8 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
   SetCuts(settings_.cuts);
 }
 
+SplitRobot::~SplitRobot() { state_.LosePeer(); }
+
 void SplitRobot::SetCuts(std::vector<Cut> cuts) {
   const Graph& graph = state_.graph();
   robot_rows_.assign(cuts.size(), 0);
@@ -209,6 +211,9 @@ void SplitRobot::Take(const message::FrameRefusal& refusal) {
   LoseServer();
 }
 
-void SplitRobot::LoseServer() { told_ = behind_ = -1; }
+void SplitRobot::LoseServer() {
+  told_ = behind_ = -1;
+  state_.LosePeer();
+}
 
 }  // namespace cacheinf

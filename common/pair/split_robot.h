@@ -41,6 +41,9 @@ class SplitRobot {
   // the settings' schemes and kept values; the connection, the state and the clock outlive this.
   SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
              message::Settings settings, Wait wait = {}, Slowdown slowdown = {});
+  ~SplitRobot();
+  SplitRobot(const SplitRobot&) = delete;
+  SplitRobot& operator=(const SplitRobot&) = delete;
 
   // From the next frame on. Throws InputError if they do not fit the model.
   void SetCuts(std::vector<Cut> cuts);

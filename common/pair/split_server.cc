@@ -94,7 +94,7 @@ void SplitServer::Take(const message::Frame& frame) {
     answer_.kind = decision.kind;
     const ConstMaskView changed = decision.changed;
     answer_.active =
-        static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
+        static_cast<float>(CountActive(changed)) / static_cast<float>(changed.pixel_count());
     walk_.Begin(decision, settings_.cuts, settings_.policy);
     channel_.Expect(true);
   } catch (const std::exception& error) {
@@ -157,8 +157,9 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
 
 void SplitServer::SendAnswer() {
   channel_.Expect(false);
-  answer_.work = walk_.work().share();
-  answer_.compute_us = std::chrono::duration_cast<std::chrono::microseconds>(computing_).count();
+  answer_.work = static_cast<float>(walk_.work().share());
+  answer_.compute_us = static_cast<uint32_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(computing_).count());
   Say(channel_, answer_);
 }
 

@@ -182,11 +182,11 @@ struct CostModel::Network {
 
   int count() const { return static_cast<int>(nodes.size()); }
 
-  // All operators, of which so much of the picture changed.
-  double ServerMs(double changed) const {
+  // All operators, of a frame of so much work.
+  double ServerMs(double work) const {
     double sum = 0;
     for (size_t id = 0; id < nodes.size(); ++id) {
-      sum += ms[kAtServer].At(id, active.At(id, changed));
+      sum += ms[kAtServer].At(id, active.At(id, work));
     }
     return sum;
   }
@@ -240,14 +240,14 @@ class CostModel::Costs {
   Costs(const Network& network, const Situation& situation, bool keeps)
       : network_(network),
         keeps_(keeps),
-        changed_{keeps ? situation.robot_changed : 1.0, keeps ? situation.server_changed : 1.0},
+        work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0},
         factor_{situation.robot_factor, situation.server_factor} {
     for (const size_t side : {kAtRobot, kAtServer}) {
       ms[side].reserve(network.nodes.size());
       share[side].reserve(network.nodes.size());
       crossing_[side].resize(network.nodes.size());
       for (size_t id = 0; id < network.nodes.size(); ++id) {
-        const double active = keeps ? network.active.At(id, changed_[side]) : 1.0;
+        const double active = keeps ? network.active.At(id, work_[side]) : 1.0;
         share[side].push_back(active);
         ms[side].push_back(factor_[side] * (keeps ? network.ms[side].At(id, active)
                                                   : ProfileOf(side).operators[id].dense_ms));
@@ -256,10 +256,10 @@ class CostModel::Costs {
     }
     const Profile& robot = network.robot;
     const bool may_cross = !robot.picture_slice_bytes.points.empty();
-    const double changed = changed_[kAtServer];
-    picture_ = {may_cross ? robot.picture_slice_bytes.At(changed) : kNever,
-                factor_[kAtRobot] * robot.picture_encode_ms.At(changed),
-                factor_[kAtServer] * network.server.picture_decode_ms.At(changed)};
+    const double work = work_[kAtServer];
+    picture_ = {may_cross ? robot.picture_slice_bytes.At(work) : kNever,
+                factor_[kAtRobot] * robot.picture_encode_ms.At(work),
+                factor_[kAtServer] * network.server.picture_decode_ms.At(work)};
   }
 
   // Of an operator's output, or the picture, on its way to that side.
@@ -269,15 +269,14 @@ class CostModel::Costs {
     Crossing& crossing = crossing_[receiver][op];
     if (crossing.bytes != kNothing) return crossing;
     const size_t sender = 1 - receiver;
-    const double changed = changed_[receiver];
+    const double work = work_[receiver];
     const ProfiledOperator& like = network_.robot.operators[op];
     const ProfiledOperator& from = ProfileOf(sender).operators[op];
     const ProfiledOperator& to = ProfileOf(receiver).operators[op];
-    crossing.bytes = keeps_ ? like.slice_bytes.At(changed) : like.whole_bytes;
+    crossing.bytes = keeps_ ? like.slice_bytes.At(work) : like.whole_bytes;
     crossing.encode_ms =
-        factor_[sender] * (keeps_ ? from.encode_ms.At(changed) : from.whole_encode_ms);
-    crossing.decode_ms =
-        factor_[receiver] * (keeps_ ? to.decode_ms.At(changed) : to.whole_decode_ms);
+        factor_[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
+    crossing.decode_ms = factor_[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
     // Of a profile without slices: as floats.
     if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
       crossing.bytes = share[receiver][op] * static_cast<double>(like.row_bytes) * like.rows;
@@ -297,7 +296,7 @@ class CostModel::Costs {
 
   const Network& network_;
   bool keeps_;
-  std::array<double, 2> changed_;
+  std::array<double, 2> work_;
   std::array<double, 2> factor_;
   mutable std::array<std::vector<Crossing>, 2> crossing_;  // by who gets them
   Crossing picture_;
@@ -584,7 +583,7 @@ const std::vector<int>& CostModel::cut_places() const { return network_->cut_pla
 double CostModel::BeginMs(bool keeps) const {
   const Profile& robot = network_->robot;
   return situation_.robot_factor *
-         (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_changed) : 0.0));
+         (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_work) : 0.0));
 }
 
 double CostModel::EndMs() const { return situation_.robot_factor * network_->robot.read_ms; }
@@ -653,21 +652,21 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     return bytes;
   };
   using enum Timeline::Lane;
-  const double seen = codec->SeenOf(situation_.server_changed);
+  const double seen = codec->SeenOf(situation_.server_work);
   prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
   prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
   prediction.up_bytes =
-      cross(kUp, "picture", codec->bytes.At(situation_.server_changed), situation_.mbit_up);
+      cross(kUp, "picture", codec->bytes.At(situation_.server_work), situation_.mbit_up);
   now_ms += situation_.server_queue_ms;
   const double server_factor = situation_.server_factor;
   prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
   if (plan.keeps) {
     prediction.server_ms += spend(kServer, "decide", server_factor * server.decide_ms.At(seen));
   }
-  prediction.server_ms += spend(kServer, "network",
-                                plan.keeps && seen != situation_.server_changed
-                                    ? server_factor * network_->ServerMs(seen)
-                                    : CostsOf(plan.keeps).whole_ms[kAtServer]);
+  prediction.server_ms +=
+      spend(kServer, "network",
+            plan.keeps && seen != situation_.server_work ? server_factor * network_->ServerMs(seen)
+                                                         : CostsOf(plan.keeps).whole_ms[kAtServer]);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=

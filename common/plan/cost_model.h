@@ -19,9 +19,9 @@ struct Situation {
   double mbit_up = 0;  // 10^6 bits a second from robot to server; 0: the link is down
   double mbit_down = 0;
   double round_trip_ms = 0;
-  // The share of the picture's pixels that differ from what a side holds: 1 - r_c and 1 - r_s.
-  double robot_changed = 1;
-  double server_changed = 1;
+  // Shares of a dense run that a side would compute for what it does not hold: 1 - r_c, 1 - r_s.
+  double robot_work = 1;
+  double server_work = 1;
   // What frames really took over what was predicted.
   double robot_factor = 1;
   double server_factor = 1;

@@ -15,9 +15,10 @@ constexpr double kHopedMbit = 100;
 constexpr double kTrustedSeconds = 15;
 constexpr double kMostMbit = 1000;
 
-// While nobody looks at what changes, it is believed to have become less, so that somebody will.
+// While nobody looks at what changes, the work is believed to have become less, so that somebody
+// will.
 constexpr int kFramesTrusted = 100;
-constexpr double kHopedChange = 0.1;
+constexpr double kHopedWork = 0.1;
 // Frames computed whole, although results are kept, of which one is no accident.
 constexpr int kWholeInARow = 2;
 
@@ -49,7 +50,7 @@ double SendMs(const Situation& situation, double bytes) {
   return situation.link_factor * bytes * 8 / (situation.mbit_up * 1000);
 }
 
-// What changed of a picture, of which a server has found so much changed.
+// The work of a frame, of which a server that got it in this codec had so much.
 double Unseen(const ProfiledCodec& codec, double seen) {
   double least = 0;
   double most = 1;
@@ -66,7 +67,7 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
     : model_(robot, server, Situation()),
       nearby_(std::move(nearby)),
       frames_unseen_(kFramesTrusted) {
-  situation_.robot_changed = situation_.server_changed = kHopedChange;
+  situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
 }
 
@@ -166,36 +167,36 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() const {
   return best;
 }
 
-// What changed of the frame that was executed, where anybody looked.
+// The work of the frame that was executed, where anybody looked at what changed.
 std::optional<double> PlanChooser::Seen(const Taken& taken) const {
-  if (!taken.changed || taken.executed != Plan::Kind::kRemote) return taken.changed;
+  if (!taken.share || taken.executed != Plan::Kind::kRemote) return taken.share;
   const auto codec = std::ranges::find(model_.robot().codecs, plan_.codec, &ProfiledCodec::codec);
-  return codec == model_.robot().codecs.end() ? taken.changed : Unseen(*codec, *taken.changed);
+  return codec == model_.robot().codecs.end() ? taken.share : Unseen(*codec, *taken.share);
 }
 
-void PlanChooser::NoteChange(const Taken& taken, std::optional<double> seen) {
-  double& changed = situation_.robot_changed;
+void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
+  double& work = situation_.robot_work;
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
     const bool is_first = frames_unseen_ >= kFramesTrusted;
-    changed += (is_first ? 1.0 : kNewFrameCounts) * (*seen - changed);
+    work += (is_first ? 1.0 : kNewFrameCounts) * (*seen - work);
     frames_unseen_ = 0;
   } else if (++frames_unseen_ == kFramesTrusted) {
-    changed = std::min(changed, kHopedChange);
+    work = std::min(work, kHopedWork);
   }
-  situation_.server_changed = changed;
+  situation_.server_work = work;
 }
 
 void PlanChooser::Note(const Taken& taken) {
   Forget();
   const std::optional<double> seen = Seen(taken);
-  // That more changed than was believed is nothing that a machine does.
+  // That there was more work than was believed is nothing that a machine does.
   Situation then = situation_;
-  if (seen) then.robot_changed = then.server_changed = *seen;
-  NoteChange(taken, seen);
+  if (seen) then.robot_work = then.server_work = *seen;
+  NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
   if (frames_of_plan_ == 0) return;
   const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;

@@ -40,10 +40,12 @@ class PlanChooser {
   struct Taken {
     Plan::Kind executed = Plan::Kind::kLocal;
     double latency_ms = 0;
-    double server_ms = 0;           // decoding and computing; kRemote
-    double waiting_ms = 0;          // for the link and the server; kRemote
-    double sent_bytes = 0;          // to the server; kRemote
-    std::optional<double> changed;  // FrameWork's of the robot, or of the server of kRemote
+    double server_ms = 0;   // decoding and computing; kRemote
+    double waiting_ms = 0;  // for the link and the server; kRemote
+    double sent_bytes = 0;  // to the server; kRemote
+    // Of a dense run's multiply-adds, where only what changed was computed; the server's of
+    // kRemote.
+    std::optional<double> share;
   };
   void Note(const Taken& taken);
 
@@ -64,7 +66,7 @@ class PlanChooser {
     int unused = 0;         // frames since it was used or tried
     bool is_known = false;  // by a frame since then
   };
-  void NoteChange(const Taken& taken, std::optional<double> seen);
+  void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;

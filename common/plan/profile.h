@@ -14,9 +14,9 @@
 
 // What a network costs on one machine: measured by cacheinf-profile, read by planners.
 //
-// What of a picture changed is the share of its pixels that a decision says changed; where a stem
-// (ChangePolicy::stem_depth) judges changes, as it follows every byte, that of the pixels that come
-// out of it changed.
+// The work of a frame, 1 - r, is the share of a dense run's multiply-adds that a state has computed
+// for it. What changes in a clip shows in it whatever its shape: a tenth of a picture's pixels in
+// one place is a tenth of the work, in many places half of it.
 
 namespace cacheinf {
 
@@ -51,8 +51,8 @@ struct ProfiledOperator {
   Curve refresh_ms;
 
   // Planners take what follows of the network from the robot's profile, and only times from the
-  // server's. r_o = r - R(o): the share of its pixels that is computed, over the share of
-  // the picture's pixels that changed, as masks really grow under the settings in force.
+  // server's. 1 - r_o = 1 - r + R(o): the share of its pixels that is computed, over the work of
+  // the frame, as masks really grow under the settings in force.
   Curve active;
   // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
   // all rows; and what coding and decoding them takes here.
@@ -68,18 +68,18 @@ struct ProfiledOperator {
 // The picture in a codec of --codec.
 struct ProfiledCodec {
   std::string codec;
-  Curve bytes;           // over the share of the picture that changed
+  Curve bytes;           // over the work of the frame
   double encode_ms = 0;  // a robot's
   double decode_ms = 0;  // a server's
-  // What a server finds changed in what it decodes, over the same; without points: the same. Noise
-  // that the codec makes is change as well, and change that it drops is none.
+  // The work of a server that gets it, over the same; without points: the same. Noise that the
+  // codec makes is change as well, and change that it drops is none.
   Curve seen = {};
 
-  double SeenOf(double changed) const { return seen.points.empty() ? changed : seen.At(changed); }
+  double SeenOf(double work) const { return seen.points.empty() ? work : seen.At(work); }
 };
 
 struct Profile {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   Side side = Side::kRobot;
   std::string model;            // its name
@@ -97,7 +97,7 @@ struct Profile {
 
   // What a frame takes outside operators.
   double fit_ms = 0;   // making the model's picture of the camera's
-  Curve decide_ms;     // following the camera, finding what changed; over what changed
+  Curve decide_ms;     // following the camera, finding what changed; over the work
   double read_ms = 0;  // the answer out of the outputs
   std::vector<ProfiledCodec> codecs;
   // Its rows as a slice, as of an operator above: what crosses where both sides read them.
@@ -118,7 +118,7 @@ struct Profile {
   // whole ones and changed ones, given the shares of pixels that they computed …
   double median_error = 0;
   double p95_error = 0;
-  // … and of changed ones given only what changed of the picture, through `active`. On the robot.
+  // … and of changed ones given only their work, through `active`. On the robot.
   double active_median_error = 0;
   double active_p95_error = 0;
 };

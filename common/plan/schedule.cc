@@ -109,10 +109,10 @@ uint64_t FingerprintOf(const Profile& profile) {
 
 Situation Schedule::SituationOf(size_t bucket) const {
   Situation situation;
-  situation.server_changed = server_changed[bucket % server_changed.size()];
-  bucket /= server_changed.size();
-  situation.robot_changed = robot_changed[bucket % robot_changed.size()];
-  situation.mbit_up = situation.mbit_down = mbit[bucket / robot_changed.size()];
+  situation.server_work = server_work[bucket % server_work.size()];
+  bucket /= server_work.size();
+  situation.robot_work = robot_work[bucket % robot_work.size()];
+  situation.mbit_up = situation.mbit_down = mbit[bucket / robot_work.size()];
   situation.round_trip_ms = round_trip_ms;
   situation.server_queue_ms = server_queue_ms;
   return situation;
@@ -127,8 +127,8 @@ Schedule::Found Schedule::Lookup(const Situation& situation) const {
   const auto identity = [](double value) { return value; };
   const std::array<AxisPlace, 3> places = {
       PlaceOn(mbit, std::min(situation.mbit_up, situation.mbit_down), logarithm),
-      PlaceOn(robot_changed, situation.robot_changed, identity),
-      PlaceOn(server_changed, situation.server_changed, identity)};
+      PlaceOn(robot_work, situation.robot_work, identity),
+      PlaceOn(server_work, situation.server_work, identity)};
   Found found;
   std::vector<std::pair<double, size_t>> corners;  // weight, bucket
   for (unsigned corner = 0; corner < 8; ++corner) {
@@ -162,8 +162,8 @@ std::string ToJsonText(const Schedule& schedule) {
                        {"round_trip_ms", schedule.round_trip_ms},
                        {"server_queue_ms", schedule.server_queue_ms},
                        {"mbit", schedule.mbit},
-                       {"robot_changed", schedule.robot_changed},
-                       {"server_changed", schedule.server_changed}};
+                       {"robot_work", schedule.robot_work},
+                       {"server_work", schedule.server_work}};
   // One bucket a line, and one profile.
   std::string text = json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace);
   text.erase(text.rfind('\n'));
@@ -198,10 +198,10 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
   schedule.round_trip_ms = NotNegative(json, "round_trip_ms");
   schedule.server_queue_ms = NotNegative(json, "server_queue_ms");
   schedule.mbit = ReadAxis(json, "mbit", 1e9);
-  schedule.robot_changed = ReadAxis(json, "robot_changed", 1);
-  schedule.server_changed = ReadAxis(json, "server_changed", 1);
+  schedule.robot_work = ReadAxis(json, "robot_work", 1);
+  schedule.server_work = ReadAxis(json, "server_work", 1);
   const size_t count =
-      schedule.mbit.size() * schedule.robot_changed.size() * schedule.server_changed.size();
+      schedule.mbit.size() * schedule.robot_work.size() * schedule.server_work.size();
   if (count > kMostBuckets || !json.Has("buckets") || !json.json()["buckets"].is_array() ||
       json.json()["buckets"].size() != count) {
     json.Refuse("buckets", "a list with one for every step of the axes");

@@ -18,7 +18,7 @@ uint64_t FingerprintOf(const Profile& profile);
 
 // A plan for every situation, solved beforehand.
 struct Schedule {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   struct Bucket {
     bool is_solved = false;
@@ -40,14 +40,14 @@ struct Schedule {
   // Their axes, which ascend: both ways' bandwidth, of which the first may be 0, and what differs
   // from what each side holds.
   std::vector<double> mbit;
-  std::vector<double> robot_changed;
-  std::vector<double> server_changed;
+  std::vector<double> robot_work;
+  std::vector<double> server_work;
   // Of the last axis first.
   std::vector<Bucket> buckets;
 
   Situation SituationOf(size_t bucket) const;
   size_t IndexOf(size_t mbit_index, size_t robot_index, size_t server_index) const {
-    return (mbit_index * robot_changed.size() + robot_index) * server_changed.size() + server_index;
+    return (mbit_index * robot_work.size() + robot_index) * server_work.size() + server_index;
   }
 
   struct Found {

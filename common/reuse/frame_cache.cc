@@ -28,23 +28,9 @@ StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
   return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
-double ChangedShare(const ModelState& state, std::span<const ValueId> stem_outputs,
-                    const FrameDecision& decision) {
-  const auto share_of = [](const ConstMaskView& pixels) {
-    return static_cast<double>(CountActive(pixels)) / static_cast<double>(pixels.pixel_count());
-  };
-  if (stem_outputs.empty()) return share_of(decision.changed);
-  double most = 0;
-  for (const ValueId value : stem_outputs) most = std::max(most, share_of(state.changed(value)));
-  return most;
-}
-
 FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry,
                        const Clock& clock, ModelState& state)
-    : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {
-  stem_outputs_ = StemOutputs(state.graph(), settings.change_policy().stem_depth);
-  std::erase_if(stem_outputs_, [&](ValueId value) { return !state.is_kept(value); });
-}
+    : clock_(clock), state_(state), reuse_(settings, state.graph(), std::move(geometry)) {}
 
 FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index,
                           const Execution& execution) {
@@ -59,9 +45,6 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
   work.active =
       static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count());
   work.operators = Execute(decision, execution);
-  if (decision.kind == FrameDecision::Kind::kChanged) {
-    work.changed = ChangedShare(state_, stem_outputs_, decision);
-  }
   return work;
 }
 

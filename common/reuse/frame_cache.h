@@ -19,13 +19,6 @@ namespace cacheinf {
 // need more memory than the settings allow.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph);
 
-// How much changed, as planners count it (Profile::operators, `active`): the share of a stem's
-// outputs that came out different, because every pixel of a camera's picture differs; without a
-// stem, of the picture's pixels that the decision says changed. After a frame of which only what
-// changed was computed.
-double ChangedShare(const ModelState& state, std::span<const ValueId> stem_outputs,
-                    const FrameDecision& decision);
-
 // Computes of each frame what changed since the last one: decides (reuse.h), and has a state apply
 // the decision.
 class FrameCache {
@@ -65,7 +58,6 @@ class FrameCache {
   const Clock& clock_;
   ModelState& state_;
   Reuse reuse_;
-  std::vector<ValueId> stem_outputs_;  // that are kept
   bool needs_all_ = false;
 };
 

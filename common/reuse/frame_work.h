@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_REUSE_FRAME_WORK_H_
 
 #include <chrono>
-#include <optional>
 
 #include "common/exec/changed_work.h"
 #include "common/reuse/loss.h"
@@ -12,9 +11,7 @@ namespace cacheinf {
 // What a frame cost.
 struct FrameWork {
   ChangedWork operators;
-  double active = 1.0;  // share of the picture's pixels that count as changed
-  // ChangedShare (frame_cache.h), of frames of which only what changed was computed.
-  std::optional<double> changed;
+  double active = 1.0;                   // share of the picture's pixels that count as changed
   bool is_dense = true;                  // everything was computed
   Loss loss = Loss::kNone;               // why, if the camera was lost
   bool rests = false;                    // why, if reuse did not pay

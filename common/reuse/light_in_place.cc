@@ -13,6 +13,7 @@ namespace {
 constexpr double kBrightestByte = 255.0;
 constexpr double kMiddle = 128.0;
 constexpr int kBlurredSide = 48;
+constexpr int kLongestSquare = 256;  // whose columns' sums take 16 bits
 constexpr double kAlike = 2.0;             // levels, by which squares may differ
 constexpr double kLeastDifferent = 0.25;   // of the squares
 constexpr double kMostUnexplained = 0.25;  // of those that differ
@@ -22,7 +23,7 @@ constexpr double kLargestShift = 48.0;  // levels, of a middling pixel
 
 int SideOfSquares(const PictureView& picture) {
   const int side = std::max(picture.width, picture.height) / kBlurredSide;
-  return std::clamp(side, 1, std::min(picture.width, picture.height));
+  return std::clamp(side, 1, std::min({picture.width, picture.height, kLongestSquare}));
 }
 
 // The squares that are not what the reference shows in that light.
@@ -68,7 +69,9 @@ void LightInPlace::Blur(const PictureView& picture, std::vector<double>* means) 
     sums_.assign(squares * square_bytes, 0);
     for (int y = row; y < row + side; ++y) {
       const uint8_t* const bytes = picture.Row(y);
-      for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += bytes[i];
+      for (size_t i = 0; i < sums_.size(); ++i) {
+        sums_[i] = static_cast<uint16_t>(sums_[i] + bytes[i]);
+      }
     }
     for (size_t square = 0; square < squares; ++square) {
       const auto first = sums_.begin() + static_cast<std::ptrdiff_t>(square * square_bytes);

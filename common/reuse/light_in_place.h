@@ -28,7 +28,7 @@ class LightInPlace {
   void Blur(const PictureView& picture, std::vector<double>* means);
 
   LightFit fit_ = LightFit({.largest_gain = 16, .largest_shift = 256});
-  std::vector<uint32_t> sums_;  // of a row of squares, by byte
+  std::vector<uint16_t> sums_;  // of a row of squares, by byte
   std::vector<double> frame_;   // the squares' means
   std::vector<double> reference_;
 };

@@ -27,17 +27,17 @@ const Shape& PictureShape(const Graph& graph) { return graph.value(graph.inputs.
 // Standard deviation of the levels, by a part of them.
 double ContrastOf(const PictureView& picture) {
   constexpr size_t kStep = 13;
-  double count = 0.0;
-  double sum = 0.0;
-  double squares = 0.0;
+  int64_t sum = 0;
+  int64_t squares = 0;
   for (size_t i = 0; i < picture.byte_count(); i += kStep) {
-    const double level = picture.pixels[i];
-    ++count;
+    const int64_t level = picture.pixels[i];
     sum += level;
     squares += level * level;
   }
-  const double mean = sum / count;
-  return std::max(std::sqrt(std::max(squares / count - mean * mean, 0.0)), kLeastContrast);
+  const auto count = static_cast<double>((picture.byte_count() + kStep - 1) / kStep);
+  const double mean = static_cast<double>(sum) / count;
+  const double variance = static_cast<double>(squares) / count - mean * mean;
+  return std::max(std::sqrt(std::max(variance, 0.0)), kLeastContrast);
 }
 
 // How many times a map was halved from the picture's height.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sparse_ops/cpu/pixel_kernels.h"
+#include "sparse_ops/winograd.h"
 
 // The inner kernels of Winograd's F(4x4, 3x3): the transforms of one tile, and the products of many
 // transformed tiles with transformed weights, one matrix product a frequency. They know no picture.
@@ -12,16 +13,11 @@
 namespace cacheinf {
 namespace cpu {
 
-inline constexpr int kTileSize = 4;      // output pixels a side
+inline constexpr int kTileSize = kWinogradTile;
 inline constexpr int kTilePixels = 16;   // of the output, row by row
 inline constexpr int kPatchSize = 6;     // input pixels a side
 inline constexpr int kPatchPixels = 36;  // of the input, row by row
 inline constexpr int kFrequencies = 36;  // a patch transformed
-
-// The points besides infinity are 0, ±kWinogradPoints[0] and ±kWinogradPoints[1]. Near sqrt(1/2)
-// and sqrt(2) the rounding errors are smallest; with so few bits all constants of the transforms of
-// inputs and outputs are exact.
-inline constexpr double kWinogradPoints[2] = {11.0 / 16, 23.0 / 16};
 
 // Of one group.
 struct WinogradShape {

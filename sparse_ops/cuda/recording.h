@@ -13,7 +13,8 @@ namespace cacheinf {
 namespace cuda {
 
 // Work that was asked of a device and not done: launches, fills and copies on it, in order, with
-// their arguments. Two are equal if they do the same.
+// their arguments. Two that are equal do the same; where
+// arguments have padding, those that do the same may differ.
 class Recording {
  public:
   // Does it, on a device and a stream of its kind.
@@ -26,8 +27,7 @@ class Recording {
     static_assert(std::is_trivially_copyable<Arguments>::value, "arguments are copied");
     const size_t at = arguments_.size();
     arguments_.resize(at + (sizeof(Arguments) + sizeof(Unit) - 1) / sizeof(Unit));
-    auto* const own = new (&arguments_[at]) Arguments(arguments);
-    ClearPadding(own);
+    new (&arguments_[at]) Arguments(arguments);
     work_.push_back({work, blocks, shared_bytes, at});
   }
 
@@ -71,17 +71,6 @@ class Recording {
              arguments == other.arguments;
     }
   };
-
-  // Where the compiler cannot, equal work may look different, and is then recorded once more.
-  template <class Arguments>
-  static void ClearPadding(Arguments* arguments) {
-#if defined(__has_builtin) && !defined(__CUDACC__)
-#if __has_builtin(__builtin_clear_padding)
-    __builtin_clear_padding(arguments);
-#endif
-#endif
-    static_cast<void>(arguments);
-  }
 
   std::vector<Work> work_;
   std::vector<Unit> arguments_;

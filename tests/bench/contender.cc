@@ -26,7 +26,7 @@ class RobotContender final : public Contender {
     cost.robot_ms = Milliseconds(answer.latency());
     const bool is_computed = answer.computed_from == frame.index;
     if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
-    if (answer.work) cost.changed = answer.work->changed;
+    cost.share = answer.share();
     cost.plan = answer.plan;
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
@@ -38,7 +38,6 @@ class RobotContender final : public Contender {
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
-      if (part->changed) cost.changed = part->changed;
       // It has the robot compute nothing.
       if (!answer.work) cost.robot_work = 0;
     }

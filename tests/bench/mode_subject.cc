@@ -169,7 +169,7 @@ void ModeSubjects::AddPlanning(Subject* subject) const {
   };
   report_->AddNote(fmt::format(
       "{}: profiles took {:.1f} s{}, {} schedules {:.1f} s; times are predicted within {} "
-      "(robot; {:.3f} and {:.3f} by what changed of the picture) and {} (server)",
+      "(robot; {:.3f} and {:.3f} by the work alone) and {} (server)",
       subject->model->name, 60 * (profiled - begin),
       profiles.measured_s > 0 ? "" : " (they were known)", subject->planning.size(),
       60 * (course_.minutes() - profiled), errors(profiles.robot),

@@ -53,9 +53,9 @@ struct Subject {
   std::vector<SharedContent> dense;
   std::map<std::string, std::vector<FrameCost>> costs;         // by mode, or plan
   std::map<double, std::shared_ptr<const Planning>> planning;  // by speedup
-  double changed = 1;  // of the picture, from frame to frame
-  int splits = 0;      // measured
-  int every = 2;       // of every-k, for the work of mode cache
+  double work = 1;  // of mode cache, share of a dense run's
+  int splits = 0;   // measured
+  int every = 2;    // of every-k, for the work of mode cache
 };
 
 class ModeSubjects {

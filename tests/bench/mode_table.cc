@@ -14,7 +14,7 @@ constexpr double kDeadlineMs = 100;
 // The plan, of cacheinf the one that it took most often, and what is predicted for it.
 void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
              nlohmann::ordered_json* row) {
-  (*row)["plan"] = (*row)["predicted_ms"] = (*row)["changed"] = nullptr;
+  (*row)["plan"] = (*row)["predicted_ms"] = (*row)["work"] = nullptr;
   const auto planning = subject.planning.find(cell.speedup);
   if (planning == subject.planning.end()) return;
   std::optional<Plan> plan = mode.plan;
@@ -28,9 +28,9 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
   }
   if (!plan) return;
   (*row)["plan"] = ToText(*plan);
-  const Situation situation = Planning::SituationOf(cell.mbit.value_or(0), subject.changed);
+  const Situation situation = Planning::SituationOf(cell.mbit.value_or(0), subject.work);
   (*row)["predicted_ms"] = planning->second->Predict(*plan, situation).latency_ms;
-  (*row)["changed"] = subject.changed;
+  (*row)["work"] = subject.work;
 }
 
 }  // namespace

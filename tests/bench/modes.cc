@@ -98,7 +98,7 @@ class ModesBench {
         if (mode.name == "cache") {
           double work = 0;
           for (const FrameCost& cost : costs) work += cost.robot_work;
-          subject->changed = MedianChange(costs);
+          subject->work = MedianWork(costs);
           const double every = static_cast<double>(costs.size()) / std::max(work, 0.1);
           subject->every = std::max(2, static_cast<int>(std::lround(every)));
         }
@@ -108,11 +108,10 @@ class ModesBench {
     if (subject->dense.empty()) throw std::runtime_error("there are no dense answers");
   }
 
-  // Frames computed whole count as all changed.
-  static double MedianChange(const std::vector<FrameCost>& costs) {
-    Samples changed;
-    for (const FrameCost& cost : costs) changed.ms.push_back(cost.changed.value_or(1.0));
-    return changed.Median();
+  static double MedianWork(const std::vector<FrameCost>& costs) {
+    Samples work;
+    for (const FrameCost& cost : costs) work.ms.push_back(cost.share.value_or(1.0));
+    return work.Median();
   }
 
   const BenchOptions& options_;

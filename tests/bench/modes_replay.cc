@@ -95,7 +95,7 @@ class Replays {
   }
 
   void ReplayPlanner(const std::string& planner, double mbit, double speedup) {
-    const Situation situation = Planning::SituationOf(mbit, subject_->changed);
+    const Situation situation = Planning::SituationOf(mbit, subject_->work);
     const Plan plan = subject_->planning.at(speedup)->Solve(planner, situation);
     Mode mode = {.name = planner, .config = subject_->config, .plan = plan};
     const std::vector<FrameCost>* const costs = CostsOf(plan);
@@ -125,7 +125,7 @@ class Replays {
     const PlanChooser::Link link = {
         .is_up = true, .mbit = mbit, .round_trip_ms = Planning::SituationOf(mbit, 1).round_trip_ms};
     Plan plan;
-    std::optional<double> changed;
+    std::optional<double> share;
     bool is_predicted = false;
     const auto cost_of = [&](size_t frame) {
       plan = chooser->Choose(link);
@@ -133,10 +133,10 @@ class Replays {
       FrameCost cost;
       if (costs != nullptr) {
         cost = (*costs)[frame];
-        changed = cost.changed;
+        share = cost.share;
       } else {
         is_predicted = true;
-        changed.reset();
+        share.reset();
         cost = PredictedCost(chooser->prediction());
         cost.robot_ms /= speedup;
         cost.content = subject_->dense[frame];
@@ -152,7 +152,7 @@ class Replays {
                      .server_ms = cost.server_ms,
                      .waiting_ms = waiting_ms,
                      .sent_bytes = cost.bytes_to_server,
-                     .changed = changed});
+                     .share = share});
     };
     options.answers = kFramesToSettle;
     Replay(subject_->frames.size(), cost_of, options);

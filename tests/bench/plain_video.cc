@@ -4,16 +4,17 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -135,6 +136,30 @@ void WriteAll(int number, std::span<const uint8_t> bytes) {
 
 nanoseconds Now() { return SteadyClock().Now(); }
 
+ClassMap MapOf(const std::vector<uint8_t>& bytes) {
+  std::array<uint16_t, 2> size = {};
+  if (bytes.size() < sizeof(size)) throw std::runtime_error("plain-video's map is too short");
+  std::memcpy(size.data(), bytes.data(), sizeof(size));
+  std::vector<uint8_t> classes(size_t{size[0]} * size[1]);
+  auto count = static_cast<uLongf>(classes.size());
+  const int result = uncompress(classes.data(), &count, bytes.data() + sizeof(size),
+                                static_cast<uLong>(bytes.size() - sizeof(size)));
+  if (result != Z_OK || count != classes.size()) {
+    throw std::runtime_error("plain-video's map cannot be read");
+  }
+  return {size[0], size[1], {classes.begin(), classes.end()}};
+}
+
+void AwaitEmpty(int pipe) {
+  constexpr std::chrono::microseconds kLook(50);
+  const nanoseconds until = Now() + kPatience;
+  int left = 1;
+  while (ioctl(pipe, FIONREAD, &left) == 0 && left > 0) {
+    if (Now() > until) throw std::runtime_error("ffmpeg takes no more");
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
 }  // namespace
 
 PlainVideoServer::PlainVideoServer(const std::filesystem::path& python,
@@ -197,20 +222,24 @@ FrameCost PlainVideo::Answer(const Picture& frame) {
   return cost;
 }
 
+// ffmpeg begins to scale and encode with the last byte, which it gets when it has taken the others.
+// Its core is ours: after a write it may go on before we do, so the time is taken before that.
 void PlainVideo::HandOver(const Picture& frame) {
   const Time begin = Now();
-  handed_over_ = begin;
-  for (int y = 0; y < frame.height; ++y) {
-    WriteAll(frames_.get(), {frame.Row(y), static_cast<size_t>(frame.width) * frame.channels});
-  }
+  const size_t row_bytes = static_cast<size_t>(frame.width) * static_cast<size_t>(frame.channels);
+  for (int y = 0; y + 1 < frame.height; ++y) WriteAll(frames_.get(), {frame.Row(y), row_bytes});
+  const std::span<const uint8_t> last_row(frame.Row(frame.height - 1), row_bytes);
+  WriteAll(frames_.get(), last_row.first(row_bytes - 1));
+  AwaitEmpty(frames_.get());
+  handed_over_ = Now();
+  handing_over_ms_ = Milliseconds(handed_over_.load() - begin);
+  WriteAll(frames_.get(), last_row.last(1));
   if (!relay_.joinable()) {
     // ffmpeg looks at the first frame before it connects.
     if (!Await(listener_.get(), POLLIN, kPatience)) throw std::runtime_error("ffmpeg fails");
     from_encoder_ = Descriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     relay_ = std::thread([this] { Relay(); });
   }
-  handed_over_ = Now();
-  handing_over_ms_ = Milliseconds(handed_over_.load() - begin);
 }
 
 // What ffmpeg sends, after its time on a slow robot, through the emulated link to the server.
@@ -256,10 +285,7 @@ void PlainVideo::Receive(void* bytes, size_t size) const {
 }
 
 AnswerContent PlainVideo::Content(const std::vector<uint8_t>& bytes) const {
-  if (server_.config().decoder.kind == DecoderConfig::Kind::kSegmentation) {
-    const cv::Mat map = cv::imdecode(bytes, cv::IMREAD_GRAYSCALE);
-    return ClassMap{map.cols, map.rows, {map.begin<uint8_t>(), map.end<uint8_t>()}};
-  }
+  if (server_.config().decoder.kind == DecoderConfig::Kind::kSegmentation) return MapOf(bytes);
   std::vector<float> numbers(bytes.size() / sizeof(float));
   std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
   if (server_.config().decoder.kind == DecoderConfig::Kind::kClassification) {

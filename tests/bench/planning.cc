@@ -101,11 +101,11 @@ Planning::Planning(const ModelProfiles& profiles, double slowdown, const std::ve
   WriteFile(file_, ToJsonText(*schedule_));
 }
 
-Situation Planning::SituationOf(double mbit, double changed) {
+Situation Planning::SituationOf(double mbit, double work) {
   Situation situation;
   situation.mbit_up = situation.mbit_down = mbit;
   situation.round_trip_ms = 2 * kDelayMs;
-  situation.robot_changed = situation.server_changed = changed;
+  situation.robot_work = situation.server_work = work;
   return situation;
 }
 

@@ -62,7 +62,7 @@ class Planning {
 
   // Of an emulated link of so many Mbit/s and 3 ms each way, and of frames of which so much
   // changes.
-  static Situation SituationOf(double mbit, double changed);
+  static Situation SituationOf(double mbit, double work);
 
   Plan Solve(const std::string& planner, const Situation& situation) const;
   Prediction Predict(const Plan& plan, const Situation& situation) const;

@@ -32,9 +32,9 @@ class Predictor {
  public:
   explicit Predictor(const Profile& robot) : model_(robot, AsServer(robot), Situation()) {}
 
-  double Ms(bool keeps, double changed) const {
+  double Ms(bool keeps, double work) const {
     Situation situation;
-    situation.robot_changed = situation.server_changed = changed;
+    situation.robot_work = situation.server_work = work;
     return model_.At(situation).Ms({.keeps = keeps});
   }
 
@@ -55,16 +55,16 @@ void AddRow(const nlohmann::ordered_json& head, const std::string& mode,
   Samples predicted_ms;
   Samples ratios;
   Samples of_row;
-  Samples changed;
+  Samples work;
   int whole = 0;
   for (const FrameCost& cost : costs) {
     // What is computed whole keeps nothing, whatever the mode.
-    const bool keeps = cost.changed.has_value();
+    const bool keeps = cost.share.has_value();
     whole += keeps ? 0 : 1;
-    const double ms = predictor.Ms(keeps, cost.changed.value_or(1.0));
+    const double ms = predictor.Ms(keeps, cost.share.value_or(1.0));
     taken_ms.ms.push_back(cost.robot_ms);
     predicted_ms.ms.push_back(ms);
-    changed.ms.push_back(cost.changed.value_or(1.0));
+    work.ms.push_back(cost.share.value_or(1.0));
     ratios.ms.push_back(ms / cost.robot_ms);
     of_row.ms.push_back(std::abs(ms / cost.robot_ms - 1));
   }
@@ -74,7 +74,7 @@ void AddRow(const nlohmann::ordered_json& head, const std::string& mode,
       {{"mode", mode},
        {"frames", costs.size()},
        {"whole", whole},
-       {"changed", changed.Median()},
+       {"work", work.Median()},
        {"taken_ms", taken_ms.Median()},
        {"predicted_ms", predicted_ms.Median()},
        {"predicted/taken", ratios.Median()},

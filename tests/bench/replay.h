@@ -30,8 +30,9 @@ struct FrameCost {
   double robot_work = 0;  // shares of a dense run's multiply-adds
   double server_work = 0;
   bool has_server = false;
-  std::optional<double> changed = {};  // share of the picture, where anybody looked
-  std::string plan = {};               // in mode cacheinf
+  // Of a dense run's multiply-adds, both sides', where only what changed was computed.
+  std::optional<double> share = {};
+  std::string plan = {};  // in mode cacheinf
   SharedContent content = {};
 };
 

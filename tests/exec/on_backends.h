@@ -102,7 +102,11 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     if (GetParam().is_deferred) {
       return std::make_unique<DeferredBackend>(std::make_unique<ReferenceBackend>());
     }
-    if (GetParam().is_emulated) return MakeEmulatedCudaBackend(seed_ + 1);
+    if (GetParam().is_emulated) {
+      // Shuffled tests (--gtest_shuffle, with --gtest_repeat) have other seeds each time.
+      const int shuffled = testing::UnitTest::GetInstance()->random_seed();
+      return MakeEmulatedCudaBackend(seed_ + 1 + 100 * static_cast<unsigned>(shuffled));
+    }
     if (threads == 0) return std::make_unique<ReferenceBackend>();
     return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
   }

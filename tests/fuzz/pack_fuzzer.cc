@@ -1,9 +1,11 @@
 // A libFuzzer target: any bytes are either a native model file, as robots send them to servers, or
 // refused with an InputError. It needs no corpus: now and then it goes back to a small valid model
-// and damages that, and mostly it mends the checksum, so that the rest is looked at.
+// and damages that, mostly its description alone, and mends the lengths and the checksum, so that
+// the rest is looked at.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +28,7 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kPart = 64;
+constexpr size_t kDescriptionLength = 16;
 constexpr size_t kFileLength = 24;
 constexpr size_t kChecksum = 32;
 
@@ -49,6 +52,25 @@ std::shared_ptr<std::byte> Aligned(const uint8_t* data, size_t size) {
   return bytes;
 }
 
+// Changes the description and nothing else: what comes behind it moves along. Where there is none,
+// or no room, changes any bytes.
+size_t MutateDescription(uint8_t* data, size_t size, size_t max_size) {
+  uint64_t length = 0;
+  if (size >= kPart) std::memcpy(&length, data + kDescriptionLength, sizeof length);
+  const size_t begin_of_blobs = kPart + (length + kPart - 1) / kPart * kPart;
+  if (length == 0 || length > size || begin_of_blobs > size || size + kPart > max_size) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  const std::vector<uint8_t> blobs(data + begin_of_blobs, data + size);
+  const size_t most = (max_size - kPart - blobs.size()) / kPart * kPart;
+  length = LLVMFuzzerMutate(data + kPart, length, most);
+  std::memcpy(data + kDescriptionLength, &length, sizeof length);
+  size_t end = kPart + length;
+  while (end % kPart != 0) data[end++] = 0;
+  std::copy(blobs.begin(), blobs.end(), data + end);
+  return end + blobs.size();
+}
+
 }  // namespace
 }  // namespace cacheinf
 
@@ -57,11 +79,12 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   static const std::vector<std::string> seeds = cacheinf::PackSeeds();
   constexpr unsigned int kOneIn = 16;
   const std::string& fresh = seeds[seed / kOneIn % seeds.size()];
-  if ((size < cacheinf::kPart || seed % kOneIn == 0) && fresh.size() <= max_size) {
+  if ((size < cacheinf::kPart || seed % kOneIn == 1) && fresh.size() <= max_size) {
     std::memcpy(data, fresh.data(), fresh.size());
     size = fresh.size();
   }
-  size = LLVMFuzzerMutate(data, size, max_size);
+  size = seed % 4 == 0 ? LLVMFuzzerMutate(data, size, max_size)
+                       : cacheinf::MutateDescription(data, size, max_size);
   if (seed % 8 != 0) size -= size % cacheinf::kPart;
   if (seed % 8 == 0 || size < 2 * cacheinf::kPart) return size;
   const uint64_t length = size;

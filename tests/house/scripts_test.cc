@@ -68,12 +68,17 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
       {"test", {"--list"}, "--list goes with --near"},
       {"test", {"--jobs"}, "--jobs needs a number"},
       {"test", {"--jobs", "0"}, "--jobs must be a whole number from 1" + numbers + "0"},
+      {"gpu-check", {}, "which part: build, test or bench?"},
+      {"gpu-check",
+       {"build", "--arch", "74"},
+       "--arch must be a whole number from 75" + numbers + "74"},
+      {"gpu-check", {"test", "--models", "nosuch"}, "--models: no such folder: nosuch"},
       {"lint", {"--since"}, "--since needs a commit"},
       {"lint", {"--since", "nosuchcommit"}, "--since: no such commit: nosuchcommit"},
       {"lint", {"nosuch.cc"}, "no such file: nosuch.cc"},
   };
   for (const Case& refused : cases) {
-    SCOPED_TRACE(refused.script + " " + refused.arguments.front());
+    SCOPED_TRACE(refused.error);
     std::vector<std::string> command = refused.arguments;
     command.insert(command.begin(), SourceFolder() / "scripts" / refused.script);
     const CommandResult result = RunCommand(command);

@@ -75,14 +75,15 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(Ready{7}),
       Seed(std::move(whole)),
       Seed(std::move(refresh)),
-      Seed(Frame{.decision = ChangedDecision(),
-                 .follows = 40,
-                 .committed = 40,
-                 .keeps = true,
-                 .picture = {9, 8}}),
+      Seed(Frame{.decision = ChangedDecision(), .follows = 40, .committed = 40}),
+      Seed(RemoteFrame{.number = 41,
+                       .frame = 12,
+                       .keeps = true,
+                       .place = {{8, 376}, {0, 640}},
+                       .picture = {9, 8}}),
       Seed(Slice{41, 2, {1, 2, 3, 4}}),
-      Seed(
-          Answer{.frame = 41, .active = 0.2, .work = 0.4, .compute_us = 900, .outputs = {{1}, {}}}),
+      Seed(Answer{
+          .frame = 41, .active = 0.2f, .work = 0.4f, .compute_us = 900, .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),
@@ -115,6 +116,8 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(Ready());
     case Kind::kFrame:
       return decode(Frame());
+    case Kind::kRemoteFrame:
+      return decode(RemoteFrame());
     case Kind::kSlice:
       return decode(Slice());
     case Kind::kAnswer:

@@ -47,6 +47,25 @@ TEST(MessagesTest, AFrameIsItsDecision) {
   EXPECT_FALSE(read.is_shared);
 }
 
+// Where a link carries 1 Mbit/s, 125 bytes are a millisecond.
+TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
+  const RemoteFrame frame{.number = 41,
+                          .frame = 1 << 20,
+                          .keeps = true,
+                          .place = {{8, 376}, {0, 640}},
+                          .picture = {1, 2, 3}};
+  const std::vector<uint8_t> bytes = Encode(frame);
+  EXPECT_EQ(bytes.size(), frame.picture.size() + 29);
+  RemoteFrame read;
+  ASSERT_EQ(Decode(bytes, &read), "");
+  EXPECT_EQ(read.number, frame.number);
+  EXPECT_EQ(read.frame, frame.frame);
+  EXPECT_TRUE(read.keeps);
+  EXPECT_EQ(read.place, frame.place);
+  EXPECT_EQ(read.picture, frame.picture);
+  EXPECT_LE(Encode(Answer()).size(), 40u);
+}
+
 TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   Settings settings = SplitSettings();
   settings.cache.policy = CacheConfig::Policy::kFixed;
@@ -69,7 +88,7 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
 
 TEST(MessagesTest, FieldsAreChecked) {
   Hello hello;
-  hello.protocol = 2;
+  hello.protocol = Hello::kProtocol + 1;
   EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is no good: the protocol is another one");
 
   const auto refused = [](auto change) {
@@ -120,7 +139,7 @@ TEST(MessagesTest, FieldsAreChecked) {
   EXPECT_EQ(
       settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 27),
       settings + "cache is no configuration: ");
-  EXPECT_EQ(Refusal(Answer{.active = 1.5}),
+  EXPECT_EQ(Refusal(Answer{.active = 1.5f}),
             "a message of kind 'answer' is no good: active is out of bounds");
 }
 

@@ -38,7 +38,7 @@ class PlanChooserTest : public testing::Test {
     Situation truth;
     truth.mbit_up = truth.mbit_down = mbit.value_or(0);
     truth.round_trip_ms = 4;
-    truth.robot_changed = truth.server_changed = changed;
+    truth.robot_work = truth.server_work = changed;
     truth.robot_factor = robot_factor_;
     truth.server_factor = server_factor_;
     const Prediction real = CostModel(pair_.robot, pair_.server, truth).Predict(plan);
@@ -47,8 +47,8 @@ class PlanChooserTest : public testing::Test {
                                 .server_ms = real.server_ms,
                                 .waiting_ms = real.server_ms + real.link_ms + 4,
                                 .sent_bytes = real.up_bytes,
-                                .changed = changed};
-    if (!plan.keeps) taken.changed.reset();
+                                .share = changed};
+    if (!plan.keeps) taken.share.reset();
     chooser_.Note(taken);
     latency_ms_ = real.latency_ms;
   }
@@ -196,7 +196,7 @@ PlanChooser::Taken AsPredicted(const PlanChooser& chooser, const Plan& plan, dou
   taken.server_ms = prediction.server_ms;
   taken.waiting_ms = prediction.latency_ms - prediction.robot_ms;
   taken.sent_bytes = prediction.up_bytes;
-  if (plan.keeps) taken.changed = changed;
+  if (plan.keeps) taken.share = changed;
   return taken;
 }
 
@@ -222,16 +222,16 @@ TEST(PlanChooser, KeepsResultsBeforeAnybodyHasLooked) {
   EXPECT_EQ(alone.Choose(kDown), Plan());
   PlanChooser linked = ChooserOf(Profiles(20));
   EXPECT_TRUE(linked.Choose(kFast).keeps);
-  EXPECT_LT(linked.situation().server_changed, 0.2);
+  EXPECT_LT(linked.situation().server_work, 0.2);
 }
 
 TEST(PlanChooser, TakesTheFirstLookAtItsWord) {
   PlanChooser chooser = ChooserOf(Profiles(20));
   chooser.Choose(kDown);
-  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .changed = 0.9});
-  EXPECT_DOUBLE_EQ(chooser.situation().robot_changed, 0.9);
-  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .changed = 0.4});
-  EXPECT_DOUBLE_EQ(chooser.situation().robot_changed, 0.8);
+  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .share = 0.9});
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.9);
+  chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 60, .share = 0.4});
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.8);
 }
 
 TEST(PlanChooser, LeavesKeepingWhereFramesAreComputedWhole) {
@@ -239,7 +239,7 @@ TEST(PlanChooser, LeavesKeepingWhereFramesAreComputedWhole) {
   Plan plan = Begun(chooser);
   for (int frame = 0; frame < 40; ++frame) {
     PlanChooser::Taken taken = AsPredicted(chooser, plan, 0);
-    taken.changed.reset();
+    taken.share.reset();
     if (plan.keeps) taken.server_ms = 50;  // as without
     taken.waiting_ms = taken.server_ms + chooser.prediction().link_ms;
     chooser.Note(taken);
@@ -275,10 +275,10 @@ TEST(PlanChooser, BlamesNoMachineForWhatChanged) {
   PlanChooser chooser = ChooserOf(pair);
   const Plan plan = chooser.Choose(kDown);
   Situation truth;
-  truth.robot_changed = truth.server_changed = 1;
+  truth.robot_work = truth.server_work = 1;
   const double ms = CostModel(pair.robot, pair.server, truth).Ms(plan);
   ASSERT_GT(ms, 1.5 * chooser.prediction().latency_ms);
-  chooser.Note({.executed = plan.kind, .latency_ms = ms, .changed = 1.0});
+  chooser.Note({.executed = plan.kind, .latency_ms = ms, .share = 1.0});
   EXPECT_NEAR(chooser.situation().robot_factor, 1, 1e-9);
 }
 
@@ -310,7 +310,7 @@ TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
   Begun(chooser);
   for (int frame = 0; frame < 10; ++frame) {
     chooser.Choose(kFast);
-    chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 200, .changed = 0.1});
+    chooser.Note({.executed = Plan::Kind::kLocal, .latency_ms = 200, .share = 0.1});
   }
   const Plan plan = chooser.Choose(kFast);
   ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
@@ -387,7 +387,7 @@ TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
   PlanChooser chooser = ChooserOf(pair);
   const Plan plan = Begun(chooser);
   chooser.Note(AsPredicted(chooser, plan, 0.2));
-  EXPECT_NEAR(chooser.situation().server_changed, 0.4, 1e-3);
+  EXPECT_NEAR(chooser.situation().server_work, 0.4, 1e-3);
 }
 
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {

@@ -140,7 +140,7 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
   };
   const auto op = [](Json& json, size_t index) -> Json& { return json["operators"][index]; };
   const Case cases[] = {
-      {"version", [](Json& json) { json["version"] = 2; }},
+      {"version", [](Json& json) { json["version"] = Profile::kVersion + 1; }},
       {"format", [](Json& json) { json["format"] = "cacheinf schedule"; }},
       {"side", [](Json& json) { json["side"] = "middle"; }},
       {"model_checksum", [](Json& json) { json["model_checksum"] = "12"; }},

@@ -21,8 +21,8 @@ TEST(Schedule, IsReadAsItWasWritten) {
   ASSERT_EQ(read.buckets.size(), 18U);
   for (size_t i = 0; i < 18; ++i) EXPECT_EQ(read.buckets[i].plan, schedule.buckets[i].plan);
   EXPECT_EQ(read.seed, schedule.seed);
-  EXPECT_EQ(read.SituationOf(17).robot_changed, 1);
-  EXPECT_EQ(read.SituationOf(16).server_changed, 0.2);
+  EXPECT_EQ(read.SituationOf(17).robot_work, 1);
+  EXPECT_EQ(read.SituationOf(16).server_work, 0.2);
   EXPECT_EQ(read.SituationOf(6).mbit_down, 10);
 }
 
@@ -83,7 +83,7 @@ TEST(Schedule, DamagedIsRefused) {
   EXPECT_NE(refusal("{", "").find("not a JSON object"), std::string::npos);
   EXPECT_NE(refusal("cacheinf schedule", "a shopping list").find("not a schedule"),
             std::string::npos);
-  EXPECT_NE(refusal("\"version\": 1", "\"version\": 2").find("solve it again"), std::string::npos);
+  EXPECT_NE(refusal("\"version\": 2", "\"version\": 1").find("solve it again"), std::string::npos);
   EXPECT_NE(refusal("\"kind\":\"remote\"", "\"kind\":\"remove\"").find("one of"),
             std::string::npos);
   EXPECT_NE(refusal("[-1,0]", "[0,0]").find("ascend"), std::string::npos);

@@ -33,8 +33,8 @@ inline Schedule MadeUp(const ProfilePair& pair) {
   schedule.server = pair.server;
   schedule.round_trip_ms = 4;
   schedule.mbit = {0, 10, 100};
-  schedule.robot_changed = {0.1, 0.5, 1};
-  schedule.server_changed = {0.2, 1};
+  schedule.robot_work = {0.1, 0.5, 1};
+  schedule.server_work = {0.2, 1};
   for (int i = 0; i < 18; ++i) {
     Schedule::Bucket bucket;
     bucket.is_solved = true;

@@ -84,9 +84,9 @@ RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places) {  // NOLINT(
   network.situation.mbit_up = Between(5, 300, random);
   network.situation.mbit_down = network.situation.mbit_up;
   network.situation.round_trip_ms = Between(0.2, 6, random);
-  network.situation.robot_changed = Between(0.1, 1, random);
-  network.situation.server_changed =
-      std::min(1.0, network.situation.robot_changed * Between(1, 3, random));
+  network.situation.robot_work = Between(0.1, 1, random);
+  network.situation.server_work =
+      std::min(1.0, network.situation.robot_work * Between(1, 3, random));
   // Keeps fewer values until there are few enough places; another network if that cannot be.
   for (int attempt = 0;
        CostModel(network.pair.robot, network.pair.server, network.situation).cut_places().size() >

@@ -62,14 +62,14 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("local"), std::string::npos) << result.out;
 
-  result = Run("show",
-               {schedule, "--mbit", "40", "--robot-changed", "0.4", "--trace", Path("trace.json")});
+  result =
+      Run("show", {schedule, "--mbit", "40", "--robot-work", "0.4", "--trace", Path("trace.json")});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("robot "), std::string::npos) << result.out;
   const nlohmann::json trace = nlohmann::json::parse(ReadFile(Path("trace.json")));
   EXPECT_GT(trace.at("traceEvents").size(), 5U);
 
-  result = Run("explain", {schedule, "--mbit", "40", "--robot-changed", "0.4"}, false);
+  result = Run("explain", {schedule, "--mbit", "40", "--robot-work", "0.4"}, false);
   EXPECT_EQ(result.exit_code, 0) << result.error;
   for (const char* planner : {"schedule", "local", "remote", "ds", "ds-c", "hp", "cacheinf"}) {
     EXPECT_NE(result.out.find(std::string("\n") + planner + " "), std::string::npos)

@@ -1,7 +1,5 @@
 #include "tests/sparse_ops/case_checks.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -154,6 +152,100 @@ std::vector<float> Blurred(const PreparedCase& fresh, std::mt19937& random) {
   return result;
 }
 
+std::string Located(const std::string& difference, const std::string& where) {
+  return difference.empty() ? "" : where + ": " + difference;
+}
+
+std::string RowsText(Range rows) {
+  return "rows " + std::to_string(rows.begin) + " to " + std::to_string(rows.end);
+}
+
+std::string CheckReferenceBits(const OperatorCase& c, const PreparedCase& reference,
+                               const OperatorFamily& family, unsigned seed, std::mt19937& random) {
+  const PreparedCase actual = c.Prepare(family);
+  if (!actual.run) return "";
+  const std::string where = c.name + " of " + family.name + ", seed " + std::to_string(seed);
+  const Written before(actual);
+  actual.run(actual.rows(), nullptr);
+  std::string wrong = Located(DifferenceBeyondRounding(actual, reference), where + ", as a whole");
+  if (!wrong.empty()) return wrong;
+  const PreparedCase own = HasOwnBits(actual) ? c.Prepare(family) : PreparedCase();
+  if (own.run) own.run(own.rows(), nullptr);
+  const PreparedCase& dense = own.run ? own : reference;
+
+  before.PutBack(actual);
+  Written expected = before;
+  for (const Range rows : RandomCuts(dense.rows().end, random)) {
+    actual.run(rows, nullptr);
+    if (dense.map().rank == 4) {
+      expected.TakePixels(dense, RunsOf(rows, dense.columns()));
+    } else {
+      expected = Written(dense);
+    }
+    wrong = Located(Difference(Written(actual), expected), where + ", " + RowsText(rows));
+    if (!wrong.empty()) return wrong;
+  }
+  if (dense.map().rank != 4 || family.takes_only_rows) return "";
+  for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+    const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
+    const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
+    before.PutBack(actual);
+    expected = before;
+    expected.TakePixels(dense, active.runs());
+    actual.run(active.pixels(), nullptr);
+    wrong = Located(
+        Difference(Written(actual), expected),
+        where + ", " + std::to_string(active.count()) + " active pixels in " + RowsText(rows));
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string CheckChanges(const OperatorCase& c, const OperatorFamily& family, unsigned seed,
+                         std::mt19937& random) {
+  const CaseOptions options = {/*has_one_image=*/true, /*is_perturbed=*/true};
+  const PreparedCase fresh = c.Prepare(family, options);
+  if (fresh.map().rank != 4 || !fresh.memory->takes_change_test || !fresh.run) return "";
+  const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
+  const PreparedCase tested = c.Prepare(family, options);
+  before.run(before.rows(), nullptr);
+  fresh.run(fresh.rows(), nullptr);
+  std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));
+  for (float& number : inverse_spread) number = Uniform(0.5f, 2.0f, random);
+
+  for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+    const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
+    for (const auto& [threshold, stores_all] :
+         {std::pair(0.0f, false), std::pair(0.5f, false), std::pair(0.5f, true)}) {
+      std::vector<float>& stored = tested.memory->output;
+      stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
+      std::vector<float> expected = stored;
+      std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
+      std::vector<uint8_t> expected_changed = changed;
+      ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data(), stores_all};
+      reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)), active.pixels(),
+                             &test);
+
+      test.changed = changed.data();
+      tested.run(active.pixels(), &test);
+      const std::string where = c.name + " of " + family.name + ", threshold " +
+                                std::to_string(threshold) + (stores_all ? ", storing all" : "") +
+                                ", seed " + std::to_string(seed);
+      if (changed != expected_changed) return where + ": other pixels changed";
+      std::string wrong = Located(DifferenceOfBits(tested.output(), expected), where);
+      if (!wrong.empty()) return wrong;
+      if (threshold != 0.0f) continue;
+      tested.run(active.pixels(), &test);
+      if (std::count(changed.begin(), changed.end(), 0) != active.count()) {
+        return where + ": the same again is a change";
+      }
+      wrong = Located(DifferenceOfBits(tested.output(), expected), where + ", once more");
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Difference(const std::vector<float>& actual, const std::vector<float>& expected) {
@@ -168,96 +260,32 @@ Families OnlyFamily(const OperatorFamily& family) {
   return [family](const CheckFamily& check) { check(family); };
 }
 
-void ExpectReferenceBits(const std::vector<OperatorCase>& cases, const Families& families,
-                         unsigned seed) {
+std::string CheckReferenceBits(const std::vector<OperatorCase>& cases, const Families& families,
+                               unsigned seed) {
   std::mt19937 random(seed);
+  std::string wrong;
   for (const OperatorCase& c : cases) {
     const PreparedCase reference = c.Prepare(ReferenceFamily());
     reference.run(reference.rows(), nullptr);
     families([&](const OperatorFamily& family) {
-      const PreparedCase actual = c.Prepare(family);
-      if (!actual.run) return;
-      const std::string where = c.name + " of " + family.name + ", seed " + std::to_string(seed);
-      const Written before(actual);
-      actual.run(actual.rows(), nullptr);
-      ASSERT_EQ(DifferenceBeyondRounding(actual, reference), "") << where << ", as a whole";
-      const PreparedCase own = HasOwnBits(actual) ? c.Prepare(family) : PreparedCase();
-      if (own.run) own.run(own.rows(), nullptr);
-      const PreparedCase& dense = own.run ? own : reference;
-
-      before.PutBack(actual);
-      Written expected = before;
-      for (const Range rows : RandomCuts(dense.rows().end, random)) {
-        actual.run(rows, nullptr);
-        if (dense.map().rank == 4) {
-          expected.TakePixels(dense, RunsOf(rows, dense.columns()));
-        } else {
-          expected = Written(dense);
-        }
-        ASSERT_EQ(Difference(Written(actual), expected), "")
-            << where << ", rows " << rows.begin << " to " << rows.end;
-      }
-      if (dense.map().rank != 4 || family.takes_only_rows) return;
-      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
-        const Range rows = random() % 2 == 0 ? dense.rows() : RandomRows(dense.rows(), random);
-        const ActiveSet active(shape, dense.rows().end, dense.columns(), rows, random);
-        before.PutBack(actual);
-        expected = before;
-        expected.TakePixels(dense, active.runs());
-        actual.run(active.pixels(), nullptr);
-        ASSERT_EQ(Difference(Written(actual), expected), "")
-            << where << ", " << active.count() << " active pixels in rows " << rows.begin << " to "
-            << rows.end;
-      }
+      if (wrong.empty()) wrong = CheckReferenceBits(c, reference, family, seed, random);
     });
-    if (testing::Test::HasFatalFailure()) return;
+    if (!wrong.empty()) break;
   }
+  return wrong;
 }
 
-void ExpectChangesAsTheReference(const std::vector<OperatorCase>& cases, const Families& families,
-                                 unsigned seed) {
+std::string CheckChanges(const std::vector<OperatorCase>& cases, const Families& families,
+                         unsigned seed) {
   std::mt19937 random(seed);
+  std::string wrong;
   for (const OperatorCase& c : cases) {
     families([&](const OperatorFamily& family) {
-      const CaseOptions options = {/*has_one_image=*/true, /*is_perturbed=*/true};
-      const PreparedCase fresh = c.Prepare(family, options);
-      if (fresh.map().rank != 4 || !fresh.memory->takes_change_test || !fresh.run) return;
-      const PreparedCase before = c.Prepare(family, {/*has_one_image=*/true, false});
-      const PreparedCase tested = c.Prepare(family, options);
-      before.run(before.rows(), nullptr);
-      fresh.run(fresh.rows(), nullptr);
-      std::vector<float> inverse_spread(static_cast<size_t>(before.map().dims[1]));
-      for (float& number : inverse_spread) number = Uniform(0.5f, 2.0f, random);
-
-      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
-        const ActiveSet active(shape, before.rows().end, before.columns(), before.rows(), random);
-        for (const auto& [threshold, stores_all] :
-             {std::pair(0.0f, false), std::pair(0.5f, false), std::pair(0.5f, true)}) {
-          std::vector<float>& stored = tested.memory->output;
-          stored = threshold == 0.0f ? before.output() : Blurred(fresh, random);
-          std::vector<float> expected = stored;
-          std::vector<uint8_t> changed(static_cast<size_t>(active.count()), 2);
-          std::vector<uint8_t> expected_changed = changed;
-          ChangeTest test = {threshold, inverse_spread.data(), expected_changed.data(), stores_all};
-          reference::StorePixels(AsImage(fresh.map()), AsImage(MapIn(expected, fresh)),
-                                 active.pixels(), &test);
-
-          test.changed = changed.data();
-          tested.run(active.pixels(), &test);
-          const std::string where =
-              c.name + " of " + family.name + ", threshold " + std::to_string(threshold) +
-              (stores_all ? ", storing all" : "") + ", seed " + std::to_string(seed);
-          ASSERT_EQ(changed, expected_changed) << where;
-          ASSERT_EQ(Difference(tested.output(), expected), "") << where;
-          if (threshold != 0.0f) continue;
-          tested.run(active.pixels(), &test);
-          ASSERT_EQ(std::count(changed.begin(), changed.end(), 0), active.count()) << where;
-          ASSERT_EQ(Difference(tested.output(), expected), "") << where;
-        }
-      }
+      if (wrong.empty()) wrong = CheckChanges(c, family, seed, random);
     });
-    if (testing::Test::HasFatalFailure()) return;
+    if (!wrong.empty()) break;
   }
+  return wrong;
 }
 
 }  // namespace cacheinf

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sparse_ops/cpu/winograd_kernels.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -24,8 +24,8 @@ struct Magnitudes {
 
   // By Cook and Toom, from the points.
   Magnitudes() {
-    const double a = cpu::kWinogradPoints[0];
-    const double b = cpu::kWinogradPoints[1];
+    const double a = kWinogradPoints[0];
+    const double b = kWinogradPoints[1];
     const std::vector<double> points = {0.0, a, -a, b, -b};
     const auto polynomial_without = [&](size_t left_out) {
       std::vector<double> coefficients = {1.0};
@@ -146,7 +146,7 @@ std::vector<double> WinogradErrorBounds(const ConvArgs& args, const std::vector<
   std::vector<double> bounds(memory.size());
   ErrorScale scale(args);
   const ImageView& output = args.output;
-  constexpr int kSize = cpu::kTileSize;
+  constexpr int kSize = kWinogradTile;
   const auto bound_tile = [&](int image, int top, int left) {
     scale.TakeTile(image, top, left);
     for (int channel = 0; channel < output.channels; ++channel) {

@@ -7,7 +7,6 @@
 
 #include "common/exec/operator_call.h"
 #include "common/exec/reference_backend.h"
-#include "sparse_ops/cpu/conv.h"
 
 namespace cacheinf {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "sparse_ops/cpu/winograd_kernels.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -39,7 +39,7 @@ class WindowFinder {
       window.columns.kind = AxisWindow::Kind::kTransposed;
     }
     if (conv.scheme == Scheme::kWinograd) {
-      window.rows.tile = window.columns.tile = cpu::kTileSize;
+      window.rows.tile = window.columns.tile = kWinogradTile;
     }
     return window;
   }

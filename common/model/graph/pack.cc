@@ -7,13 +7,12 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,8 +25,6 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace cacheinf {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kAlignment = 64;
 constexpr std::array<char, 8> kMagic = {'C', 'A', 'C', 'H', 'E', 'I', 'N', 'F'};
@@ -103,15 +100,10 @@ class BlobWriter {
 
   const std::vector<Bytes>& blobs() const { return blobs_; }
 
-  // [[offset from the first blob, bytes], …]
-  json Table() const {
-    json table = json::array();
-    uint64_t offset = 0;
-    for (const Bytes& blob : blobs_) {
-      table.push_back({offset, blob.size});
-      offset += RoundUp(blob.size);
-    }
-    return table;
+  uint64_t bytes_in_file() const {
+    uint64_t bytes = 0;
+    for (const Bytes& blob : blobs_) bytes += RoundUp(blob.size);
+    return bytes;
   }
 
  private:
@@ -119,78 +111,80 @@ class BlobWriter {
   std::map<std::pair<const void*, size_t>, int> index_;
 };
 
-class FieldWriter {
+// A description as far as it is written.
+class DescriptionWriter {
  public:
-  explicit FieldWriter(BlobWriter& blobs) : blobs_(blobs) {}
+  explicit DescriptionWriter(BlobWriter& blobs) : blobs_(blobs) {}
+
+  const std::string& bytes() const { return bytes_; }
+
+  void Write(bool flag) { WriteBits(static_cast<uint8_t>(flag)); }
+  void Write(float number) { WriteBits(number); }
+  void Write(std::string_view text) {
+    Write(text.size());
+    bytes_ += text;
+  }
+  void Write(const std::string& text) { Write(std::string_view(text)); }
+  void Write(const std::shared_ptr<const std::string>& archive) {
+    Write(blobs_.Add(archive->data(), archive->size()));
+  }
+  template <typename T>
+  void Write(const std::vector<T>& list) {
+    Write(list.size());
+    for (const T& element : list) Write(element);
+  }
+  void Write(const Bytes& blob) { Write(blob.size); }
+  void Write(const Value& value) {
+    Write(value.name);
+    Write(value.shape);
+    Write(value.type);
+    const auto bytes = static_cast<size_t>(value.constant.count()) * sizeof(float);
+    Write(value.is_constant() ? blobs_.Add(value.constant.data(), bytes) : kNone);
+  }
+  void Write(const Operator& op) {
+    Write(op.name);
+    Write(kAttributeNames[op.attributes.index()]);
+    std::visit([this](const auto& fields) { Write(fields); }, op.attributes);
+    Write(op.inputs);
+    Write(op.outputs);
+  }
+  // A number that is whole, an enumerator, or a struct of fields.h.
+  template <typename T>
+  void Write(const T& value) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      WriteBits(static_cast<int64_t>(value));
+    } else {
+      VisitFields(value, *this);
+    }
+  }
 
   template <typename T>
   void operator()(const char* name, const T& field) {
-    object_[name] = Convert(field);
-  }
-
-  template <typename T>
-  static json Write(BlobWriter& blobs, const T& fields) {
-    FieldWriter writer(blobs);
-    VisitFields(fields, writer);
-    return std::move(writer.object_);
+    Write(std::string_view(name));
+    Write(field);
   }
 
  private:
-  // JSON has no infinity.
-  json Convert(float number) const {
-    if (std::isfinite(number)) return number;
-    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
-  }
-  json Convert(const std::string& text) const { return text; }
-  json Convert(const std::shared_ptr<const std::string>& archive) const {
-    return blobs_.Add(archive->data(), archive->size());
-  }
   template <typename T>
-  json Convert(const std::vector<T>& list) const {
-    json array = json::array();
-    for (const T& element : list) array.push_back(Convert(element));
-    return array;
-  }
-  template <typename T>
-  json Convert(const T& field) const {
-    if constexpr (std::is_enum_v<T>) {
-      return static_cast<int>(field);
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      return field;
-    } else {
-      return Write(blobs_, field);
-    }
+  void WriteBits(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
 
   BlobWriter& blobs_;
-  json object_ = json::object();
+  std::string bytes_;
 };
 
-json Describe(const Graph& graph, BlobWriter& blobs) {
-  json values = json::array();
-  for (const Value& value : graph.values) {
-    json entry = {
-        {"name", value.name}, {"shape", value.shape}, {"type", static_cast<int>(value.type)}};
-    if (value.is_constant()) {
-      const auto bytes = static_cast<size_t>(value.constant.count()) * sizeof(float);
-      entry["blob"] = blobs.Add(value.constant.data(), bytes);
-    }
-    values.push_back(std::move(entry));
-  }
-  json operators = json::array();
-  for (const Operator& op : graph.operators) {
-    json attributes = std::visit(
-        [&](const auto& fields) { return FieldWriter::Write(blobs, fields); }, op.attributes);
-    operators.push_back({{"name", op.name},
-                         {"kind", kAttributeNames[op.attributes.index()]},
-                         {"attributes", std::move(attributes)},
-                         {"inputs", op.inputs},
-                         {"outputs", op.outputs}});
-  }
-  return {{"name", graph.name},          {"picture", FieldWriter::Write(blobs, graph.picture)},
-          {"inputs", graph.inputs},      {"outputs", graph.outputs},
-          {"values", std::move(values)}, {"operators", std::move(operators)},
-          {"blobs", blobs.Table()}};
+std::string Describe(const Graph& graph, BlobWriter& blobs) {
+  DescriptionWriter rest(blobs);
+  rest.Write(graph.name);
+  rest.Write(graph.picture);
+  rest.Write(graph.values);
+  rest.Write(graph.inputs);
+  rest.Write(graph.outputs);
+  rest.Write(graph.operators);
+  DescriptionWriter table(blobs);
+  table.Write(blobs.blobs());
+  return table.bytes() + rest.bytes();
 }
 
 std::string SystemError() { return std::strerror(errno); }
@@ -262,207 +256,172 @@ class Damage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-const json& Member(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || found == object.end()) {
-    throw Damage(std::string("has no '") + name + "'");
-  }
-  return *found;
-}
-
-const json& Array(const json& object, const char* name) {
-  const json& array = Member(object, name);
-  if (!array.is_array()) throw Damage(std::string("has no list '") + name + "'");
-  return array;
-}
-
-int64_t Integer(const json& number, int64_t low, int64_t high) {
-  const bool fits_signed =
-      number.is_number_unsigned()
-          ? number.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())
-          : number.is_number_integer();
-  if (!fits_signed || number.get<int64_t>() < low || number.get<int64_t>() > high) {
-    throw Damage("has a number out of range");
-  }
-  return number.get<int64_t>();
-}
-
-std::string Text(const json& text) {
-  if (!text.is_string()) throw Damage("has a name that is no text");
-  return text.get<std::string>();
-}
-
-template <typename T>
-T Enumerator(const json& number) {
-  return static_cast<T>(Integer(number, 0, static_cast<int64_t>(LastOf(T{}))));
-}
-
-std::vector<int> Ids(const json& list, size_t count) {
-  std::vector<int> ids;
-  for (const json& id : list) {
-    ids.push_back(static_cast<int>(Integer(id, 0, static_cast<int64_t>(count) - 1)));
-  }
-  return ids;
-}
-
-// The blobs of a file: aligned, in order, apart from each other, inside the file.
+// The blobs of a file, one after the other.
 class BlobReader {
  public:
-  BlobReader(const json& table, std::shared_ptr<const std::byte> data, size_t size)
-      : data_(std::move(data)) {
-    uint64_t end = 0;
-    for (const json& entry : table) {
-      if (!entry.is_array() || entry.size() != 2) throw Damage("has a blob of unknown extent");
-      const auto limit = static_cast<int64_t>(size);
-      const auto offset = static_cast<uint64_t>(Integer(entry[0], 0, limit));
-      const auto bytes = static_cast<uint64_t>(Integer(entry[1], 0, limit));
-      if (offset % kAlignment != 0 || offset < end || bytes > size - offset) {
-        throw Damage("has blobs that overlap or leave the file");
-      }
-      end = offset + bytes;
-      blobs_.push_back({data_.get() + offset, bytes});
-    }
+  BlobReader(std::shared_ptr<const std::byte> data, size_t size)
+      : data_(std::move(data)), size_(size) {}
+
+  void Add(size_t bytes) {
+    const uint64_t begin = blobs_.empty() ? 0 : end_;
+    if (begin > size_ || bytes > size_ - begin) throw Damage("has blobs that leave the file");
+    blobs_.push_back({data_.get() + begin, bytes});
+    end_ = begin + RoundUp(bytes);
   }
 
-  Tensor Floats(const json& index, const Shape& shape) const {
+  Tensor Floats(int64_t index, const Shape& shape) const {
     const Bytes blob = Find(index);
     const auto bytes = static_cast<uint64_t>(ElementCount(shape)) * sizeof(float);
     if (blob.size != bytes) throw Damage("has a constant whose numbers do not fill its shape");
     return Tensor(shape, std::shared_ptr<const float>(data_, static_cast<const float*>(blob.data)));
   }
 
-  std::shared_ptr<const std::string> Archive(const json& index) const {
+  std::shared_ptr<const std::string> Archive(int64_t index) const {
     const Bytes blob = Find(index);
     return std::make_shared<const std::string>(static_cast<const char*>(blob.data), blob.size);
   }
 
  private:
-  Bytes Find(const json& index) const {
-    return blobs_[static_cast<size_t>(Integer(index, 0, static_cast<int64_t>(blobs_.size()) - 1))];
+  Bytes Find(int64_t index) const {
+    if (index < 0 || static_cast<uint64_t>(index) >= blobs_.size()) {
+      throw Damage("has a number out of range");
+    }
+    return blobs_[static_cast<size_t>(index)];
   }
 
   std::shared_ptr<const std::byte> data_;
+  size_t size_;
+  uint64_t end_ = 0;
   std::vector<Bytes> blobs_;
 };
 
-class FieldReader {
+// Takes from a description what DescriptionWriter put there. A list is believed as long as there
+// are bytes for another element, so no damage asks for much memory.
+class DescriptionReader {
  public:
-  FieldReader(const json& object, const BlobReader& blobs) : object_(object), blobs_(blobs) {}
+  DescriptionReader(std::string_view bytes, BlobReader blobs)
+      : bytes_(bytes), blobs_(std::move(blobs)) {}
+
+  Graph ReadGraph() {
+    for (int64_t count = ReadCount(); count > 0; --count) blobs_.Add(ReadWhole<size_t>());
+    Graph graph;
+    Read(graph.name);
+    Read(graph.picture);
+    Read(graph.values);
+    value_count_ = static_cast<int64_t>(graph.values.size());
+    ReadIds(graph.inputs);
+    ReadIds(graph.outputs);
+    for (int64_t count = ReadCount(); count > 0; --count) {
+      Operator& op = graph.operators.emplace_back();
+      ReadOperator(op);
+      for (const ValueId output : op.outputs) {
+        graph.values[static_cast<size_t>(output)].producer =
+            static_cast<OpId>(graph.operators.size()) - 1;
+      }
+    }
+    if (!bytes_.empty()) throw Damage("goes on behind its end");
+    return graph;
+  }
 
   template <typename T>
   void operator()(const char* name, T& field) {
-    Convert(Member(object_, name), field);
-  }
-
-  template <typename T>
-  static T Read(const json& object, const BlobReader& blobs) {
-    T fields;
-    FieldReader reader(object, blobs);
-    VisitFields(fields, reader);
-    return fields;
+    if (ReadText() != name) throw Damage(std::string("has no '") + name + "'");
+    Read(field);
   }
 
  private:
-  void Convert(const json& item, float& number) const {
-    if (item.is_string()) {
-      constexpr float kInfinity = std::numeric_limits<float>::infinity();
-      const std::string text = item.get<std::string>();
-      if (text != "inf" && text != "-inf" && text != "nan") throw Damage("has no number in place");
-      number = text == "inf"    ? kInfinity
-               : text == "-inf" ? -kInfinity
-                                : std::numeric_limits<float>::quiet_NaN();
-      return;
-    }
-    const double wide = item.is_number() ? item.get<double>() : HUGE_VAL;
-    if (!(std::abs(wide) <= std::numeric_limits<float>::max())) {
-      throw Damage("has a number out of range");
-    }
-    number = static_cast<float>(wide);
+  template <typename T>
+  T ReadBits() {
+    T value;
+    std::memcpy(&value, Take(sizeof(value)).data(), sizeof(value));
+    return value;
   }
-  void Convert(const json& item, bool& flag) const {
-    if (!item.is_boolean()) throw Damage("has a flag that is neither true nor false");
-    flag = item.get<bool>();
+  std::string_view Take(size_t count) {
+    if (count > bytes_.size()) throw Damage("ends too soon");
+    const std::string_view taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return taken;
   }
-  void Convert(const json& item, std::string& text) const { text = Text(item); }
-  void Convert(const json& item, std::shared_ptr<const std::string>& archive) const {
-    archive = blobs_.Archive(item);
+  int64_t ReadWhole(int64_t low, int64_t high) {
+    const auto number = ReadBits<int64_t>();
+    if (number < low || number > high) throw Damage("has a number out of range");
+    return number;
   }
   template <typename T>
-  void Convert(const json& item, std::vector<T>& list) const {
-    if (!item.is_array()) throw Damage("has something else in place of a list");
-    for (const json& element : item) Convert(element, list.emplace_back());
+  T ReadWhole() {
+    constexpr auto kHigh =
+        std::min<uint64_t>(std::numeric_limits<T>::max(), std::numeric_limits<int64_t>::max());
+    return static_cast<T>(ReadWhole(std::numeric_limits<T>::min(), static_cast<int64_t>(kHigh)));
+  }
+  int64_t ReadCount() { return ReadWhole(0, static_cast<int64_t>(bytes_.size())); }
+  std::string_view ReadText() { return Take(static_cast<size_t>(ReadCount())); }
+
+  void Read(bool& flag) {
+    const auto byte = ReadBits<uint8_t>();
+    if (byte > 1) throw Damage("has a flag that is neither true nor false");
+    flag = byte == 1;
+  }
+  void Read(float& number) { number = ReadBits<float>(); }
+  void Read(std::string& text) { text = ReadText(); }
+  void Read(std::shared_ptr<const std::string>& archive) {
+    archive = blobs_.Archive(ReadBits<int64_t>());
   }
   template <typename T>
-  void Convert(const json& item, T& field) const {
+  void Read(std::vector<T>& list) {
+    for (int64_t count = ReadCount(); count > 0; --count) Read(list.emplace_back());
+  }
+  void Read(Value& value) {
+    Read(value.name);
+    ReadShape(value.shape);
+    Read(value.type);
+    const auto blob = ReadBits<int64_t>();
+    if (blob != kNone) value.constant = blobs_.Floats(blob, value.shape);
+  }
+  template <typename T>
+  void Read(T& field) {
     if constexpr (std::is_enum_v<T>) {
-      field = Enumerator<T>(item);
+      field = static_cast<T>(ReadWhole(0, static_cast<int64_t>(LastOf(T{}))));
     } else if constexpr (std::is_integral_v<T>) {
-      field = static_cast<T>(
-          Integer(item, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+      field = ReadWhole<T>();
     } else {
-      field = Read<T>(item, blobs_);
+      VisitFields(field, *this);
     }
   }
 
-  const json& object_;
-  const BlobReader& blobs_;
+  void ReadShape(Shape& shape) {
+    int64_t elements = 1;
+    for (int64_t count = ReadCount(); count > 0; --count) {
+      shape.push_back(ReadWhole(0, kMaxElements));
+      elements *= shape.back();  // both at most 2^31
+      if (elements > kMaxElements) throw Damage("has a value that is too large");
+    }
+  }
+  void ReadIds(std::vector<int>& ids) {
+    for (int64_t count = ReadCount(); count > 0; --count) {
+      ids.push_back(static_cast<int>(ReadWhole(0, value_count_ - 1)));
+    }
+  }
+  void ReadOperator(Operator& op) {
+    Read(op.name);
+    ReadAttributes(ReadText(), op.attributes);
+    ReadIds(op.inputs);
+    ReadIds(op.outputs);
+  }
+  template <size_t index = 0>
+  void ReadAttributes(std::string_view kind, Attributes& attributes) {
+    if constexpr (index == std::variant_size_v<Attributes>) {
+      throw Damage("has an operator of unknown kind");
+    } else if (kind == kAttributeNames[index]) {
+      VisitFields(attributes.emplace<index>(), *this);
+    } else {
+      ReadAttributes<index + 1>(kind, attributes);
+    }
+  }
+
+  std::string_view bytes_;  // what is left
+  BlobReader blobs_;
+  int64_t value_count_ = 0;
 };
-
-template <size_t index = 0>
-Attributes ReadAttributes(const std::string& kind, const json& fields, const BlobReader& blobs) {
-  if constexpr (index < std::variant_size_v<Attributes>) {
-    if (kind == kAttributeNames[index]) {
-      return FieldReader::Read<std::variant_alternative_t<index, Attributes>>(fields, blobs);
-    }
-    return ReadAttributes<index + 1>(kind, fields, blobs);
-  } else {
-    throw Damage("has an operator of unknown kind '" + kind + "'");
-  }
-}
-
-Shape ReadShape(const json& list) {
-  Shape shape;
-  int64_t count = 1;
-  for (const json& dim : list) {
-    shape.push_back(Integer(dim, 0, kMaxElements));
-    count *= shape.back();  // both at most 2^31
-    if (count > kMaxElements) throw Damage("has a value that is too large");
-  }
-  return shape;
-}
-
-Value ReadValue(const json& entry, const BlobReader& blobs) {
-  Value value;
-  value.name = Text(Member(entry, "name"));
-  value.shape = ReadShape(Array(entry, "shape"));
-  value.type = Enumerator<DataType>(Member(entry, "type"));
-  if (entry.contains("blob")) value.constant = blobs.Floats(entry["blob"], value.shape);
-  return value;
-}
-
-Graph ReadGraph(const json& description, const BlobReader& blobs) {
-  Graph graph;
-  graph.name = Text(Member(description, "name"));
-  graph.picture = FieldReader::Read<PictureSpec>(Member(description, "picture"), blobs);
-  for (const json& entry : Array(description, "values")) {
-    graph.values.push_back(ReadValue(entry, blobs));
-  }
-  const size_t count = graph.values.size();
-  graph.inputs = Ids(Array(description, "inputs"), count);
-  graph.outputs = Ids(Array(description, "outputs"), count);
-  for (const json& entry : Array(description, "operators")) {
-    Operator op;
-    op.name = Text(Member(entry, "name"));
-    op.attributes = ReadAttributes(Text(Member(entry, "kind")), Member(entry, "attributes"), blobs);
-    op.inputs = Ids(Array(entry, "inputs"), count);
-    op.outputs = Ids(Array(entry, "outputs"), count);
-    for (ValueId output : op.outputs) {
-      graph.values[output].producer = static_cast<OpId>(graph.operators.size());
-    }
-    graph.operators.push_back(std::move(op));
-  }
-  return graph;
-}
 
 Head CheckHead(std::span<const std::byte> file, const std::string& name) {
   if (!IsPack(file)) Refuse(name, "is no native model file");
@@ -504,12 +463,10 @@ uint64_t PackChecksum(std::span<const std::byte> file) {
 
 void WritePack(const Graph& graph, const std::filesystem::path& path) {
   BlobWriter blobs;
-  const std::string description =
-      Describe(graph, blobs).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string description = Describe(graph, blobs);
   Head head;
   head.description_bytes = description.size();
-  head.file_bytes = sizeof(head) + RoundUp(description.size());
-  for (const Bytes& blob : blobs.blobs()) head.file_bytes += RoundUp(blob.size);
+  head.file_bytes = sizeof(head) + RoundUp(description.size()) + blobs.bytes_in_file();
   BlockHash hash;
   hash.Add(&head, sizeof(head));
   hash.Add(description.data(), description.size());
@@ -530,16 +487,13 @@ Graph ReadPack(const std::filesystem::path& path) {
 
 Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name) {
   const Head head = CheckHead({data.get(), size}, name);
-  const char* begin = reinterpret_cast<const char*>(data.get()) + sizeof(head);
-  const json description =
-      json::parse(begin, begin + head.description_bytes, nullptr, /*allow_exceptions=*/false);
-  if (!description.is_object()) Refuse(name, "is damaged: its description is no JSON");
+  const std::string_view description(reinterpret_cast<const char*>(data.get()) + sizeof(head),
+                                     head.description_bytes);
   const size_t blob_begin = sizeof(head) + RoundUp(head.description_bytes);
+  BlobReader blobs(std::shared_ptr<const std::byte>(data, data.get() + blob_begin),
+                   size - blob_begin);
   try {
-    const BlobReader blobs(Array(description, "blobs"),
-                           std::shared_ptr<const std::byte>(data, data.get() + blob_begin),
-                           size - blob_begin);
-    Graph graph = ReadGraph(description, blobs);
+    Graph graph = DescriptionReader(description, std::move(blobs)).ReadGraph();
     graph.Validate();
     return graph;
   } catch (const Damage& damage) {

@@ -17,7 +17,7 @@
 //   8   format version (u32), size of this head (u32)
 //   16  length of the description (u64), length of the file (u64)
 //   32  checksum of everything else in the file (u64), zeros up to 64
-//   64  description: JSON, the graph without its numbers
+//   64  description: the graph without its numbers, field by field (fields.h), each behind its name
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, with zeros before it, and the file's length is one.
@@ -26,7 +26,7 @@
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 2;
+inline constexpr uint32_t kPackVersion = 3;
 
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);

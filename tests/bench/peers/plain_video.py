@@ -5,39 +5,40 @@
 Waits for connections, one after the other, on a port of this machine, which it prints. ffmpeg
 decodes the video that arrives there, LibTorch runs the whole network on every picture, and the answer goes back on
 the same connection: its length (4 bytes, little-endian), then boxes or classes as float32 (left, top,
-right, bottom in the network's picture, score, class; or class, score), or a PNG of the pixels'
-classes. SETTINGS are JSON: model (TorchScript), width, height, channels, mean, divisor and
-decoder, which is as in a robot's configuration.
+right, bottom in the network's picture, score, class; or class, score), or a map's width and height
+(16 bits each) and its pixels' classes by zlib. SETTINGS are JSON: model (TorchScript), width, height,
+channels, mean, divisor and decoder, which is as in a robot's configuration.
 """
 
-import io
 import json
 import socket
 import struct
 import subprocess
 import sys
 import time
+import zlib
 
-import numpy
 import torch
 import torchvision
-from PIL import Image
-
-
-def median_ms(model, example):
-    times = []
-    for _ in range(8):
-        begin = time.perf_counter()
-        model(example)
-        times.append(time.perf_counter() - begin)
-    return sorted(times)[4]
 
 
 def load(file, example):
     """As LibTorch runs it fastest on this machine."""
-    model = torch.jit.freeze(torch.jit.load(file).eval())
-    fused = torch.jit.optimize_for_inference(torch.jit.load(file).eval())
-    return min((model, fused), key=lambda ready: median_ms(ready, example))
+    models = [
+        torch.jit.freeze(torch.jit.load(file).eval()),
+        torch.jit.optimize_for_inference(torch.jit.load(file).eval()),
+    ]
+    # In turns, since the machine may be slow for a while. The first runs compile.
+    best = [float("inf")] * len(models)
+    end = time.perf_counter() + 4
+    rounds = 0
+    while rounds < 4 or (rounds < 24 and time.perf_counter() < end):
+        for i, model in enumerate(models):
+            begin = time.perf_counter()
+            model(example)
+            best[i] = min(best[i], time.perf_counter() - begin)
+        rounds += 1
+    return models[best.index(min(best))]
 
 
 def boxes(heads, decoder):
@@ -68,10 +69,10 @@ def read(outputs, decoder):
     if decoder["kind"] == "boxes":
         return boxes(outputs, decoder)
     if decoder["kind"] == "segmentation":
-        file = io.BytesIO()
-        classes = outputs[0][0].argmax(0).to(torch.uint8)
-        Image.fromarray(classes.numpy()).save(file, "PNG", compress_level=1)
-        return file.getvalue()
+        classes = outputs[0][0].argmax(0).to(torch.uint8).numpy()
+        height, width = classes.shape
+        # Fewer bytes than a PNG's, in the time that a PNG takes.
+        return struct.pack("<HH", width, height) + zlib.compress(classes.tobytes())
     scores, labels = outputs[0].flatten().topk(decoder["top"])
     return torch.stack([labels, scores], 1).numpy().astype("<f4").tobytes()
 
@@ -107,7 +108,9 @@ def serve(robot, model, settings):
 def main():
     settings = json.loads(sys.argv[1])
     torch.set_num_threads(1)
-    model = load(settings["model"], torch.zeros(1, 3, settings["height"], settings["width"]))
+    # As pictures come: with channels last in memory the one may be fastest, else the other.
+    example = torch.rand(1, settings["height"], settings["width"], 3).permute(0, 3, 1, 2)
+    model = load(settings["model"], example)
     listener = socket.create_server(("127.0.0.1", 0))
     print("port", listener.getsockname()[1], flush=True)
     while True:

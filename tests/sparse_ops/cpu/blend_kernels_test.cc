@@ -21,6 +21,52 @@ std::vector<uint8_t> RandomBytes(int count, std::mt19937& random) {
   return bytes;
 }
 
+TEST(BlendKernelsTest, EveryTargetSumsRowsAlike) {
+  ForEachCpuTarget([] {
+    std::mt19937 random(kSeed);
+    for (const int count : {1, 15, 32, 33, 97}) {
+      for (const int rows : {1, 3, 16}) {
+        const int stride = count + 2;
+        const std::vector<uint8_t> bytes = RandomBytes(stride * rows, random);
+        std::vector<uint16_t> sums(static_cast<size_t>(count) + 1, 77);
+        cpu::ChooseBlendKernels().sum_rows(bytes.data(), stride, rows, count, sums.data());
+        for (int i = 0; i < count; ++i) {
+          int sum = 0;
+          for (int y = 0; y < rows; ++y) sum += bytes[static_cast<size_t>(y * stride + i)];
+          EXPECT_EQ(sums[static_cast<size_t>(i)], sum) << i;
+        }
+        EXPECT_EQ(sums.back(), 77) << "written beyond the row";
+      }
+    }
+  });
+}
+
+TEST(BlendKernelsTest, EveryTargetAveragesCellsAlikeAndWritesNoByteMore) {
+  constexpr int kRows = 16;
+  ForEachCpuTarget([] {
+    std::mt19937 random(kSeed);
+    for (const int count : {0, 1, 2, 33}) {
+      for (const int cell : {1, 2, 5, 16}) {
+        std::vector<uint16_t> sums(static_cast<size_t>(3 * cell * count) + 1);
+        for (uint16_t& sum : sums) sum = static_cast<uint16_t>(random() % (255 * kRows + 1));
+        std::fill_n(sums.begin(), std::min<size_t>(sums.size(), 3 * size_t{16}), 255 * kRows);
+        const int pixels = cell * kRows;
+        const auto scale = static_cast<uint32_t>(((1 << 24) + pixels / 2) / pixels);
+        std::vector<uint8_t> out(static_cast<size_t>(3 * count) + 1, 77);
+        cpu::ChooseBlendKernels().average_cells(sums.data(), cell, scale, count, out.data());
+        for (int i = 0; i < 3 * count; ++i) {
+          uint64_t sum = 0;
+          for (int x = 0; x < cell; ++x) {
+            sum += sums[static_cast<size_t>(3 * (i / 3 * cell + x) + i % 3)];
+          }
+          EXPECT_EQ(out[static_cast<size_t>(i)], (sum * scale + (1 << 23)) >> 24) << i;
+        }
+        EXPECT_EQ(out.back(), 77) << "written beyond the row";
+      }
+    }
+  });
+}
+
 TEST(BlendKernelsTest, EveryTargetBlendsRowsAlike) {
   ForEachCpuTarget([] {
     std::mt19937 random(kSeed);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sparse_ops/cuda/emulated/device.h"
@@ -23,56 +24,50 @@ using cuda::EmulatedDevice;
 // conv_test.cc has the larger convolutions: the stand-in takes a second for some ten million.
 constexpr int64_t kFewProducts = 700000;
 
-void ExpectReferenceBitsOnTheStandIn(unsigned seeds) {
+// Calls check(families, seed) with the stand-in of each seed.
+template <typename Check>
+void OnTheStandIn(unsigned seeds, const Check& check) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     EmulatedDevice::Options options;
     options.seed = seed;
     EmulatedDevice device(options);
-    ExpectReferenceBits(OperatorCases(), OnlyFamily(CudaFamily(device, {}, kFewProducts)),
-                        20261100 + seed);
-    if (testing::Test::HasFatalFailure()) return;
+    ASSERT_EQ(check(OnlyFamily(CudaFamily(device, {}, kFewProducts)), seed), "");
   }
+}
+
+std::string CheckBits(const Families& families, unsigned seed) {
+  return CheckReferenceBits(OperatorCases(), families, 20261100 + seed);
 }
 
 // With another seed another third.
-std::vector<OperatorCase> AThirdOf(const std::vector<OperatorCase>& cases, unsigned seed) {
+std::string CheckChangesOfAThird(const Families& families, unsigned seed) {
   std::vector<OperatorCase> third;
-  for (size_t i = seed % 3; i < cases.size(); i += 3) third.push_back(cases[i]);
-  return third;
-}
-
-void ExpectChangesOnTheStandIn(unsigned seeds) {
-  for (unsigned seed = 1; seed <= seeds; ++seed) {
-    EmulatedDevice::Options options;
-    options.seed = seed;
-    EmulatedDevice device(options);
-    ExpectChangesAsTheReference(AThirdOf(OperatorCases(), seed),
-                                OnlyFamily(CudaFamily(device, {}, kFewProducts)), 20261200 + seed);
-    if (testing::Test::HasFatalFailure()) return;
-  }
+  for (size_t i = seed % 3; i < OperatorCases().size(); i += 3) third.push_back(OperatorCases()[i]);
+  return CheckChanges(third, families, 20261200 + seed);
 }
 
 TEST(CudaCasesTest, EveryCaseHasTheReferencesBitsInAnyRowsAndAtAnyPixels) {
-  ExpectReferenceBitsOnTheStandIn(1);
+  OnTheStandIn(1, CheckBits);
 }
 
-TEST(CudaCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) { ExpectChangesOnTheStandIn(1); }
-
-TEST(SlowCudaCasesTest, EveryCaseHasTheReferencesBitsWithAnySeed) {
-  ExpectReferenceBitsOnTheStandIn(20);
+TEST(CudaCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) {
+  OnTheStandIn(1, CheckChangesOfAThird);
 }
+
+TEST(SlowCudaCasesTest, EveryCaseHasTheReferencesBitsWithAnySeed) { OnTheStandIn(20, CheckBits); }
 
 TEST(SlowCudaCasesTest, AChangeTestDoesWhatTheReferenceDoesWithAnySeed) {
-  ExpectChangesOnTheStandIn(20);
+  OnTheStandIn(20, CheckChangesOfAThird);
 }
 
 TEST(CudaCasesTest, AGpuDoesTheSame) {
 #ifdef CACHEINF_HAS_CUDA
   if (cuda::RealDevice::Count() == 0) GTEST_SKIP() << "no GPU, or no driver for one";
   cuda::RealDevice device;
-  ExpectReferenceBits(OperatorCases(), OnlyFamily(CudaFamily(device)), 20261301);
-  ExpectReferenceBits(TimedCases(), OnlyFamily(CudaFamily(device)), 20261302);
-  ExpectChangesAsTheReference(OperatorCases(), OnlyFamily(CudaFamily(device)), 20261303);
+  const Families families = OnlyFamily(CudaFamily(device));
+  EXPECT_EQ(CheckReferenceBits(OperatorCases(), families, 20261301), "");
+  EXPECT_EQ(CheckReferenceBits(TimedCases(), families, 20261302), "");
+  EXPECT_EQ(CheckChanges(OperatorCases(), families, 20261303), "");
 #else
   GTEST_SKIP() << "this build has no CUDA";
 #endif

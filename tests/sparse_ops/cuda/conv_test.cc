@@ -127,8 +127,9 @@ class CudaConvTest : public OnDevice<Device> {
     this->UseSeed(seed);
     ConvOptions options;
     options.tiles = tiles;
-    ExpectReferenceBits(cases, OnlyFamily(CudaFamily(this->device(), options, most_products)),
-                        seed);
+    EXPECT_EQ(CheckReferenceBits(
+                  cases, OnlyFamily(CudaFamily(this->device(), options, most_products)), seed),
+              "");
   }
 };
 TYPED_TEST_SUITE(CudaConvTest, Devices);

@@ -1,0 +1,51 @@
+#include "common/base/checked_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kDeepestNesting = 32;
+constexpr size_t kMostKeys = 1000;  // of an object
+
+// Whether no list or object of a text nests too deep or has too many keys. Values are copied and
+// written by functions that call themselves for every level, and a key is looked for among all
+// those before it.
+bool IsPlain(std::string_view text) {
+  std::array<size_t, kDeepestNesting + 1> keys = {};
+  size_t depth = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char character = text[i];
+    if (character == '"') is_quoted = !is_quoted;
+    if (is_quoted) {
+      if (character == '\\') ++i;
+    } else if (character == '{' || character == '[') {
+      if (depth == kDeepestNesting) return false;
+      keys[++depth] = 0;
+    } else if (character == '}' || character == ']') {
+      depth = std::max<size_t>(depth, 1) - 1;
+    } else if (character == ':' && ++keys[depth] > kMostKeys) {
+      return false;
+    }
+  }
+  return true;
+}
+
+CheckedJson::Json Parse(const std::string& text, const std::string& name) {
+  if (!IsPlain(text)) {
+    throw InputError(
+        fmt::format("{}: nested deeper than {} levels, or an object of more than {} keys", name,
+                    kDeepestNesting, kMostKeys));
+  }
+  return CheckedJson::Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace
+
+CheckedJson::CheckedJson(const std::string& text, std::string name)
+    : CheckedJson(Parse(text, name), std::move(name)) {}
+
+}  // namespace cacheinf

@@ -1,0 +1,307 @@
+// Checks and times the kernels for GPUs where there is a compiler and nothing else: on a GPU, or on
+// the stand-in for one. scripts/gpu-check runs it.
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/model/graph/pack.h"
+#include "sparse_ops/cuda/conv_kernels.h"
+#include "tests/gpu/networks.h"
+#include "tests/gpu/place.h"
+#include "tests/gpu/timing.h"
+#include "tests/sparse_ops/case_checks.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr const char* kHelp = R"(cacheinf-gpu-check COMMAND [OPTION...] [MODEL...]
+
+  device     says what the kernels run on
+  cases      every case of the table of operators against the reference, bit for bit
+  large      one case a kind of operator, of the sizes of networks, likewise
+  networks   whole and changed frames of small random networks, and of MODELs, likewise
+  frames     times whole frames of MODELs, and such of which a share changes
+  operators  times every operator of MODELs
+  convs      prints the convolutions of MODELs, and what they take, for cacheinf-gpu-cudnn
+  kernels    prints threads and shared memory of a block of the kernels of convolutions
+  pack FILE  writes a small random network
+
+  --gpu         fail where there is no GPU; else the stand-in takes its place
+  --stand-in    on the stand-in, whatever there is
+  --seed N      of the stand-in's order of threads, and of random networks (default: 1)
+  --part I/N    of cases and random networks only each N-th, from the I-th (from 1) on
+  --seconds S   for each row of frames (default: 2)
+
+MODELs are CacheInf's own files (cacheinf-profile pack). Exit code 1: something has other bits.
+)";
+
+struct Options {
+  std::string command;
+  bool needs_gpu = false;
+  Place place;
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  double seconds = 2.0;
+  std::vector<std::string> files;
+};
+
+template <typename T>
+T Number(std::string_view option, std::string_view text, T least) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= least)) {
+    throw InputError(std::string(option) + " cannot be '" + std::string(text) + "'");
+  }
+  return number;
+}
+
+Options Parse(std::span<char*> arguments) {
+  Options options;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const auto value = [&]() -> std::string_view {
+      if (i + 1 == arguments.size()) throw InputError(std::string(argument) + " needs a value");
+      return arguments[++i];
+    };
+    if (argument == "--gpu") {
+      options.needs_gpu = true;
+    } else if (argument == "--stand-in") {
+      options.place.is_stand_in = true;
+    } else if (argument == "--seed") {
+      options.place.seed = Number<unsigned>(argument, value(), 0);
+    } else if (argument == "--seconds") {
+      options.seconds = Number<double>(argument, value(), 0.0);
+    } else if (argument == "--part") {
+      const std::string_view text = value();
+      const size_t slash = text.find('/');
+      if (slash == text.npos) throw InputError("--part wants I/N, not '" + std::string(text) + "'");
+      options.parts = Number<uint32_t>("N of --part", text.substr(slash + 1), 1);
+      options.part = Number<uint32_t>("I of --part", text.substr(0, slash), 1) - 1;
+      if (options.part >= options.parts) throw InputError("I of --part cannot be above N");
+    } else if (argument.starts_with("-")) {
+      throw InputError("unknown option " + std::string(argument));
+    } else if (options.command.empty()) {
+      options.command = argument;
+    } else {
+      options.files.emplace_back(argument);
+    }
+  }
+  if (options.command.empty()) throw InputError("which command? --help names them");
+  return options;
+}
+
+class Progress {
+ public:
+  // Returns the exit code so far.
+  int Note(const std::string& what, const std::string& wrong) {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    std::printf("%-4s %6.1f s  %s%s%s\n", wrong.empty() ? "ok" : "BAD", seconds, what.c_str(),
+                wrong.empty() ? "" : ": ", wrong.c_str());
+    std::fflush(stdout);
+    begin_ = std::chrono::steady_clock::now();
+    if (!wrong.empty()) exit_code_ = 1;
+    return exit_code_;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int exit_code_ = 0;
+};
+
+std::vector<OperatorCase> Part(const std::vector<OperatorCase>& cases, const Options& options) {
+  std::vector<OperatorCase> part;
+  for (size_t i = options.part; i < cases.size(); i += options.parts) part.push_back(cases[i]);
+  return part;
+}
+
+int CheckCases(const Options& options) {
+  Progress progress;
+  int exit_code = 0;
+  options.place.WithFamily([&](const OperatorFamily& family) {
+    const Families families = OnlyFamily(family);
+    const std::vector<OperatorCase> small = Part(OperatorCases(), options);
+    const std::string count = std::to_string(small.size()) + " cases";
+    progress.Note(count + " in any rows and at any pixels",
+                  CheckReferenceBits(small, families, 20261301 + options.place.seed));
+    exit_code = progress.Note(count + " with a change test",
+                              CheckChanges(small, families, 20261401 + options.place.seed));
+  });
+  return exit_code;
+}
+
+int CheckLargeCases(const Options& options) {
+  if (options.place.is_stand_in) throw InputError("large: the stand-in would take too long");
+  Progress progress;
+  int exit_code = 0;
+  options.place.WithFamily([&](const OperatorFamily& family) {
+    const std::vector<OperatorCase> large = Part(TimedCases(), options);
+    exit_code = progress.Note(std::to_string(large.size()) + " cases of the sizes of networks",
+                              CheckReferenceBits(large, OnlyFamily(family), 20261501));
+  });
+  return exit_code;
+}
+
+int CheckNetworks(const Options& options) {
+  constexpr uint32_t kNetworks = 24;
+  Progress progress;
+  int exit_code = 0;
+  int count = 0;
+  std::string wrong;
+  for (uint32_t seed = options.part; seed < kNetworks && wrong.empty(); seed += options.parts) {
+    ++count;
+    wrong = CheckNetwork(PackedNetwork(seed), options.place, 4, seed);
+    if (!wrong.empty()) wrong = "network " + std::to_string(seed) + ", " + wrong;
+  }
+  exit_code = progress.Note(std::to_string(count) + " random networks", wrong);
+  for (const std::string& file : options.files) {
+    exit_code = progress.Note(file, CheckNetwork(ReadPack(file), options.place, 1, 1));
+  }
+  return exit_code;
+}
+
+std::string NameOf(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+
+int TimeAllFrames(const Options& options) {
+  std::printf(
+      "| network | changed | policy | ms | p95 | multiply-adds | frames |\n"
+      "|---|---|---|---|---|---|---|\n");
+  for (const std::string& file : options.files) {
+    for (const FrameTime& row : TimeFrames(ReadPack(file), options.place, options.seconds)) {
+      std::printf("| %s | %g %% | %s | %.3f | %.3f | %.1f %% | %d |\n", NameOf(file).c_str(),
+                  100 * row.active, row.policy.c_str(), row.median_ms, row.p95_ms, 100 * row.work,
+                  row.frames);
+      std::fflush(stdout);
+    }
+  }
+  return 0;
+}
+
+std::string ShapeText(const Shape& shape) {
+  std::string text;
+  for (const int64_t dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text;
+}
+
+int TimeAllOperators(const Options& options) {
+  std::printf("| network | operator | kind | output | ms | GFLOP/s |\n|---|---|---|---|---|---|\n");
+  for (const std::string& file : options.files) {
+    const Graph graph = ReadPack(file);
+    double sum_ms = 0.0;
+    for (const OperatorTime& row : TimeOperators(graph, options.place)) {
+      sum_ms += row.ms;
+      std::printf("| %s | %s | %s | %s | %.4f | %.0f |\n", NameOf(file).c_str(),
+                  row.op->name.c_str(), KindName(*row.op).c_str(),
+                  ShapeText(graph.value(row.op->outputs[0]).shape).c_str(), row.ms,
+                  row.ms > 0.0 ? 2e-6 * static_cast<double>(row.multiply_adds) / row.ms : 0.0);
+    }
+    std::printf("| %s | all | | | %.4f | |\n", NameOf(file).c_str(), sum_ms);
+  }
+  return 0;
+}
+
+// Network, operator, batch, channels in, height, width, channels out, kernel, stride, padding and
+// dilation of rows and columns, groups, ms.
+int PrintConvs(const Options& options) {
+  for (const std::string& file : options.files) {
+    const Graph graph = ReadPack(file);
+    for (const OperatorTime& row : TimeOperators(graph, options.place)) {
+      const auto* conv = row.op->As<op::Conv>();
+      const Shape& in = graph.value(row.op->inputs[0]).shape;
+      if (conv == nullptr || conv->spec.transposed) continue;
+      const WindowAxis& rows = conv->spec.rows;
+      const WindowAxis& columns = conv->spec.columns;
+      if (rows.pad_begin != rows.pad_end || columns.pad_begin != columns.pad_end) continue;
+      std::printf("%s %s %s %s %d %d %d %d %d %d %d %d %d %.5f\n", NameOf(file).c_str(),
+                  row.op->name.c_str(), ShapeText(in).c_str(),
+                  std::to_string(graph.value(row.op->outputs[0]).shape[1]).c_str(), rows.kernel,
+                  columns.kernel, rows.stride, columns.stride, rows.pad_begin, columns.pad_begin,
+                  rows.dilation, columns.dilation, conv->spec.groups, row.ms);
+    }
+  }
+  return 0;
+}
+
+// Name, what the names of compiled kernels have of it, threads of a block, bytes of shared memory.
+int PrintKernels() {
+  using cuda::ConvGemms;
+  using cuda::Precision;
+  const auto print = [](const char* name, const char* mangled, int threads, size_t shared_bytes) {
+    std::printf("%s\t%s\t%d\t%zu\n", name, mangled, threads, shared_bytes);
+  };
+  const auto print_gemms = [&](const char* name, auto gemms, const char* wide, const char* narrow) {
+    using Wide = typename decltype(gemms)::Wide;
+    using Narrow = typename decltype(gemms)::Narrow;
+    print((std::string(name) + ", wide").c_str(), wide, Wide::kThreads, Wide::SharedBytes());
+    print((std::string(name) + ", narrow").c_str(), narrow, Narrow::kThreads,
+          Narrow::SharedBytes());
+  };
+  print_gemms("convolution, exact", ConvGemms<Precision::kExact>(), "FmaTileILi8ELi8E",
+              "FmaTileILi8ELi4E");
+  print_gemms("convolution, TF32", ConvGemms<Precision::kTf32>(), "PrecisionE1ELi1ELi2ELi8E",
+              "PrecisionE1ELi1ELi2ELi4E");
+  print_gemms("convolution, FP16", ConvGemms<Precision::kHalf>(), "PrecisionE2ELi1ELi2ELi8E",
+              "PrecisionE2ELi1ELi2ELi4E");
+  print_gemms("convolution, BF16", ConvGemms<Precision::kBfloat16>(), "PrecisionE3ELi1ELi2ELi8E",
+              "PrecisionE3ELi1ELi2ELi4E");
+  print("convolution, depthwise", "ConvDirectILb1E", cuda::ConvDirect<true>::kThreads, 0);
+  print("convolution, small groups", "ConvDirectILb0E", cuda::ConvDirect<false>::kThreads, 0);
+  return 0;
+}
+
+int Run(Options options) {
+  if (options.command == "pack") {
+    if (options.files.size() != 1) throw InputError("pack: into which file?");
+    WritePack(PackedNetwork(options.place.seed), options.files[0]);
+    return 0;
+  }
+  if (options.command == "kernels") return PrintKernels();
+  const std::string why_no_gpu = options.place.is_stand_in ? "" : WhyNoGpu();
+  if (!why_no_gpu.empty()) {
+    if (options.needs_gpu) throw InputError("there is no GPU here: " + why_no_gpu);
+    std::fprintf(stderr, "there is no GPU here: %s\n", why_no_gpu.c_str());
+    options.place.is_stand_in = true;
+  }
+  std::fprintf(stderr, "on %s\n", options.place.Describe().c_str());
+  const std::string& command = options.command;
+  if (command == "device") return 0;
+  if (command == "cases") return CheckCases(options);
+  if (command == "large") return CheckLargeCases(options);
+  if (command == "networks") return CheckNetworks(options);
+  if (options.files.empty()) throw InputError(command + ": which models?");
+  if (command == "frames") return TimeAllFrames(options);
+  if (command == "operators") return TimeAllOperators(options);
+  if (command == "convs") return PrintConvs(options);
+  throw InputError("unknown command " + command);
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int count, char** arguments) {
+  const std::span<char*> own(arguments + 1, static_cast<size_t>(count - 1));
+  for (const std::string_view argument : own) {
+    if (argument != "--help" && argument != "-h") continue;
+    std::fputs(cacheinf::kHelp, stdout);
+    return 0;
+  }
+  try {
+    return cacheinf::Run(cacheinf::Parse(own));
+  } catch (const cacheinf::InputError& error) {
+    std::fprintf(stderr, "cacheinf-gpu-check: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cacheinf-gpu-check: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,47 @@
+#include "tests/gpu/place.h"
+
+#include <cstdint>
+
+#include "common/exec/cuda_backend.h"
+#include "sparse_ops/cuda/emulated/device.h"
+#include "sparse_ops/cuda/real/device.h"
+#include "sparse_ops/cuda/real/device_query.h"
+#include "tests/sparse_ops/cuda/family.h"
+
+namespace cacheinf {
+namespace {
+
+// The stand-in takes a second for some ten million.
+constexpr int64_t kFewProducts = 700000;
+
+}  // namespace
+
+std::string WhyNoGpu() { return QueryCuda().why_no_device; }
+
+std::string Place::Describe() const {
+  if (is_stand_in) return "the stand-in on the host, seed " + std::to_string(seed);
+  const CudaDevice device = QueryCuda().devices.front();
+  return device.name + ", compute capability " + std::to_string(device.compute_major) + "." +
+         std::to_string(device.compute_minor) + ", " + std::to_string(device.multiprocessors) +
+         " multiprocessors";
+}
+
+std::unique_ptr<Backend> Place::MakeBackend() const {
+  return is_stand_in ? MakeEmulatedCudaBackend(seed) : MakeCudaBackend();
+}
+
+void Place::WithFamily(const std::function<void(const OperatorFamily& family)>& check) const {
+  if (is_stand_in) {
+    cuda::EmulatedDevice::Options options;
+    options.seed = seed;
+    cuda::EmulatedDevice device(options);
+    check(CudaFamily(device, {}, kFewProducts));
+    return;
+  }
+#ifdef CACHEINF_HAS_CUDA
+  cuda::RealDevice device;
+  check(CudaFamily(device));
+#endif
+}
+
+}  // namespace cacheinf
