@@ -24,8 +24,9 @@ namespace cacheinf {
 // come to it; up to there a frame's launches are one graph (device_queue.h). After the first frames
 // nothing is allocated, and all memory of the device comes from one arena.
 //
-// With a change test an operator computes into scratch memory, and what is a change is stored from
-// there. An operator that is not local may turn out, on the device, to have nothing active.
+// With a change test a convolution tests before it stores, where it can; any other operator
+// computes into scratch memory, and what is a change is stored from there. An operator that is not
+// local may turn out, on the device, to have nothing active.
 template <class Device>
 class DeviceBackend final : public Backend {
  public:
@@ -79,8 +80,7 @@ class DeviceBackend final : public Backend {
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
   void MakeRoom(const ConstTensorView& value, size_t scratch_floats);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
-  void SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
-                    const cuda::Pixels& pixels, Sets& sets, const PixelRunArgs& args);
+  cuda::PixelTest TestOf(const PixelRunArgs& args, const TensorView& stored, Sets& sets);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
   cuda::Pixels ListOnDevice(ConstMaskView pixels);
   void TouchAll(const Call& call, std::span<const ConstTensorView> inputs,

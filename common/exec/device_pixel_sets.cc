@@ -50,7 +50,12 @@ void DevicePixelSets<Device>::MakeRoom(int height, int width) {
   // Masks of what changed and what is forced, and rows.
   constexpr size_t kForRows = size_t{1} << 14;
   queue_.ReserveToBring(kForRows + 4 * most_words_ * sizeof(uint64_t));
-  if (part_.size() < most_words_) part_ = Buffer<uint64_t>(arena_, most_words_);
+  if (part_.size() < most_words_) {
+    part_ = Buffer<uint64_t>(arena_, most_words_);
+    changed_ = Buffer<uint64_t>(arena_, most_words_);
+    const size_t bytes = changed_.bytes();
+    stream_->device().Fill(stream_->After(changed_.data(), bytes), changed_.data(), 0, bytes);
+  }
   const size_t list_size = static_cast<size_t>(most_pixels_) + 1;
   if (list_.size() < list_size) list_ = Buffer<int>(arena_, list_size);
 }
@@ -347,6 +352,22 @@ cuda::Pixels DevicePixelSets<Device>::ListRows(PixelSet set, Range rows) {
   copy.kind = Kind::kKeepRectangle;
   NoteWithin(copy, rows, {0, set.width});
   return ListInto(copy.to, list_);
+}
+
+template <class Device>
+MaskView DevicePixelSets<Device>::BeginTest(PixelSet set) {
+  Step step = StepOf(Kind::kClear, set, set);
+  step.to.words = changed_.data();
+  queue_.Note(step);
+  return step.to;
+}
+
+template <class Device>
+void DevicePixelSets<Device>::EndTest(PixelSet set) {
+  NoteChange(set);
+  Step step = StepOf(Kind::kCopy, set, set);
+  step.from.words = changed_.data();
+  queue_.Note(step);
 }
 
 template <class Device>

@@ -63,6 +63,11 @@ class DevicePixelSets final : public PixelSets {
   cuda::Pixels List(PixelSet set);
   // The same, of those within the rows.
   cuda::Pixels ListRows(PixelSet set, Range rows);
+  // For a test of a set's pixels: an empty mask for those that changed, which the set then becomes.
+  // Until EndTest only what is launched on the recorder may come between.
+  MaskView BeginTest(PixelSet set);
+  void EndTest(PixelSet set);
+
   // So many pixels, the first ones, if there is any in the set; else none.
   cuda::Pixels AllIfAny(PixelSet set, int pixels);
 
@@ -112,7 +117,8 @@ class DevicePixelSets final : public PixelSets {
   size_t most_words_ = 0;
   int most_pixels_ = 0;
   Buffer<uint64_t> part_;  // of a mask
-  Buffer<int> list_;       // of sets that have none of their own
+  Buffer<uint64_t> changed_;
+  Buffer<int> list_;  // of sets that have none of their own
   Buffer<int> gate_;
   Buffer<uint64_t> counter_;
   bool is_count_taken_ = true;  // and nothing counted since

@@ -18,7 +18,67 @@ CACHEINF_KERNEL bool TestPixel(const Thread& thread, const ConstMaskView& mask, 
   return (thread.LoadReadOnly(mask.Row(y) + x / 64) >> (x % 64) & 1) != 0;
 }
 
-// Half a warp takes a pixel.
+// Write-if-changed (active_pixels.h) of pixels in a batch of one.
+struct PixelTest {
+  float threshold = 0.0f;
+  const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
+  MaskView changed;        // gets the pixels that changed; no words: there is no test
+  ConstMaskView untested;  // stored and taken for changed; no words: none
+  ConstMaskView forced;    // stored, changed or not; no words: none
+
+  template <class Thread>
+  CACHEINF_KERNEL bool IsUntested(const Thread& thread, int y, int x) const {
+    return untested.words != nullptr && TestPixel(thread, untested, y, x);
+  }
+  template <class Thread>
+  CACHEINF_KERNEL void NoteChange(const Thread& thread, int y, int x) const {
+    thread.AtomicOr(changed.Row(y) + x / 64, uint64_t{1} << (x % 64));
+  }
+
+  // Half a warp takes a pixel, or none, with all its channels, or with threshold 0 some of them.
+  // All threads of the warp call it.
+  template <class Thread>
+  CACHEINF_KERNEL void Store(const Thread& thread, bool has_pixel, int y, int x, const float* fresh,
+                             float* stored, int channels) const {
+    const int lane = thread.Lane() % kLanes;
+    const bool is_untested = has_pixel && IsUntested(thread, y, x);
+    const bool differs =
+        IsChange(thread, fresh, stored, has_pixel && !is_untested ? channels : 0, lane);
+    if (!has_pixel) return;
+    if (is_untested || differs) {
+      if (lane == 0) NoteChange(thread, y, x);
+    } else if (forced.words == nullptr || !TestPixel(thread, forced, y, x)) {
+      return;
+    }
+    for (int c = lane; c < channels; c += kLanes) thread.Store(stored + c, thread.Load(fresh + c));
+  }
+
+ private:
+  // No channels: anything.
+  template <class Thread>
+  CACHEINF_KERNEL bool IsChange(const Thread& thread, const float* fresh, const float* stored,
+                                int channels, int lane) const {
+    if (threshold == 0.0f) {
+      bool differs = false;
+      for (int c = lane; c < channels; c += kLanes) {
+        const float numbers[2] = {thread.Load(fresh + c), thread.Load(stored + c)};
+        differs = differs || scalar::Ops().Bits(numbers[0]) != scalar::Ops().Bits(numbers[1]);
+      }
+      const unsigned of_half = 0xffffu << (thread.Lane() / kLanes * kLanes);
+      return (thread.Ballot(differs) & of_half) != 0;
+    }
+    float sum = 0.0f;
+    for (int c = lane; c < channels; c += kLanes) {
+      const float change = (thread.Load(fresh + c) - thread.Load(stored + c)) *
+                           thread.LoadReadOnly(inverse_spread + c);
+      sum = std::fma(change, change, sum);
+    }
+    sum = CombineHalfWarp(thread, sum, Add());
+    return !(std::sqrt(sum / static_cast<float>(channels)) <= threshold);
+  }
+};
+
+// Tests values that lie in a map of their own.
 struct SettlePixels {
   static constexpr const char* kName = "SettlePixels";
   static constexpr int kThreads = 128;
@@ -27,16 +87,11 @@ struct SettlePixels {
   Pixels pixels;
   ConstImageView fresh;
   ImageView stored;
-  float threshold;
-  const float* inverse_spread;
-  MaskView active;
-  ConstMaskView untested;  // no words: none
-  ConstMaskView forced;    // the same
+  PixelTest test;
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
     const int number = thread.BlockX() * kPixelsPerBlock + thread.ThreadIndex() / kLanes;
-    const int lane = thread.Lane() % kLanes;
     const int most = pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
     // The other half of the warp needs this one even where it has no pixel.
     const bool has_pixel = number < most;
@@ -47,44 +102,8 @@ struct SettlePixels {
     }
     const int y = pixel / stored.width;
     const int x = pixel - y * stored.width;
-    const float* const from = fresh.Pixel(0, y, x);
-    float* const to = stored.Pixel(0, y, x);
-
-    const bool is_untested =
-        has_pixel && untested.words != nullptr && TestPixel(thread, untested, y, x);
-    const bool is_tested = has_pixel && !is_untested;
-    const bool is_change = IsChange(thread, from, to, is_tested ? stored.channels : 0, lane);
-    if (!has_pixel) return;
-    if (is_tested && !is_change) {
-      if (lane == 0) thread.AtomicAnd(active.Row(y) + x / 64, ~(uint64_t{1} << (x % 64)));
-      if (forced.words == nullptr || !TestPixel(thread, forced, y, x)) return;
-    }
-    for (int c = lane; c < stored.channels; c += kLanes) {
-      thread.Store(to + c, thread.LoadReadOnly(from + c));
-    }
-  }
-
- private:
-  template <class Thread>
-  CACHEINF_KERNEL bool IsChange(const Thread& thread, const float* from, const float* to,
-                                int channels, int lane) const {
-    if (threshold == 0.0f) {
-      bool differs = false;
-      for (int c = lane; c < channels; c += kLanes) {
-        const float numbers[2] = {thread.LoadReadOnly(from + c), thread.Load(to + c)};
-        differs = differs || scalar::Ops().Bits(numbers[0]) != scalar::Ops().Bits(numbers[1]);
-      }
-      const unsigned of_half = 0xffffu << (thread.Lane() / kLanes * kLanes);
-      return (thread.Ballot(differs) & of_half) != 0;
-    }
-    float sum = 0.0f;
-    for (int c = lane; c < channels; c += kLanes) {
-      const float change = (thread.LoadReadOnly(from + c) - thread.Load(to + c)) *
-                           thread.LoadReadOnly(inverse_spread + c);
-      sum = std::fma(change, change, sum);
-    }
-    sum = CombineHalfWarp(thread, sum, Add());
-    return !(std::sqrt(sum / static_cast<float>(stored.channels)) <= threshold);
+    test.Store(thread, has_pixel, y, x, fresh.Pixel(0, y, x), stored.Pixel(0, y, x),
+               stored.channels);
   }
 };
 

@@ -87,13 +87,14 @@ Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
 template <class Device>
 void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& input,
                        const ConstImageView& residual, const ImageView& output,
-                       const Pixels& pixels) const {
+                       const Pixels& pixels, const PixelTest& test) const {
   if (pixels.most == 0 || output.batch == 0) return;
   ConvWork work = work_;
   work.input = input;
   work.residual = residual;
   work.output = output;
   work.pixels = pixels;
+  work.test = test;
   work.has_aligned_inputs = work.group_inputs % 4 == 0 && conv::HasAlignedFours(input);
   if (is_direct_) {
     const bool is_depthwise = work.group_inputs == 1 && work.group_outputs == 1;
@@ -112,10 +113,19 @@ void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& in
 }
 
 template <class Device>
+bool Conv<Device>::CanTest(float threshold) const {
+  const bool has_one_block =
+      !is_direct_ && spec_.groups == 1 && work_.group_outputs <= conv::kNarrowOutputs;
+  return threshold == 0.0f || has_one_block;
+}
+
+template <class Device>
 template <Precision precision>
 void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const {
+  using Narrow = typename ConvGemms<precision>::Narrow;
+  static_assert(Narrow::kLeastChannels >= conv::kNarrowOutputs, "one block has them all");
   if (work.group_outputs <= conv::kNarrowOutputs) {
-    LaunchTiles<typename ConvGemms<precision>::Narrow>(stream, work);
+    LaunchTiles<Narrow>(stream, work);
   } else {
     LaunchTiles<typename ConvGemms<precision>::Wide>(stream, work);
   }

@@ -41,8 +41,15 @@ class Conv {
   }
 
   // Computes the pixels in every image of the batch. `residual` has null data if there is none.
+  // With a test what is new of them is stored. REQUIRES: a test that it CanTest, and then a batch
+  // of one, and an output that shares no memory with the operands.
   void Run(typename Device::Stream& stream, const ConstImageView& input,
-           const ConstImageView& residual, const ImageView& output, const Pixels& pixels) const;
+           const ConstImageView& residual, const ImageView& output, const Pixels& pixels,
+           const PixelTest& test = {}) const;
+
+  // Whether it can test what it computes before it is stored: any bits, or, where all channels of a
+  // pixel are in one block's hands, changes against a threshold.
+  bool CanTest(float threshold) const;
 
  private:
   template <Precision precision>

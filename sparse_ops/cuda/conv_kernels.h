@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sparse_ops/cuda/change_kernels.h"
 #include "sparse_ops/cuda/conv_tiles.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/functions.h"
@@ -59,6 +60,10 @@ struct ConvWork {
   Function activation;
   bool activation_before_residual = false;
 
+  PixelTest test;
+
+  CACHEINF_KERNEL bool has_test() const { return test.changed.words != nullptr; }
+
   template <class Thread>
   CACHEINF_KERNEL int Count(const Thread& thread) const {
     return pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
@@ -68,7 +73,7 @@ struct ConvWork {
     return pixels.list == nullptr ? pixels.first + i : thread.LoadReadOnly(pixels.list + i);
   }
 
-  // Stores `count` neighbouring channels of an output pixel, at most four, from their sums.
+  // `count` neighbouring channels of an output pixel, at most four, from their sums.
   template <class Thread>
   CACHEINF_KERNEL void Finish(const Thread& thread, int image, int y, int x, int channel, int count,
                               float (&sums)[4]) const {
@@ -90,7 +95,6 @@ struct ConvWork {
       CACHEINF_UNROLL
       for (int i = 0; i < 4; ++i) sums[i] += numbers[i];
     }
-    StoreQuad(thread, output.Pixel(image, y, x) + channel, 1, count, sums);
   }
 };
 
@@ -109,6 +113,9 @@ struct ConvGemm {
   static constexpr const char* kName = "ConvGemm";
   static constexpr int kThreads = kConvThreads;
   static constexpr int kBlocksAtOnce = 3;
+  // Of a tile.
+  static constexpr int kLeastChannels =
+      Large::kChannels < Small::kChannels ? Large::kChannels : Small::kChannels;
 
   ConvWork work;
   int small_up_to = 0;  // so many pixels
@@ -404,7 +411,7 @@ struct ConvGemm {
   }
 
   template <class Tile, class Thread>
-  CACHEINF_KERNEL void FinishTile(const Thread& thread, const Job& job, const float* sums) const {
+  CACHEINF_KERNEL void FinishTile(const Thread& thread, const Job& job, float* sums) const {
     const Place* const places = thread.template Shared<Place>();
     constexpr int kRowFours = Tile::kChannels / 4;
     for (int i = thread.ThreadIndex(); i < Tile::kPixels * kRowFours; i += kThreads) {
@@ -412,12 +419,38 @@ struct ConvGemm {
       const int left = work.group_outputs - job.first_channel - channel;
       const Place place = thread.Load(places + i / kRowFours);
       if (place.row == kNowhere || left <= 0) continue;
-      const Float4 four = thread.Load(reinterpret_cast<const Float4*>(
-          sums + i / kRowFours * Layout<Tile>::kSumStride + channel));
-      float numbers[4] = {four.x, four.y, four.z, four.w};
-      work.Finish(thread, job.image, place.y, place.x,
-                  job.group * work.group_outputs + job.first_channel + channel, left < 4 ? left : 4,
+      auto* const four =
+          reinterpret_cast<Float4*>(sums + i / kRowFours * Layout<Tile>::kSumStride + channel);
+      const Float4 loaded = thread.Load(four);
+      float numbers[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+      const int count = left < 4 ? left : 4;
+      const int first = job.group * work.group_outputs + job.first_channel + channel;
+      work.Finish(thread, job.image, place.y, place.x, first, count, numbers);
+      if (work.has_test()) {
+        thread.Store(four, Float4{numbers[0], numbers[1], numbers[2], numbers[3]});
+      } else {
+        StoreQuad(thread, work.output.Pixel(job.image, place.y, place.x) + first, 1, count,
                   numbers);
+      }
+    }
+    if (!work.has_test()) return;
+    thread.Barrier();
+    TestTile<Tile>(thread, job, sums);
+  }
+
+  // Stores what is new of the tile's pixels.
+  template <class Tile, class Thread>
+  CACHEINF_KERNEL void TestTile(const Thread& thread, const Job& job, const float* values) const {
+    const Place* const places = thread.template Shared<Place>();
+    const int left = work.group_outputs - job.first_channel;
+    const int channels = left < Tile::kChannels ? left : Tile::kChannels;
+    const int first = job.group * work.group_outputs + job.first_channel;
+    static_assert(Tile::kPixels % (kThreads / kLanes) == 0, "all threads go round as often");
+    for (int i = thread.ThreadIndex() / kLanes; i < Tile::kPixels; i += kThreads / kLanes) {
+      const Place place = thread.Load(places + i);
+      work.test.Store(thread, place.row != kNowhere, place.y, place.x,
+                      values + i * Layout<Tile>::kSumStride,
+                      work.output.Pixel(0, place.y, place.x) + first, channels);
     }
   }
 };
@@ -457,9 +490,27 @@ struct ConvDirect {
       }
     }
     work.Finish(thread, share.image, y, x, share.element, share.count, sums);
+    float* const output = work.output.Pixel(share.image, y, x) + share.element;
+    if (work.has_test()) NoteChange(thread, y, x, output, share.count, sums);
+    StoreQuad(thread, output, 1, share.count, sums);
   }
 
  private:
+  // With threshold 0; what did not change may be stored as well.
+  template <class Thread>
+  CACHEINF_KERNEL void NoteChange(const Thread& thread, int y, int x, const float* stored,
+                                  int count, const float (&fresh)[4]) const {
+    float old[4];
+    LoadQuad(thread, stored, 1, count, old);
+    bool differs = work.test.IsUntested(thread, y, x);
+    CACHEINF_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      differs =
+          differs || (i < count && scalar::Ops().Bits(old[i]) != scalar::Ops().Bits(fresh[i]));
+    }
+    if (differs) work.test.NoteChange(thread, y, x);
+  }
+
   CACHEINF_KERNEL bool FindTap(const WindowAxis& axis, int out, int k, int& in) const {
     if (!transposed) {
       in = out * axis.stride - axis.pad_begin + k * axis.dilation;

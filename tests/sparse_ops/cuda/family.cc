@@ -222,6 +222,18 @@ class CudaCall {
     return result;
   }
 
+  // Whether it tests as it computes.
+  template <typename Args>
+  bool RunTested(const Args&, const cuda::Pixels&, const cuda::PixelTest&) {
+    return false;
+  }
+  bool RunTested(const PackedConv<Device>& args, const cuda::Pixels& active,
+                 const cuda::PixelTest& test) {
+    if (!args.conv->CanTest(test.threshold)) return false;
+    args.conv->Run(stream(), args.input, args.residual, args.output, active, test);
+    return true;
+  }
+
   template <typename Args>
   void RunWithTest(Args args, const ActivePixels& pixels, const cuda::Pixels& active,
                    const ChangeTest& test) {
@@ -238,9 +250,7 @@ class CudaCall {
                              int64_t{height} * width * channels,
                              int64_t{width} * channels,
                              channels};
-    cuda::SettleArgs settle;
-    settle.fresh = fresh;
-    settle.stored = AsImage(output);
+    cuda::PixelTest settle;
     settle.threshold = test.threshold;
     if (test.threshold != 0.0f) {
       settle.inverse_spread = copies.Of(test.inverse_spread, channels);
@@ -248,22 +258,21 @@ class CudaCall {
     Mask mask(height, width);
     Mask all(height, width);
     SetAll(all);
-    for (int i = 0; i < pixels.run_count; ++i) {
-      const PixelRun& run = pixels.runs[i];
-      SetRectangle({run.row, run.row + 1}, {run.begin, run.end}, mask);
-    }
-    settle.active = copies.Of(mask.view());
+    settle.changed = copies.Of(mask.view());
     if (test.stores_all) settle.forced = copies.Of(ConstMaskView(all.view()));
     copies.ToDevice();
     device().Synchronize(copies.stream());
 
-    if constexpr (std::is_same_v<decltype(args.output), ImageView>) {
-      args.output = fresh;
-    } else {
-      args.output = AsTensor(fresh);
+    if (!RunTested(args, active, settle)) {
+      const ImageView stored = AsImage(output);
+      if constexpr (std::is_same_v<decltype(args.output), ImageView>) {
+        args.output = fresh;
+      } else {
+        args.output = AsTensor(fresh);
+      }
+      Compute(args, active);
+      cuda::Settle(device(), stream(), ConstImageView(fresh), stored, settle, active);
     }
-    Compute(args, active);
-    cuda::Settle(device(), stream(), settle, active);
     device().Synchronize(stream());
     copies.ToHost();
     uint8_t* changed = test.changed;
