@@ -16,8 +16,11 @@ RobotConfig Dense(RobotConfig config) {
 }  // namespace
 
 DenseCheck::DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                       const Clock& clock)
-    : dense_(std::move(model), Dense(config), clock), clock_(clock), period_(config.check) {}
+                       const Clock& clock, const Agreement& so_far)
+    : dense_(std::move(model), Dense(config), clock),
+      clock_(clock),
+      period_(config.check),
+      agreement_(so_far) {}
 
 void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
   if (++answers_ % period_ != 0) return;

@@ -14,9 +14,9 @@ namespace cacheinf {
 // robot, and scores the answer by the result.
 class DenseCheck {
  public:
-  // As for the robot that is checked. REQUIRES: config.check is not 0.
+  // As for the robot that is checked; goes on from an agreement. REQUIRES: config.check is not 0.
   DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock);
+             const Clock& clock, const Agreement& so_far = {});
 
   // Call it for every answer, before the robot's Refresh.
   void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);

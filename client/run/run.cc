@@ -27,6 +27,7 @@
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
+#include "sparse_ops/cuda/device.h"
 
 namespace cacheinf {
 namespace {
@@ -55,40 +56,37 @@ class LineFile {
 // Everything that is done with an answer once it is there.
 class Publisher {
  public:
-  Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
-      : robot_(robot) {
+  Publisher(const OutputConfig& output, const Graph& graph, const FrameSource& source) {
     if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
       throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
     if (!output.answers.empty()) answers_.emplace(output.answers);
-    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.state().graph());
+    if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, graph);
     if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
     picture_ = output.picture;
   }
 
-  void Publish(const Frame& frame, const Answer& answer) {
-    if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
-    if (dump_) dump_->Write(answer.frame, robot_.state());
+  void Publish(const Frame& frame, const Answer& answer, const Robot& robot) {
+    if (answers_) answers_->Write(ToJsonLine(answer, robot.reader()));
+    if (dump_) dump_->Write(answer.frame, robot.state());
     if (!overlay_ && picture_.empty()) return;
-    const std::optional<ClassMap> recomputed = robot_.recomputed();
+    const std::optional<ClassMap> recomputed = robot.recomputed();
     if (overlay_) {
-      const Picture drawn =
-          DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader());
-      overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot_.fit(), *recomputed) : drawn);
+      const Picture drawn = DrawAnswer(frame.picture, *robot.fit(), answer.content, robot.reader());
+      overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot.fit(), *recomputed) : drawn);
     }
     if (!picture_.empty()) last_ = Published{frame, answer.content, recomputed};
   }
 
   // After the last frame.
-  void Finish() {
+  void Finish(const Robot& robot) {
     if (overlay_) overlay_->Close();
     if (!last_) return;
-    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader(),
+    WriteComparison(picture_, last_->frame, *robot.fit(), last_->content, robot.reader(),
                     last_->recomputed ? &*last_->recomputed : nullptr);
   }
 
  private:
-  const Robot& robot_;
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
@@ -106,12 +104,10 @@ class Publisher {
 // those that cannot be read.
 class Intake {
  public:
-  explicit Intake(Robot& robot) : robot_(robot) {}
-
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict) {
+  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict, Robot& robot) {
     try {
-      Answer answer = robot_.Process(frame, verdict);
-      LogNewSize(frame.picture);
+      Answer answer = robot.Process(frame, verdict);
+      LogNewSize(frame.picture, robot.state().graph().picture);
       return answer;
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
@@ -124,16 +120,14 @@ class Intake {
   const std::string& first_reason() const { return first_reason_; }
 
  private:
-  void LogNewSize(const Picture& picture) {
+  void LogNewSize(const Picture& picture, const PictureSpec& spec) {
     if (picture.width == width_ && picture.height == height_) return;
     width_ = picture.width;
     height_ = picture.height;
-    const PictureSpec& spec = robot_.state().graph().picture;
     LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", width_, height_,
                         spec.width, spec.height));
   }
 
-  Robot& robot_;
   int width_ = 0;
   int height_ = 0;
   int64_t count_ = 0;
@@ -186,29 +180,36 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 // A robot with all that stands around it, and what is done with a frame.
 class Run {
  public:
-  Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
-      const Profile* profile, FrameQueue& source, const Clock& clock)
-      : source_(source),
+  Run(const RobotConfig& config, Graph graph, const BackendMaker& make_backend, FrameQueue& source,
+      const Clock& clock, const std::atomic<bool>& stop)
+      : config_(config),
+        graph_(std::make_shared<const Graph>(std::move(graph))),
+        make_backend_(make_backend),
+        source_(source),
         clock_(clock),
-        robot_(model, config, clock, profile),
-        publisher_(config.output, robot_, source),
-        intake_(robot_) {
-    for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
-    if (config.check > 0) check_.emplace(model, config, clock);
-    if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
-      guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
-                     config.model_config.decoder, clock);
+        publisher_(config.output, *graph_, source) {
+    const auto begin = [&] {
+      Compile();
+      const std::optional<Profile> profile = ProfileFor(model_, config_, clock, stop);
+      MakeRobot(profile ? &*profile : nullptr);
+    };
+    try {
+      begin();
+    } catch (const cuda::DeviceError& error) {
+      LeaveGpu(error);
+      begin();
     }
+    for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
     if (config.UsesServer() && config.guard.is_on) {
       LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
                           NameOf(config.mode)));
     }
-    if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
+    if (!config.record.folder.empty()) recorder_.emplace(config, *graph_);
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
     summary_.deadline_ms = config.deadline_ms;
-    summary_.memory = robot_.state().memory();
+    summary_.memory = robot_->state().memory();
     start_ = clock.Now();
   }
 
@@ -217,6 +218,12 @@ class Run {
     Step step;
     try {
       Handle(frame, step);
+    } catch (const cuda::DeviceError& error) {
+      KeepFailure(frame, step, error.what());
+      LeaveGpu(error);
+      Compile();
+      MakeRobot(nullptr);
+      if (!step.answer) Handle(frame);
     } catch (const std::exception& error) {
       KeepFailure(frame, step, error.what());
       throw;
@@ -238,18 +245,42 @@ class Run {
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());
     }
-    if (summary_.server) summary_.server->link = robot_.link_statistics();
-    summary_.why_plan = robot_.WhyPlan();
-    publisher_.Finish();
+    if (summary_.server) summary_.server->link = robot_->link_statistics();
+    summary_.why_plan = robot_->WhyPlan();
+    publisher_.Finish(*robot_);
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.dropped = source_.dropped();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
 
-  const AnswerReader& reader() const { return robot_.reader(); }
+  const AnswerReader& reader() const { return robot_->reader(); }
 
  private:
+  void Compile() { model_ = std::make_shared<const CompiledModel>(graph_, make_backend_(config_)); }
+
+  // With what stands around it.
+  void MakeRobot(const Profile* profile) {
+    robot_ = std::make_unique<Robot>(model_, config_, clock_, profile);
+    if (config_.check > 0) check_.emplace(model_, config_, clock_, agreement_);
+    if (config_.mode == RobotConfig::Mode::kCache && config_.guard.is_on) {
+      guard_.emplace(model_, config_.guard, Resolve(config_.cache, config_.tracker.change),
+                     config_.model_config.decoder, clock_);
+    }
+  }
+
+  // The GPU cannot go on. REQUIRES: `error` is being handled.
+  void LeaveGpu(const cuda::DeviceError& error) {
+    if (config_.backend == RobotConfig::Backend::kCpu) throw;
+    LogWarning(fmt::format("{}; the robot goes on with its processor", error.what()));
+    if (check_) agreement_ = check_->agreement();
+    guard_.reset();
+    check_.reset();
+    robot_.reset();
+    model_.reset();
+    config_.backend = RobotConfig::Backend::kCpu;
+  }
+
   // How far a frame is.
   struct Step {
     FrameStep current = FrameStep::kAnswer;
@@ -262,26 +293,26 @@ class Run {
     const Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
     const auto waited = TimeWaited(frame);
-    step.answer = intake_.ProcessOrSkip(frame, verdict);
+    step.answer = intake_.ProcessOrSkip(frame, verdict, *robot_);
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (source_.is_live()) answer.waited = waited;
     if (guard_) answer.guard = state;
     step.current = FrameStep::kPublish;
     summary_.Add(answer);
-    Score(frame, answer, robot_, source_.truth_class_count(), summary_);
-    publisher_.Publish(frame, answer);
+    Score(frame, answer, *robot_, source_.truth_class_count(), summary_);
+    publisher_.Publish(frame, answer, *robot_);
     step.current = FrameStep::kCheck;
-    if (check_) check_->CheckIfDue(frame, answer, robot_);
-    if (recorder_) recorder_->Keep(frame, answer, robot_);
+    if (check_) check_->CheckIfDue(frame, answer, *robot_);
+    if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
     if (guard_) Guarded(answer);
     step.current = FrameStep::kRefresh;
-    const auto refresh = robot_.Refresh(frame, guard_ ? guard_->verdict() : Verdict());
+    const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
     if (!refresh) return;
     summary_.Add(*refresh);
-    if (recorder_) recorder_->KeepRefresh(*robot_.decision());
+    if (recorder_) recorder_->KeepRefresh(*robot_->decision());
   }
 
   // Since a live frame was there, but for checks, which are outside of all times.
@@ -292,25 +323,30 @@ class Run {
   }
 
   void Guarded(const Answer& answer) {
-    guard_->Judge({*robot_.decision(), answer.content, robot_.state(), robot_.model_picture(),
-                   robot_.seen_picture(), robot_.fit()});
+    guard_->Judge({*robot_->decision(), answer.content, robot_->state(), robot_->model_picture(),
+                   robot_->seen_picture(), robot_->fit()});
     if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
   }
 
   void KeepFailure(const Frame& frame, const Step& step, const char* error) {
     if (!recorder_) return;
     try {
-      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, robot_);
+      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, *robot_);
       recorder_->KeepFailure(frame, step.current, error);
     } catch (const std::exception& another) {
       LogError(fmt::format("frame {} is not recorded: {}", frame.index, another.what()));
     }
   }
 
+  RobotConfig config_;
+  const std::shared_ptr<const Graph> graph_;
+  const BackendMaker make_backend_;
   FrameQueue& source_;
   const Clock& clock_;
-  Robot robot_;
+  std::shared_ptr<const CompiledModel> model_;
+  std::unique_ptr<Robot> robot_;
   std::optional<DenseCheck> check_;
+  Agreement agreement_;  // of checks on a GPU that was left
   std::optional<Guard> guard_;
   std::optional<Recorder> recorder_;
   Publisher publisher_;
@@ -332,13 +368,11 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
 }
 
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
-                   const std::atomic<bool>& stop) {
+                   const std::atomic<bool>& stop, const BackendMaker& make_backend) {
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
   }
-  const auto model = Compile(std::move(graph), config);
-  const std::optional<Profile> profile = ProfileFor(model, config, clock, stop);
-  Run run(config, model, profile ? &*profile : nullptr, source, clock);
+  Run run(config, std::move(graph), make_backend, source, clock, stop);
   {
     StatusLine status(clock);
     const Summary& so_far = run.summary();

@@ -54,12 +54,12 @@ void* EmulatedDevice::Allocate(size_t bytes) {
 
 void EmulatedDevice::Free(void* memory) {
   if (memory == nullptr) return;
-  RunUntil([] { return false; });
+  if (!IsLost()) RunUntil([] { return false; });
   memory_.Free(AddressOf(memory));
 }
 
 void EmulatedDevice::Retire(void* memory, size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || IsLost()) return;
   RunUntil([] { return false; });
   const Allocation& allocation = memory_.Holding(memory, bytes, "what is retired,");
   Processor::NoteRetired(allocation, AddressOf(memory), bytes);
@@ -155,6 +155,7 @@ void EmulatedDevice::Wait(Stream& stream, Event& event) {
 void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   std::vector<std::shared_ptr<StreamState>> able;
   try {
+    if (IsLost()) throw DeviceError("the emulated device is lost");
     while (!is_done()) {
       able.clear();
       for (const auto& weak : streams_) {

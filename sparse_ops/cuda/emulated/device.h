@@ -30,6 +30,7 @@ class EmulatedDevice {
     unsigned seed = 1;
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
+    int lost_after = -1;              // so many synchronizations, for good; -1: never
   };
 
   // What the host has asked for so far.
@@ -133,7 +134,10 @@ class EmulatedDevice {
  private:
   bool CheckLaunch(const char* kernel_name, const Blocks& blocks, size_t shared_bytes) const;
   void Add(Stream& stream, std::function<void()> run);
-  // Until is_done().
+  bool IsLost() const {
+    return options_.lost_after >= 0 && counts_.synchronizations > options_.lost_after;
+  }
+  // Until is_done(), or nothing is left that can be done.
   void RunUntil(const std::function<bool()>& is_done);
 
   Options options_;

@@ -23,7 +23,9 @@
 #include "client/run/dense_check.h"
 #include "client/run/run.h"
 #include "common/base/error.h"
+#include "common/exec/cuda_backend.h"
 #include "common/model/graph/pack.h"
+#include "sparse_ops/cuda/emulated/device.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/folder_test.h"
 
@@ -244,6 +246,43 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
     }
   }
   EXPECT_EQ(steps, expected);
+}
+
+// One is lost at any wait, another has too little memory to begin with.
+TEST_F(FailingRunTest, WhereAGpuCannotGoOnTheProcessorAnswersThatFrameAndAllOthers) {
+  RobotConfig config = Everything();
+  config.record.folder.clear();
+  config.backend = RobotConfig::Backend::kCudaEmulated;
+  config.output.answers = Path("answers.jsonl");
+  const SteadyClock clock;
+  for (const int lost_after : {-1, 0, 1, 2, 3, 4, 5, 8, 12, 17}) {
+    SCOPED_TRACE(testing::Message() << "lost after " << lost_after << " waits");
+    cuda::EmulatedDevice::Options options;
+    options.lost_after = lost_after;
+    if (lost_after < 0) options.memory_bytes = 1000;
+    int on_processor = 0;
+    const auto make_backend = [&](const RobotConfig& of) {
+      if (of.backend == RobotConfig::Backend::kCudaEmulated) {
+        return MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(options));
+      }
+      ++on_processor;
+      return MakeBackend(of);
+    };
+    FrameQueue queue(OpenSource(config.source, clock), 2);
+    testing::internal::CaptureStderr();
+    const Summary summary = RunRobotOn(queue, LoadGraph(config, /*has_tensors=*/false), config,
+                                       clock, stop_, make_backend);
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(on_processor, 1);
+    EXPECT_EQ(summary.frames, 10);
+    const std::vector<Json> answers = Answers();
+    ASSERT_EQ(answers.size(), 10u);
+    for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i]["frame"], i);
+    EXPECT_NE(log.find("; the robot goes on with its processor"), std::string::npos) << log;
+    EXPECT_NE(log.find(lost_after < 0 ? "bytes left, not" : "the emulated device is lost;"),
+              std::string::npos)
+        << log;
+  }
 }
 
 TEST_F(FailingRunTest, AnAnswerThatCannotBePublishedIsRecordedWithItsFrame) {
