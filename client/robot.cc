@@ -37,6 +37,11 @@ int MostRepeats(const RobotConfig& config) {
   return config.mode == RobotConfig::Mode::kEveryK ? config.every - 1 : 0;
 }
 
+PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
+  if (!bandwidth) return {};
+  return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
+}
+
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
@@ -149,9 +154,9 @@ void Robot::FollowPlan() {
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
   link.is_up = statistics && executor_->HasServer();
-  if (statistics && statistics->bandwidth) {
-    link.mbit = statistics->bandwidth->bits_per_second / 1e6;
-    link.mbit_age_s = Milliseconds(statistics->bandwidth->age) / 1e3;
+  if (statistics) {
+    link.to_server = OneWayOf(statistics->bandwidth);
+    link.to_robot = OneWayOf(statistics->bandwidth_back);
   }
   if (statistics && statistics->round_trip) {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);

@@ -159,10 +159,16 @@ std::string ToText(const ServerShares& server) {
   }
   text += '\n';
   if (server.link && server.link->bandwidth && server.link->round_trip) {
-    text += fmt::format(
-        "link     {:.1f} Mbit/s {:.1f} s ago, round trip {:.2f} ms {:.1f} s ago\n",
-        server.link->bandwidth->bits_per_second / 1e6, Seconds(server.link->bandwidth->age),
-        Milliseconds(server.link->round_trip->time), Seconds(server.link->round_trip->age));
+    text += fmt::format("link     {:.1f} Mbit/s {:.1f} s ago",
+                        server.link->bandwidth->bits_per_second / 1e6,
+                        Seconds(server.link->bandwidth->age));
+    if (const auto& back = server.link->bandwidth_back) {
+      text += fmt::format(", back {:.1f} Mbit/s {:.1f} s ago", back->bits_per_second / 1e6,
+                          Seconds(back->age));
+    }
+    text += fmt::format(", round trip {:.2f} ms {:.1f} s ago\n",
+                        Milliseconds(server.link->round_trip->time),
+                        Seconds(server.link->round_trip->age));
   }
   return text;
 }
@@ -183,6 +189,10 @@ Json Describe(const ServerShares& server) {
   if (server.link->bandwidth) {
     json["link"]["bits_per_second"] = server.link->bandwidth->bits_per_second;
     json["link"]["bandwidth_age_ms"] = Milliseconds(server.link->bandwidth->age);
+  }
+  if (server.link->bandwidth_back) {
+    json["link"]["bits_per_second_back"] = server.link->bandwidth_back->bits_per_second;
+    json["link"]["bandwidth_back_age_ms"] = Milliseconds(server.link->bandwidth_back->age);
   }
   if (server.link->round_trip) {
     json["link"]["round_trip_ms"] = Milliseconds(server.link->round_trip->time);

@@ -146,6 +146,10 @@ ChannelStatistics Channel::statistics() const {
   if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
     statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at()};
   }
+  if (bytes_per_second_back_ > 0) {
+    statistics.bandwidth_back = {static_cast<double>(bytes_per_second_back_) * 8,
+                                 now - measured_back_at_};
+  }
   if (const std::optional<Time> round_trip = estimate_.round_trip()) {
     statistics.round_trip = {*round_trip, now - estimate_.round_trip_at()};
   }
@@ -260,6 +264,8 @@ const char* Channel::Take(const Report& report) {
       report.arrived_bytes != estimate_.acknowledged()) {
     active_at_ = heard_at_;
   }
+  bytes_per_second_back_ = report.bytes_per_second;
+  measured_back_at_ = heard_at_ - Time(report.measured_ago);
   return estimate_.Take(report, heard_at_, late_by_);
 }
 
@@ -291,6 +297,10 @@ bool Channel::SendReport(Time now) {
   report.pong = ping_;
   report.pinged_late_by = pinged_late_by_.count();
   report.is_quiet = estimate_.unacknowledged() == 0 ? 1 : 0;
+  if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
+    report.bytes_per_second = static_cast<uint64_t>(*bandwidth);
+    report.measured_ago = (now - estimate_.bandwidth_at()).count();
+  }
   if (!SendPacket(report)) return false;
   owes_report_ = false;
   ping_ = kNoTime;

@@ -45,7 +45,8 @@ struct ChannelStatistics {
   uint64_t credit = 0;            // the most that may be unacknowledged now
   uint64_t waiting_to_leave = 0;  // payload that was not handed to the link yet
 
-  // What acknowledged bytes showed; the age is the time since the last measurement.
+  // Of what leaves here, as acknowledged bytes showed; the age is the time since the last
+  // measurement.
   struct Bandwidth {
     double bits_per_second = 0;
     std::chrono::nanoseconds age{};
@@ -55,6 +56,7 @@ struct ChannelStatistics {
     std::chrono::nanoseconds age{};
   };
   std::optional<Bandwidth> bandwidth;
+  std::optional<Bandwidth> bandwidth_back;  // of what arrives here, as the peer said
   std::optional<RoundTrip> round_trip;
 };
 
@@ -177,6 +179,8 @@ class Channel {
   uint64_t arrived_bytes_ = 0;
   Time arrived_at_{};
   Time arrived_late_by_{};
+  uint64_t bytes_per_second_back_ = 0;  // as the peer said; 0: it does not know
+  Time measured_back_at_{};
   int64_t ping_ = kNoTime;  // to be answered
   Time pinged_late_by_{};
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kPrefixBytes = 16;  // up to and with the checksum
 constexpr size_t kHeaderBytes = 24;
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 
 // Far from where sums and differences of times overflow.
 constexpr int64_t kLatestTime = int64_t{1} << 60;
@@ -39,6 +39,8 @@ void VisitMembers(Body& report, Visitor visit) {
   visit(report.pong);
   visit(report.pinged_late_by);
   visit(report.is_quiet);
+  visit(report.bytes_per_second);
+  visit(report.measured_ago);
 }
 
 template <Is<Abandonment> Body, typename Visitor>
@@ -52,7 +54,7 @@ constexpr size_t kBodyBytes = 0;
 template <>
 constexpr size_t kBodyBytes<Chunk> = kChunkOverhead - kHeaderBytes;
 template <>
-constexpr size_t kBodyBytes<Report> = 7 * 8 + 1;
+constexpr size_t kBodyBytes<Report> = 9 * 8 + 1;
 template <>
 constexpr size_t kBodyBytes<Abandonment> = 8;
 
@@ -74,7 +76,8 @@ const char* WhatIsWrong(const Report& report) {
   for (const int64_t time : {report.arrived_at, report.ping, report.pong}) {
     if (time < kNoTime || time > kLatestTime) return "a report's time is out of range";
   }
-  for (const int64_t time : {report.arrived_late_by, report.sent_at, report.pinged_late_by}) {
+  for (const int64_t time :
+       {report.arrived_late_by, report.sent_at, report.pinged_late_by, report.measured_ago}) {
     if (time < 0 || time > kLatestTime) return "a report's time is out of range";
   }
   return report.is_quiet > 1 ? "a report's flag is unknown" : nullptr;

@@ -9,7 +9,7 @@
 
 // What a channel sends over a link. Every packet, all numbers little-endian:
 //
-//   bytes 0..2    'C', 'I', version 1
+//   bytes 0..2    'C', 'I', version 2
 //   byte 3        type
 //   bytes 4..7    length of the packet
 //   bytes 8..15   XXH3 of bytes 16 and on, with bytes 0..7 as its seed
@@ -40,7 +40,9 @@ struct Report {
   int64_t ping = kNoTime;        // if any: wants this number back at once
   int64_t pong = kNoTime;        // if any: the ping that this answers
   int64_t pinged_late_by = 0;
-  uint8_t is_quiet = 0;  // 1: none of the sender's chunks are under way
+  uint8_t is_quiet = 0;           // 1: none of the sender's chunks are under way
+  uint64_t bytes_per_second = 0;  // at which its chunks arrive here, as it knows; 0: it does not
+  int64_t measured_ago = 0;       // that
 };
 
 // The rest of the message that was begun will not come.

@@ -50,6 +50,12 @@ double SendMs(const Situation& situation, double bytes) {
   return situation.link_factor * bytes * 8 / (situation.mbit_up * 1000);
 }
 
+double HopedMbit(const PlanChooser::OneWay& way, const PlanChooser::OneWay& other) {
+  const PlanChooser::OneWay& known = way.mbit ? way : other;
+  const double age = std::max(1.0, known.age_s / kTrustedSeconds);
+  return known.mbit ? std::min(kMostMbit, *known.mbit * age) : kHopedMbit;
+}
+
 // The work of a frame, of which a server that got it in this codec had so much.
 double Unseen(const ProfiledCodec& codec, double seen) {
   double least = 0;
@@ -72,12 +78,8 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
-  double mbit = 0;
-  if (link.is_up) {
-    const double age = std::max(1.0, link.mbit_age_s / kTrustedSeconds);
-    mbit = std::min(kMostMbit, link.mbit ? *link.mbit * age : kHopedMbit);
-  }
-  situation_.mbit_up = situation_.mbit_down = mbit;
+  situation_.mbit_up = link.is_up ? HopedMbit(link.to_server, link.to_robot) : 0.0;
+  situation_.mbit_down = link.is_up ? HopedMbit(link.to_robot, link.to_server) : 0.0;
   situation_.round_trip_ms = link.round_trip_ms;
   const CostModel model = model_.At(situation_);
   candidates_.clear();

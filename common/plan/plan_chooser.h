@@ -27,10 +27,16 @@ class PlanChooser {
   // every codec of its profile. Throws InputError as CostModel does.
   PlanChooser(const Profile& robot, const Profile& server, Nearby nearby);
 
+  // One way of the link, as far as it was measured; where it was not, the other way stands in.
+  struct OneWay {
+    std::optional<double> mbit = {};
+    double age_s = 0;
+  };
+  // Of the delay only the round trip can be measured, of which predictions take half for each way.
   struct Link {
     bool is_up = false;
-    std::optional<double> mbit;  // as far as it was measured
-    double mbit_age_s = 0;
+    OneWay to_server = {};
+    OneWay to_robot = {};
     double round_trip_ms = 0;
   };
   const Plan& Choose(const Link& link);

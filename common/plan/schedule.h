@@ -37,8 +37,9 @@ struct Schedule {
   // What buckets share.
   double round_trip_ms = 0;
   double server_queue_ms = 0;
-  // Their axes, which ascend: both ways' bandwidth, of which the first may be 0, and what differs
-  // from what each side holds.
+  // Their axes, which ascend: the bandwidth, of which the first may be 0, and what differs from
+  // what each side holds. Plans are solved for the same bandwidth both ways and looked up by that
+  // of the slower way; what they take where the ways differ is the cost model's to predict.
   std::vector<double> mbit;
   std::vector<double> robot_work;
   std::vector<double> server_work;

@@ -122,8 +122,10 @@ class Replays {
   void ReplayChosen(double mbit, double speedup) {
     constexpr size_t kFramesToSettle = 20;
     const auto chooser = subject_->planning.at(speedup)->MakeChooser();
-    const PlanChooser::Link link = {
-        .is_up = true, .mbit = mbit, .round_trip_ms = Planning::SituationOf(mbit, 1).round_trip_ms};
+    const PlanChooser::Link link = {.is_up = true,
+                                    .to_server = {mbit},
+                                    .to_robot = {mbit},
+                                    .round_trip_ms = Planning::SituationOf(mbit, 1).round_trip_ms};
     Plan plan;
     std::optional<double> share;
     bool is_predicted = false;

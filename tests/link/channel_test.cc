@@ -252,7 +252,7 @@ TEST(ChannelTest, GivesUpAtAnyTime) {
 }
 
 // A report takes its time, too.
-constexpr double kReportBits = 8 * 81;
+constexpr double kReportBits = 8 * 97;
 
 // Frames of so many bytes, 30 a second, or one long message.
 void CheckEstimate(int megabits, int delay_ms, size_t frame_bytes) {
@@ -300,6 +300,33 @@ TEST(ChannelTest, EstimatesWhatIsAcknowledgedAndNotWhatIsSent) {
   EXPECT_LE(statistics.unacknowledged, 65536);
   EXPECT_EQ(statistics.acknowledged, 0);
   EXPECT_FALSE(statistics.bandwidth.has_value());
+}
+
+// Each end knows what it sends by the other's reports, and what it gets by the other's word.
+TEST(ChannelTest, BothEndsKnowBothWays) {
+  LoopbackScript script = Shaped("93mbit,3ms");
+  script.shape_back = ParseLinkShape("5mbit,3ms");
+  ChannelPair pair(script);
+  pair.RunFor(milliseconds(50));
+  pair.robot.Send({0, 0, std::vector<uint8_t>(1'000'000)});
+  ASSERT_TRUE(pair.RunUntil([&] { return pair.robot.IsFlushed(); }));
+  pair.RunFor(milliseconds(300));
+  EXPECT_FALSE(pair.robot.statistics().bandwidth_back.has_value()) << "nothing came that way";
+  pair.server.Send({0, 0, std::vector<uint8_t>(100'000)});
+  ASSERT_TRUE(pair.RunUntil([&] { return pair.server.IsFlushed(); }));
+  pair.RunFor(seconds(2));
+  const ChannelStatistics robot = pair.robot.statistics();
+  const ChannelStatistics server = pair.server.statistics();
+  ASSERT_TRUE(robot.bandwidth && robot.bandwidth_back);
+  ASSERT_TRUE(server.bandwidth && server.bandwidth_back);
+  EXPECT_NEAR(robot.bandwidth->bits_per_second, 93e6, 9.3e6);
+  EXPECT_NEAR(robot.bandwidth_back->bits_per_second, 5e6, 0.5e6);
+  EXPECT_NEAR(server.bandwidth_back->bits_per_second, robot.bandwidth->bits_per_second, 8);
+  EXPECT_NEAR(robot.bandwidth_back->bits_per_second, server.bandwidth->bits_per_second, 8);
+  // The word took a way of 3 ms.
+  const auto late = server.bandwidth->age - robot.bandwidth_back->age;
+  EXPECT_GT(robot.bandwidth_back->age, milliseconds(1900));
+  EXPECT_LT(late, milliseconds(5));
 }
 
 TEST(ChannelTest, MeasuresNoQueuesOfThePeer) {

@@ -20,7 +20,8 @@ class Wire {
         clock_(clock),
         made_at_(clock.Now()),
         random_(script.seed),
-        lines_{DelayLine(script.shape, made_at_), DelayLine(script.shape, made_at_)} {}
+        lines_{DelayLine(script.shape_back.value_or(script.shape), made_at_),
+               DelayLine(script.shape, made_at_)} {}
 
   bool Send(int to, std::span<const uint8_t> packet) {
     const std::lock_guard lock(mutex_);

@@ -16,9 +16,10 @@ namespace cacheinf {
 // What befalls packets, in both directions.
 struct LoopbackScript {
   LinkShape shape;
-  std::chrono::nanoseconds jitter{};  // each packet is later by up to this
-  double loss = 0;                    // probabilities that a packet is lost, comes twice, or comes
-  double duplication = 0;             // with other bits
+  std::optional<LinkShape> shape_back;  // from the second end, if that way is another
+  std::chrono::nanoseconds jitter{};    // each packet is later by up to this
+  double loss = 0;         // probabilities that a packet is lost, comes twice, or comes
+  double duplication = 0;  // with other bits
   double corruption = 0;
   std::optional<std::chrono::nanoseconds> death;  // of the link, so long after its making
   uint32_t seed = 1;

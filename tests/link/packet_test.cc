@@ -34,6 +34,8 @@ Report RichReport() {
   report.pong = 6;
   report.pinged_late_by = 7;
   report.is_quiet = 1;
+  report.bytes_per_second = 8;
+  report.measured_ago = 9;
   return report;
 }
 
@@ -53,12 +55,13 @@ TEST(PacketTest, ReadsWhatItWrote) {
 
   // What another build must find on the wire.
   const std::vector<uint8_t> report = Bytes(1, RichReport());
-  ASSERT_EQ(report.size(), 81);
-  EXPECT_EQ(report[2], 1) << "version";
+  ASSERT_EQ(report.size(), 97);
+  EXPECT_EQ(report[2], 2) << "version";
   EXPECT_EQ(report[3], 1) << "type";
-  EXPECT_EQ(report[4], 81) << "length";
+  EXPECT_EQ(report[4], 97) << "length";
   for (int i = 0; i < 7; ++i) EXPECT_EQ(report[24 + 8 * i], i + 1);
   EXPECT_EQ(report[80], 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(report[81 + 8 * i], i + 8);
 
   ASSERT_EQ(ReadPacket(Bytes(0, Abandonment{12}), &packet), nullptr);
   EXPECT_EQ(std::get<Abandonment>(packet.body).frame, 12);
@@ -99,8 +102,9 @@ TEST(PacketTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused(Chunk{0, 0, 5, 5, {}}), std::string("a chunk is empty"));
   EXPECT_EQ(refused(Chunk{0, 0, 0, 0, {}}), std::string());
   EXPECT_EQ(refused(Chunk{0, 0, kMost, 0, bytes}), std::string("a chunk is too long"));
-  for (int64_t Report::*time : {&Report::arrived_at, &Report::arrived_late_by, &Report::sent_at,
-                                &Report::ping, &Report::pong, &Report::pinged_late_by}) {
+  for (int64_t Report::*time :
+       {&Report::arrived_at, &Report::arrived_late_by, &Report::sent_at, &Report::ping,
+        &Report::pong, &Report::pinged_late_by, &Report::measured_ago}) {
     for (const int64_t wrong :
          {int64_t{-2}, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
       Report report;

@@ -32,7 +32,7 @@ class PlanChooserTest : public testing::Test {
  protected:
   // The frame takes what was predicted for these true factors.
   void Answer(std::optional<double> mbit, double changed = 0.5) {
-    const Plan& plan = chooser_.Choose({mbit.has_value(), mbit, 0.0, 4.0});
+    const Plan& plan = chooser_.Choose({mbit.has_value(), {mbit}, {mbit}, 4.0});
     if (plan != last_) ++switches_;
     last_ = plan;
     Situation truth;
@@ -138,7 +138,7 @@ TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
 TEST_F(PlanChooserTest, ALinkThatWasBadOnceIsTriedAgain) {
   AnswerMany(0.5);
   ASSERT_EQ(last_.kind, Plan::Kind::kLocal);
-  for (int i = 0; i < 3; ++i) last_ = chooser_.Choose({true, 0.5, /*mbit_age_s=*/1000, 4});
+  for (int i = 0; i < 3; ++i) last_ = chooser_.Choose({true, {0.5, /*age_s=*/1000}, {}, 4});
   EXPECT_EQ(last_.kind, Plan::Kind::kRemote);
 }
 
@@ -148,7 +148,7 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
                       [&](const Situation&) { return std::vector<Plan>{split}; });
   const CostModel model(pair_.robot, pair_.server, {.mbit_up = 93, .mbit_down = 93});
   Plan plan;
-  for (int i = 0; i < 5; ++i) plan = chooser.Choose({true, 93, 0.0, 0.0});
+  for (int i = 0; i < 5; ++i) plan = chooser.Choose({true, {93}, {93}, 0.0});
   double best = model.Ms({});
   for (const char* const codec : {"raw", "jpeg:85"}) {
     for (const bool keeps : {true, false}) {
@@ -184,7 +184,7 @@ PlanChooser ChooserOf(const ProfilePair& pair) {
   return {pair.robot, pair.server, [](const Situation&) { return std::vector<Plan>(); }};
 }
 
-constexpr PlanChooser::Link kFast = {.is_up = true, .mbit = 300, .round_trip_ms = 2};
+constexpr PlanChooser::Link kFast = {.is_up = true, .to_server = {300}, .round_trip_ms = 2};
 constexpr PlanChooser::Link kDown = {};
 
 // What a frame took if everything is as predicted.
@@ -223,6 +223,44 @@ TEST(PlanChooser, KeepsResultsBeforeAnybodyHasLooked) {
   PlanChooser linked = ChooserOf(Profiles(20));
   EXPECT_TRUE(linked.Choose(kFast).keeps);
   EXPECT_LT(linked.situation().server_work, 0.2);
+}
+
+TEST(PlanChooser, PredictsByTheBandwidthOfEachWay) {
+  const ProfilePair pair = Profiles(20);
+  const auto situation = [&](const PlanChooser::Link& link) {
+    PlanChooser chooser = ChooserOf(pair);
+    chooser.Choose(link);
+    return chooser.situation();
+  };
+  using Ways = std::pair<double, double>;
+  const auto ways = [&](const PlanChooser::OneWay& to_server, const PlanChooser::OneWay& to_robot) {
+    const Situation now = situation({true, to_server, to_robot, 2});
+    return Ways(now.mbit_up, now.mbit_down);
+  };
+  EXPECT_EQ(ways({20}, {300}), Ways(20, 300));
+  EXPECT_EQ(ways({300}, {20}), Ways(300, 20));
+  EXPECT_EQ(ways({20, /*age_s=*/1}, {10, /*age_s=*/45}), Ways(20, 30)) << "one was not seen lately";
+  EXPECT_EQ(ways({20}, {}), Ways(20, 20)) << "the other way stands in";
+  EXPECT_EQ(ways({}, {30}), Ways(30, 30));
+  EXPECT_EQ(ways({}, {}).first, ways({}, {}).second);
+  EXPECT_EQ(situation({false, {20}, {300}, 2}).mbit_up, 0);
+  EXPECT_EQ(situation({false, {20}, {300}, 2}).mbit_down, 0);
+}
+
+// An answer that is large, on a link that is slow back.
+TEST(PlanChooser, StaysAloneWhereOnlyTheWayBackIsSlow) {
+  ProfilePair pair = Profiles(20);
+  pair.server.answer_bytes = 100e3;
+  PlanChooser fast = ChooserOf(pair);
+  PlanChooser slow = ChooserOf(pair);
+  Plan with;
+  Plan without;
+  for (int frame = 0; frame < 3; ++frame) {
+    with = fast.Choose({true, {300}, {300}, 2});
+    without = slow.Choose({true, {300}, {1}, 2});
+  }
+  EXPECT_EQ(with.kind, Plan::Kind::kRemote) << fast.Reason();
+  EXPECT_EQ(without.kind, Plan::Kind::kLocal) << slow.Reason();
 }
 
 TEST(PlanChooser, TakesTheFirstLookAtItsWord) {
@@ -284,7 +322,7 @@ TEST(PlanChooser, BlamesNoMachineForWhatChanged) {
 
 TEST(PlanChooser, BlamesNoLinkForWhatACodecMakesOfAScene) {
   PlanChooser chooser = ChooserOf(Profiles(20));
-  constexpr PlanChooser::Link kLink = {.is_up = true, .mbit = 20, .round_trip_ms = 2};
+  constexpr PlanChooser::Link kLink = {.is_up = true, .to_server = {20}, .round_trip_ms = 2};
   std::string codec;
   for (int frame = 0; frame < 40; ++frame) {
     const Plan plan = chooser.Choose(kLink);
@@ -330,7 +368,7 @@ TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
 class TryingTest : public testing::TestWithParam<double> {};
 
 TEST_P(TryingTest, ACodecThatMayBeBetterIsTried) {
-  constexpr PlanChooser::Link kLink = {.is_up = true, .mbit = 100, .round_trip_ms = 2};
+  constexpr PlanChooser::Link kLink = {.is_up = true, .to_server = {100}, .round_trip_ms = 2};
   ProfilePair pair = Profiles(4);
   pair.robot.codecs[0].encode_ms = pair.robot.codecs[1].encode_ms = 0.1;
   pair.robot.codecs[1].bytes = Curve::Constant(1.1 * kPictureBytes);
