@@ -183,6 +183,7 @@ void FrameExecutor::MeetServer() {
     }
     if (ServerConnection* const met = server_->Poll()) {
       connection_ = met;
+      if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
       if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
       Join();
     }

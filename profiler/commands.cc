@@ -17,6 +17,7 @@
 #include "profiler/fitted_clip.h"
 #include "profiler/import_table.h"
 #include "profiler/inspect.h"
+#include "profiler/link_command.h"
 #include "profiler/machine.h"
 #include "profiler/measure_command.h"
 #include "profiler/pack_command.h"
@@ -193,6 +194,29 @@ struct MeasureOptions {
   }
 };
 
+struct LinkOptions {
+  LinkCommand link;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("link", "Measure the link to a server, by the size of messages.");
+    command->add_option("--server", link.server, "mpi or mpi:NAME, as the server listens")
+        ->required();
+    command->add_option("--name-server", link.name_server, "the name server's file");
+    command->add_option("--emulate", link.emulate,
+                        "a narrow link before it, from here to the server: 20mbit,3ms");
+    command->add_option("--server-wait", link.wait_s, "seconds to wait for the server")
+        ->check(CLI::Range(0.0, 86400.0));
+    command->add_option("--rounds", link.rounds, "of each size, of which the median counts")
+        ->check(CLI::Range(3, 10000));
+    command->add_option("-o,--out", link.out, "write it as JSON too");
+    command->callback([this] {
+      const SteadyClock clock;
+      std::cout << RunLinkCommand(link, clock, StopOnSignals());
+    });
+  }
+};
+
 struct ImportOptions {
   ImportCommand import;
   std::filesystem::path out;
@@ -229,6 +253,7 @@ struct ProfilerCommands::Options {
   ScenesOptions scenes;
   MachineOptions machine;
   MeasureOptions measure;
+  LinkOptions link;
   ImportOptions import;
 };
 
@@ -241,6 +266,7 @@ void ProfilerCommands::AddTo(CLI::App& app) {
   options_->scenes.AddTo(app);
   options_->machine.AddTo(app);
   options_->measure.AddTo(app);
+  options_->link.AddTo(app);
   options_->import.AddTo(app);
 }
 

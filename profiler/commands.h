@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// The commands of cacheinf-profile: inspect, pack, scenes, machine, measure, import.
+// The commands of cacheinf-profile: inspect, pack, scenes, machine, measure, link, import.
 class ProfilerCommands {
  public:
   ProfilerCommands();

@@ -187,7 +187,7 @@ class Server {
       if (!guest.session.is_over()) return false;
       LogInfo(guest.is_announced
                   ? fmt::format("robot \"{}\" left: {}", guest.session.robot(), guest.session.end())
-                  : fmt::format("a robot was turned away: {}", guest.session.end()));
+                  : fmt::format("a robot was not served: {}", guest.session.end()));
       return true;
     });
   }

@@ -379,10 +379,16 @@ void VisitFields(Visitor& visit, Bye& bye) {
   visit.Text("reason", bye.reason, kMostText);
 }
 
+template <typename Visitor>
+void VisitFields(Visitor& visit, Probe& probe) {
+  visit.Number("wanted", probe.wanted, 0u, Probe::kMostBytes);
+  visit.Bytes("bytes", probe.bytes);
+}
+
 constexpr const char* NameOf(Kind kind) {
   constexpr const char* kNames[] = {"hello",   "welcome", "model",    "settings", "ready",
                                     "frame",   "slice",   "answer",   "give-up",  "refusal",
-                                    "goodbye", "profile", "schedule", "picture"};
+                                    "goodbye", "profile", "schedule", "picture",  "probe"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -426,6 +432,7 @@ CACHEINF_MESSAGE(Answer)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
 CACHEINF_MESSAGE(Bye)
+CACHEINF_MESSAGE(Probe)
 CACHEINF_MESSAGE(Profile)
 CACHEINF_MESSAGE(Schedule)
 #undef CACHEINF_MESSAGE

@@ -34,6 +34,8 @@
 //         ◀────────────────────── Slice …, Answer, or FrameRefusal
 //   GiveUp ─────────────────────▶
 //   Bye ────────────────────────▶ or the other way round
+//   Probe ──────────────────────▶             at any time, before Hello as well
+//         ◀────────────────────── Probe       if the robot wants one
 //
 // As bytes a message is its fields in the order in which they stand here: numbers little-endian,
 // lists and texts after their length (32 bits), masks as in sparse_ops/mask/wire.h. Which message
@@ -56,6 +58,7 @@ enum class Kind : uint8_t {
   kProfile,
   kSchedule,
   kRemoteFrame,
+  kProbe,
 };
 
 // A model file's bytes are known by these.
@@ -68,7 +71,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 2;
+  static constexpr uint32_t kProtocol = 3;
 
   uint32_t protocol = kProtocol;  // of another one nothing that follows is read
   std::string build = {};         // builds of the same name give the same bits
@@ -199,6 +202,15 @@ struct FrameRefusal {
 
   int64_t frame = 0;
   std::string reason = {};  // "it does not hold frame 17"
+};
+
+// Measures the link (link_probe.h).
+struct Probe {
+  static constexpr Kind kKind = Kind::kProbe;
+  static constexpr uint32_t kMostBytes = 4 << 20;
+
+  uint32_t wanted = 0;  // so many bytes are to come back; 0: no answer
+  std::vector<uint8_t> bytes = {};
 };
 
 struct Bye {

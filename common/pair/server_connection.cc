@@ -20,6 +20,8 @@ constexpr size_t kPieceBytes = size_t{256} << 10;
 // More is not queued at once: the whole model would stand in memory again.
 constexpr size_t kMostScheduleBytes = size_t{64} << 20;
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
+// A seventh of a second each way at 1 Mbit/s, and two chunks.
+constexpr uint32_t kProbeBytes = 16 << 10;
 
 }  // namespace
 
@@ -78,6 +80,9 @@ void ServerConnection::Take(const Message& received) {
         wrong.empty() ? DecompressText(schedule.schedule, kMostScheduleBytes, &schedule_.emplace())
                       : nullptr;
     if (fault != nullptr) wrong = fault;
+  } else if (Is<message::Probe>(received)) {
+    message::Probe probe;
+    wrong = Decode(received.bytes, &probe);
   } else if (Is<message::Ready>(received)) {
     message::Ready ready;
     wrong = Decode(received.bytes, &ready);
@@ -105,8 +110,15 @@ void ServerConnection::GiveModel() {
 }
 
 void ServerConnection::BeginWithModel() {
+  if (std::exchange(is_probe_due_, false)) ProbeLink();
   if (profile_) Say(channel_, *std::exchange(profile_, std::nullopt));
   SendSettings();
+}
+
+void ServerConnection::ProbeLink() {
+  is_probe_due_ = !has_model();
+  if (is_probe_due_) return;
+  Say(channel_, message::Probe{kProbeBytes, std::vector<uint8_t>(kProbeBytes)});
 }
 
 void ServerConnection::AskForSchedule(message::Settings settings, const std::string& profile) {

@@ -39,6 +39,10 @@ class ServerConnection {
   void Use(message::Settings settings);
   const message::Settings& settings() const { return settings_; }
 
+  // Sends a probe each way once the server has the model, so that the link is known before frames
+  // are.
+  void ProbeLink();
+
   // Sends a robot's profile (ToJsonText) once the server has the model; the settings are those by
   // which the server measures its own.
   void AskForSchedule(message::Settings settings, const std::string& profile);
@@ -77,6 +81,7 @@ class ServerConnection {
   Step step_ = Step::kGreeted;
   message::Settings settings_;
   bool has_settings_ = false;
+  bool is_probe_due_ = false;
   std::optional<message::Profile> profile_;  // that is still to be sent
   std::optional<std::string> schedule_;
   std::string fault_;

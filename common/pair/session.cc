@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/codec/compressed_text.h"
+#include "common/pair/link_probe.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
@@ -63,6 +64,8 @@ void Session::Take(const Message& message) {
   if (Is<message::Bye>(message)) {
     const auto bye = Read<message::Bye>(message);
     end_ = bye.reason.empty() ? "the robot has left" : bye.reason;
+  } else if (Is<message::Probe>(message)) {
+    AnswerProbe(channel_, Read<message::Probe>(message));
   } else if (!is_greeted_) {
     if (!Is<message::Hello>(message)) throw InputError("the robot has not said hello");
     TakeHello(Read<message::Hello>(message));

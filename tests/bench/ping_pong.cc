@@ -16,6 +16,7 @@
 #include "common/link/address.h"
 #include "common/link/channel.h"
 #include "common/link/mpi_link.h"
+#include "common/pair/link_probe.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/name_server.h"
 
@@ -86,17 +87,10 @@ std::chrono::nanoseconds Soon(const Clock& clock) { return clock.Now() + millise
 void EchoMessages(Channel* channel, const Clock& clock, const std::atomic<bool>& stop) {
   while (!stop) {
     if (!channel->WaitForMessage(Soon(clock))) continue;
-    std::optional<Message> message = channel->Receive();
-    if (message) channel->Send(std::move(*message));
+    message::Probe probe;
+    const std::optional<Message> message = channel->Receive();
+    if (message && Decode(message->bytes, &probe).empty()) AnswerProbe(*channel, probe);
   }
-}
-
-void PingMessage(Channel* channel, const Clock& clock, const std::vector<uint8_t>& bytes) {
-  channel->Send({.bytes = bytes});
-  while (!channel->WaitForMessage(Soon(clock))) {
-    if (!channel->fault().empty()) throw std::runtime_error(channel->fault());
-  }
-  channel->Receive();
 }
 
 void AddRows(const std::string& layer, const std::function<void(const std::vector<uint8_t>&)>& ping,
@@ -144,8 +138,10 @@ void BenchPingPong(const BenchOptions& options, BenchReport* report) {
   server.Expect(true);
   std::atomic<bool> stop = false;
   std::thread echo([&] { EchoMessages(&server, clock, stop); });
+  LinkProbe probe(robot, clock);
   AddRows(
-      "channel", [&](const std::vector<uint8_t>& bytes) { PingMessage(&robot, clock, bytes); },
+      "channel",
+      [&](const std::vector<uint8_t>& bytes) { probe.Exchange(bytes.size(), bytes.size()); },
       options.timing, report);
   stop = true;
   echo.join();

@@ -87,6 +87,7 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),
+      Seed(Probe{100, {1, 2}}),
       Seed(Profile{SplitSettings(), {5, 6, 7}}),
       Seed(Schedule{{8, 9}}),
   };
@@ -130,6 +131,8 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(Profile());
     case Kind::kSchedule:
       return decode(Schedule());
+    case Kind::kProbe:
+      return decode(Probe());
     case Kind::kBye:
       return decode(Bye());
   }

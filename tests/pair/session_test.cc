@@ -435,6 +435,46 @@ TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
   world.Connect();  // whoever leaves meanwhile waits for nothing
 }
 
+TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
+  World world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();  // the server has the model from now on
+  for (const bool probes : {false, true}) {
+    world.Connect("20mbit,3ms");
+    if (probes) world.connection().ProbeLink();
+    for (int i = 0; i < 5000; ++i) {
+      world.Turn();
+      EXPECT_EQ(world.connection().Receive(), std::nullopt);
+    }
+    EXPECT_TRUE(world.connection().has_model());
+    const ChannelStatistics statistics = world.channels().robot.statistics();
+    ASSERT_EQ(statistics.bandwidth.has_value(), probes);
+    ASSERT_EQ(statistics.bandwidth_back.has_value(), probes);
+    if (!probes) continue;
+    EXPECT_NEAR(statistics.bandwidth->bits_per_second, 20e6, 2e6);
+    EXPECT_NEAR(statistics.bandwidth_back->bits_per_second, 20e6, 2e6);
+  }
+}
+
+TEST_F(SessionTest, WhoHasNotSaidHelloMayProbe) {
+  World world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  ChannelPair channels(Shaped("20mbit,3ms"));
+  Session session(channels.server, world.store(), channels.clock, "these bits");
+  Say(channels.robot, message::Probe{1000, {1, 2, 3}});
+  const bool has_come = channels.RunUntil([&] {
+    session.Advance();
+    return channels.robot.statistics().received.payload > 1000;
+  });
+  ASSERT_TRUE(has_come) << session.end();
+  EXPECT_EQ(MessageOf(message::Probe{0, std::vector<uint8_t>(1000)}).bytes,
+            channels.robot.Receive()->bytes);
+  EXPECT_FALSE(session.has_robot());
+  Say(channels.robot, message::Ready{});
+  channels.RunUntil([&] { return !session.Advance() && session.is_over(); });
+  EXPECT_EQ(session.end(), "the robot has not said hello");
+}
+
 TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
   World world(Yolo(), folder_);
   world.Connect("", "other bits");

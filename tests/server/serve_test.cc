@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -143,6 +144,35 @@ TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
   EXPECT_EQ(FilesIn(folder_ / "alone"), dense_);
   EXPECT_NE(robot.output().find("the guard is off in mode remote"), std::string::npos)
       << robot.output();
+}
+
+// Each side's emulation makes its own way narrow.
+TEST_F(Serve, ALinkIsMeasuredWithoutAModel) {
+  const Arguments probe = {ProgramPath("cacheinf-profile"),
+                           "link",
+                           "--server",
+                           "mpi",
+                           "--emulate",
+                           "80mbit,3ms",
+                           "--rounds",
+                           "3",
+                           "--out",
+                           folder_ / "link.json"};
+  Process both(cacheinf::Together(probe, Server(folder_ / "models", {"--emulate", "20mbit,3ms"})),
+               kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_TRUE(both.HasPrinted("round trip ms", kLong)) << both.output();
+  std::ifstream file(folder_ / "link.json");
+  const auto json = nlohmann::json::parse(file);
+  ASSERT_EQ(json["sizes"].size(), 10u);
+  EXPECT_GE(json["sizes"][0]["round_trip_ms"], 6);
+  EXPECT_TRUE(json["sizes"][0]["mbit_to_server"].is_null()) << json;
+  const auto& largest = json["sizes"].back();
+  EXPECT_EQ(largest["bytes"], 1'000'000);
+  for (const auto& measured : {largest, json["estimate"]}) {
+    EXPECT_NEAR(measured["mbit_to_server"], 80, 16) << json;
+    EXPECT_NEAR(measured["mbit_to_robot"], 20, 4) << json;
+  }
 }
 
 // Measuring and solving take most of a minute.

@@ -1,0 +1,130 @@
+#include "profiler/link_command.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/file.h"
+#include "common/link/address.h"
+#include "common/link/channel.h"
+#include "common/link/emulated_link.h"
+#include "common/link/mpi_link.h"
+#include "common/pair/link_probe.h"
+#include "common/pair/say.h"
+
+namespace cacheinf {
+namespace {
+
+using LinkJson = nlohmann::ordered_json;
+
+constexpr std::array<size_t, 10> kSizes = {1,      10,     100,     1'000,   3'000,
+                                           10'000, 30'000, 100'000, 300'000, 1'000'000};
+
+std::unique_ptr<Link> Connect(const LinkCommand& command, MpiConnector& connector,
+                              const Clock& clock, const std::atomic<bool>& stop) {
+  const std::chrono::duration<double> wait(command.wait_s);
+  const auto until = clock.Now() + wait;
+  while (true) {
+    if (std::unique_ptr<Link> link = connector.Poll()) return link;
+    if (clock.Now() >= until || stop) {
+      throw InputError(fmt::format("--server {}: no server came within {:g} s{}{}", command.server,
+                                   command.wait_s, connector.problem().empty() ? "" : ": ",
+                                   connector.problem()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// What a robot's channel knows by then, by which it would choose its plan.
+struct Estimate {
+  std::optional<double> mbit_to_server;
+  std::optional<double> mbit_to_robot;
+  std::optional<double> round_trip_ms;
+};
+
+Estimate EstimateOf(const ChannelStatistics& statistics) {
+  Estimate estimate;
+  const auto mbit = [](const auto& way) -> std::optional<double> {
+    if (!way) return std::nullopt;
+    return way->bits_per_second / 1e6;
+  };
+  estimate.mbit_to_server = mbit(statistics.bandwidth);
+  estimate.mbit_to_robot = mbit(statistics.bandwidth_back);
+  if (statistics.round_trip) estimate.round_trip_ms = Milliseconds(statistics.round_trip->time);
+  return estimate;
+}
+
+LinkJson NumberOrNull(const std::optional<double>& number) {
+  return number ? LinkJson(*number) : LinkJson(nullptr);
+}
+
+std::string LinkToJsonText(const LinkCommand& command, const std::vector<ProbedSize>& sizes,
+                           const Estimate& estimate) {
+  LinkJson json = {{"server", command.server}, {"rounds", command.rounds}};
+  json["sizes"] = LinkJson::array();
+  for (const ProbedSize& size : sizes) {
+    json["sizes"].push_back({{"bytes", size.bytes},
+                             {"round_trip_ms", size.round_trip_ms},
+                             {"mbit_to_server", NumberOrNull(size.mbit_to_server)},
+                             {"mbit_to_robot", NumberOrNull(size.mbit_to_robot)}});
+  }
+  json["estimate"] = {{"mbit_to_server", NumberOrNull(estimate.mbit_to_server)},
+                      {"mbit_to_robot", NumberOrNull(estimate.mbit_to_robot)},
+                      {"round_trip_ms", NumberOrNull(estimate.round_trip_ms)}};
+  return json.dump(2, ' ', /*ensure_ascii=*/false, LinkJson::error_handler_t::replace) + "\n";
+}
+
+std::string LinkToText(const std::vector<ProbedSize>& sizes, const Estimate& estimate) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3g}", *value) : std::string("-");
+  };
+  std::string text =
+      fmt::format("{:>8} {:>14} {:>13} {:>12}\n", "bytes", "round trip ms", "Mbit/s there", "back");
+  for (const ProbedSize& size : sizes) {
+    text += fmt::format("{:>8} {:>14.3f} {:>13} {:>12}\n", size.bytes, size.round_trip_ms,
+                        number(size.mbit_to_server), number(size.mbit_to_robot));
+  }
+  return text + fmt::format("A robot's estimate: {} Mbit/s there, {} back, round trip {} ms.\n",
+                            number(estimate.mbit_to_server), number(estimate.mbit_to_robot),
+                            number(estimate.round_trip_ms));
+}
+
+}  // namespace
+
+std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
+                           const std::atomic<bool>& stop) {
+  std::optional<LinkShape> shape;
+  if (!command.emulate.empty()) shape = ParseLinkShape(command.emulate);
+  MpiConnector connector(ParseLinkAddress("--server", command.server, command.name_server));
+  std::unique_ptr<Link> link = Connect(command, connector, clock, stop);
+  if (shape) link = EmulateLink(std::move(link), *shape, clock);
+  Channel channel(std::move(link), clock);
+  channel.StartPumping();
+  channel.Expect(true);
+  LinkProbe probe(channel, clock);
+  std::vector<ProbedSize> sizes;
+  try {
+    sizes = ProbeLink(probe, kSizes, command.rounds, stop);
+  } catch (const std::runtime_error& error) {
+    throw InputError(fmt::format("--server {}: {}", command.server, error.what()));
+  }
+  // The server's word on its way lies a heartbeat behind at most.
+  std::this_thread::sleep_for(ChannelOptions().heartbeat);
+  const Estimate estimate = EstimateOf(channel.statistics());
+  Say(channel, message::Bye{});
+  channel.Flush(clock.Now() + std::chrono::milliseconds(500));
+  if (stop) throw InputError("it was stopped");
+  if (!command.out.empty()) WriteFile(command.out, LinkToJsonText(command, sizes, estimate));
+  return LinkToText(sizes, estimate);
+}
+
+}  // namespace cacheinf
