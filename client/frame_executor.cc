@@ -222,7 +222,7 @@ void FrameExecutor::Follow(const Plan& plan) {
   if (connection_ != nullptr) Join();
 }
 
-std::optional<std::string> FrameExecutor::TakeSchedule() {
+std::optional<std::vector<uint8_t>> FrameExecutor::TakeSchedule() {
   return connection_ == nullptr ? std::nullopt : connection_->TakeSchedule();
 }
 

@@ -67,7 +67,7 @@ class FrameExecutor {
   // common/plan/profile.h.
   void WantSchedule(std::string robot_profile) { robot_profile_ = std::move(robot_profile); }
   // What a server answered, once; ServerConnection::TakeSchedule.
-  std::optional<std::string> TakeSchedule();
+  std::optional<std::vector<uint8_t>> TakeSchedule();
 
   // Whether there is a server that has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }

@@ -7,6 +7,7 @@
 
 #include "client/answer/recomputed.h"
 #include "client/frame_executor.h"
+#include "client/schedule_reader.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
@@ -14,8 +15,6 @@
 #include "common/model/picture.h"
 #include "common/plan/plan_chooser.h"
 #include "common/plan/profile.h"
-#include "common/plan/profiled_graph.h"
-#include "common/plan/schedule.h"
 #include "common/reuse/settings.h"
 
 namespace cacheinf {
@@ -52,11 +51,14 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock,
                                                 slowdown_)),
       reader_(state().graph(), config.model_config.decoder),
+      schedules_(
+          std::make_unique<ScheduleReader>(state().graph(), state().layout(), MaySplit(config),
+                                           [this](const Plan& plan) { executor_->Check(plan); })),
       most_repeats_(MostRepeats(config)) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   const std::string& file = config.server.schedule;
   if (!file.empty()) {
-    UseSchedule(ReadFile(file, kLargestSchedule), file);
+    chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
   } else if (profile != nullptr) {
     executor_->WantSchedule(ToJsonText(*profile));
   }
@@ -123,32 +125,16 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   return answer;
 }
 
-void Robot::UseSchedule(const std::string& text, const std::string& name) {
-  const auto schedule = std::make_shared<const Schedule>(ParseSchedule(text, name));
-  const Graph& graph = state().graph();
-  CheckAreOf(schedule->robot.operators, name, graph, state().layout());
-  for (const ProfiledCodec& codec : schedule->robot.codecs) {
-    executor_->Check({.kind = Plan::Kind::kRemote, .codec = codec.codec});
-  }
-  const bool may_split = MaySplit(config_);
-  for (const Schedule::Bucket& bucket : schedule->buckets) {
-    if (may_split && bucket.plan.kind == Plan::Kind::kSplit) executor_->Check(bucket.plan);
-  }
-  const auto nearby = [schedule, may_split](const Situation& situation) {
-    return may_split ? schedule->Lookup(situation).plans : std::vector<Plan>();
-  };
-  chooser_ = std::make_unique<PlanChooser>(schedule->robot, schedule->server, nearby);
-}
-
 void Robot::FollowPlan() {
   if (config_.mode != RobotConfig::Mode::kCacheinf) return;
-  if (const auto text = executor_->TakeSchedule()) {
-    try {
-      UseSchedule(*text, "the server's schedule");
+  if (auto compressed = executor_->TakeSchedule()) schedules_->Begin(std::move(*compressed));
+  try {
+    if (auto chooser = schedules_->Take()) {
+      chooser_ = std::move(chooser);
       LogInfo("the server has sent a schedule");
-    } catch (const InputError& error) {
-      LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
     }
+  } catch (const InputError& error) {
+    LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
   }
   if (!chooser_) return;
   PlanChooser::Link link;

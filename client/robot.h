@@ -26,6 +26,7 @@ class FrameExecutor;
 class ModelState;
 class PictureFit;
 class PlanChooser;
+class ScheduleReader;
 struct ChannelStatistics;
 struct FittedFrame;
 struct FrameDecision;
@@ -99,7 +100,6 @@ class Robot {
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
-  void UseSchedule(const std::string& text, const std::string& name);
   void FollowPlan();
   void NoteFrame(Answer& answer);
   std::chrono::nanoseconds GiveUpAt(std::chrono::nanoseconds begin) const;
@@ -115,6 +115,7 @@ class Robot {
   const Slowdown slowdown_;
   const std::unique_ptr<FrameExecutor> executor_;
   AnswerReader reader_;
+  const std::unique_ptr<ScheduleReader> schedules_;
   std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule
 
   std::shared_ptr<const PictureFit> fit_;

@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
 // More is not queued at once: the whole model would stand in memory again.
-constexpr size_t kMostScheduleBytes = size_t{64} << 20;
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 // A seventh of a second each way at 1 Mbit/s, and two chunks.
 constexpr uint32_t kProbeBytes = 16 << 10;
@@ -76,10 +75,7 @@ void ServerConnection::Take(const Message& received) {
   } else if (Is<message::Schedule>(received)) {
     message::Schedule schedule;
     wrong = Decode(received.bytes, &schedule);
-    const char* const fault =
-        wrong.empty() ? DecompressText(schedule.schedule, kMostScheduleBytes, &schedule_.emplace())
-                      : nullptr;
-    if (fault != nullptr) wrong = fault;
+    schedule_ = std::move(schedule.schedule);
   } else if (Is<message::Probe>(received)) {
     message::Probe probe;
     wrong = Decode(received.bytes, &probe);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/file.h"
 #include "common/link/channel.h"
@@ -47,8 +48,10 @@ class ServerConnection {
   // which the server measures its own.
   void AskForSchedule(message::Settings settings, const std::string& profile);
 
-  // What it answered, once (ToJsonText of common/plan/schedule.h, unread); nothing before it did.
-  std::optional<std::string> TakeSchedule() { return std::exchange(schedule_, std::nullopt); }
+  // What it answered, once, unread (message::Schedule); nothing before it did.
+  std::optional<std::vector<uint8_t>> TakeSchedule() {
+    return std::exchange(schedule_, std::nullopt);
+  }
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
@@ -83,7 +86,7 @@ class ServerConnection {
   bool has_settings_ = false;
   bool is_probe_due_ = false;
   std::optional<message::Profile> profile_;  // that is still to be sent
-  std::optional<std::string> schedule_;
+  std::optional<std::vector<uint8_t>> schedule_;
   std::string fault_;
 };
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/codec/compressed_text.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "common/pair/say.h"
@@ -410,14 +411,14 @@ TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
   world.AnswerUntilReady();
   EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
   may_end = true;
-  std::optional<std::string> schedule;
+  std::optional<std::vector<uint8_t>> schedule;
   for (int i = 0; i < 2000 && !schedule; ++i) {
     world.Answer();
     world.TakeTurns(5);
     std::this_thread::sleep_for(milliseconds(1));
     schedule = world.connection().TakeSchedule();
   }
-  EXPECT_EQ(schedule, "solved: " + profile);
+  EXPECT_EQ(schedule, CompressText("solved: " + profile));
   EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt) << "only once";
 
   world.connection().AskForSchedule(settings, "bad");
