@@ -58,6 +58,8 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
   };
   const std::string numbers = " to 999999999, got ";
   const std::vector<Case> cases = {
+      {"compare_with_paper", {}, "where is the testbed? (--testbed DIR)"},
+      {"compare_with_paper", {"--programs"}, "--programs needs a folder"},
       {"demo", {"--frames"}, "--frames needs a number"},
       {"demo", {"--frames", "0"}, "--frames must be a whole number from 1" + numbers + "0"},
       {"demo", {"--frames", "abc"}, "--frames must be a whole number from 1" + numbers + "abc"},
