@@ -108,7 +108,7 @@ TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
             std::string::npos);
   EXPECT_EQ(Run("frobnicate").out,
             "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, pack, scenes, "
-            "machine, measure, import\n");
+            "machine, measure, link, import\n");
 }
 
 // Every mistake gives one line and exit code 2.
