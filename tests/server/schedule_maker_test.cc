@@ -59,10 +59,10 @@ class ScheduleMakerTest : public FolderTest {
     return ObtainProfile(request, file, false, clock_, [](double, double) { return true; }).profile;
   }
 
-  const SteadyClock clock_;
+  const SteadyClock clock_{};
   const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
       MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
-  const message::Settings settings_;
+  const message::Settings settings_{};
   Profile robot_;
   ScheduleMaker maker_{folder_ / "made", /*threads=*/1, /*slowdown=*/1, clock_};
   const std::atomic<bool> never_ = false;
