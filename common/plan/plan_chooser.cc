@@ -27,6 +27,9 @@ constexpr double kClearlyBetter = 0.95;
 constexpr int kFramesToSwitch = 2;
 constexpr double kALittleBetter = 0.98;
 constexpr int kFramesOfALittle = 15;
+// A robot that keeps results comes back to a whole frame once it has left them to a server. That
+// has to pay within so many frames.
+constexpr double kFramesToPay = 30;
 
 // After so many frames what is known of a codec may be wrong. It is tried if by what is known it
 // takes at most so much longer than the plan at hand, once that one has been for a while.
@@ -84,6 +87,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   const CostModel model = model_.At(situation_);
   candidates_.clear();
   for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
+  kept_ms_ = candidates_.front().prediction.latency_ms;
   whole_ms_ = candidates_.back().prediction.latency_ms;
   if (link.is_up) {
     for (const ProfiledCodec& codec : model.robot().codecs) {
@@ -138,7 +142,9 @@ const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan) const {
 }
 
 void PlanChooser::ChooseHome() {
-  const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
+  const auto latency = [this](const Candidate& candidate) {
+    return candidate.prediction.latency_ms + ReturnMs(candidate.plan) / kFramesToPay;
+  };
   const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
   const Candidate* const current = Find(home_);
   const double share = current == nullptr ? 0 : latency(best) / latency(*current);
@@ -150,6 +156,13 @@ void PlanChooser::ChooseHome() {
     home_ = best.plan;
     clearly_better_ = a_little_better_ = 0;
   }
+}
+
+double PlanChooser::ReturnMs(const Plan& plan) const {
+  const bool is_alone = plan.kind == Plan::Kind::kLocal;
+  const bool was_alone = home_.kind == Plan::Kind::kLocal;
+  if (is_alone == was_alone || !(is_alone ? plan : home_).keeps) return 0;
+  return std::max(0.0, whole_ms_ - kept_ms_);
 }
 
 const PlanChooser::Candidate* PlanChooser::WorthTrying() const {

@@ -78,6 +78,9 @@ class PlanChooser {
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   const Candidate* Find(const Plan& plan) const;  // null: it is none of the last choice
   void ChooseHome();
+  // What leaving home for this plan costs once, now or when the robot comes back: a frame computed
+  // whole.
+  double ReturnMs(const Plan& plan) const;
   const Candidate* WorthTrying() const;
   void Forget();
   void NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole);
@@ -89,6 +92,7 @@ class PlanChooser {
   Plan home_;                          // that is left for a better one alone
   Plan plan_;                          // of the last choice: home, or one that is tried
   Prediction prediction_;
+  double kept_ms_ = 0;       // of the robot alone, by what it keeps
   double whole_ms_ = 0;      // of the robot alone, nothing kept
   double split_factor_ = 1;  // what split plans took over what was predicted
   std::map<std::string, CodecFactors> codecs_;
