@@ -47,6 +47,14 @@ if(CACHEINF_SANITIZE)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CACHEINF_SANITIZE})
 endif()
+if(CACHEINF_SANITIZE MATCHES "address")
+  # The largest tiles take minutes to compile once every access in them is checked. AVX2's and the
+  # scalar kernels are the same code.
+  add_compile_definitions(HWY_BROKEN_TARGETS=HWY_AVX3)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_definitions(__SANITIZE_ADDRESS__)  # as g++ says by itself
+  endif()
+endif()
 
 if(CACHEINF_COVERAGE)
   # Atomic counters make the kernels' threads a hundred times as slow; plain ones may lose counts

@@ -272,7 +272,7 @@ Json TypeSchema(const Field& field) {
       return ListSchema({{"type", "string"}}, field);
     } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
       Json schema = ListSchema({{"type", "string"}}, field);
-      schema["type"] = {"string", "array"};
+      schema["type"] = Json::array({"string", "array"});
       return schema;
     } else {
       return TableSchema(target);

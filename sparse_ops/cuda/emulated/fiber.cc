@@ -6,15 +6,7 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CACHEINF_ADDRESS_SANITIZER
-#endif
-#endif
 #ifdef __SANITIZE_ADDRESS__
-#define CACHEINF_ADDRESS_SANITIZER
-#endif
-#ifdef CACHEINF_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -121,7 +113,7 @@ namespace cacheinf {
 namespace cuda {
 namespace {
 
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
 constexpr size_t kStackBytes = 512 * 1024;
 #else
 constexpr size_t kStackBytes = 128 * 1024;
@@ -177,7 +169,7 @@ void Fiber::Start(void (*entry)(void*), void* argument) {
   entry_ = entry;
   argument_ = argument;
   char* const lowest = static_cast<char*>(stack_) + GuardBytes();
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   ASAN_UNPOISON_MEMORY_REGION(lowest, kStackBytes);
   own_fake_stack_ = nullptr;
 #endif
@@ -190,14 +182,14 @@ void Fiber::Start(void (*entry)(void*), void* argument) {
 
 void Fiber::Enter(void* fiber) {
   auto* const self = static_cast<Fiber*>(fiber);
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(nullptr, &self->resumer_stack_, &self->resumer_stack_bytes_);
 #endif
   self->entry_(self->argument_);
 }
 
 void Fiber::Resume() {
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, static_cast<char*>(stack_) + GuardBytes(),
                                  kStackBytes);
@@ -207,20 +199,20 @@ void Fiber::Resume() {
   __tsan_switch_to_fiber(own_tsan_fiber_, 0);
 #endif
   cacheinf_switch_stack(&resumer_stack_pointer_, own_stack_pointer_);
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
 }
 
 void Fiber::Suspend() {
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   __sanitizer_start_switch_fiber(&own_fake_stack_, resumer_stack_, resumer_stack_bytes_);
 #endif
 #ifdef __SANITIZE_THREAD__
   __tsan_switch_to_fiber(resumer_tsan_fiber_, 0);
 #endif
   cacheinf_switch_stack(&own_stack_pointer_, resumer_stack_pointer_);
-#ifdef CACHEINF_ADDRESS_SANITIZER
+#ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(own_fake_stack_, &resumer_stack_, &resumer_stack_bytes_);
 #endif
 }
