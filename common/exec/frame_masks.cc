@@ -103,6 +103,7 @@ struct FrameMasks::State {
     made.stale = MakeLike(made.own);
     if (!trades) return;
     made.rows.resize(static_cast<size_t>(made.own.height));
+    entered.reserve(std::max(entered.capacity(), made.rows.size()));
     made.last_rows = made.rows;
     made.unsent = MakeLike(made.own);
     made.sent = MakeLike(made.own);
@@ -283,13 +284,14 @@ struct FrameMasks::State {
     masks.is_local ? sets.Add(output.stale, output.own) : sets.FillIfAny(output.stale, output.own);
   }
 
-  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsAllRows(op); }
+  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && HasAllRows(); }
 
   Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
-  bool IsAllRows(OpId op) { return rows == nullptr || rows->computed[op] == AllRowsOf(op); }
+  // Where rows are shared, those of an operator may move from frame to frame.
+  bool HasAllRows() const { return rows == nullptr; }
   // What is not local runs whole.
   Range RowsOf(OpId op) {
-    if (IsAllRows(op)) return AllRowsOf(op);
+    if (HasAllRows()) return AllRowsOf(op);
     const Range computed = rows->computed[op];
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
@@ -309,13 +311,16 @@ struct FrameMasks::State {
         const uint8_t last = output.last_rows[static_cast<size_t>(y)];
         return last == ValueMasks::kComputed || (last == ValueMasks::kReceived && trusts_received);
       };
+      entered.assign(output.last_rows.size(), 0);
+      bool any = !HasAllRows();
       for (int y = mine.begin; y < mine.end; ++y) {
-        const int begin = y;
-        while (y < mine.end && !is_trusted(y)) ++y;
-        if (y == begin) continue;
-        sets.FillRows(output.stale, {begin, y});
-        MayBeStale(output);
+        if (is_trusted(y)) continue;
+        entered[static_cast<size_t>(y)] = 1;
+        any = true;
       }
+      if (!any) continue;
+      sets.FillRows(output.stale, entered);
+      MayBeStale(output);
     }
   }
 
@@ -346,7 +351,7 @@ struct FrameMasks::State {
         sets.Clear(values[id].own);
         sets.FillIfAny(output.own, values[id].own);
       }
-      if (!IsAllRows(op)) KeepMyRows(op);
+      if (!HasAllRows()) KeepMyRows(op);
     }
     args.active = output.current;
     FindTest(op, args);
@@ -425,7 +430,7 @@ struct FrameMasks::State {
       }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
-      output.may_be_stale = !IsAllRows(op);
+      output.may_be_stale = !HasAllRows();
     }
   }
 
@@ -594,7 +599,8 @@ struct FrameMasks::State {
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
   std::vector<PixelSet> scratch;
-  PixelSet picture;  // what is forced of the first map among the inputs
+  std::vector<uint8_t> entered;  // one a row
+  PixelSet picture;              // what is forced of the first map among the inputs
   ValueId picture_input = kNone;
   Mask picture_mask;
   bool all_is_unsent = true;     // whatever `unsent` says
