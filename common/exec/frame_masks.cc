@@ -35,6 +35,7 @@ struct OperatorMasks {
   bool prepares_input = false;
   bool can_be_tested = false;  // whether some outputs may come out as they were
   bool shows_picture = false;  // its pixels lie over those of the input picture
+  bool is_divided = false;     // with the peer, once something was traded
   int resolution = kNone;      // then: its entry
 };
 
@@ -284,14 +285,23 @@ struct FrameMasks::State {
     masks.is_local ? sets.Add(output.stale, output.own) : sets.FillIfAny(output.stale, output.own);
   }
 
-  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && HasAllRows(); }
+  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsMine(op); }
 
   Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
-  // Where rows are shared, those of an operator may move from frame to frame.
-  bool HasAllRows() const { return rows == nullptr; }
+  // Whether this side computes all its rows, and did so in the frames before: what is asked for does
+  // not depend on how far rows move.
+  bool IsMine(OpId op) const { return rows == nullptr || !operators[op].is_divided; }
+  void FindDivided() {
+    for (size_t op = 0; op < operators.size(); ++op) {
+      if (all_is_unsent) operators[op].is_divided = false;
+      const Range all = AllRowsOf(static_cast<OpId>(op));
+      if (rows != nullptr && rows->computed[op] != all) operators[op].is_divided = true;
+    }
+  }
+
   // What is not local runs whole.
   Range RowsOf(OpId op) {
-    if (HasAllRows()) return AllRowsOf(op);
+    if (rows == nullptr) return AllRowsOf(op);
     const Range computed = rows->computed[op];
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
@@ -312,7 +322,7 @@ struct FrameMasks::State {
         return last == ValueMasks::kComputed || (last == ValueMasks::kReceived && trusts_received);
       };
       entered.assign(output.last_rows.size(), 0);
-      bool any = !HasAllRows();
+      bool any = !IsMine(op);
       for (int y = mine.begin; y < mine.end; ++y) {
         if (is_trusted(y)) continue;
         entered[static_cast<size_t>(y)] = 1;
@@ -351,7 +361,7 @@ struct FrameMasks::State {
         sets.Clear(values[id].own);
         sets.FillIfAny(output.own, values[id].own);
       }
-      if (!HasAllRows()) KeepMyRows(op);
+      if (!IsMine(op)) KeepMyRows(op);
     }
     args.active = output.current;
     FindTest(op, args);
@@ -430,7 +440,7 @@ struct FrameMasks::State {
       }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
-      output.may_be_stale = !HasAllRows();
+      output.may_be_stale = !IsMine(op);
     }
   }
 
@@ -622,6 +632,7 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
   state.policy = policy;
   state.rows = rows;
   state.masks_are_fixed = false;
+  state.FindDivided();
   state.FindStem(policy.stem_depth);
   ForgetComputed();
   for (ValueMasks& value : state.values) std::fill(value.rows.begin(), value.rows.end(), 0);

@@ -408,6 +408,7 @@ struct ModelState::State {
       backend.Gather(ViewOf(value), *sets, unsent, rows, mask, &slice_numbers);
       AppendSlice(value, rows, CutRows(mask, rows), slice_numbers, bytes);
     } else {
+      backend.ExpectCopyOut(ViewOf(value));
       AppendSlice(backend, ViewOf(value), value, rows, OnHost(unsent), bytes);
     }
     masks->Send(value, rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -54,13 +55,13 @@ void* EmulatedDevice::Allocate(size_t bytes) {
 
 void EmulatedDevice::Free(void* memory) {
   if (memory == nullptr) return;
-  RunUntil([] { return false; });
+  RunAll();
   memory_.Free(AddressOf(memory));
 }
 
 void EmulatedDevice::Retire(void* memory, size_t bytes) {
   if (bytes == 0) return;
-  RunUntil([] { return false; });
+  RunAll();
   const Allocation& allocation = memory_.Holding(memory, bytes, "what is retired,");
   Processor::NoteRetired(allocation, AddressOf(memory), bytes);
 }
@@ -154,6 +155,7 @@ void EmulatedDevice::Wait(Stream& stream, Event& event) {
 
 void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   std::vector<std::shared_ptr<StreamState>> able;
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
   try {
     while (!is_done()) {
       able.clear();
@@ -174,6 +176,15 @@ void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
       if (const auto stream = weak.lock()) stream->work.clear();
     }
     throw;
+  }
+}
+
+// What goes wrong is thrown when somebody waits.
+void EmulatedDevice::RunAll() {
+  try {
+    RunUntil([] { return false; });
+  } catch (const DeviceError&) {
+    fault_ = std::current_exception();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <random>
@@ -135,6 +136,7 @@ class EmulatedDevice {
   void Add(Stream& stream, std::function<void()> run);
   // Until is_done().
   void RunUntil(const std::function<bool()>& is_done);
+  void RunAll();
 
   Options options_;
   Memory memory_;
@@ -142,6 +144,7 @@ class EmulatedDevice {
   Processor processor_;
   std::vector<std::weak_ptr<StreamState>> streams_;
   Counts counts_;
+  std::exception_ptr fault_;  // that nobody was told of
 };
 
 }  // namespace cuda
