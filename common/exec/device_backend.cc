@@ -232,6 +232,8 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
   ConvArgs args;
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
+  // It is packed beside the stream, into memory that work on its way may have had.
+  stream_->Wait();
   call.conv.emplace(stream_->device(), stream_->arena(), args);
 }
 
@@ -332,7 +334,8 @@ const float* DeviceBackend<Device>::SpreadOnDevice(const float* inverse_spread, 
       std::memcmp(spread.host.data(), inverse_spread, count * sizeof(float)) == 0;
   if (!is_current) {
     spread.host.assign(inverse_spread, inverse_spread + channels);
-    stream_->AfterAll();
+    // What waits may be for the old ones.
+    if (spread.device.size() > 0) stream_->AfterAll();
     if (spread.device.size() < count) spread.device = Buffer<float>(stream_->arena(), count);
     stream_->CopyToDevice(spread.device.data(), inverse_spread, count * sizeof(float));
   }

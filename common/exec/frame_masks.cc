@@ -35,7 +35,6 @@ struct OperatorMasks {
   bool prepares_input = false;
   bool can_be_tested = false;  // whether some outputs may come out as they were
   bool shows_picture = false;  // its pixels lie over those of the input picture
-  bool is_divided = false;     // with the peer, once something was traded
   int resolution = kNone;      // then: its entry
 };
 
@@ -288,20 +287,14 @@ struct FrameMasks::State {
   bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsMine(op); }
 
   Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
-  // Whether this side computes all its rows, and did so in the frames before: what is asked for does
-  // not depend on how far rows move.
-  bool IsMine(OpId op) const { return rows == nullptr || !operators[op].is_divided; }
-  void FindDivided() {
-    for (size_t op = 0; op < operators.size(); ++op) {
-      if (all_is_unsent) operators[op].is_divided = false;
-      const Range all = AllRowsOf(static_cast<OpId>(op));
-      if (rows != nullptr && rows->computed[op] != all) operators[op].is_divided = true;
-    }
+  // Whether this side computes all its rows, and not only because they have moved that far: what is
+  // asked of a device does not depend on how rows move.
+  bool IsMine(OpId op) {
+    return rows == nullptr || (!rows->may_move[op] && rows->computed[op] == AllRowsOf(op));
   }
-
   // What is not local runs whole.
   Range RowsOf(OpId op) {
-    if (rows == nullptr) return AllRowsOf(op);
+    if (IsMine(op)) return AllRowsOf(op);
     const Range computed = rows->computed[op];
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
@@ -632,7 +625,6 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
   state.policy = policy;
   state.rows = rows;
   state.masks_are_fixed = false;
-  state.FindDivided();
   state.FindStem(policy.stem_depth);
   ForgetComputed();
   for (ValueMasks& value : state.values) std::fill(value.rows.begin(), value.rows.end(), 0);

@@ -155,8 +155,8 @@ void EmulatedDevice::Wait(Stream& stream, Event& event) {
 
 void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   std::vector<std::shared_ptr<StreamState>> able;
-  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
   try {
+    if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
     while (!is_done()) {
       able.clear();
       for (const auto& weak : streams_) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,22 @@ TYPED_TEST(DeviceTest, RecordingsAreEqualThatDoTheSame) {
   EXPECT_FALSE(device.recording(first) == device.recording(second)) << "more bytes";
 }
 
+TEST(RecordingTest, WhatLiesBetweenArgumentsDoesNotTellRecordingsApart) {
+  struct Padded {
+    char first;
+    int64_t second;
+  };
+  Recording recordings[2];
+  for (Recording& recording : recordings) {
+    Padded padded;
+    std::memset(static_cast<void*>(&padded), &recording == recordings ? 0 : 255, sizeof(padded));
+    padded.first = 1;
+    padded.second = 2;
+    recording.Note([](void*, void*, const Blocks&, size_t, const void*) {}, padded);
+  }
+  EXPECT_TRUE(recordings[0] == recordings[1]);
+}
+
 TYPED_TEST(DeviceTest, AnArenaMakesOneAllocationOfManyPieces) {
   using Pieces = Arena<TypeParam>;
   auto& device = this->device();
@@ -233,6 +250,31 @@ TEST(EmulatedDeviceTest, WrongUseIsFound) {
   EXPECT_THROW(device.Record(recorder, event), DeviceError);
   EXPECT_THROW(device.CopyToDevice(recorder, memory.data(), host, 8), DeviceError);
   EXPECT_THROW(static_cast<void>(device.MillisecondsBetween(event, event)), DeviceError);
+}
+
+TEST(EmulatedDeviceTest, AFaultThatShowsWhenMemoryIsFreedIsThrownWhenSomebodyWaits) {
+  EmulatedDevice device;
+  auto stream = device.MakeStream();
+  Arena<EmulatedDevice> arena(device);
+  const auto launch_wrong = [&](uint64_t* from) {
+    SetProgram program;
+    program.count = 1;
+    program.steps[0].kind = SetStep::Kind::kCopy;
+    program.steps[0].from = program.steps[0].to = MaskView(from, 1, 64);
+    device.Launch(stream, {1}, program, SetProgram::kSharedBytes);
+  };
+  {
+    const Buffer<EmulatedDevice, uint64_t> never_written(device, 1);
+    launch_wrong(never_written.data());
+  }
+  EXPECT_THROW(device.Synchronize(stream), KernelFault);
+  {
+    const Buffer<Arena<EmulatedDevice>, uint64_t> never_written(arena, 1);
+    const Buffer<Arena<EmulatedDevice>, uint64_t> other(arena, 1);
+    launch_wrong(never_written.data());
+  }
+  EXPECT_THROW(device.Synchronize(stream), KernelFault);
+  EXPECT_NO_THROW(device.Synchronize(stream));
 }
 
 TEST(EmulatedDeviceTest, BetweenThePiecesOfAnArenaIsNobodysMemory) {
