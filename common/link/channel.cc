@@ -18,6 +18,7 @@ constexpr uint64_t kMessageOverhead = 64;
 constexpr int kMostPackets = 32;
 
 constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
+constexpr std::chrono::nanoseconds kPatientPoll = milliseconds(1);
 constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(20);
 constexpr int kPollsPerSilence = 50;
 
@@ -99,7 +100,9 @@ bool Channel::WaitForMessage(Time deadline) {
   while (inbox_.empty() && fault_.empty()) {
     const Time left = deadline - clock_.Now();
     if (left <= Time(0)) return false;
+    if (++waiting_ == 1) wake_.notify_all();
     has_news_.wait_for(lock, left);
+    --waiting_;
   }
   return !inbox_.empty();
 }
@@ -176,7 +179,8 @@ void Channel::PumpUntilStopped() {
 }
 
 Channel::Time Channel::PollInterval() const {
-  if (is_expecting_ || incoming_ || !IsQuiet()) return kBusyPoll;
+  if (is_expecting_ || incoming_) return kBusyPoll;
+  if (!IsQuiet()) return has_to_wait_ && waiting_ == 0 ? kPatientPoll : kBusyPoll;
   return std::clamp((clock_.Now() - active_at_) / kPollsPerSilence, kBusyPoll, kIdlePoll);
 }
 

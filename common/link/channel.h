@@ -103,8 +103,8 @@ class Channel {
   bool WaitForMessage(Time deadline);
 
   // While packets are expected they are looked for every 100 µs; else only while something is under
-  // way, and when that was long ago, every few ms: a packet then waits 2 % of the silence before
-  // it, but never more than 4 ms.
+  // way (every ms, where much is and nobody waits for a message), and when that was long ago, every
+  // few ms: a packet then waits 2 % of the silence before it, but never more than 20 ms.
   void Expect(bool is_expecting);
 
   // A larger message, announced from now on, breaks the channel.
@@ -150,6 +150,7 @@ class Channel {
   std::string fault_;
   bool is_stopping_ = false;
   bool is_expecting_ = false;
+  int waiting_ = 0;              // for messages
   Time active_at_{};             // when a chunk or a ping moved last
   std::vector<uint8_t> packet_;  // the one in hand
   ChannelStatistics::Traffic sent_;

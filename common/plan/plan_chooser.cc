@@ -22,29 +22,20 @@ constexpr double kHopedWork = 0.1;
 // Frames computed whole, although results are kept, of which one is no accident.
 constexpr int kWholeInARow = 2;
 
-// A plan has to be so much quicker than the one at hand, in so many frames in a row.
-constexpr double kClearlyBetter = 0.95;
-constexpr int kFramesToSwitch = 2;
-constexpr double kALittleBetter = 0.98;
-constexpr int kFramesOfALittle = 15;
+// Of a frame's time, that a plan is left for another where beginning costs nothing.
+constexpr double kLeastLost = 0.1;
 
 // After so many frames what is known of a codec may be wrong. It is tried if by what is known it
-// takes at most so much longer than the plan at hand, once that one has been for a while.
+// takes at most so much longer than the plan at hand.
 constexpr int kFramesKnown = 300;
 constexpr double kWorthTrying = 1.3;
-constexpr int kFramesBeforeTry = 5;
 constexpr int kFramesToTry = 2;
+constexpr double kShareForTries = 0.02;
 
 constexpr double kNewFrameCounts = 0.2;
+constexpr size_t kFramesOfFactor = 7;
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 20;
-
-void Follow(double measured, double predicted, double counts, double& factor) {
-  if (predicted <= 0 || measured <= 0) return;
-  // The prediction holds the factor as it is.
-  const double now = std::clamp(factor * measured / predicted, kLeastFactor, kMostFactor);
-  factor += counts * (now - factor);
-}
 
 double SendMs(const Situation& situation, double bytes) {
   return situation.link_factor * bytes * 8 / (situation.mbit_up * 1000);
@@ -82,7 +73,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   situation_.mbit_down = link.is_up ? HopedMbit(link.to_robot, link.to_server) : 0.0;
   situation_.round_trip_ms = link.round_trip_ms;
   const CostModel model = model_.At(situation_);
-  candidates_.clear();
+  const std::vector<Candidate> last = std::exchange(candidates_, {});
   for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
   whole_ms_ = candidates_.back().prediction.latency_ms;
   if (link.is_up) {
@@ -94,21 +85,24 @@ const Plan& PlanChooser::Choose(const Link& link) {
     for (const Plan& plan : nearby_(situation_)) {
       if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
     }
+    // The situation may be another's by a hair.
+    if (home_ && home_->kind == Plan::Kind::kSplit && Find(*home_, candidates_) == nullptr) {
+      Consider(model, *home_);
+    }
   }
   const Plan before = plan_;
   const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
-                        Find(plan_) != nullptr;
-  ChooseHome();
+                        Find(plan_, candidates_) != nullptr;
+  ChooseHome(last);
   if (!is_tried) {
-    plan_ = home_;
+    plan_ = *home_;
     if (const Candidate* const other = WorthTrying()) {
       plan_ = other->plan;
       codecs_.at(plan_.codec).unused = 0;
-      codecs_.at(plan_.codec).is_known = false;
     }
   }
   if (plan_ != before) frames_of_plan_ = 0;
-  prediction_ = Find(plan_)->prediction;
+  prediction_ = Find(plan_, candidates_)->prediction;
   return plan_;
 }
 
@@ -118,12 +112,12 @@ void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
 
 Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
   Prediction prediction = model.Predict(plan);
-  if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_factor_;
+  if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_.value();
   if (plan.kind == Plan::Kind::kRemote && model.is_linked()) {
     const CodecFactors& factors = codecs_.at(plan.codec);
-    const double more_bytes = (factors.bytes - 1) * prediction.up_bytes;
+    const double more_bytes = (factors.bytes.value() - 1) * prediction.up_bytes;
     const double more_link_ms = SendMs(model.situation(), more_bytes);
-    const double more_robot_ms = (factors.robot - 1) * prediction.robot_ms;
+    const double more_robot_ms = (factors.robot.value() - 1) * prediction.robot_ms;
     prediction.up_bytes += more_bytes;
     prediction.link_ms += more_link_ms;
     prediction.robot_ms += more_robot_ms;
@@ -132,40 +126,65 @@ Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) cons
   return prediction;
 }
 
-const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan) const {
-  const auto found = std::ranges::find(candidates_, plan, &Candidate::plan);
-  return found == candidates_.end() ? nullptr : &*found;
+const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan,
+                                                const std::vector<Candidate>& candidates) {
+  const auto found = std::ranges::find(candidates, plan, &Candidate::plan);
+  return found == candidates.end() ? nullptr : &*found;
 }
 
-void PlanChooser::ChooseHome() {
+double PlanChooser::BeginMs(const Candidate& candidate) const {
+  Situation whole = situation_;
+  whole.robot_work = whole.server_work = 1;
+  const Prediction first = Corrected(model_.At(whole), candidate.plan);
+  return std::max(0.0, first.latency_ms - candidate.prediction.latency_ms);
+}
+
+void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
   const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
-  const Candidate& best = *std::ranges::min_element(candidates_, {}, latency);
-  const Candidate* const current = Find(home_);
-  const double share = current == nullptr ? 0 : latency(best) / latency(*current);
-  clearly_better_ = share < kClearlyBetter ? clearly_better_ + 1 : 0;
-  a_little_better_ = share < kALittleBetter ? a_little_better_ + 1 : 0;
-  // One that is being tried has had its first frame.
-  const int enough = best.plan == plan_ ? 1 : kFramesToSwitch;
-  if (current == nullptr || clearly_better_ >= enough || a_little_better_ >= kFramesOfALittle) {
-    home_ = best.plan;
-    clearly_better_ = a_little_better_ = 0;
+  const Candidate* const home = home_ ? Find(*home_, candidates_) : nullptr;
+  if (home == nullptr) {
+    home_ = std::ranges::min_element(candidates_, {}, latency)->plan;
+    return;
   }
+  const Candidate* best = nullptr;
+  double most_won_ms = 0;
+  for (Candidate& candidate : candidates_) {
+    const Candidate* const before = Find(candidate.plan, last);
+    candidate.lost_ms = std::max(
+        0.0, (before == nullptr ? 0 : before->lost_ms) + latency(*home) - latency(candidate));
+    double won_ms = candidate.lost_ms - kLeastLost * latency(*home);
+    if (won_ms <= most_won_ms) continue;
+    // One that is being tried has begun.
+    if (candidate.plan != plan_) {
+      won_ms = std::min(won_ms, candidate.lost_ms - BeginMs(candidate) - BeginMs(*home));
+    }
+    if (won_ms <= most_won_ms) continue;
+    best = &candidate;
+    most_won_ms = won_ms;
+  }
+  if (best == nullptr) return;
+  home_ = best->plan;
+  for (Candidate& candidate : candidates_) candidate.lost_ms = 0;
 }
 
-const PlanChooser::Candidate* PlanChooser::WorthTrying() const {
-  if (frames_of_plan_ < kFramesBeforeTry) return nullptr;
-  // A robot that keeps results itself would come back to a whole frame.
-  if (home_.kind != Plan::Kind::kRemote && home_.keeps) return nullptr;
+const PlanChooser::Candidate* PlanChooser::WorthTrying() {
+  const Candidate& home = *Find(*home_, candidates_);
   const Candidate* best = nullptr;
-  double best_ms = kWorthTrying * Find(home_)->prediction.latency_ms;
+  double best_ms = kWorthTrying * home.prediction.latency_ms;
   for (const Candidate& candidate : candidates_) {
     const Plan& plan = candidate.plan;
-    if (plan.kind != Plan::Kind::kRemote || plan.codec == home_.codec) continue;
+    if (plan.kind != Plan::Kind::kRemote || plan.codec == home_->codec) continue;
     if (codecs_.at(plan.codec).unused < kFramesKnown) continue;
     if (candidate.prediction.latency_ms >= best_ms) continue;
     best = &candidate;
     best_ms = candidate.prediction.latency_ms;
   }
+  if (best == nullptr) return nullptr;
+  // There and back.
+  const double longer_ms = std::max(0.0, best_ms - home.prediction.latency_ms);
+  const double cost_ms = BeginMs(*best) + BeginMs(home) + kFramesToTry * longer_ms;
+  if (for_tries_ms_ <= cost_ms) return nullptr;
+  for_tries_ms_ = 0;
   return best;
 }
 
@@ -193,7 +212,8 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
 }
 
 void PlanChooser::Note(const Taken& taken) {
-  Forget();
+  for_tries_ms_ += kShareForTries * taken.latency_ms;
+  Doubt();
   const std::optional<double> seen = Seen(taken);
   // That there was more work than was believed is nothing that a machine does.
   Situation then = situation_;
@@ -204,42 +224,54 @@ void PlanChooser::Note(const Taken& taken) {
   const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
   const bool is_whole = plan_.keeps && !seen;
   if (taken.executed == Plan::Kind::kLocal) {
-    Follow(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms, kNewFrameCounts,
-           situation_.robot_factor);
+    robot_.Note(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
   } else if (frames_of_plan_ == 1) {
     return;
   } else if (taken.executed == Plan::Kind::kRemote) {
     NoteRemote(taken, expected, is_whole);
   } else {
-    Follow(taken.latency_ms, expected.latency_ms, kNewFrameCounts, split_factor_);
+    split_.Note(taken.latency_ms, expected.latency_ms);
   }
+  situation_.robot_factor = robot_.value();
+  situation_.server_factor = server_.value();
+  situation_.link_factor = link_.value();
 }
 
 // A codec that was bad once is worth a try again.
-void PlanChooser::Forget() {
+void PlanChooser::Doubt() {
   for (auto& [codec, factors] : codecs_) {
     if (++factors.unused % kFramesKnown != 0) continue;
-    factors.bytes = (1 + factors.bytes) / 2;
-    factors.robot = (1 + factors.robot) / 2;
+    factors.bytes.Doubt();
+    factors.robot.Doubt();
   }
 }
 
 void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole) {
   // Of a frame computed whole by accident the server's time says nothing of others.
-  if (!is_whole) {
-    Follow(taken.server_ms, expected.server_ms, kNewFrameCounts, situation_.server_factor);
-  }
+  if (!is_whole) server_.Note(taken.server_ms, expected.server_ms);
   // What a message takes however short it is says nothing about the bandwidth.
   const double link_ms =
       expected.link_ms + SendMs(situation_, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
-  const double counts = factors.is_known ? kNewFrameCounts : 1.0;
-  Follow(taken.sent_bytes, expected.up_bytes, counts, factors.bytes);
-  Follow(taken.latency_ms - taken.waiting_ms, expected.robot_ms, counts, factors.robot);
-  Follow(taken.waiting_ms - taken.server_ms, link_ms + situation_.round_trip_ms, kNewFrameCounts,
-         situation_.link_factor);
+  factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
+  factors.robot.Note(taken.latency_ms - taken.waiting_ms, expected.robot_ms);
+  link_.Note(taken.waiting_ms - taken.server_ms, link_ms + situation_.round_trip_ms);
   factors.unused = 0;
-  factors.is_known = true;
+}
+
+void PlanChooser::Factor::Note(double measured, double predicted) {
+  if (predicted <= 0 || measured <= 0) return;
+  last_.push_back(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
+  if (last_.size() > kFramesOfFactor) last_.pop_front();
+  std::vector<double> sorted(last_.begin(), last_.end());
+  const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  value_ = *middle;
+}
+
+void PlanChooser::Factor::Doubt() {
+  value_ = (1 + value_) / 2;
+  last_.clear();
 }
 
 std::string PlanChooser::Reason() const {

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 #define CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,10 +15,10 @@
 namespace cacheinf {
 
 // Chooses a plan for each of a robot's frames: predicts what a few take in the situation at hand,
-// and corrects its predictions by what frames really took. It leaves a plan only for one that is
-// clearly better in two frames in a row, or a little in fifteen, because the first frame of another
-// takes longer. What a codec makes of a scene shows only in use, so one that may be as good is
-// tried now and then, for two frames.
+// and corrects its predictions by what frames really took. The first frame of a plan is computed
+// whole, so a plan is left once staying has cost as much as going to a better one, and back, would.
+// What a codec makes of a scene shows only in use: one that may be as good is tried for two frames
+// whenever a fiftieth of the robot's time has paid for it.
 class PlanChooser {
  public:
   // What a schedule has for a situation and those near it.
@@ -64,37 +65,55 @@ class PlanChooser {
   struct Candidate {
     Plan plan;
     Prediction prediction;
+    double lost_ms = 0;  // by staying home while this one was better
   };
-  // What frames took over what was predicted, of a codec.
+  // What frames took over what was predicted: the median of the last few, because a machine that
+  // does something else for a frame or two is no slower.
+  class Factor {
+   public:
+    // REQUIRES: the prediction holds the factor as it is.
+    void Note(double measured, double predicted);
+    // What is known may be wrong: the next frame counts alone.
+    void Doubt();
+    double value() const { return value_; }
+
+   private:
+    double value_ = 1;
+    std::deque<double> last_;
+  };
   struct CodecFactors {
-    double robot = 1;  // of the robot's part
-    double bytes = 1;
-    int unused = 0;         // frames since it was used or tried
-    bool is_known = false;  // by a frame since then
+    Factor robot;  // of the robot's part
+    Factor bytes;
+    int unused = 0;  // frames since it was used or tried
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
-  const Candidate* Find(const Plan& plan) const;  // null: it is none of the last choice
-  void ChooseHome();
-  const Candidate* WorthTrying() const;
-  void Forget();
+  // Null: it is none of them.
+  static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
+  // What the first frame of a plan takes beyond another of its frames.
+  double BeginMs(const Candidate& candidate) const;
+  void ChooseHome(const std::vector<Candidate>& last);
+  const Candidate* WorthTrying();
+  void Doubt();
   void NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole);
 
   const CostModel model_;
   const Nearby nearby_;
   Situation situation_;
   std::vector<Candidate> candidates_;  // of the last choice
-  Plan home_;                          // that is left for a better one alone
+  std::optional<Plan> home_;           // that is left for a better one alone
   Plan plan_;                          // of the last choice: home, or one that is tried
   Prediction prediction_;
-  double whole_ms_ = 0;      // of the robot alone, nothing kept
-  double split_factor_ = 1;  // what split plans took over what was predicted
+  double whole_ms_ = 0;  // of the robot alone, nothing kept
+  Factor robot_;
+  Factor server_;
+  Factor link_;
+  Factor split_;
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;  // in a row
-  int clearly_better_ = 0;  // frames in a row in which another plan was
-  int a_little_better_ = 0;
+  double for_tries_ms_ = 0;
   // Since anybody looked at how much changes; so that the first look counts in full.
   int frames_unseen_;
   int whole_in_a_row_ = 0;  // by a plan that keeps results

@@ -75,7 +75,7 @@ TEST_F(PlanChooserTest, FollowsTheLink) {
   EXPECT_EQ(last_.codec, "jpeg:85");
   AnswerMany(0.5);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal);
-  EXPECT_EQ(switches_, 3) << "no plan is taken that does not stay";
+  EXPECT_LE(switches_, 4) << "no more than one plan is taken that does not stay";
 }
 
 TEST_F(PlanChooserTest, TheRobotAnswersAloneFromTheFrameOnInWhichTheLinkIsGone) {
@@ -126,6 +126,40 @@ TEST_F(PlanChooserTest, ALittleBetterForLongIsEnough) {
   ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
   for (int i = 0; i < 40; ++i) Answer(5, 0.2);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << latency_ms_ << " ms, alone " << alone_ms;
+}
+
+// A machine that does something else for two frames, now and then.
+TEST_F(PlanChooserTest, AFewSlowFramesAreNoReasonToLeave) {
+  AnswerMany(5, 0.2);
+  ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
+  switches_ = 0;
+  for (int frame = 0; frame < 300; ++frame) {
+    server_factor_ = frame % 10 < 2 ? 15 : 1;
+    Answer(5, 0.2);
+  }
+  EXPECT_EQ(switches_, 0);
+}
+
+// A link that lets the server be a tenth slower than the robot for ten frames, then quicker.
+TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
+  AnswerMany(std::nullopt, 0.2);
+  const double alone_ms = latency_ms_;
+  AnswerMany(5, 0.2);
+  ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
+  const auto mbit_for = [&](double latency_ms) {
+    Situation at = {.mbit_up = 5, .round_trip_ms = 4, .robot_work = 0.2, .server_work = 0.2};
+    const auto ms = [&] {
+      at.mbit_down = at.mbit_up;
+      return CostModel(pair_.robot, pair_.server, at).Ms(last_);
+    };
+    while (ms() < latency_ms) at.mbit_up *= 0.99;
+    return at.mbit_up;
+  };
+  const double slow = mbit_for(1.1 * alone_ms);
+  const double quick = mbit_for(0.9 * alone_ms);
+  switches_ = 0;
+  for (int frame = 0; frame < 400; ++frame) Answer(frame / 10 % 2 == 0 ? slow : quick, 0.2);
+  EXPECT_LE(switches_, 4) << "of 40 that one could think of";
 }
 
 TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
