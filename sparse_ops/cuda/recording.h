@@ -12,19 +12,9 @@
 namespace cacheinf {
 namespace cuda {
 
-// What lies between a value's parts becomes zero, where the compiler can do that.
-template <typename T>
-void ClearPadding(T* value) {
-#ifdef __has_builtin
-#if __has_builtin(__builtin_clear_padding)
-  __builtin_clear_padding(value);
-#endif
-#endif
-  static_cast<void>(value);
-}
-
 // Work that was asked of a device and not done: launches, fills and copies on it, in order, with
-// their arguments. Two are equal if they do the same to the same memory.
+// their arguments. Two that are equal do the same; where arguments have padding, those that do the
+// same may differ.
 class Recording {
  public:
   // Does it, on a device and a stream of its kind.
@@ -37,7 +27,7 @@ class Recording {
     static_assert(std::is_trivially_copyable<Arguments>::value, "arguments are copied");
     const size_t at = arguments_.size();
     arguments_.resize(at + (sizeof(Arguments) + sizeof(Unit) - 1) / sizeof(Unit));
-    ClearPadding(new (&arguments_[at]) Arguments(arguments));
+    new (&arguments_[at]) Arguments(arguments);
     work_.push_back({work, blocks, shared_bytes, at});
   }
 

@@ -36,6 +36,7 @@ void MoveInputAndOutput(Args& args, Copies& copies) {
 // A convolution whose weights are on the device.
 template <class Device>
 struct PackedConv : ConvArgs {
+  std::shared_ptr<cuda::Arena<Device>> arena;
   std::shared_ptr<const cuda::Conv<Device>> conv;
 };
 template <class Device, class Copies>
@@ -294,7 +295,7 @@ struct CudaPreparer {
     if (ProductsOf(args) > most_products) return {};
     const auto conv =
         std::make_shared<const cuda::Conv<Device>>(device, *arena, args, conv_options);
-    return (*this)(PackedConv<Device>{args, conv});
+    return (*this)(PackedConv<Device>{args, arena, conv});
   }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
