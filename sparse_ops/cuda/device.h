@@ -48,7 +48,7 @@
 //                                           multiprocessor, and what is left over may be used
 //     template <class Thread> CACHEINF_KERNEL void operator()(const Thread& thread) const;
 //   a .cu file lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
-//   are the device's.
+//   are the device's. An array of structs stands last (recording.h).
 //
 //   Everything that is not computing goes through `thread`; memory, too: nothing is read or written
 //   but by these.

@@ -12,6 +12,18 @@
 namespace cacheinf {
 namespace cuda {
 
+// What lies between a value's parts becomes zero, where the compiler can do that. GCC 12 takes what
+// follows an array of structs to lie elsewhere.
+template <typename T>
+void ClearPadding(T* value) {
+#ifdef __has_builtin
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(value);
+#endif
+#endif
+  static_cast<void>(value);
+}
+
 // Work that was asked of a device and not done: launches, fills and copies on it, in order, with
 // their arguments. Two that are equal do the same; where arguments have padding, those that do the
 // same may differ.
@@ -27,7 +39,7 @@ class Recording {
     static_assert(std::is_trivially_copyable<Arguments>::value, "arguments are copied");
     const size_t at = arguments_.size();
     arguments_.resize(at + (sizeof(Arguments) + sizeof(Unit) - 1) / sizeof(Unit));
-    new (&arguments_[at]) Arguments(arguments);
+    ClearPadding(new (&arguments_[at]) Arguments(arguments));
     work_.push_back({work, blocks, shared_bytes, at});
   }
 

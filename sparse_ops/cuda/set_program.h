@@ -84,9 +84,9 @@ struct SetProgram {
   static constexpr int kMostSteps = 16;
   static constexpr size_t kSharedBytes = (kThreads / kWarp + 1) * sizeof(int);
 
-  SetStep steps[kMostSteps];
   int count = 0;
   uint64_t* scratch = nullptr;  // for the step that needs most
+  SetStep steps[kMostSteps];
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const;

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sparse_ops/cuda/arena.h"
 #include "sparse_ops/cuda/set_program.h"
+#include "sparse_ops/cuda/walk.h"
 #include "tests/sparse_ops/cuda/devices.h"
 
 namespace cacheinf {
@@ -117,6 +119,32 @@ TYPED_TEST(DeviceTest, RecordingsAreEqualThatDoTheSame) {
   device.Fill(first, a.data(), 0, 4);
   device.Fill(second, a.data(), 0, 8);
   EXPECT_FALSE(device.recording(first) == device.recording(second)) << "more bytes";
+}
+
+TEST(RecordingTest, WhatLiesBetweenArgumentsDoesNotTellRecordingsApart) {
+  struct Padded {
+    char first;
+    int64_t second;
+    Strides<3> strides;
+    char third;
+  };
+  Recording recordings[2];
+  for (Recording& recording : recordings) {
+    Padded padded;
+    std::memset(static_cast<void*>(&padded), &recording == recordings ? 0 : 255, sizeof(padded));
+    padded.first = padded.third = 1;
+    padded.second = 2;
+    padded.strides = {};
+    padded.strides.inner[1] = 3;
+    recording.Note(
+        [](void*, void*, const Blocks&, size_t, const void* arguments) {
+          const auto& kept = *static_cast<const Padded*>(arguments);
+          EXPECT_EQ(kept.first + kept.second + kept.strides.inner[1] + kept.third, 7);
+        },
+        padded);
+    recording.DoAll(nullptr, nullptr);
+  }
+  EXPECT_TRUE(recordings[0] == recordings[1]);
 }
 
 TYPED_TEST(DeviceTest, AnArenaMakesOneAllocationOfManyPieces) {
