@@ -141,15 +141,15 @@ bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
 }
 
 void FrameExecutor::ExecuteWhole(const FittedFrame& frame) {
-  if (frame.tensor.data != nullptr) {
-    state_.SetInput(0, frame.tensor);
-  } else {
-    state_.SetPicture(frame.picture);
-  }
-  state_.Run();
   ++whole_.number;
   whole_.frame = frame.index;
   last_.decision = &whole_;
+  if (frame.tensor.data != nullptr) {
+    state_.SetInput(0, frame.tensor);
+    state_.Run();
+  } else {
+    state_.Apply(whole_, frame.picture, {});
+  }
 }
 
 // How decisions are executed where rows are split; nothing elsewhere.

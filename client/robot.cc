@@ -153,7 +153,12 @@ void Robot::FollowPlan() {
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = executor_->last();
   const Plan& plan = executor_->plan();
-  answer.plan = ToText(execution.kind == plan.kind ? plan : Plan());
+  const bool is_followed = execution.kind == plan.kind;
+  answer.plan = ToText(is_followed ? plan : Plan());
+  if (is_followed) {
+    answer.predicted = std::chrono::duration_cast<nanoseconds>(
+        std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
+  }
   PlanChooser::Taken taken = {.executed = execution.kind, .share = answer.share()};
   taken.latency_ms = Milliseconds(answer.preprocess + answer.compute + answer.decode);
   if (answer.server) {

@@ -277,7 +277,7 @@ class TableImport {
       const int index = known_.at(output).index;
       if (index < 0) continue;
       profile_.operators[static_cast<size_t>(index)].is_output = true;
-      profile_.answer_bytes += kFloatBytes * CountOf(known_.at(output).shape);
+      profile_.answer_bytes += BytesOf(known_.at(output));
     }
     AddSlice(PictureBytes(picture), &profile_.picture_slice_bytes, &profile_.picture_encode_ms,
              &profile_.picture_decode_ms);
@@ -293,6 +293,7 @@ class TableImport {
     int index = -1;  // of the profile's operators; -1: the picture
     std::vector<int64_t> shape;
     RowsAxis rows;
+    bool has_classes = false;  // numbers of classes, which fit into bytes
   };
 
   // One an operator that slides; empty if they are not known.
@@ -306,7 +307,20 @@ class TableImport {
 
   void Know(int64_t id, int index, RowsAxis rows) {
     const auto op = std::ranges::find(table_.ops, id, &TableOperator::id);
-    known_[id] = {index, op->shape, rows};
+    known_[id] = {index, op->shape, rows, HasClasses(*op)};
+    has_classes_ = has_classes_ || known_[id].has_classes;
+  }
+
+  bool HasClasses(const TableOperator& op) const {
+    constexpr double kMostClasses = 256;
+    if (op.inputs.empty()) return false;
+    const Known& read = known_.at(op.inputs[0]);
+    if (op.op == "argmax") return CountOf(read.shape) <= kMostClasses * CountOf(op.shape);
+    return op.op == "type" && read.has_classes;
+  }
+
+  static double BytesOf(const Known& known) {
+    return (known.has_classes ? 1 : kFloatBytes) * CountOf(known.shape);
   }
 
   double TimeOf(const TableOperator& op) {
@@ -340,13 +354,13 @@ class TableImport {
       }
       profiled.inputs.push_back({read.index, window});
     }
-    AddCosts(op, &profiled);
     Know(op.id, static_cast<int>(profile_.operators.size()), rows);
+    AddCosts(op, &profiled);
     profile_.operators.push_back(std::move(profiled));
   }
 
   void AddCosts(const TableOperator& op, ProfiledOperator* profiled) {
-    const double bytes = kFloatBytes * CountOf(op.shape);
+    const double bytes = BytesOf(known_.at(op.id));
     profiled->row_bytes = static_cast<int64_t>(bytes) / profiled->rows;
     profiled->dense_ms = Rounded(TimeOf(op));
     profiled->ms = {{{0.0, std::min(kFixedMs, profiled->dense_ms)}, {1.0, profiled->dense_ms}}};
@@ -406,9 +420,9 @@ class TableImport {
         "the same share of the picture changes and of every map is computed; what is not local is "
         "computed whole if anything changes; a refresh takes what computing takes");
     Assume(fmt::format(
-        "slices cross as 32-bit floats, coded and decoded at {} GB/s; what crosses of the input "
+        "slices cross as 32-bit floats{}, coded and decoded at {} GB/s; what crosses of the input "
         "as {}",
-        kCopyBytesPerMs / 1e6,
+        has_classes_ ? ", classes as bytes" : "", kCopyBytesPerMs / 1e6,
         IsPicture(table_.ops.front().shape) ? "bytes, since it is a picture" : "floats"));
     Assume(kernels_.empty()
                ? "convolutions and pools are 3×3, or as large as their stride if that is larger, "
@@ -435,6 +449,7 @@ class TableImport {
   const std::vector<int> kernels_;
   size_t next_kernel_ = 0;
   int without_rows_ = 0;
+  bool has_classes_ = false;
   double speedup_ = 0;
   std::map<int64_t, Known> known_;
   Profile profile_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/answer/best_scores.h"
+#include "common/base/output_files.h"
 #include "common/base/status_line.h"
 #include "common/config/configured_model.h"
 #include "profiler/machine.h"
@@ -49,6 +50,7 @@ std::string SummaryOf(const Profile& profile) {
 
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop) {
+  CheckWritable({{"--out", command.out}});
   const RobotConfig& config = command.config;
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/output_files.h"
 #include "common/base/program.h"
 #include "common/base/status_line.h"
 #include "common/plan/schedule.h"
@@ -90,7 +91,7 @@ unsigned CoreCount() { return std::max(1U, std::thread::hardware_concurrency());
 struct SolveCommand {
   ProfileOptions profiles;
   std::filesystem::path out;
-  std::string planner = "cacheinf";
+  std::string planner = kCacheInfPlanner;
   uint64_t seed = 1;
   int threads = static_cast<int>(CoreCount());
   size_t bandwidths = 10;
@@ -148,6 +149,7 @@ struct SolveCommand {
 
   Schedule Begin(const Profile& robot, const Profile& server) const {
     if (most_mbit < least_mbit) throw InputError("--most-mbit must be at least --least-mbit");
+    CheckWritable({{"--out", out}});
     if (resume && std::filesystem::exists(out)) {
       Schedule begun = LoadSchedule(out, /*may_lack=*/true);
       CheckIsOf(begun, out.string(), robot, server);

@@ -53,7 +53,8 @@ std::vector<std::pair<std::string, MakePlan>> Ways(const Profile& robot) {
                         return BestOf(model, {cached, dense});
                       });
   }
-  for (const char* planner : {"ds", "ds-c", "hp", "cacheinf"}) {
+  for (const std::string& planner : PlannerNames()) {
+    if (planner == "local" || planner == "remote" || planner == "exhaustive") continue;
     ways.emplace_back(planner, SolvedBy(planner));
   }
   return ways;

@@ -128,7 +128,7 @@ class CacheInfPlanner : public Planner {
   static std::vector<std::unique_ptr<Planner>> Baselines() {
     std::vector<std::unique_ptr<Planner>> planners;
     for (const std::string& name : PlannerNames()) {
-      if (name == "cacheinf") return planners;
+      if (name == kCacheInfPlanner) return planners;
       planners.push_back(MakePlanner(name));
     }
     return planners;
@@ -153,20 +153,39 @@ class ExhaustivePlanner : public Planner {
 
 }  // namespace
 
+namespace {
+
+struct NamedPlanner {
+  const char* name;
+  std::unique_ptr<Planner> (*make)();
+};
+
+template <typename Kind, auto... arguments>
+std::unique_ptr<Planner> Make() {
+  return std::make_unique<Kind>(arguments...);
+}
+
+constexpr NamedPlanner kPlanners[] = {
+    {"local", Make<LocalPlanner>},          {"remote", Make<RemotePlanner>},
+    {"ds", Make<SingleCutPlanner, false>},  {"ds-c", Make<SingleCutPlanner, true>},
+    {"hp", Make<HybridParallelPlanner>},    {kCacheInfPlanner, Make<CacheInfPlanner>},
+    {"exhaustive", Make<ExhaustivePlanner>}};
+
+}  // namespace
+
 const std::vector<std::string>& PlannerNames() {
-  static const std::vector<std::string> kNames = {"local", "remote",   "ds",        "ds-c",
-                                                  "hp",    "cacheinf", "exhaustive"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const NamedPlanner& planner : kPlanners) names.emplace_back(planner.name);
+    return names;
+  }();
   return kNames;
 }
 
 std::unique_ptr<Planner> MakePlanner(const std::string& name) {  // NOLINT(misc-no-recursion)
-  if (name == "local") return std::make_unique<LocalPlanner>();
-  if (name == "remote") return std::make_unique<RemotePlanner>();
-  if (name == "ds") return std::make_unique<SingleCutPlanner>(false);
-  if (name == "ds-c") return std::make_unique<SingleCutPlanner>(true);
-  if (name == "hp") return std::make_unique<HybridParallelPlanner>();
-  if (name == "cacheinf") return std::make_unique<CacheInfPlanner>();
-  if (name == "exhaustive") return std::make_unique<ExhaustivePlanner>();
+  for (const NamedPlanner& planner : kPlanners) {
+    if (name == planner.name) return planner.make();
+  }
   throw InputError(fmt::format("there is no planner \"{}\"; planners: {}", name,
                                fmt::join(PlannerNames(), ", ")));
 }

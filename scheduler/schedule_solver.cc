@@ -84,7 +84,7 @@ class ScheduleSolver {
 
   void AskNeighbours() {
     // What only one planner makes stays its own.
-    if (schedule_.planner != "cacheinf") return;
+    if (schedule_.planner != kCacheInfPlanner) return;
     const std::vector<Schedule::Bucket> before = schedule_.buckets;
     const size_t row = schedule_.server_work.size();
     const size_t column = row * schedule_.robot_work.size();
@@ -126,7 +126,7 @@ Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwi
                       double least_mbit, double most_mbit) {
   Schedule schedule;
   schedule.model = robot.model;
-  schedule.planner = "cacheinf";
+  schedule.planner = kCacheInfPlanner;
   schedule.robot = robot;
   schedule.server = server;
   schedule.mbit = {0};

@@ -101,6 +101,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
   }
   if (!answer.plan.empty()) json["plan"] = answer.plan;
+  if (answer.predicted) json["predicted_ms"] = Milliseconds(*answer.predicted);
   if (answer.server) {
     const ServerPart& part = *answer.server;
     json["server"] = {{"sent_bytes", part.sent_bytes},

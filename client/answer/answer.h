@@ -30,6 +30,7 @@ struct Answer {
   std::optional<GuardState> guard;   // where one watches
   std::optional<ServerPart> server;  // where one has a part in it
   std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
+  std::optional<std::chrono::nanoseconds> predicted;  // the latency, by the plan chosen
   AnswerContent content;
 
   // Where only what changed was computed: the share of a dense run's multiply-adds, both sides'.

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/output_paths.h"
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
 #include "client/calibrate/frontier_report.h"
@@ -20,6 +19,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/output_files.h"
 #include "common/base/status_line.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"

@@ -226,6 +226,10 @@ void Summary::Add(const Answer& answer) {
   if (answer.work) work.Add(*answer.work);
   if (answer.server) server->Add(*answer.server);
   if (!answer.plan.empty()) ++plans[answer.plan];
+  if (answer.predicted) {
+    const auto taken = answer.latency() - answer.waited;
+    prediction_error.Add(std::chrono::abs(taken - *answer.predicted));
+  }
 }
 
 void Summary::Add(const RefreshWork& done) {
@@ -278,6 +282,11 @@ std::string ToText(const Summary& summary) {
     text += fmt::format("plan     {} in {} frames\n", plan, frames);
   }
   if (!summary.why_plan.empty()) text += fmt::format("why      {}\n", summary.why_plan);
+  if (summary.prediction_error.count() > 0) {
+    text += fmt::format(
+        "error    {:.1f} ms in the median, {:.1f} ms at most in 95 % of predictions\n",
+        summary.prediction_error.PercentileMs(0.50), summary.prediction_error.PercentileMs(0.95));
+  }
   if (!summary.emulation.empty()) text += fmt::format("emulated {}\n", summary.emulation);
   if (summary.guard) text += ToText(*summary.guard);
   if (summary.refresh.count() > 0) {
@@ -333,6 +342,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   if (!summary.plans.empty()) {
     json["plans"] = summary.plans;
     json["why_plan"] = summary.why_plan;
+    json["prediction_error_ms"] = Describe(summary.prediction_error);
   }
   if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
   if (summary.agreement) json["agreement"] = Describe(*summary.agreement);

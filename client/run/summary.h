@@ -74,6 +74,7 @@ struct Summary {
   std::optional<ServerShares> server;    // if one was asked for
   std::map<std::string, int64_t> plans;  // frames of each, in mode cacheinf
   std::string why_plan;                  // why the last one was taken
+  LatencyHistogram prediction_error;     // how far what a frame took was from what was predicted
   std::string emulation;                 // what is slowed down on purpose; empty: nothing
   LatencyHistogram refresh;              // work for the next frame after an answer was out
   MemoryReport memory;

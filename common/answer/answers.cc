@@ -22,7 +22,13 @@ constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
 
 std::vector<std::string> ReadClassNames(const DecoderConfig& config) {
   if (config.class_names_file.empty()) return config.class_names;
-  std::istringstream lines(ReadFile(config.class_names_file, kLargestNamesFile));
+  std::istringstream lines([&] {
+    try {
+      return ReadFile(config.class_names_file, kLargestNamesFile);
+    } catch (const InputError& error) {
+      throw InputError(std::string("decoder.class_names: ") + error.what());
+    }
+  }());
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();

@@ -30,7 +30,8 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
     }
     const std::string kind = unknown.front().starts_with('-') ? "option" : "command";
     throw InputError("unknown " + kind + " \"" + unknown.front() +
-                     "\"; commands: " + CLI::detail::join(commands, ", "));
+                     (commands.empty() ? "\"; see --help"
+                                       : "\"; commands: " + CLI::detail::join(commands, ", ")));
   }
 }
 

@@ -34,7 +34,6 @@ Channel::Channel(std::unique_ptr<Link> link, const Clock& clock, const ChannelOp
       active_at_(clock.Now()),
       estimate_(active_at_),
       sent_at_(active_at_),
-      largest_message_(options.largest_message),
       heard_at_(active_at_),
       found_none_at_(active_at_) {}
 
@@ -113,11 +112,6 @@ void Channel::Expect(bool is_expecting) {
     is_expecting_ = is_expecting;
   }
   wake_.notify_all();
-}
-
-void Channel::set_largest_message(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  largest_message_ = bytes;
 }
 
 std::string Channel::fault() const {
@@ -224,7 +218,8 @@ bool Channel::ReceivePacket() {
 const char* Channel::Take(const Chunk& chunk) {
   if (!incoming_) {
     if (chunk.offset != 0) return "the peer sent the middle of a message without its beginning";
-    if (chunk.message_bytes > largest_message_) return "the peer announced too large a message";
+    if (chunk.message_bytes > options_.largest_message)
+      return "the peer announced too large a message";
     incoming_ = Message{chunk.kind, chunk.frame, {}};
     incoming_size_ = chunk.message_bytes;
   }

@@ -107,9 +107,6 @@ class Channel {
   // few ms: a packet then waits 2 % of the silence before it, but never more than 20 ms.
   void Expect(bool is_expecting);
 
-  // A larger message, announced from now on, breaks the channel.
-  void set_largest_message(uint64_t bytes);
-
   // Empty while the channel is whole.
   std::string fault() const;
 
@@ -171,7 +168,6 @@ class Channel {
   uint64_t inbox_bytes_ = 0;
   std::optional<Message> incoming_;  // not complete
   uint64_t incoming_size_ = 0;
-  uint64_t largest_message_;
   uint64_t next_expected_ = 0;
   Time heard_at_{};
   Time late_by_{};  // the packet in hand may have lain there unnoticed for so long

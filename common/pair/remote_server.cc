@@ -110,8 +110,9 @@ const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
 ModelState& RemoteServer::Compute(message::Answer* answer) {
   if (!keeps_) {
     if (!whole_) whole_.emplace(model_);
-    whole_->SetPicture(decoder_.picture());
-    whole_->Run();
+    FrameDecision whole;
+    whole.kind = FrameDecision::Kind::kWhole;
+    whole_->Apply(whole, decoder_.picture(), {});
     answer->active = answer->work = 1;
     return *whole_;
   }

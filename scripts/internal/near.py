@@ -3,12 +3,14 @@
 
     near.py [--preset NAME] [--seconds N] FILE
 
-Prints a line a room: its name, a tab, and why. Of rooms that take longer together than --seconds,
-as CTest measured when it last ran them, the farthest ones are left out: said on stderr.
+Prints a line a room: its name, a tab, and why. Of rooms that take longer together than --seconds on
+this machine's cores, as CTest measured when it last ran them, the farthest ones are left out: said
+on stderr.
 """
 
 import argparse
 import collections
+import os
 import pathlib
 import re
 import sys
@@ -29,7 +31,7 @@ def fail(message):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--preset", default="dev")
-    parser.add_argument("--seconds", type=float, default=45.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("file")
     return parser.parse_args()
 
@@ -116,11 +118,13 @@ def near(file, includes):
     for room, count in direct.most_common():
         if room not in (own, None):
             yield room, f"{count} of its files include {named}"
-    if not file.endswith(".h"):
-        return
-    indirect = {room_of(user, rooms, torch) for user in readers_of(changed, includes)}
-    for room in sorted(indirect - {own, None} - direct.keys()):
-        yield room, f"includes {named} through others"
+    # What stands on it: the modules whose sources read it, and whoever reads their headers.
+    on_it = {user.rpartition(".")[0] + ".h" for user in includes if includes[user] & changed}
+    indirect = collections.Counter(room_of(user, rooms, torch)
+                                   for user in readers_of((on_it & includes.keys()) | changed, includes))
+    for room, _ in indirect.most_common():
+        if room not in (own, None) and room not in direct:
+            yield room, f"includes what stands on {named}"
 
 
 def main():
@@ -132,10 +136,11 @@ def main():
     includes = read_includes()
     found = list(near(file, includes)) or [("house", "no test is nearer")]
     seconds = measured_seconds(arguments.preset)
+    cores = len(os.sched_getaffinity(0))
     total = 0.0
     for number, (room, why) in enumerate(found):
         name = room.replace("/", "_")
-        total += seconds.get(name, UNKNOWN_SECONDS)
+        total += seconds.get(name, UNKNOWN_SECONDS) / cores
         if number > 0 and total > arguments.seconds:
             left_out = ", ".join(room for room, _ in found[number:])
             print(f"left out, to stay near a minute: {left_out}", file=sys.stderr)

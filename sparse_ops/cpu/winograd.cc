@@ -86,11 +86,6 @@ bool Winograd::CanRun(const ConvSpec& spec) {
   return !spec.transposed && IsPlainThree(spec.rows) && IsPlainThree(spec.columns);
 }
 
-Range Winograd::WholeTiles(Range rows) {
-  if (rows.empty()) return rows;
-  return {rows.begin / kTileSize * kTileSize, DivideUp(rows.end, kTileSize) * kTileSize};
-}
-
 Winograd::Winograd(const ConvArgs& args)
     : kernels_(ChooseWinogradKernels()),
       groups_(args.spec.groups),

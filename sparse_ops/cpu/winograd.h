@@ -23,14 +23,10 @@ class PixelTest;
 //
 // A pixel's bits depend only on the 6x6 input pixels around its tile (outside the picture: +0):
 // not on which pixels are active, on threads, or on the machine. So more of the input than the
-// pixel's 3x3 window must be valid: see WholeTiles.
+// pixel's 3x3 window must be valid.
 class Winograd {
  public:
   static bool CanRun(const ConvSpec& spec);
-
-  // The rows (or columns) of the tiles that hold some of `rows`: computing these rows directly
-  // would read the same input. They may reach beyond the picture.
-  static Range WholeTiles(Range rows);
 
   // Copies from `args` what does not change between frames: spec, weights, bias, activation, and
   // the channels of the input and output views, whose data may be null.

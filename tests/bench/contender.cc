@@ -28,6 +28,7 @@ class RobotContender final : public Contender {
     if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
     cost.share = answer.share();
     cost.plan = answer.plan;
+    if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
       cost.has_server = true;

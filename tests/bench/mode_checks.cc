@@ -165,6 +165,9 @@ class ChoiceChecks {
     const Json& row = chosen->second;
     const double chosen_ms = MedianMs(row);
     AddGains(modes, chosen_ms);
+    if (!row["predicted_ms"].is_null() && row["measured"] != "predicted") {
+      own_errors_.ms.push_back(std::abs(row["predicted_ms"].get<double>() / WorkMs(row) - 1));
+    }
     for (const auto& [mode, other] : modes) {
       if (!other["predicted_ms"].is_null() && other["measured"] != "predicted" &&
           !IsBaseline(mode) && mode != "cacheinf") {
@@ -219,16 +222,19 @@ class ChoiceChecks {
           "{} ÷ cacheinf, {}: {:.2f} in the median of {} cells, {:.2f} in that of the best {}",
           mode, measured_, gains.Median(), gains.ms.size(), best.Median(), best.ms.size()));
     }
-    if (!errors_.ms.empty()) {
-      report->AddNote(
-          fmt::format("|predicted ÷ taken - 1| of modes that are plans, {}: {:.2f} in the "
-                      "median, {:.2f} at "
-                      "the 95th percentile of {} cells",
-                      measured_, errors_.Median(), errors_.Quantile(0.95), errors_.ms.size()));
-    }
+    AddErrors("modes that are plans, by profiles", errors_, report);
+    AddErrors("cacheinf, by the robot as it goes", own_errors_, report);
   }
 
  private:
+  void AddErrors(const char* whose, const Samples& errors, BenchReport* report) const {
+    if (errors.ms.empty()) return;
+    report->AddNote(fmt::format(
+        "|predicted ÷ taken - 1| of {}, {}: {:.2f} in the median, {:.2f} at the 95th percentile of "
+        "{} cells",
+        whose, measured_, errors.Median(), errors.Quantile(0.95), errors.ms.size()));
+  }
+
   void AddGains(const ByMode& modes, double chosen_ms) {
     for (const char* const mode :
          {"hp", "ds", "ds-c", "remote-jpeg/dense", "remote-jpeg/cache", "plain-video"}) {
@@ -245,6 +251,7 @@ class ChoiceChecks {
   std::vector<std::pair<double, std::string>> explained_;
   std::map<std::string, Samples> gains_;
   Samples errors_;
+  Samples own_errors_;
   int every_ = 0;
   int every_wins_ = 0;
   int within_spread_ = 0;  // of what takes too much

@@ -11,20 +11,27 @@ namespace {
 
 constexpr double kDeadlineMs = 100;
 
-// The plan, of cacheinf the one that it took most often, and what is predicted for it.
+// The plan and what its profile predicts for it. Of cacheinf the plan that it took most often, and
+// what it predicted for its frames.
 void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
              nlohmann::ordered_json* row) {
   (*row)["plan"] = (*row)["predicted_ms"] = (*row)["work"] = nullptr;
   const auto planning = subject.planning.find(cell.speedup);
   if (planning == subject.planning.end()) return;
-  std::optional<Plan> plan = mode.plan;
+  const std::optional<Plan>& plan = mode.plan;
   if (mode.name == "cacheinf") {
     std::map<std::string, int> taken;
     for (const AnsweredFrame& answer : cell.answers) ++taken[answer.cost.plan];
     const auto most =
         std::ranges::max_element(taken, {}, &std::map<std::string, int>::value_type::second);
     (*row)["plan"] = most->first;
-    plan = planning->second->PlanNamed(most->first);
+    (*row)["work"] = subject.work;
+    Samples predicted;
+    for (const AnsweredFrame& answer : cell.answers) {
+      if (answer.cost.predicted_ms) predicted.ms.push_back(*answer.cost.predicted_ms);
+    }
+    if (!predicted.ms.empty()) (*row)["predicted_ms"] = predicted.Median();
+    return;
   }
   if (!plan) return;
   (*row)["plan"] = ToText(*plan);

@@ -144,6 +144,7 @@ class Replays {
         cost.content = subject_->dense[frame];
       }
       cost.plan = ToText(plan);
+      cost.predicted_ms = chooser->prediction().latency_ms;
       return cost;
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};

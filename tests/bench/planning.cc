@@ -124,17 +124,4 @@ std::unique_ptr<PlanChooser> Planning::MakeChooser() const {
                                        });
 }
 
-std::optional<Plan> Planning::PlanNamed(const std::string& text) const {
-  std::vector<Plan> plans = {Plan(), {.keeps = false}};
-  for (const ProfiledCodec& codec : schedule_->robot.codecs) {
-    for (const bool keeps : {true, false}) {
-      plans.push_back({.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
-    }
-  }
-  for (const Schedule::Bucket& bucket : schedule_->buckets) plans.push_back(bucket.plan);
-  const auto plan =
-      std::ranges::find(plans, text, [](const Plan& candidate) { return ToText(candidate); });
-  return plan == plans.end() ? std::nullopt : std::optional(*plan);
-}
-
 }  // namespace cacheinf

@@ -67,8 +67,6 @@ class Planning {
   Plan Solve(const std::string& planner, const Situation& situation) const;
   Prediction Predict(const Plan& plan, const Situation& situation) const;
   std::unique_ptr<PlanChooser> MakeChooser() const;  // as a robot makes it of the file
-  // Of ToText's; nothing for one that splits and is not in the schedule.
-  std::optional<Plan> PlanNamed(const std::string& text) const;
 
   const std::filesystem::path& file() const { return file_; }
 

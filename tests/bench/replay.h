@@ -32,7 +32,8 @@ struct FrameCost {
   bool has_server = false;
   // Of a dense run's multiply-adds, both sides', where only what changed was computed.
   std::optional<double> share = {};
-  std::string plan = {};  // in mode cacheinf
+  std::string plan = {};                    // in mode cacheinf
+  std::optional<double> predicted_ms = {};  // by the robot, for this plan
   SharedContent content = {};
 };
 

@@ -196,5 +196,22 @@ TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
   }
 }
 
+// 80 of 100 by its profile; 90 of 100 by the robot.
+TEST(ModeChecksTest, PredictionsOfPlansAndOfTheRobotAreApart) {
+  ModeChecks checks;
+  for (const char* const mode : {"cache", "cacheinf"}) {
+    nlohmann::ordered_json row = ChoiceRow(mode, 100);
+    row["predicted_ms"] = std::string(mode) == "cache" ? 80.0 : 90.0;
+    checks.Add(row);
+  }
+  BenchReport report;
+  checks.AddTo(&report);
+  const std::string text = report.Table();
+  EXPECT_NE(text.find("of modes that are plans, by profiles, live: 0.20 in the"), text.npos)
+      << text;
+  EXPECT_NE(text.find("of cacheinf, by the robot as it goes, live: 0.10 in the"), text.npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace cacheinf

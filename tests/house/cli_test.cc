@@ -47,6 +47,11 @@ TEST_P(ProgramTest, RefusesAnUnknownCommandAndNone) {
   ExpectRefusal(RunProgram(GetParam(), {}), GetParam());
 }
 
+TEST(ServerProgramTest, RefusesAnUnknownOption) {
+  ExpectRefusal(RunProgram("cacheinf-server", {"--bogus"}),
+                "unknown option \"--bogus\"; see --help");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ProgramTest,
                          testing::Values("cacheinf-robot", "cacheinf-profile", "cacheinf-schedule"),
                          [](const auto& info) {

@@ -120,6 +120,22 @@ TEST_F(ImportTableTest, TakesAPicturesNumbersAsBytes) {
   EXPECT_EQ(Import(table, Side::kRobot).picture_slice_bytes.At(1), 4 * 5 * 32 * 48);
 }
 
+TEST_F(ImportTableTest, TakesClassesAsBytes) {
+  const auto answer_bytes = [&](int classes) {
+    Json table = SmallTable();
+    table["ops"][6]["shapes"] = table["ops"][7]["shapes"] = {{1, 16, 24, classes}};
+    table["ops"][8] = Op(8, "argmax", {7}, {{1, 16, 24}}, true, 0.1, 0.1);
+    table["ops"][9] = Op(9, "type", {8}, {{1, 16, 24}}, true, 0.1, 0.1);
+    table["ops"].push_back(Op(10, "_end", {9}, {{1, 16, 24}}, false, 0.0, 0.0));
+    const Profile profile = Import(table, Side::kRobot);
+    EXPECT_EQ(profile.operators[7].whole_bytes, profile.answer_bytes);
+    EXPECT_EQ(profile.operators[8].slice_bytes.At(1), profile.answer_bytes);
+    return profile.answer_bytes;
+  };
+  EXPECT_EQ(answer_bytes(256), 16 * 24);
+  EXPECT_EQ(answer_bytes(257), 4 * 16 * 24);
+}
+
 TEST_F(ImportTableTest, IsAProfileThatCanBeRead) {
   for (const Side side : {Side::kRobot, Side::kServer}) {
     const std::string text = ToJsonText(Import(SmallTable(), side));

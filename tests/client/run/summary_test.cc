@@ -77,6 +77,28 @@ TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
   EXPECT_NEAR(summary.decode.PercentileMs(0.99), 2, 0.01);
 }
 
+TEST(SummaryTest, NamesPlansAndHowFarTheirPredictionsWereOff) {
+  Summary summary;
+  for (int i = 1; i <= 20; ++i) {
+    Answer answer;
+    answer.waited = milliseconds(500);  // which nobody predicts
+    answer.compute = milliseconds(20 + i);
+    answer.plan = "local cache";
+    answer.predicted = milliseconds(i < 11 ? 20 : 40 + 2 * i);
+    summary.Add(answer);
+  }
+  EXPECT_EQ(Line(summary, "plan"), "plan     local cache in 20 frames");
+  double p50 = 0;
+  double p95 = 0;
+  const std::string line = Line(summary, "error");
+  ASSERT_EQ(std::sscanf(line.c_str(), "error    %lf ms in the median, %lf ms at most in 95 %%",
+                        &p50, &p95),
+            2)
+      << line;
+  EXPECT_NEAR(p50, 10, 0.2);
+  EXPECT_NEAR(p95, 39, 0.4);
+}
+
 TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
   Summary summary;
   summary.mode = "every-3";

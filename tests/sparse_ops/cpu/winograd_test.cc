@@ -186,13 +186,6 @@ TEST(WinogradTest, TheEpilogueHasTheReferencesBits) {
   }
 }
 
-TEST(WinogradTest, WholeTilesHoldTheRowsAndNothingForNone) {
-  EXPECT_EQ(cpu::Winograd::WholeTiles({5, 6}), (Range{4, 8}));
-  EXPECT_EQ(cpu::Winograd::WholeTiles({4, 8}), (Range{4, 8}));
-  EXPECT_EQ(cpu::Winograd::WholeTiles({3, 9}), (Range{0, 12}));
-  EXPECT_TRUE(cpu::Winograd::WholeTiles({3, 3}).empty());
-}
-
 TEST(WinogradTest, OnlyPlainThreeByThreeConvolutionsCanRun) {
   ConvSpec spec;
   spec.rows = spec.columns = {3, 1, 1, 1, 1};
