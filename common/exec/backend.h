@@ -10,6 +10,7 @@
 
 #include "common/exec/pixel_sets.h"
 #include "common/model/graph/graph.h"
+#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
 
@@ -87,9 +88,13 @@ class Backend {
   virtual void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
                     PixelSet out_of_view) = 0;
 
-  // Between the host's memory and the device's, same dims, any strides.
+  // Between the host's memory and the device's, same dims, any strides. Only CopyOut waits.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
+
+  // Soon CopyOut will be asked for this: its numbers can come along with what the host waits for
+  // before, or with those of others.
+  virtual void ExpectCopyOut(const ConstTensorView& /*device*/) {}
 
   // The numbers of some pixels of a map, pixel by pixel in row order, all channels, image after
   // image. The mask lies on the host.
@@ -97,7 +102,29 @@ class Backend {
                       std::span<float> numbers) = 0;
   virtual void Scatter(std::span<const float> numbers, ConstMaskView pixels,
                        const TensorView& map) = 0;
+
+  // Reads a set of a map's pixels into `mask`, and the numbers of those within some rows into
+  // `numbers`, as Gather does.
+  virtual void Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels, Range rows,
+                      MaskView mask, std::vector<float>* numbers);
+
+ protected:
+  // So many does Gather give.
+  static size_t NumbersOf(const ConstTensorView& map, ConstMaskView pixels) {
+    return static_cast<size_t>(CountActive(pixels) * map.dims[0] * map.dims[1]);
+  }
 };
+
+inline void Backend::Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels,
+                            Range rows, MaskView mask, std::vector<float>* numbers) {
+  sets.Read(pixels, mask);
+  const ConstMaskView some = CutRows(ConstMaskView(mask), rows);
+  numbers->resize(NumbersOf(map, some));
+  ConstTensorView part = map;
+  part.data += rows.begin * map.strides[2];
+  part.dims[2] = rows.size();
+  Gather(part, some, *numbers);
+}
 
 }  // namespace cacheinf
 

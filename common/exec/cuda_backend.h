@@ -6,6 +6,9 @@
 #include "common/exec/backend.h"
 
 namespace cacheinf {
+namespace cuda {
+class EmulatedDevice;
+}  // namespace cuda
 
 // On this machine's first GPU. Throws InputError where there is none, or no CUDA in this build.
 std::unique_ptr<Backend> MakeCudaBackend();
@@ -13,6 +16,7 @@ std::unique_ptr<Backend> MakeCudaBackend();
 // The same on the strict stand-in for a GPU, slow, for tests and developers. Its threads and blocks
 // take turns as the seed has it.
 std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed = 1);
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(std::shared_ptr<cuda::EmulatedDevice> device);
 
 }  // namespace cacheinf
 

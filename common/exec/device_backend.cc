@@ -54,13 +54,29 @@ TensorView ShapeOf(const Value& value) {
 }
 
 int PixelsOf(const ImageView& output) { return output.height * output.width; }
-int PixelsOf(const TensorView& output) {
+int PixelsOf(const ConstTensorView& output) {
   return output.rank == 4 ? static_cast<int>(output.dims[2] * output.dims[3]) : 1;
 }
 
 cuda::Pixels PixelsOf(const TensorView& output, Range rows) {
   const int width = output.rank == 4 ? static_cast<int>(output.dims[3]) : 1;
   return {nullptr, nullptr, rows.begin * width, rows.size() * width};
+}
+
+// From the first number to the last.
+size_t FloatsFrom(const ConstTensorView& view) {
+  int64_t floats = view.Count() == 0 ? 0 : 1;
+  for (int i = 0; i < view.rank && floats != 0; ++i) {
+    const auto axis = static_cast<size_t>(i);
+    floats += (view.dims[axis] - 1) * view.strides[axis];
+  }
+  return static_cast<size_t>(floats);
+}
+
+size_t FloatsFrom(const ConstImageView& map) {
+  return static_cast<size_t>((map.batch - 1) * map.batch_stride +
+                             (map.height - 1) * map.row_stride +
+                             (map.width - 1) * map.pixel_stride + map.channels);
 }
 
 // Takes a convolution as it is told of, for packing.
@@ -86,48 +102,47 @@ struct ConvCatcher {
 template <class Device>
 struct DeviceBackend<Device>::Kernels {
   void operator()(const ConvArgs& args, const cuda::Pixels& pixels) const {
-    call.conv->Run(stream, args.input, args.residual, args.output, pixels);
+    call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels);
   }
   template <typename Args>
   void operator()(const Args& args, const cuda::Pixels& pixels) const {
-    cuda::Compute(device, stream, args, pixels);
+    cuda::Compute(device, queue.recorder(), args, pixels);
   }
   template <typename Args>
   void operator()(const Args& args) const {
-    cuda::Compute(device, stream, args, All(args.output));
+    const cuda::Pixels all = All(args.output);
+    cuda::Compute(device, queue.recorder(), args, all);
   }
 
   template <typename Output>
   cuda::Pixels All(const Output& output) const {
     if (sets == nullptr) return {nullptr, nullptr, 0, PixelsOf(output)};
-    const cuda::Pixels pixels = sets->AllIfAny(active, PixelsOf(output));
-    sets->Launch();
-    return pixels;
+    return sets->AllIfAny(active, PixelsOf(output));
   }
 
   void operator()(const DecodeBoxesArgs& args) const {
     DecodeBoxesArgs own = args;
     own.heads = HeadsOnDevice();
-    cuda::Compute(device, stream, own, All(own.output));
+    (*this).template operator()<DecodeBoxesArgs>(own);
   }
   void operator()(const NonMaxSuppressionArgs& args) const {
     NonMaxSuppressionArgs own = args;
     if (own.heads != nullptr) own.heads = HeadsOnDevice();
-    cuda::Compute(device, stream, own, All(own.output));
+    (*this).template operator()<NonMaxSuppressionArgs>(own);
   }
+  // With the places that their maps have now.
   const DetectionHead* HeadsOnDevice() const {
-    device.CopyToDevice(stream, call.heads.data(), call.call.heads.data(), call.heads.bytes());
-    return call.heads.data();
+    return queue.Bring(call.call.heads.data(), call.call.heads.size());
   }
 
   void CopyMeeting(const ConstTensorView& input, const TensorView& output, int axis, Range filled,
                    const cuda::Pixels& pixels) const {
     if (LiesThere(input, SliceAxis(output, axis, filled.begin, filled.size()))) return;
-    cuda::CopyPiece(device, stream, input, axis, filled.begin, output, pixels);
+    cuda::CopyPiece(device, queue.recorder(), input, axis, filled.begin, output, pixels);
   }
 
   Device& device;
-  typename Device::Stream& stream;
+  Queue& queue;
   const Call& call;
   // Of sparse runs.
   Sets* sets = nullptr;
@@ -136,7 +151,9 @@ struct DeviceBackend<Device>::Kernels {
 
 template <class Device>
 DeviceBackend<Device>::DeviceBackend(std::string_view name, std::shared_ptr<Device> device)
-    : name_(name), device_(std::move(device)), stream_(device_->MakeStream()) {}
+    : name_(name),
+      stream_(std::make_shared<DeviceStream<Device>>(std::move(device))),
+      whole_(stream_) {}
 
 template <class Device>
 DeviceBackend<Device>::~DeviceBackend() = default;
@@ -144,15 +161,22 @@ DeviceBackend<Device>::~DeviceBackend() = default;
 template <class Device>
 Backend::Memory DeviceBackend<Device>::Allocate(size_t floats) {
   const size_t bytes = std::max<size_t>(floats, 1) * sizeof(float);
-  Memory memory(static_cast<float*>(device_->Allocate(bytes)),
-                [device = device_](float* pointer) { device->Free(pointer); });
-  device_->Fill(stream_, memory.get(), 0, bytes);
+  Memory memory(static_cast<float*>(stream_->arena().Allocate(bytes)),
+                [stream = stream_, bytes](float* pointer) {
+                  try {
+                    stream->After(pointer, bytes);
+                  } catch (const cuda::DeviceError&) {
+                    // What was to be done is lost with the device.
+                  }
+                  stream->arena().Free(pointer);
+                });
+  stream_->device().Fill(stream_->After(memory.get(), bytes), memory.get(), 0, bytes);
   return memory;
 }
 
 template <class Device>
 std::unique_ptr<PixelSets> DeviceBackend<Device>::MakeSets() {
-  return std::make_unique<Sets>(*device_, stream_);
+  return std::make_unique<Sets>(stream_);
 }
 
 // Preparing.
@@ -161,9 +185,8 @@ template <class Device>
 template <typename T>
 const T* DeviceBackend<Device>::Upload(const T* values, size_t count, Call& call) {
   const size_t bytes = std::max<size_t>(count, 1) * sizeof(T);
-  Buffer<unsigned char>& memory = call.memory.emplace_back(*device_, bytes);
-  device_->CopyToDevice(stream_, memory.data(), values, count * sizeof(T));
-  device_->Synchronize(stream_);
+  Buffer<unsigned char>& memory = call.memory.emplace_back(stream_->arena(), bytes);
+  stream_->CopyToDevice(memory.data(), values, count * sizeof(T));
   return reinterpret_cast<const T*>(memory.data());
 }
 
@@ -177,17 +200,29 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
                      ") can only be computed directly by this backend");
   }
-  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}, {}});
+  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}});
   if (op.As<op::Conv>()) {
     PackConv(graph, op, call);
   } else {
     UploadParameters(graph, op, call);
   }
-  // For what is to be tested, and what the operator itself works in.
-  const TensorView output = ShapeOf(graph.value(op.outputs[0]));
-  const size_t floats = static_cast<size_t>(output.Count()) + call.call.scratch_floats;
-  if (floats > scratch_.size()) scratch_ = Buffer<float>(*device_, floats);
+  for (const ValueId input : op.inputs) {
+    if (!graph.value(input).is_constant()) MakeRoom(ShapeOf(graph.value(input)), 0);
+  }
+  MakeRoom(ShapeOf(graph.value(op.outputs[0])), call.call.scratch_floats);
   return static_cast<int>(calls_.size()) - 1;
+}
+
+// For a value that is to be tested, or on its way from or to the host, what an operator itself
+// works in, and a list of pixels.
+template <class Device>
+void DeviceBackend<Device>::MakeRoom(const ConstTensorView& value, size_t scratch_floats) {
+  const size_t floats = static_cast<size_t>(value.Count()) + scratch_floats;
+  const auto pixels = static_cast<size_t>(PixelsOf(value));
+  if (floats <= scratch_.size() && pixels <= listed_.size()) return;
+  stream_->AfterAll();
+  if (floats > scratch_.size()) scratch_ = Buffer<float>(stream_->arena(), floats);
+  if (pixels > listed_.size()) listed_ = Buffer<int>(stream_->arena(), pixels);
 }
 
 template <class Device>
@@ -197,7 +232,9 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
   ConvArgs args;
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
-  call.conv.emplace(*device_, args);
+  // It is packed beside the stream, into memory that work on its way may have had.
+  stream_->Wait();
+  call.conv.emplace(stream_->device(), stream_->arena(), args);
 }
 
 template <class Device>
@@ -213,7 +250,6 @@ void DeviceBackend<Device>::UploadParameters(const Graph& graph, const Operator&
   if (const auto* gather = op.As<op::Gather>()) {
     own.indices = Upload(own.indices, gather->indices.size(), call);
   }
-  call.heads = Buffer<DetectionHead>(*device_, std::max<size_t>(own.heads.size(), 1));
   for (DetectionHead& head : own.heads) {
     head.anchors = Upload(head.anchors, 2 * static_cast<size_t>(head.anchor_count), call);
   }
@@ -221,12 +257,28 @@ void DeviceBackend<Device>::UploadParameters(const Graph& graph, const Operator&
 
 // Running.
 
+// What is launched for a call reads and writes its operands. Parameters lie on the host.
+template <class Device>
+void DeviceBackend<Device>::TouchAll(const Call& call, std::span<const ConstTensorView> inputs,
+                                     std::span<const TensorView> outputs, Queue& queue) {
+  ++runs_;
+  const auto touch = [&queue](const ConstTensorView& view) {
+    queue.Touch(view.data, FloatsFrom(view) * sizeof(float));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_parameter = i < call.call.parameters.size() && call.call.parameters[i] != nullptr;
+    if (!is_parameter) touch(inputs[i]);
+  }
+  for (const TensorView& output : outputs) touch(output);
+}
+
 template <class Device>
 void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inputs,
                                 std::span<const TensorView> outputs, Range rows) {
   if (rows.empty()) return;
   Call& call = calls_[static_cast<size_t>(handle)];
-  RunOperator(Kernels{*device_, stream_, call}, call.call, inputs, outputs,
+  TouchAll(call, inputs, outputs, whole_);
+  RunOperator(Kernels{stream_->device(), whole_, call}, call.call, inputs, outputs,
               PixelsOf(outputs[0], rows), scratch_.data());
 }
 
@@ -237,10 +289,10 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   auto& own = static_cast<Sets&>(sets);
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
-  const Kernels kernels = {*device_, stream_, call, &own, args.active};
+  TouchAll(call, inputs, outputs, own.queue());
+  const Kernels kernels = {stream_->device(), own.queue(), call, &own, args.active};
   own.Count(args.active, args.weight);
   const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
-  own.Launch();
   if (!args.has_test || !call.call.is_local) {
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
     return;
@@ -269,7 +321,7 @@ void DeviceBackend<Device>::SettlePixels(const ConstTensorView& fresh, const Ten
   }
   settle.untested = mask_of(args.untested);
   settle.active = sets.mask(args.active);
-  cuda::Settle(*device_, stream_, settle, pixels);
+  cuda::Settle(stream_->device(), sets.queue().recorder(), settle, pixels);
   sets.NoteChange(args.active);
 }
 
@@ -282,16 +334,19 @@ const float* DeviceBackend<Device>::SpreadOnDevice(const float* inverse_spread, 
       std::memcmp(spread.host.data(), inverse_spread, count * sizeof(float)) == 0;
   if (!is_current) {
     spread.host.assign(inverse_spread, inverse_spread + channels);
-    if (spread.device.size() < count) spread.device = Buffer<float>(*device_, count);
-    device_->CopyToDevice(stream_, spread.device.data(), spread.host.data(), count * sizeof(float));
-    device_->Synchronize(stream_);
+    // What waits may be for the old ones.
+    if (spread.device.size() > 0) stream_->AfterAll();
+    if (spread.device.size() < count) spread.device = Buffer<float>(stream_->arena(), count);
+    stream_->CopyToDevice(spread.device.data(), inverse_spread, count * sizeof(float));
   }
   return spread.device.data();
 }
 
 template <class Device>
 void DeviceBackend<Device>::Shift(const TensorView& map, int rows, int columns) {
-  cuda::Shift(*device_, stream_, map, rows, columns, Staged(map.Count() / map.dims[0]));
+  ++runs_;
+  cuda::Shift(stream_->device(), stream_->After(map.data, FloatsFrom(map) * sizeof(float)), map,
+              rows, columns, scratch_.data());
 }
 
 template <class Device>
@@ -305,54 +360,89 @@ void DeviceBackend<Device>::Warp(const WarpArgs& args, PixelSets& sets, PixelSet
     own.NoteChange(out_of_view);
     masked.out_of_view = own.mask(out_of_view);
   }
-  own.Launch();
-  cuda::Compute(*device_, stream_, masked);
+  ++runs_;
+  for (const ConstImageView& map : {args.from, ConstImageView(args.to)}) {
+    if (map.data != nullptr) own.queue().Touch(map.data, FloatsFrom(map) * sizeof(float));
+  }
+  const Homography* const from_of_to = own.queue().Bring(&args.from_of_to, 1);
+  cuda::Warp(stream_->device(), own.queue().recorder(), masked, from_of_to);
 }
 
 // Numbers from and to the host.
 
 template <class Device>
-float* DeviceBackend<Device>::Staged(int64_t floats) {
-  const auto count = static_cast<size_t>(floats);
-  if (staged_.size() < count) staged_ = Buffer<float>(*device_, count);
-  return staged_.data();
+void DeviceBackend<Device>::CopyIn(const ConstTensorView& host, const TensorView& device) {
+  ++runs_;
+  const int64_t count = device.Count();
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  const bool goes_straight = IsPackedLike(device, PackedLike(device, device.data));
+  float* const target = goes_straight ? device.data : scratch_.data();
+  auto& stream = stream_->After(device.data, FloatsFrom(device) * sizeof(float));
+  const TensorView staged = PackedLike(device, static_cast<float*>(stream_->Stage(bytes)));
+  if (IsPackedLike(host, staged)) {
+    std::memcpy(staged.data, host.data, bytes);
+  } else {
+    reference::Compute(CopyArgs{host, staged}, AllPixels(staged));
+  }
+  stream_->Send(target, staged.data, bytes);
+  if (goes_straight) return;
+  cuda::Compute(stream_->device(), stream, CopyArgs{PackedLike(device, target), device},
+                cuda::Pixels{nullptr, nullptr, 0, PixelsOf(device)});
+}
+
+// The numbers as PackedLike has them, after the next Wait.
+template <class Device>
+const void* DeviceBackend<Device>::FetchPacked(const ConstTensorView& device) {
+  const int64_t count = device.Count();
+  const bool goes_straight = IsPackedLike(device, PackedLike(device, device.data));
+  float* const staged = goes_straight ? nullptr : scratch_.data();
+  auto& stream = stream_->After(device.data, FloatsFrom(device) * sizeof(float));
+  if (!goes_straight) {
+    cuda::Compute(stream_->device(), stream, CopyArgs{device, PackedLike(device, staged)},
+                  cuda::Pixels{nullptr, nullptr, 0, PixelsOf(device)});
+  }
+  return stream_->Fetch(goes_straight ? device.data : staged,
+                        static_cast<size_t>(count) * sizeof(float));
 }
 
 template <class Device>
-void DeviceBackend<Device>::CopyIn(const ConstTensorView& host, const TensorView& device) {
-  const int64_t count = device.Count();
-  host_numbers_.resize(static_cast<size_t>(count));
-  const TensorView packed = PackedLike(device, host_numbers_.data());
-  const bool is_laid_alike = IsPackedLike(host, packed);
-  if (!is_laid_alike) reference::Compute(CopyArgs{host, packed}, AllPixels(packed));
-  const float* from = is_laid_alike ? host.data : packed.data;
-  const bool goes_straight = IsPackedLike(device, packed);
-  const TensorView staged = PackedLike(device, goes_straight ? device.data : Staged(count));
-  device_->CopyToDevice(stream_, staged.data, from, static_cast<size_t>(count) * sizeof(float));
-  if (!goes_straight) {
-    cuda::Compute(*device_, stream_, CopyArgs{staged, device},
-                  cuda::Pixels{nullptr, nullptr, 0, PixelsOf(device)});
+void DeviceBackend<Device>::ExpectCopyOut(const ConstTensorView& device) {
+  const void* const numbers = FetchPacked(device);
+  const auto is_old = [this](const Expected& expected) {
+    return expected.fetched_until != stream_->fetched_until() || expected.runs != runs_;
+  };
+  expected_.erase(std::remove_if(expected_.begin(), expected_.end(), is_old), expected_.end());
+  expected_.push_back({device, numbers, stream_->fetched_until(), stream_->waits(), runs_});
+}
+
+// What ExpectCopyOut has fetched of it, or null.
+template <class Device>
+const void* DeviceBackend<Device>::FetchedBefore(const ConstTensorView& device) {
+  for (const Expected& expected : expected_) {
+    const bool is_it = expected.view.data == device.data && expected.view.rank == device.rank &&
+                       expected.view.dims == device.dims && expected.view.strides == device.strides;
+    const bool is_there =
+        expected.fetched_until == stream_->fetched_until() && expected.runs == runs_;
+    if (!is_it || !is_there) continue;
+    if (expected.waits == stream_->waits()) stream_->Wait();
+    return expected.numbers;
   }
-  device_->Synchronize(stream_);
+  return nullptr;
 }
 
 template <class Device>
 void DeviceBackend<Device>::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  const int64_t count = device.Count();
-  host_numbers_.resize(static_cast<size_t>(count));
-  const TensorView packed = PackedLike(device, host_numbers_.data());
-  const float* from = device.data;
-  if (!IsPackedLike(device, packed)) {
-    const TensorView staged = PackedLike(device, Staged(count));
-    cuda::Compute(*device_, stream_, CopyArgs{device, staged},
-                  cuda::Pixels{nullptr, nullptr, 0, PixelsOf(staged)});
-    from = staged.data;
+  const void* numbers = FetchedBefore(device);
+  if (numbers == nullptr) {
+    numbers = FetchPacked(device);
+    stream_->Wait();
   }
-  const bool is_laid_alike = IsPackedLike(host, packed);
-  float* to = is_laid_alike ? host.data : packed.data;
-  device_->CopyToHost(stream_, to, from, static_cast<size_t>(count) * sizeof(float));
-  device_->Synchronize(stream_);
-  if (!is_laid_alike) reference::Compute(CopyArgs{packed, host}, AllPixels(host));
+  const ConstTensorView packed = PackedLike(device, static_cast<const float*>(numbers));
+  if (IsPackedLike(host, packed)) {
+    std::memcpy(host.data, numbers, static_cast<size_t>(device.Count()) * sizeof(float));
+  } else {
+    reference::Compute(CopyArgs{packed, host}, AllPixels(host));
+  }
 }
 
 template <class Device>
@@ -364,8 +454,7 @@ cuda::Pixels DeviceBackend<Device>::ListOnDevice(ConstMaskView pixels) {
     }
   }
   const size_t count = host_list_.size();
-  if (listed_.size() < count) listed_ = Buffer<int>(*device_, count);
-  device_->CopyToDevice(stream_, listed_.data(), host_list_.data(), count * sizeof(int));
+  stream_->CopyToDevice(listed_.data(), host_list_.data(), count * sizeof(int));
   return {listed_.data(), nullptr, 0, static_cast<int>(count)};
 }
 
@@ -374,28 +463,60 @@ void DeviceBackend<Device>::Gather(const ConstTensorView& map, ConstMaskView pix
                                    std::span<float> numbers) {
   const cuda::Pixels list = ListOnDevice(pixels);
   if (list.most == 0) return;
-  float* staged = Staged(static_cast<int64_t>(numbers.size()));
-  cuda::GatherPixels(*device_, stream_, AsImage(map), list, staged);
-  device_->CopyToHost(stream_, numbers.data(), staged, numbers.size_bytes());
-  device_->Synchronize(stream_);
+  float* const staged = scratch_.data();
+  cuda::GatherPixels(stream_->device(), stream_->After(map.data, FloatsFrom(map) * sizeof(float)),
+                     AsImage(map), list, staged);
+  const void* const fetched = stream_->Fetch(staged, numbers.size_bytes());
+  stream_->Wait();
+  std::memcpy(numbers.data(), fetched, numbers.size_bytes());
 }
 
 template <class Device>
 void DeviceBackend<Device>::Scatter(std::span<const float> numbers, ConstMaskView pixels,
                                     const TensorView& map) {
+  ++runs_;
+  // Also where there is none: launches should go in the same groups in every frame.
+  auto& stream = stream_->After(map.data, FloatsFrom(map) * sizeof(float));
   const cuda::Pixels list = ListOnDevice(pixels);
   if (list.most == 0) return;
-  float* staged = Staged(static_cast<int64_t>(numbers.size()));
-  device_->CopyToDevice(stream_, staged, numbers.data(), numbers.size_bytes());
-  cuda::ScatterPixels(*device_, stream_, staged, list, AsImage(map));
-  device_->Synchronize(stream_);
+  float* const staged = scratch_.data();
+  stream_->CopyToDevice(staged, numbers.data(), numbers.size_bytes());
+  cuda::ScatterPixels(stream_->device(), stream, staged, list, AsImage(map));
+}
+
+// The numbers of as many pixels as there can be cross, so that the host need not wait for their
+// count.
+template <class Device>
+void DeviceBackend<Device>::Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels,
+                                   Range rows, MaskView mask, std::vector<float>* numbers) {
+  auto& own = static_cast<Sets&>(sets);
+  numbers->clear();
+  if (own.IsKnownEmpty(pixels)) return ClearAll(mask);
+  Queue& queue = own.queue();
+  const int64_t of_pixel = map.dims[0] * map.dims[1];
+  float* const staged = scratch_.data();
+  queue.Touch(map.data, FloatsFrom(map) * sizeof(float));
+  const cuda::Pixels list = own.ListRows(pixels, rows);
+  cuda::GatherPixels(stream_->device(), queue.recorder(), AsImage(map), list, staged);
+  queue.Flush();
+  const size_t mask_bytes = mask.word_count() * sizeof(uint64_t);
+  const void* const words = stream_->Fetch(own.mask(pixels).words, mask_bytes);
+  const auto most = static_cast<size_t>(of_pixel * rows.size() * mask.width);
+  const auto* const fetched =
+      static_cast<const float*>(stream_->Fetch(staged, most * sizeof(float)));
+  stream_->Wait();
+  std::memcpy(mask.words, words, mask_bytes);
+  numbers->assign(fetched, fetched + this->NumbersOf(map, CutRows(ConstMaskView(mask), rows)));
 }
 
 std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed) {
   cuda::EmulatedDevice::Options options;
   options.seed = seed;
-  return std::make_unique<DeviceBackend<cuda::EmulatedDevice>>(
-      "cuda-emulated", std::make_shared<cuda::EmulatedDevice>(options));
+  return MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(options));
+}
+
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(std::shared_ptr<cuda::EmulatedDevice> device) {
+  return std::make_unique<DeviceBackend<cuda::EmulatedDevice>>("cuda-emulated", std::move(device));
 }
 
 std::unique_ptr<Backend> MakeCudaBackend() {

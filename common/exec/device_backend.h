@@ -12,16 +12,17 @@
 
 #include "common/exec/backend.h"
 #include "common/exec/device_pixel_sets.h"
+#include "common/exec/device_queue.h"
 #include "common/exec/operator_call.h"
 #include "sparse_ops/cuda/conv.h"
-#include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/pixels.h"
 
 namespace cacheinf {
 
 // Runs operators by the kernels of sparse_ops/cuda, with the bits of the reference, on a GPU or on
-// the stand-in for one. All work goes through one stream, and the host waits only where the
-// contract of Backend and PixelSets has numbers come to it.
+// the stand-in for one. The host waits only where the contract of Backend and PixelSets has numbers
+// come to it; up to there a frame's launches are one graph (device_queue.h). After the first frames
+// nothing is allocated, and all memory of the device comes from one arena.
 //
 // With a change test an operator computes into scratch memory, and what is a change is stored from
 // there. An operator that is not local may turn out, on the device, to have nothing active.
@@ -44,42 +45,58 @@ class DeviceBackend final : public Backend {
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override;
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+  void ExpectCopyOut(const ConstTensorView& device) override;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels,
                const TensorView& map) override;
+  void Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels, Range rows,
+              MaskView mask, std::vector<float>* numbers) override;
 
  private:
   using Sets = DevicePixelSets<Device>;
+  using Queue = DeviceQueue<Device>;
   template <typename T>
-  using Buffer = cuda::Buffer<Device, T>;
+  using Buffer = cuda::Buffer<cuda::Arena<Device>, T>;
   struct Kernels;
 
   struct Call {
     OperatorCall call;
     std::optional<cuda::Conv<Device>> conv;
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
-    Buffer<DetectionHead> heads;                // with the places that their maps have now
+  };
+
+  // What ExpectCopyOut has fetched.
+  struct Expected {
+    ConstTensorView view;
+    const void* numbers;
+    uint64_t fetched_until;
+    uint64_t waits;
+    uint64_t runs;
   };
 
   template <typename T>
   const T* Upload(const T* values, size_t count, Call& call);
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
+  void MakeRoom(const ConstTensorView& value, size_t scratch_floats);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
   void SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
                     const cuda::Pixels& pixels, Sets& sets, const PixelRunArgs& args);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
   cuda::Pixels ListOnDevice(ConstMaskView pixels);
-  float* Staged(int64_t floats);
+  void TouchAll(const Call& call, std::span<const ConstTensorView> inputs,
+                std::span<const TensorView> outputs, Queue& queue);
+  const void* FetchPacked(const ConstTensorView& device);
+  const void* FetchedBefore(const ConstTensorView& device);
 
   std::string_view name_;
-  std::shared_ptr<Device> device_;
-  typename Device::Stream stream_;
+  std::shared_ptr<DeviceStream<Device>> stream_;
+  Queue whole_;  // of runs without sets
   std::vector<Call> calls_;
   Buffer<float> scratch_;
-  Buffer<float> staged_;  // numbers on their way from or to the host
-  Buffer<int> listed_;    // pixels that the host chose
+  Buffer<int> listed_;  // pixels that the host chose
   std::vector<int> host_list_;
-  std::vector<float> host_numbers_;
+  std::vector<Expected> expected_;
+  uint64_t runs_ = 0;  // that may have written to maps
 
   struct Spread {
     std::vector<float> host;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "sparse_ops/cuda/emulated/device.h"
@@ -16,23 +17,25 @@ using Kind = cuda::SetStep::Kind;
 }  // namespace
 
 template <class Device>
-DevicePixelSets<Device>::DevicePixelSets(Device& device, typename Device::Stream& stream)
-    : device_(device), stream_(stream), gate_(device, 1), counter_(device, 1) {
-  device_.Fill(stream_, counter_.data(), 0, counter_.bytes());
-}
+DevicePixelSets<Device>::DevicePixelSets(std::shared_ptr<DeviceStream<Device>> stream)
+    : stream_(std::move(stream)),
+      queue_(stream_),
+      arena_(stream_->arena()),
+      gate_(arena_, 1),
+      counter_(arena_, 1) {}
 
 // Before the first frame.
 
 template <class Device>
 PixelSet DevicePixelSets<Device>::Make(int height, int width, bool is_listed) {
   const PixelSet set = {static_cast<int>(entries_.size()), height, width};
-  const size_t bytes = std::max<size_t>(MaskWords(height, width), 1) * sizeof(uint64_t);
-  Buffer<unsigned char>& memory = memory_.emplace_back(device_, bytes);
-  device_.Fill(stream_, memory.data(), 0, bytes);
   Entry& entry = entries_.emplace_back();
-  entry.mask = MaskView(reinterpret_cast<uint64_t*>(memory.data()), height, width);
+  entry.words = Buffer<uint64_t>(arena_, std::max<size_t>(MaskWords(height, width), 1));
+  entry.mask = MaskView(entry.words.data(), height, width);
+  stream_->device().Fill(stream_->After(entry.words.data(), entry.words.bytes()),
+                         entry.words.data(), 0, entry.words.bytes());
   const auto pixels = static_cast<size_t>(height) * static_cast<size_t>(width);
-  if (is_listed) entry.list = Buffer<int>(device_, pixels + 1);
+  if (is_listed) entry.list = Buffer<int>(arena_, pixels + 1);
   MakeRoom(height, width);
   return set;
 }
@@ -43,22 +46,21 @@ void DevicePixelSets<Device>::MakeRoom(int height, int width) {
   most_words_in_row_ = std::max(most_words_in_row_, MaskWordsPerRow(width));
   most_words_ = std::max(most_words_, MaskWords(height, width));
   most_pixels_ = std::max(most_pixels_, height * width);
-  const auto scratch_words =
-      static_cast<size_t>(most_rows_) * static_cast<size_t>(most_words_in_row_);
-  if (scratch_.size() < scratch_words) scratch_ = Buffer<uint64_t>(device_, scratch_words);
-  if (part_.size() < most_words_) part_ = Buffer<uint64_t>(device_, most_words_);
+  queue_.ReserveScratch(static_cast<size_t>(most_rows_) * static_cast<size_t>(most_words_in_row_));
+  // Masks of what changed and what is forced, and rows.
+  constexpr size_t kForRows = size_t{1} << 14;
+  queue_.ReserveToBring(kForRows + 4 * most_words_ * sizeof(uint64_t));
+  if (part_.size() < most_words_) part_ = Buffer<uint64_t>(arena_, most_words_);
   const size_t list_size = static_cast<size_t>(most_pixels_) + 1;
-  if (list_.size() < list_size) list_ = Buffer<int>(device_, list_size);
-  program_.scratch = scratch_.data();
+  if (list_.size() < list_size) list_ = Buffer<int>(arena_, list_size);
 }
 
 template <class Device>
 template <typename T>
 const T* DevicePixelSets<Device>::Upload(const std::vector<T>& values) {
   const size_t bytes = std::max<size_t>(values.size(), 1) * sizeof(T);
-  Buffer<unsigned char>& memory = memory_.emplace_back(device_, bytes);
-  device_.CopyToDevice(stream_, memory.data(), values.data(), values.size() * sizeof(T));
-  device_.Synchronize(stream_);
+  Buffer<unsigned char>& memory = memory_.emplace_back(arena_, bytes);
+  stream_->CopyToDevice(memory.data(), values.data(), values.size() * sizeof(T));
   return reinterpret_cast<const T*>(memory.data());
 }
 
@@ -103,16 +105,26 @@ typename DevicePixelSets<Device>::Entry& DevicePixelSets<Device>::Change(PixelSe
 }
 
 template <class Device>
-void DevicePixelSets<Device>::Note(const Step& step) const {
-  if (program_.count == cuda::SetProgram::kMostSteps) Launch();
-  program_.steps[program_.count++] = step;
+void DevicePixelSets<Device>::BeginFrame() {
+  queue_.Flush();
+  for (Entry& entry : entries_) entry.is_empty = entry.is_list_current = false;
+  CountAfresh();
 }
 
 template <class Device>
-void DevicePixelSets<Device>::Launch() const {
-  if (program_.count == 0) return;
-  device_.Launch(stream_, {}, program_, cuda::SetProgram::kSharedBytes);
-  program_.count = 0;
+void DevicePixelSets<Device>::CountAfresh() {
+  Step step;
+  step.kind = Kind::kCountAfresh;
+  step.counter = counter_.data();
+  queue_.Note(step);
+  is_count_taken_ = false;
+}
+
+template <class Device>
+void DevicePixelSets<Device>::NoteWithin(Step step, Range rows, Range columns) {
+  const Range area[2] = {rows, columns};
+  step.area = queue_.Bring(area, 2);
+  queue_.Note(step);
 }
 
 template <class Device>
@@ -127,21 +139,21 @@ cuda::SetStep DevicePixelSets<Device>::StepOf(Kind kind, PixelSet from, PixelSet
 template <class Device>
 void DevicePixelSets<Device>::Clear(PixelSet set) {
   Entry& entry = Change(set);
-  if (!entry.is_empty) Note(StepOf(Kind::kClear, set, set));
+  if (!entry.is_empty) queue_.Note(StepOf(Kind::kClear, set, set));
   entry.is_empty = true;
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Fill(PixelSet set) {
   NoteChange(set);
-  Note(StepOf(Kind::kFill, set, set));
+  queue_.Note(StepOf(Kind::kFill, set, set));
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Copy(PixelSet from, PixelSet to) {
   if (At(from).is_empty) return Clear(to);
   NoteChange(to);
-  Note(StepOf(Kind::kCopy, from, to));
+  queue_.Note(StepOf(Kind::kCopy, from, to));
 }
 
 template <class Device>
@@ -149,14 +161,14 @@ void DevicePixelSets<Device>::Add(PixelSet some, PixelSet to) {
   if (At(some).is_empty) return;
   if (At(to).is_empty) return Copy(some, to);
   Change(to);
-  Note(StepOf(Kind::kAdd, some, to));
+  queue_.Note(StepOf(Kind::kAdd, some, to));
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Remove(PixelSet some, PixelSet from) {
   if (At(some).is_empty || At(from).is_empty) return;
   Change(from);
-  Note(StepOf(Kind::kRemove, some, from));
+  queue_.Note(StepOf(Kind::kRemove, some, from));
 }
 
 template <class Device>
@@ -164,17 +176,23 @@ void DevicePixelSets<Device>::Keep(PixelSet some, PixelSet of) {
   if (At(of).is_empty) return;
   if (At(some).is_empty) return Clear(of);
   Change(of);
-  Note(StepOf(Kind::kKeep, some, of));
+  queue_.Note(StepOf(Kind::kKeep, some, of));
 }
+
+// Empty rows are noted as well: they move.
 
 template <class Device>
 void DevicePixelSets<Device>::FillRows(PixelSet set, Range rows) {
-  if (rows.empty()) return;
   NoteChange(set);
-  Step step = StepOf(Kind::kFillRectangle, set, set);
-  step.rows = rows;
-  step.columns = {0, set.width};
-  Note(step);
+  NoteWithin(StepOf(Kind::kFillRectangle, set, set), rows, {0, set.width});
+}
+
+template <class Device>
+void DevicePixelSets<Device>::FillRows(PixelSet set, std::span<const uint8_t> chosen) {
+  NoteChange(set);
+  Step step = StepOf(Kind::kFillChosenRows, set, set);
+  step.chosen = queue_.Bring(chosen.data(), chosen.size());
+  queue_.Note(step);
 }
 
 template <class Device>
@@ -184,28 +202,23 @@ void DevicePixelSets<Device>::ClearRows(PixelSet set, Range rows) {
 
 template <class Device>
 void DevicePixelSets<Device>::AddRows(PixelSet some, Range rows, PixelSet to) {
-  if (At(some).is_empty || rows.empty()) return;
+  if (At(some).is_empty) return;
   NoteChange(to);
-  Step step = StepOf(Kind::kAddRows, some, to);
-  step.rows = rows;
-  Note(step);
+  NoteWithin(StepOf(Kind::kAddRows, some, to), rows, {0, to.width});
 }
 
 template <class Device>
 void DevicePixelSets<Device>::ClearRectangle(PixelSet set, Range rows, Range columns) {
-  if (At(set).is_empty || rows.empty() || columns.empty()) return;
+  if (At(set).is_empty) return;
   Change(set);
-  Step step = StepOf(Kind::kClearRectangle, set, set);
-  step.rows = rows;
-  step.columns = columns;
-  Note(step);
+  NoteWithin(StepOf(Kind::kClearRectangle, set, set), rows, columns);
 }
 
 template <class Device>
 void DevicePixelSets<Device>::FillIfAny(PixelSet some, PixelSet to) {
   if (At(some).is_empty) return;
   NoteChange(to);
-  Note(StepOf(Kind::kFillIfAny, some, to));
+  queue_.Note(StepOf(Kind::kFillIfAny, some, to));
 }
 
 template <class Device>
@@ -215,7 +228,7 @@ void DevicePixelSets<Device>::AddThrough(PixelSet from, PixelSet to, const Sourc
   Step step = StepOf(Kind::kAddThrough, from, to);
   step.row_sources = sources.rows;
   step.column_sources = sources.columns;
-  Note(step);
+  queue_.Note(step);
 }
 
 template <class Device>
@@ -251,63 +264,58 @@ template <class Device>
 void DevicePixelSets<Device>::Shift(PixelSet set, int rows, int columns) {
   if (At(set).is_empty) return;
   Change(set);
-  Step step = StepOf(Kind::kShift, set, set);
-  step.rows.begin = rows;
-  step.columns.begin = columns;
-  Note(step);
-}
-
-template <class Device>
-void DevicePixelSets<Device>::CopyIn(ConstMaskView mask, uint64_t* words) {
-  Launch();
-  device_.CopyToDevice(stream_, words, mask.words, mask.word_count() * sizeof(uint64_t));
-  // The host's mask is anybody's after this.
-  device_.Synchronize(stream_);
+  NoteWithin(StepOf(Kind::kShift, set, set), {rows, 0}, {columns, 0});
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Write(ConstMaskView mask, PixelSet set) {
   if (IsEmpty(mask)) return Clear(set);
   NoteChange(set);
-  CopyIn(mask, this->mask(set).words);
+  Step step = StepOf(Kind::kCopy, set, set);
+  step.from.words = queue_.Bring(mask.words, mask.word_count());
+  queue_.Note(step);
 }
 
 template <class Device>
 void DevicePixelSets<Device>::AddWritten(ConstMaskView mask, Range rows, PixelSet set) {
-  if (rows.empty() || IsEmpty(mask)) return;
   NoteChange(set);
-  CopyIn(mask, part_.data());
+  // All of the set's rows, wherever those of the mask lie.
+  written_.assign(this->mask(set).word_count(), 0);
+  std::copy_n(mask.words, mask.word_count(),
+              written_.begin() + static_cast<std::ptrdiff_t>(rows.begin) * mask.words_per_row);
   Step step = StepOf(Kind::kAdd, set, set);
-  step.to = CutRows(step.to, rows);
-  step.from = MaskView(part_.data(), rows.size(), set.width);
-  Note(step);
+  step.from.words = queue_.Bring(written_.data(), written_.size());
+  queue_.Note(step);
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Read(PixelSet set, MaskView mask) const {
   if (At(set).is_empty) return ClearAll(mask);
-  Launch();
-  device_.CopyToHost(stream_, mask.words, this->mask(set).words,
-                     mask.word_count() * sizeof(uint64_t));
-  device_.Synchronize(stream_);
+  queue_.Flush();
+  const size_t bytes = mask.word_count() * sizeof(uint64_t);
+  const void* const words = stream_->Fetch(this->mask(set).words, bytes);
+  stream_->Wait();
+  std::memcpy(mask.words, words, bytes);
 }
 
 template <class Device>
 void DevicePixelSets<Device>::Count(PixelSet set, int64_t weight) {
   if (At(set).is_empty || weight == 0) return;
+  if (is_count_taken_) CountAfresh();
   Step step = StepOf(Kind::kCount, set, set);
   step.counter = counter_.data();
   step.weight = weight;
-  Note(step);
+  queue_.Note(step);
 }
 
 template <class Device>
 int64_t DevicePixelSets<Device>::TakeCount() {
-  Launch();
+  if (std::exchange(is_count_taken_, true)) return 0;
+  queue_.Flush();
+  const void* const fetched = stream_->Fetch(counter_.data(), sizeof(uint64_t));
+  stream_->Wait();
   uint64_t count = 0;
-  device_.CopyToHost(stream_, &count, counter_.data(), sizeof(count));
-  device_.Fill(stream_, counter_.data(), 0, sizeof(count));
-  device_.Synchronize(stream_);
+  std::memcpy(&count, fetched, sizeof(count));
   return static_cast<int64_t>(count);
 }
 
@@ -318,7 +326,7 @@ cuda::Pixels DevicePixelSets<Device>::ListInto(ConstMaskView mask, const Buffer<
   step.from = mask;
   step.list = list.data();
   step.count = list.data() + list.size() - 1;
-  Note(step);
+  queue_.Note(step);
   return {step.list, step.count, 0, static_cast<int>(mask.pixel_count())};
 }
 
@@ -332,17 +340,13 @@ cuda::Pixels DevicePixelSets<Device>::List(PixelSet set) {
 }
 
 template <class Device>
-cuda::Pixels DevicePixelSets<Device>::ListWithin(PixelSet set, Range rows, Range columns) {
-  const MaskView part(part_.data(), set.height, set.width);
+cuda::Pixels DevicePixelSets<Device>::ListRows(PixelSet set, Range rows) {
   Step copy = StepOf(Kind::kCopy, set, set);
-  copy.to = part;
-  Note(copy);
-  Step keep = copy;
-  keep.kind = Kind::kKeepRectangle;
-  keep.rows = rows;
-  keep.columns = columns;
-  Note(keep);
-  return ListInto(part, list_);
+  copy.to.words = part_.data();
+  queue_.Note(copy);
+  copy.kind = Kind::kKeepRectangle;
+  NoteWithin(copy, rows, {0, set.width});
+  return ListInto(copy.to, list_);
 }
 
 template <class Device>
@@ -350,7 +354,7 @@ cuda::Pixels DevicePixelSets<Device>::AllIfAny(PixelSet set, int pixels) {
   Step step = StepOf(Kind::kCountIfAny, set, set);
   step.count = gate_.data();
   step.amount = pixels;
-  Note(step);
+  queue_.Note(step);
   return {nullptr, gate_.data(), 0, pixels};
 }
 

@@ -2,25 +2,29 @@
 #define CACHEINF_COMMON_EXEC_DEVICE_PIXEL_SETS_H_
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "common/exec/backend.h"
-#include "sparse_ops/cuda/device.h"
+#include "common/exec/device_queue.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/set_program.h"
 #include "sparse_ops/mask/axis_map.h"
 
 namespace cacheinf {
 
-// Pixel sets as bit masks in a device's memory. What is asked of them is noted down and launched
-// together, before anything else is that goes through Launch().
+// Pixel sets as bit masks in a device's memory, of a state, whose queue they hold. What is asked of
+// them is noted there and launched together, before what is launched on the queue's recorder.
 template <class Device>
 class DevicePixelSets final : public PixelSets {
  public:
-  DevicePixelSets(Device& device, typename Device::Stream& stream);
+  explicit DevicePixelSets(std::shared_ptr<DeviceStream<Device>> stream);
 
   PixelSet Make(int height, int width, bool is_listed) override;
   PixelWay MakeWay(const Window& window) override;
+
+  void BeginFrame() override;
 
   void Clear(PixelSet set) override;
   void Fill(PixelSet set) override;
@@ -29,6 +33,7 @@ class DevicePixelSets final : public PixelSets {
   void Remove(PixelSet some, PixelSet from) override;
   void Keep(PixelSet some, PixelSet of) override;
   void FillRows(PixelSet set, Range rows) override;
+  void FillRows(PixelSet set, std::span<const uint8_t> chosen) override;
   void ClearRows(PixelSet set, Range rows) override;
   void AddRows(PixelSet some, Range rows, PixelSet to) override;
   void ClearRectangle(PixelSet set, Range rows, Range columns) override;
@@ -51,24 +56,26 @@ class DevicePixelSets final : public PixelSets {
   // A kernel may have written to it.
   void NoteChange(PixelSet set) { Change(set).is_empty = false; }
 
+  DeviceQueue<Device>& queue() { return queue_; }
+
   // The set's pixels, listed on the device by the time that the next kernel is launched; until the
   // set changes if it is a listed one, else until the next call.
   cuda::Pixels List(PixelSet set);
-  // The same, of those within the rectangle.
-  cuda::Pixels ListWithin(PixelSet set, Range rows, Range columns);
+  // The same, of those within the rows.
+  cuda::Pixels ListRows(PixelSet set, Range rows);
   // So many pixels, the first ones, if there is any in the set; else none.
   cuda::Pixels AllIfAny(PixelSet set, int pixels);
 
-  // Launches what was noted down.
-  void Launch() const;
-
  private:
   using Step = cuda::SetStep;
+  template <typename T>
+  using Buffer = cuda::Buffer<cuda::Arena<Device>, T>;
 
   struct Entry {
     MaskView mask;
-    bool is_empty = true;            // false: it may be
-    cuda::Buffer<Device, int> list;  // of one that is listed; how many they are is its last number
+    bool is_empty = true;  // as this frame knows; false: it may be
+    Buffer<uint64_t> words;
+    Buffer<int> list;  // of one that is listed; how many they are is its last number
     bool is_list_current = false;
   };
 
@@ -82,36 +89,34 @@ class DevicePixelSets final : public PixelSets {
     Sources backward;
   };
 
-  template <typename T>
-  using Buffer = cuda::Buffer<Device, T>;
-
   const Entry& At(PixelSet set) const { return entries_[static_cast<size_t>(set.id)]; }
   Entry& Change(PixelSet set);
-  void Note(const Step& step) const;
+  void CountAfresh();
   Step StepOf(Step::Kind kind, PixelSet from, PixelSet to) const;
+  void NoteWithin(Step step, Range rows, Range columns);
   void AddThrough(PixelSet from, PixelSet to, const Sources& sources);
   cuda::Pixels ListInto(ConstMaskView mask, const Buffer<int>& list);
   cuda::AxisSources Upload(const AxisWindow& window, AxisMap::Direction direction);
   template <typename T>
   const T* Upload(const std::vector<T>& values);
-  void CopyIn(ConstMaskView mask, uint64_t* words);
   void MakeRoom(int height, int width);
 
-  Device& device_;
-  typename Device::Stream& stream_;
+  std::shared_ptr<DeviceStream<Device>> stream_;
+  mutable DeviceQueue<Device> queue_;
+  cuda::Arena<Device>& arena_;
   std::vector<Entry> entries_;
   std::vector<Way> ways_;
-  std::vector<Buffer<unsigned char>> memory_;  // of masks and ways
+  std::vector<Buffer<unsigned char>> memory_;  // of ways
   int most_rows_ = 0;
   int most_words_in_row_ = 0;
   size_t most_words_ = 0;
   int most_pixels_ = 0;
-  Buffer<uint64_t> scratch_;
-  Buffer<uint64_t> part_;  // of a mask, or one from the host
+  Buffer<uint64_t> part_;  // of a mask
   Buffer<int> list_;       // of sets that have none of their own
   Buffer<int> gate_;
   Buffer<uint64_t> counter_;
-  mutable cuda::SetProgram program_;
+  bool is_count_taken_ = true;  // and nothing counted since
+  std::vector<uint64_t> written_;
 };
 
 }  // namespace cacheinf

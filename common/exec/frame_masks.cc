@@ -103,6 +103,7 @@ struct FrameMasks::State {
     made.stale = MakeLike(made.own);
     if (!trades) return;
     made.rows.resize(static_cast<size_t>(made.own.height));
+    entered.reserve(std::max(entered.capacity(), made.rows.size()));
     made.last_rows = made.rows;
     made.unsent = MakeLike(made.own);
     made.sent = MakeLike(made.own);
@@ -283,13 +284,17 @@ struct FrameMasks::State {
     masks.is_local ? sets.Add(output.stale, output.own) : sets.FillIfAny(output.stale, output.own);
   }
 
-  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsAllRows(op); }
+  bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsMine(op); }
 
   Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
-  bool IsAllRows(OpId op) { return rows == nullptr || rows->computed[op] == AllRowsOf(op); }
+  // Whether this side computes all its rows, and not only because they have moved that far: what is
+  // asked of a device does not depend on how rows move.
+  bool IsMine(OpId op) {
+    return rows == nullptr || (!rows->may_move[op] && rows->computed[op] == AllRowsOf(op));
+  }
   // What is not local runs whole.
   Range RowsOf(OpId op) {
-    if (IsAllRows(op)) return AllRowsOf(op);
+    if (IsMine(op)) return AllRowsOf(op);
     const Range computed = rows->computed[op];
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
@@ -309,13 +314,16 @@ struct FrameMasks::State {
         const uint8_t last = output.last_rows[static_cast<size_t>(y)];
         return last == ValueMasks::kComputed || (last == ValueMasks::kReceived && trusts_received);
       };
+      entered.assign(output.last_rows.size(), 0);
+      bool any = !IsMine(op);
       for (int y = mine.begin; y < mine.end; ++y) {
-        const int begin = y;
-        while (y < mine.end && !is_trusted(y)) ++y;
-        if (y == begin) continue;
-        sets.FillRows(output.stale, {begin, y});
-        MayBeStale(output);
+        if (is_trusted(y)) continue;
+        entered[static_cast<size_t>(y)] = 1;
+        any = true;
       }
+      if (!any) continue;
+      sets.FillRows(output.stale, entered);
+      MayBeStale(output);
     }
   }
 
@@ -346,7 +354,7 @@ struct FrameMasks::State {
         sets.Clear(values[id].own);
         sets.FillIfAny(output.own, values[id].own);
       }
-      if (!IsAllRows(op)) KeepMyRows(op);
+      if (!IsMine(op)) KeepMyRows(op);
     }
     args.active = output.current;
     FindTest(op, args);
@@ -425,7 +433,7 @@ struct FrameMasks::State {
       }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
-      output.may_be_stale = !IsAllRows(op);
+      output.may_be_stale = !IsMine(op);
     }
   }
 
@@ -594,7 +602,8 @@ struct FrameMasks::State {
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
   std::vector<PixelSet> scratch;
-  PixelSet picture;  // what is forced of the first map among the inputs
+  std::vector<uint8_t> entered;  // one a row
+  PixelSet picture;              // what is forced of the first map among the inputs
   ValueId picture_input = kNone;
   Mask picture_mask;
   bool all_is_unsent = true;     // whatever `unsent` says

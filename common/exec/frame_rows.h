@@ -12,6 +12,8 @@ struct FrameRows {
   // One per operator: the rows of a stage's root that this side computes. Of what is not local,
   // all rows or none.
   std::vector<Range> computed;
+  // One per operator: whether other frames may have other rows.
+  std::vector<bool> may_move;
   // Whether this side holds the frame; else the rows of graph inputs that it needs arrive as
   // slices.
   bool holds_inputs = true;

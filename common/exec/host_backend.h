@@ -26,6 +26,7 @@ class HostBackend : public Backend {
            PixelSets& sets, const PixelRunArgs& args) final;
   void Shift(const TensorView& map, int rows, int columns) final;
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) final;
+  using Backend::Gather;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) final;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels, const TensorView& map) final;
 

@@ -91,6 +91,12 @@ void HostPixelSets::FillRows(PixelSet set, Range rows) {
   if (!rows.empty()) SetRectangle(rows, {0, set.width}, MaskToChange(set));
 }
 
+void HostPixelSets::FillRows(PixelSet set, std::span<const uint8_t> chosen) {
+  for (int y = 0; y < set.height; ++y) {
+    if (chosen[static_cast<size_t>(y)] != 0) FillRows(set, {y, y + 1});
+  }
+}
+
 void HostPixelSets::ClearRows(PixelSet set, Range rows) {
   ClearRectangle(set, rows, {0, set.width});
 }

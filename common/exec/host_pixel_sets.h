@@ -41,6 +41,8 @@ class HostPixelSets final : public PixelSets {
   PixelSet Make(int height, int width, bool is_listed) override;
   PixelWay MakeWay(const Window& window) override;
 
+  void BeginFrame() override { count_ = 0; }
+
   void Clear(PixelSet set) override;
   void Fill(PixelSet set) override;
   void Copy(PixelSet from, PixelSet to) override;
@@ -48,6 +50,7 @@ class HostPixelSets final : public PixelSets {
   void Remove(PixelSet some, PixelSet from) override;
   void Keep(PixelSet some, PixelSet of) override;
   void FillRows(PixelSet set, Range rows) override;
+  void FillRows(PixelSet set, std::span<const uint8_t> chosen) override;
   void ClearRows(PixelSet set, Range rows) override;
   void AddRows(PixelSet some, Range rows, PixelSet to) override;
   void ClearRectangle(PixelSet set, Range rows, Range columns) override;

@@ -60,7 +60,8 @@ struct ModelState::State {
         layout(PlanLayout(graph, options.persistent, options.keep)),
         order(RunningOrder(graph, layout.stages)),
         arena(backend.Allocate(layout.arena_floats)),
-        sets(backend.MakeSets()) {
+        sets(backend.MakeSets()),
+        is_output_read(graph.outputs.size()) {
     const bool keeps = options.keep != Keep::kListed;
     if (options.moves && !keeps) throw std::invalid_argument("what moves must be kept");
     if (options.trades && (!keeps || options.moves)) {
@@ -166,6 +167,13 @@ struct ModelState::State {
     if (moving && !moving->is_settled()) Forget();
   }
 
+  // Outputs that were read of a frame before will be read of this one.
+  void ExpectReading() {
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      if (is_output_read[i]) backend.ExpectCopyOut(ViewOf(graph.outputs[i]));
+    }
+  }
+
   void CheckKeeps() const {
     if (!masks) throw std::logic_error("frames of changes need a state that keeps values");
   }
@@ -176,8 +184,8 @@ struct ModelState::State {
     const bool stores_small_changes =
         policy.threshold > 0.0f && forced.words != nullptr && !IsEmpty(forced);
     check->Begin(policy, stores_small_changes);
+    sets->BeginFrame();
     masks->Begin(policy, changed, forced, rows);
-    sets->TakeCount();
     in_frame = true;
     next_op = 0;
     next_stage = 0;
@@ -258,6 +266,7 @@ struct ModelState::State {
     SkipUnkept();
     masks->Commit();
     check->Commit();
+    ExpectReading();
     const ChangedWork work = WorkOfFrame();
     if constexpr (kChecksEveryFrame) CheckOrForget();
     return work;
@@ -393,8 +402,15 @@ struct ModelState::State {
 
   void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes) {
     if (rows.empty()) return;
-    const MaskView unsent = OnHost(masks->Unsent(value));
-    AppendSlice(backend, ViewOf(value), value, rows, CutRows(unsent, rows), bytes);
+    const PixelSet unsent = masks->Unsent(value);
+    if (graph.value(value).is_map()) {
+      const MaskView mask(host_words.data(), unsent.height, unsent.width);
+      backend.Gather(ViewOf(value), *sets, unsent, rows, mask, &slice_numbers);
+      AppendSlice(value, rows, CutRows(mask, rows), slice_numbers, bytes);
+    } else {
+      backend.ExpectCopyOut(ViewOf(value));
+      AppendSlice(backend, ViewOf(value), value, rows, OnHost(unsent), bytes);
+    }
     masks->Send(value, rows);
   }
 
@@ -428,6 +444,8 @@ struct ModelState::State {
   uint32_t checked_frames = 0;
   std::vector<uint64_t> host_words;
   std::vector<float> picture_numbers;
+  std::vector<float> slice_numbers;
+  std::vector<bool> is_output_read;
   MemoryReport memory;
 };
 
@@ -502,6 +520,7 @@ void ModelState::Run() {
   if (state_->masks) state_->Forget();
   state_->has_moved = false;
   for (const OpId op : state_->order) state_->Run(op, state_->model->facts(op).all_rows);
+  state_->ExpectReading();
   if (!state_->masks) return;
   state_->masks->MarkAll(/*stale=*/false);
   state_->check->AllComputed();
@@ -599,6 +618,7 @@ void ModelState::GetOutput(size_t index, const TensorView& host) const {
   const ValueId id = state_->graph.outputs.at(index);
   const TensorView own = state_->ViewOf(id);
   CheckDims(host, own, state_->graph.value(id));
+  state_->is_output_read[index] = true;
   state_->backend.CopyOut(own, host);
 }
 

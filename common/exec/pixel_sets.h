@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_EXEC_PIXEL_SETS_H_
 
 #include <cstdint>
+#include <span>
 
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/views.h"
@@ -24,8 +25,8 @@ struct PixelWay {
 bool IsPixelOnPixel(const Window& window);
 
 // The sets of one state, in a backend's memory. Calls take effect in order, together with the
-// backend's runs, maybe later: only Read and TakeCount wait. All sets and ways are made before the
-// first frame; after that nothing allocates.
+// backend's runs, maybe later: only Read, TakeCount and a backend's calls that give the host
+// numbers wait. All sets and ways are made before the first frame; after that nothing allocates.
 //
 // Operands of one call have the same size unless it says otherwise; an output may be an operand.
 class PixelSets {
@@ -36,6 +37,10 @@ class PixelSets {
   virtual PixelSet Make(int height, int width, bool is_listed = false) = 0;
   virtual PixelWay MakeWay(const Window& window) = 0;
 
+  // Counting begins again from 0. What a frame asks for should depend on how it goes, not on what
+  // the frames before left behind: then a device knows it again.
+  virtual void BeginFrame() = 0;
+
   virtual void Clear(PixelSet set) = 0;
   virtual void Fill(PixelSet set) = 0;
   virtual void Copy(PixelSet from, PixelSet to) = 0;
@@ -45,6 +50,7 @@ class PixelSets {
 
   // The same for some rows only; all others stay. Rows may reach outside.
   virtual void FillRows(PixelSet set, Range rows) = 0;
+  virtual void FillRows(PixelSet set, std::span<const uint8_t> chosen) = 0;  // one a row; 0: not
   virtual void ClearRows(PixelSet set, Range rows) = 0;
   virtual void AddRows(PixelSet some, Range rows, PixelSet to) = 0;
   virtual void ClearRectangle(PixelSet set, Range rows, Range columns) = 0;

@@ -44,9 +44,6 @@ TensorView Plain(const ConstTensorView& like, float* numbers) {
 
 void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Range rows,
                  ConstMaskView pixels, std::vector<uint8_t>* bytes) {
-  const size_t begin = bytes->size();
-  bytes->resize(begin + kHeaderBytes + MaxEncodedMaskBytes(pixels.height, pixels.width));
-  const size_t mask_bytes = EncodeMask(pixels, bytes->data() + begin + kHeaderBytes);
   std::vector<float> numbers(FloatsOf(value, pixels));
   if (IsMap(value)) {
     TensorView map = {const_cast<float*>(value.data), value.rank, value.dims, value.strides};
@@ -54,6 +51,14 @@ void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Ran
   } else if (!numbers.empty()) {
     backend.CopyOut(value, Plain(value, numbers.data()));
   }
+  AppendSlice(id, rows, pixels, numbers, bytes);
+}
+
+void AppendSlice(ValueId id, Range rows, ConstMaskView pixels, std::span<const float> numbers,
+                 std::vector<uint8_t>* bytes) {
+  const size_t begin = bytes->size();
+  bytes->resize(begin + kHeaderBytes + MaxEncodedMaskBytes(pixels.height, pixels.width));
+  const size_t mask_bytes = EncodeMask(pixels, bytes->data() + begin + kHeaderBytes);
   uint8_t* const header = bytes->data() + begin;
   header[0] = kMagic;
   header[1] = kVersion;
@@ -63,9 +68,9 @@ void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Ran
   PutLittleEndian(rows.end, header + 12);
   PutLittleEndian(static_cast<uint32_t>(mask_bytes), header + 16);
   const size_t numbers_begin = begin + kHeaderBytes + mask_bytes;
-  bytes->resize(numbers_begin + numbers.size() * sizeof(float));
+  bytes->resize(numbers_begin + numbers.size_bytes());
   if (!numbers.empty()) {
-    std::memcpy(bytes->data() + numbers_begin, numbers.data(), numbers.size() * sizeof(float));
+    std::memcpy(bytes->data() + numbers_begin, numbers.data(), numbers.size_bytes());
   }
 }
 
@@ -89,11 +94,12 @@ const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId 
   if (numbers_bytes != numbers.size() * sizeof(float)) {
     return "a slice has not as many numbers as pixels";
   }
-  if (numbers.empty()) return nullptr;
-  std::memcpy(numbers.data(), header + kHeaderBytes + mask_bytes, numbers_bytes);
+  if (!numbers.empty()) {
+    std::memcpy(numbers.data(), header + kHeaderBytes + mask_bytes, numbers_bytes);
+  }
   if (IsMap(value)) {
     backend.Scatter(numbers, pixels, RowsOf(value, rows));
-  } else {
+  } else if (!numbers.empty()) {
     backend.CopyIn(Plain(value, numbers.data()), value);
   }
   return nullptr;

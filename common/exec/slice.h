@@ -27,6 +27,9 @@ namespace cacheinf {
 // `pixels` is of the rows alone; a value that is not a map has one pixel.
 void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Range rows,
                  ConstMaskView pixels, std::vector<uint8_t>* bytes);
+// The same of numbers that the host has.
+void AppendSlice(ValueId id, Range rows, ConstMaskView pixels, std::span<const float> numbers,
+                 std::vector<uint8_t>* bytes);
 
 // Brings the numbers to their places and says in `pixels`, which is of the rows alone, where.
 // Trusts no byte: returns null, or one sentence on what is wrong, in which case nothing of `value`

@@ -25,6 +25,7 @@ class RowsCompiler {
       needed_[side].resize(graph.values.size());
       inner_[side].resize(graph.values.size());
       rows_[side].computed.resize(graph.operators.size());
+      rows_[side].may_move = ownership.is_divided;
     }
     rows_[kServer].holds_inputs = false;
     is_exchanged_ = ownership.is_exchanged;
@@ -184,6 +185,8 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     if (cut_behind[id] != kNone) cut = cut_behind[id];
     last_cut.push_back(cut);
     const int rows = cut == kNone ? picture_rows : robot_rows[cut];
+    const int share = cut == kNone ? kAllThousandths : cuts[cut].robot_thousandths;
+    ownership.is_divided.push_back(share > 0 && share < kAllThousandths);
     ownership.robot_rows.push_back(MapRowsOf(rows, picture_rows, RowCount(graph, op)));
     for (const ValueId input : op.inputs) {
       const OpId producer = graph.value(input).producer;

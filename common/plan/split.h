@@ -26,6 +26,8 @@ struct Ownership {
   // One per operator: the robot owns the rows above this one, the server the others. What is not
   // local is owned as a whole, by whoever would own the larger part.
   std::vector<int> robot_rows;
+  // One per operator: whether a share of it is each side's, so that those rows move with the frame.
+  std::vector<bool> is_divided;
   // One per value. Rows of these are computed by their owner and sent to who needs them; of all
   // others each side computes what it needs, halo included.
   std::vector<bool> is_exchanged;

@@ -67,13 +67,13 @@ void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const R
   for (int axis = 0; axis < input.rank; ++axis) {
     if (is_reduced(axis)) continue;
     if (axis == beside) {
-      kernel.strides[0].inner = input.strides[axis];
-      kernel.strides[1].inner = args.output.strides[axis];
+      kernel.strides.inner[0] = input.strides[axis];
+      kernel.strides.inner[1] = args.output.strides[axis];
       kernel.side_by_side = static_cast<int>(input.dims[axis]);
       continue;
     }
-    kernel.strides[0].outer[kernel.axes.rank] = input.strides[axis];
-    kernel.strides[1].outer[kernel.axes.rank] = args.output.strides[axis];
+    kernel.strides.outer[0][kernel.axes.rank] = input.strides[axis];
+    kernel.strides.outer[1][kernel.axes.rank] = args.output.strides[axis];
     kernel.axes.sizes[kernel.axes.rank++] = static_cast<int>(input.dims[axis]);
   }
   kernel.per_block = std::min(kWarp, Nest::kMostRows / kernel.nest.rows);
@@ -120,8 +120,8 @@ void Compute(Device& device, typename Device::Stream& stream, const LayerNormArg
       kernel.out_strides[axis - args.first_axis] = args.output.strides[axis];
       continue;
     }
-    kernel.strides[0].outer[kernel.axes.rank] = input.strides[axis];
-    kernel.strides[1].outer[kernel.axes.rank] = args.output.strides[axis];
+    kernel.strides.outer[0][kernel.axes.rank] = input.strides[axis];
+    kernel.strides.outer[1][kernel.axes.rank] = args.output.strides[axis];
     kernel.axes.sizes[kernel.axes.rank++] = static_cast<int>(input.dims[axis]);
   }
   kernel.nest = along_axes::NestOf(input, along);
@@ -140,9 +140,9 @@ void Compute(Device& device, typename Device::Stream& stream, const GroupNormArg
   const int64_t channels = input.dims[1] / args.groups;
   NormalizeGroups kernel = {};
   kernel.axes = {2, {static_cast<int>(input.dims[0]), args.groups}};
-  kernel.strides[0] = {{input.strides[0], channels * input.strides[1]}};
-  kernel.strides[1] = {{args.output.strides[0], channels * args.output.strides[1]}};
-  kernel.strides[2] = {{0, channels}};
+  kernel.strides = {{{input.strides[0], channels * input.strides[1]},
+                     {args.output.strides[0], channels * args.output.strides[1]},
+                     {0, channels}}};
   kernel.parameter_strides[0] = 1;
   ConstTensorView group = SliceAxis(input, 1, 0, channels);
   along_axes::AxisSet along = {};

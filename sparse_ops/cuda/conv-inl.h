@@ -14,10 +14,10 @@ namespace cuda {
 namespace conv {
 
 template <class Device, typename T>
-Buffer<Device, T> Upload(Device& device, typename Device::Stream& stream,
-                         const std::vector<T>& values) {
+Buffer<Arena<Device>, T> Upload(Device& device, typename Device::Stream& stream,
+                                Arena<Device>& arena, const std::vector<T>& values) {
   if (values.empty()) return {};
-  Buffer<Device, T> buffer(device, values.size());
+  Buffer<Arena<Device>, T> buffer(arena, values.size());
   device.CopyToDevice(stream, buffer.data(), values.data(), buffer.bytes());
   return buffer;
 }
@@ -34,7 +34,8 @@ constexpr int kNarrowOutputs = 32;
 }  // namespace conv
 
 template <class Device>
-Conv<Device>::Conv(Device& device, const ConvArgs& args, const ConvOptions& options)
+Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
+                   const ConvOptions& options)
     : device_(device),
       spec_(args.spec),
       options_(options),
@@ -58,12 +59,12 @@ Conv<Device>::Conv(Device& device, const ConvArgs& args, const ConvOptions& opti
   }
 
   typename Device::Stream stream = device.MakeStream();
-  weights_ = conv::Upload(device, stream, packed.words);
-  bias_ = conv::Upload(device, stream, bias);
-  slopes_ = conv::Upload(device, stream, slopes);
-  row_taps_ = conv::Upload(device, stream, packed.row_taps);
-  column_taps_ = conv::Upload(device, stream, packed.column_taps);
-  phase_weights_ = conv::Upload(device, stream, packed.phase_weights);
+  weights_ = conv::Upload(device, stream, arena, packed.words);
+  bias_ = conv::Upload(device, stream, arena, bias);
+  slopes_ = conv::Upload(device, stream, arena, slopes);
+  row_taps_ = conv::Upload(device, stream, arena, packed.row_taps);
+  column_taps_ = conv::Upload(device, stream, arena, packed.column_taps);
+  phase_weights_ = conv::Upload(device, stream, arena, packed.phase_weights);
   device.Synchronize(stream);
 
   work_.groups = args.spec.groups;

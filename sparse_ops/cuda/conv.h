@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sparse_ops/cuda/arena.h"
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/pixels.h"
@@ -31,8 +32,8 @@ class Conv {
  public:
   // Copies from `args`, whose pointers are the host's, what does not change between frames: spec,
   // weights, bias, activation, and the channels of the input and output views, whose data may be
-  // null. Throws DeviceError if the device lacks the precision.
-  Conv(Device& device, const ConvArgs& args, const ConvOptions& options = {});
+  // null. Throws DeviceError if the device lacks the precision. The arena outlives this.
+  Conv(Device& device, Arena<Device>& arena, const ConvArgs& args, const ConvOptions& options = {});
 
   // Whether a device has this precision.
   static bool Has(const DeviceFacts& facts, Precision precision) {
@@ -57,12 +58,14 @@ class Conv {
   int multiprocessors_;
   bool is_direct_ = false;
   ConvWork work_;  // without the views
-  Buffer<Device, uint32_t> weights_;
-  Buffer<Device, float> bias_;
-  Buffer<Device, float> slopes_;
-  Buffer<Device, PhaseTaps> row_taps_;
-  Buffer<Device, PhaseTaps> column_taps_;
-  Buffer<Device, int64_t> phase_weights_;
+  template <typename T>
+  using Memory = Buffer<Arena<Device>, T>;
+  Memory<uint32_t> weights_;
+  Memory<float> bias_;
+  Memory<float> slopes_;
+  Memory<PhaseTaps> row_taps_;
+  Memory<PhaseTaps> column_taps_;
+  Memory<int64_t> phase_weights_;
 };
 
 }  // namespace cuda

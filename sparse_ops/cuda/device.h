@@ -19,6 +19,8 @@
 //   DeviceFacts facts()
 //   void* Allocate(size_t bytes)    aligned to 256; throws OutOfDeviceMemory; Buffer owns such
 //   void Free(void*)                after all work is done; null is fine
+//   void Retire(void*, size_t), void Renew(void*, size_t)   part of what is allocated: nobody uses
+//                                   it; and then it is garbage, as if just allocated
 //   void* AllocateHost(size_t), void FreeHost(void*)     host memory that copies are fast from
 //   void CopyToDevice(Stream&, void* to, const void* from, size_t bytes)
 //   void CopyToHost(Stream&, void* to, const void* from, size_t bytes)
@@ -30,9 +32,11 @@
 //   void Wait(Stream&, Event&)      later work of the stream follows what was recorded last
 //   void Synchronize(Stream&), Synchronize(Event&)       the host waits
 //   float MillisecondsBetween(Event&, Event&)            of two events that are done
-//   void BeginCapture(Stream&)      from now on its launches, copies and fills are not done but
-//   Graph EndCapture(Stream&)       kept; no other stream, event or allocation comes into it
-//   void Replay(Stream&, Graph&)    does them, with the arguments they had
+//   Stream MakeRecorder()           does nothing, but keeps what it is given; copies from and to
+//   Recording& recording(Stream&)   the host and events it cannot be given
+//   Graph MakeGraph(const Recording&)
+//   void Replay(Stream&, Graph&)    does it all, with the arguments of then
+//   static constexpr size_t kBlockBytes                  what an Arena allocates at least
 //
 // What goes wrong throws DeviceError, of a launch or copy at the latest from Synchronize.
 //
@@ -44,7 +48,7 @@
 //                                           multiprocessor, and what is left over may be used
 //     template <class Thread> CACHEINF_KERNEL void operator()(const Thread& thread) const;
 //   a .cu file lists it for the real device (CACHEINF_INSTANTIATE). Pointers among the arguments
-//   are the device's.
+//   are the device's. An array of structs stands last (recording.h).
 //
 //   Everything that is not computing goes through `thread`; memory, too: nothing is read or written
 //   but by these.

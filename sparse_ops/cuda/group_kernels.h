@@ -161,7 +161,7 @@ struct ReduceGroups {
 
   Nest nest;
   OuterAxes axes;
-  Strides strides[2];  // of input and output; `inner` is that side by side
+  Strides<2> strides;  // of input and output; `inner` is that side by side
   int side_by_side;    // so many in all
   int per_block;
   float count;
@@ -178,27 +178,27 @@ struct ReduceGroups {
     const int begin = thread.BlockY() * per_block;
     const int left = side_by_side - begin;
     const int groups = left < per_block ? left : per_block;
-    const float* const data = input + offsets[0] + begin * strides[0].inner;
+    const float* const data = input + offsets[0] + begin * strides.inner[0];
     float value = 0.0f;
     switch (kind) {
       case ReduceKind::kMean:
-        value = nest.Reduce(thread, data, groups, strides[0].inner, 0.0f, Add(), Add()) / count;
+        value = nest.Reduce(thread, data, groups, strides.inner[0], 0.0f, Add(), Add()) / count;
         break;
       case ReduceKind::kSum:
-        value = nest.Reduce(thread, data, groups, strides[0].inner, 0.0f, Add(), Add());
+        value = nest.Reduce(thread, data, groups, strides.inner[0], 0.0f, Add(), Add());
         break;
       case ReduceKind::kMax:
-        value = nest.Reduce(thread, data, groups, strides[0].inner, -HUGE_VALF, MaximumOf(),
+        value = nest.Reduce(thread, data, groups, strides.inner[0], -HUGE_VALF, MaximumOf(),
                             MaximumOf());
         break;
       case ReduceKind::kMin:
-        value = nest.Reduce(thread, data, groups, strides[0].inner, HUGE_VALF, MinimumOf(),
+        value = nest.Reduce(thread, data, groups, strides.inner[0], HUGE_VALF, MinimumOf(),
                             MinimumOf());
         break;
     }
     const int own = thread.ThreadIndex();
     if (own < groups) {
-      thread.Store(output + offsets[1] + (begin + own) * strides[1].inner, value);
+      thread.Store(output + offsets[1] + (begin + own) * strides.inner[1], value);
     }
   }
 };
@@ -210,7 +210,7 @@ struct NormalizeGroups {
 
   Nest nest;
   OuterAxes axes;
-  Strides strides[3];  // of input, output and parameters
+  Strides<3> strides;  // of input, output and parameters
   int64_t out_strides[TensorView::kMaxRank];
   int64_t parameter_strides[TensorView::kMaxRank];
   float epsilon;

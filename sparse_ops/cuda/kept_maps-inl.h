@@ -30,8 +30,9 @@ void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& a
 }
 
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const WarpArgs& args) {
-  const WarpMap kernel = {args.interpolation, args.from_of_to, args.to.batch, args.from, args.to,
+void Warp(Device& device, typename Device::Stream& stream, const WarpArgs& args,
+          const Homography* from_of_to) {
+  const WarpMap kernel = {args.interpolation, from_of_to,      args.to.batch, args.from, args.to,
                           args.wanted,        args.out_of_view};
   const int64_t pixels = int64_t{args.to.height} * args.to.width;
   device.Launch(stream, {DividedUp(pixels, WarpMap::kPixelsPerBlock)}, kernel);

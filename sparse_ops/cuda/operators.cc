@@ -39,8 +39,8 @@ namespace cuda {
   CACHEINF_OPERATOR(MatMulArgs);                                                              \
   CACHEINF_OPERATOR(DecodeBoxesArgs);                                                         \
   CACHEINF_OPERATOR(NonMaxSuppressionArgs);                                                   \
-  template void Compute(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,             \
-                        const WarpArgs& args);                                                \
+  template void Warp(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,                \
+                     const WarpArgs& args, const Homography* from_of_to);                     \
   template void CopyPiece(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,           \
                           const ConstTensorView& piece, int axis, int64_t offset,             \
                           const TensorView& output, const Pixels& pixels);                    \

@@ -113,9 +113,10 @@ template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
             const Pixels& pixels);
 
-// What warp.h says.
+// What warp.h says, but that the homography lies on the device.
 template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const WarpArgs& args);
+void Warp(Device& device, typename Device::Stream& stream, const WarpArgs& args,
+          const Homography* from_of_to);
 
 // Pixel (y, x) gets what (y + rows, x + columns) held, where that lies within the map; all others
 // keep what they hold, or get anything. `scratch` has room for an image of the map.

@@ -46,7 +46,7 @@ struct MapElements {
     int64_t offsets[kOperands];
     elements.axes.Offsets(share.position, elements.strides, offsets);
     CACHEINF_UNROLL
-    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides[k].inner;
+    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides.inner[k];
 
     float numbers[kQuad];
     LoadInput(thread, share, offsets, numbers);
@@ -67,7 +67,7 @@ struct MapElements {
       }
       ApplyTo(function, alphas, numbers);
     }
-    StoreQuad(thread, output + offsets[kOutput], elements.strides[kOutput].inner, share.count,
+    StoreQuad(thread, output + offsets[kOutput], elements.strides.inner[kOutput], share.count,
               numbers);
   }
 
@@ -76,7 +76,7 @@ struct MapElements {
   CACHEINF_KERNEL void LoadParameters(const Thread& thread, const float* parameters,
                                       const Share& share, const int64_t (&offsets)[kOperands],
                                       float (&numbers)[kQuad]) const {
-    LoadQuad(thread, parameters + offsets[kParameter], elements.strides[kParameter].inner,
+    LoadQuad(thread, parameters + offsets[kParameter], elements.strides.inner[kParameter],
              share.count, numbers);
   }
 
@@ -91,8 +91,8 @@ struct MapElements {
                                  const int64_t (&offsets)[kOperands],
                                  float (&numbers)[kQuad]) const {
     const float* const first = input + offsets[kInput];
-    const int64_t stride = elements.strides[kInput].inner;
-    const int64_t index_stride = elements.strides[kIndex].inner;
+    const int64_t stride = elements.strides.inner[kInput];
+    const int64_t index_stride = elements.strides.inner[kIndex];
     if (index_stride == 0) {
       const int64_t place = PlaceAt(thread, offsets[kIndex]);
       return LoadQuad(thread, first + place * place_stride, stride, share.count, numbers);
@@ -131,15 +131,15 @@ struct CombineElements {
     int64_t offsets[kOperands];
     elements.axes.Offsets(share.position, elements.strides, offsets);
     CACHEINF_UNROLL
-    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides[k].inner;
+    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides.inner[k];
 
     float numbers[kQuad];
     float others[kQuad];
-    LoadQuad(thread, a + offsets[kA], elements.strides[kA].inner, share.count, numbers);
-    LoadQuad(thread, b + offsets[kB], elements.strides[kB].inner, share.count, others);
+    LoadQuad(thread, a + offsets[kA], elements.strides.inner[kA], share.count, numbers);
+    LoadQuad(thread, b + offsets[kB], elements.strides.inner[kB], share.count, others);
     CombineTo(kind, numbers, others);
     if (function.kind != Function::Kind::kIdentity) ApplyTo(function, numbers);
-    StoreQuad(thread, output + offsets[kOutput], elements.strides[kOutput].inner, share.count,
+    StoreQuad(thread, output + offsets[kOutput], elements.strides.inner[kOutput], share.count,
               numbers);
   }
 };

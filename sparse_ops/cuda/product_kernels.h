@@ -34,7 +34,7 @@ struct MultiplyMatrices {
   static constexpr int kOutput = 2;
 
   OuterAxes axes;
-  Strides strides[3];
+  Strides<3> strides;
   MatrixView a;  // rows × depth
   MatrixView b;  // depth × columns
   int rows;

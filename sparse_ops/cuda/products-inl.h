@@ -17,9 +17,9 @@ inline MultiplyMatrices ProductOf(const ConstTensorView& a, const ConstTensorVie
   MultiplyMatrices kernel = {};
   for (int axis = 0; axis < row; ++axis) {
     kernel.axes.sizes[axis] = static_cast<int>(output.dims[axis]);
-    kernel.strides[MultiplyMatrices::kA].outer[axis] = a.strides[axis];
-    kernel.strides[MultiplyMatrices::kB].outer[axis] = b.strides[axis];
-    kernel.strides[MultiplyMatrices::kOutput].outer[axis] = output.strides[axis];
+    kernel.strides.outer[MultiplyMatrices::kA][axis] = a.strides[axis];
+    kernel.strides.outer[MultiplyMatrices::kB][axis] = b.strides[axis];
+    kernel.strides.outer[MultiplyMatrices::kOutput][axis] = output.strides[axis];
   }
   kernel.axes.rank = row;
   kernel.a = {a.data, a.strides[row], a.strides[column]};

@@ -51,8 +51,8 @@ struct Row {
     count = rows.elements.walk.inner;
     input = rows.input + offsets[Rows::kInput];
     output = rows.output + offsets[Rows::kOutput];
-    in_stride = rows.elements.strides[Rows::kInput].inner;
-    out_stride = rows.elements.strides[Rows::kOutput].inner;
+    in_stride = rows.elements.strides.inner[Rows::kInput];
+    out_stride = rows.elements.strides.inner[Rows::kOutput];
   }
 
   // Of all elements, in lanes.

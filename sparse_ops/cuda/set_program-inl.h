@@ -118,11 +118,35 @@ CACHEINF_KERNEL void CombineRectangle(const Thread& thread, const MaskView& mask
   });
 }
 
+// A range of `area`.
+template <class Thread>
+CACHEINF_KERNEL Range LoadRange(const Thread& thread, const Range* range) {
+  return {thread.Load(&range->begin), thread.Load(&range->end)};
+}
+
+// The same with the step's area.
+template <class Thread, typename Combine>
+CACHEINF_KERNEL void CombineArea(const Thread& thread, const SetStep& step,
+                                 const Combine& combine) {
+  CombineRectangle(thread, step.to, LoadRange(thread, step.area), LoadRange(thread, step.area + 1),
+                   combine);
+}
+
+template <class Thread>
+CACHEINF_KERNEL void FillChosenRows(const Thread& thread, const MaskView& mask,
+                                    const unsigned char* chosen) {
+  ForOwnWords(thread, WordCount(mask), [&](int i) {
+    if (thread.Load(chosen + i / mask.words_per_row) == 0) return;
+    thread.Store(mask.words + i, BitsOf({0, mask.width}, i % mask.words_per_row));
+  });
+}
+
 template <class Thread>
 CACHEINF_KERNEL void AddRows(const Thread& thread, const SetStep& step) {
+  const Range rows = LoadRange(thread, step.area);
   ForOwnWords(thread, WordCount(step.to), [&](int i) {
     const int row = i / step.to.words_per_row;
-    if (row < step.rows.begin || row >= step.rows.end) return;
+    if (row < rows.begin || row >= rows.end) return;
     uint64_t* word = step.to.words + i;
     thread.Store(word, thread.Load(word) | thread.Load(step.from.words + i));
   });
@@ -171,15 +195,17 @@ template <class Thread>
 CACHEINF_KERNEL void Shift(const Thread& thread, const SetStep& step, uint64_t* old) {
   const MaskView& mask = step.to;
   const int words = mask.words_per_row;
+  const int down = thread.Load(&step.area->begin);
+  const int right = thread.Load(&step.area[1].begin);
   ForOwnWords(thread, WordCount(mask),
               [&](int i) { thread.Store(old + i, thread.Load(mask.words + i)); });
   thread.Barrier();
   ForOwnWords(thread, WordCount(mask), [&](int i) {
-    const int y = i / words + step.rows.begin;
+    const int y = i / words + down;
     uint64_t word = 0;
     if (y >= 0 && y < mask.height) {
       // Floor division, for columns below zero.
-      const int first = i % words * kWordBits + step.columns.begin;
+      const int first = i % words * kWordBits + right;
       const int low = first >= 0 ? first / kWordBits : -((kWordBits - 1 - first) / kWordBits);
       const int by = first - low * kWordBits;
       const uint64_t* row = old + y * words;
@@ -272,11 +298,13 @@ CACHEINF_KERNEL void Take(const Thread& thread, const SetStep& step, uint64_t* s
     case SetStep::Kind::kKeep:
       return CombineWords(thread, step, keep);
     case SetStep::Kind::kFillRectangle:
-      return CombineRectangle(thread, step.to, step.rows, step.columns, set);
+      return CombineArea(thread, step, set);
+    case SetStep::Kind::kFillChosenRows:
+      return FillChosenRows(thread, step.to, step.chosen);
     case SetStep::Kind::kClearRectangle:
-      return CombineRectangle(thread, step.to, step.rows, step.columns, clear);
+      return CombineArea(thread, step, clear);
     case SetStep::Kind::kKeepRectangle:
-      return CombineRectangle(thread, step.to, step.rows, step.columns, keep);
+      return CombineArea(thread, step, keep);
     case SetStep::Kind::kFillIfAny:
       if (HoldsAny(thread, step.from)) {
         CombineRectangle(thread, step.to, all_rows, all_columns, set);
@@ -288,6 +316,9 @@ CACHEINF_KERNEL void Take(const Thread& thread, const SetStep& step, uint64_t* s
       return Shift(thread, step, scratch);
     case SetStep::Kind::kCount:
       return Count(thread, step);
+    case SetStep::Kind::kCountAfresh:
+      if (thread.ThreadIndex() == 0) thread.Store(step.counter, uint64_t{0});
+      return;
     case SetStep::Kind::kList:
       return List(thread, step);
     case SetStep::Kind::kCountIfAny: {

@@ -38,6 +38,7 @@ struct SetStep {
     kRemove,          // to = to and not from
     kKeep,            // to = to and from
     kFillRectangle,   // within `rows` and `columns`
+    kFillChosenRows,  // rows that have not 0 in `chosen`
     kClearRectangle,  // within `rows` and `columns`
     kKeepRectangle,   // clears what lies outside
     kFillIfAny,       // fills `to` if anything is in `from`, of any size
@@ -45,14 +46,16 @@ struct SetStep {
                       // column_sources; may be the same mask
     kShift,           // `to` (y, x) gets what it held at (y + rows.begin, x + columns.begin)
     kCount,           // *counter += weight pixels of `from`
+    kCountAfresh,     // *counter = 0
     kList,            // its pixels, ascending, in `list`; how many in *count
     kCountIfAny       // *count = amount if anything is in `from`, else 0
   };
   Kind kind = Kind::kClear;
   ConstMaskView from;
   MaskView to;
-  Range rows;  // may reach outside
-  Range columns;
+  // What moves from frame to frame lies on the device.
+  const Range* area = nullptr;            // `rows` and `columns`, which may reach outside
+  const unsigned char* chosen = nullptr;  // one a row
   AxisSources row_sources;
   AxisSources column_sources;
   int* list = nullptr;
@@ -81,9 +84,9 @@ struct SetProgram {
   static constexpr int kMostSteps = 16;
   static constexpr size_t kSharedBytes = (kThreads / kWarp + 1) * sizeof(int);
 
-  SetStep steps[kMostSteps];
   int count = 0;
   uint64_t* scratch = nullptr;  // for the step that needs most
+  SetStep steps[kMostSteps];
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const;

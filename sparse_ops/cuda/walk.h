@@ -116,10 +116,11 @@ CACHEINF_KERNEL void StoreQuad(const Thread& thread, float* to, int64_t stride, 
   }
 }
 
-// Where an operand's elements lie, with its axes in the order of a walk.
+// Where operands' elements lie, with their axes in the order of a walk.
+template <int operands>
 struct Strides {
-  int64_t outer[TensorView::kMaxRank - 1] = {};
-  int64_t inner = 0;
+  int64_t outer[operands][TensorView::kMaxRank - 1] = {};
+  int64_t inner[operands] = {};
 };
 
 // The sizes of the walk's axes but the innermost.
@@ -129,7 +130,7 @@ struct OuterAxes {
 
   // offsets[k]: how far the element at a position and 0 of the innermost axis lies from the first.
   template <int operands>
-  CACHEINF_KERNEL void Offsets(int position, const Strides (&strides)[operands],
+  CACHEINF_KERNEL void Offsets(int position, const Strides<operands>& strides,
                                int64_t (&offsets)[operands]) const {
     CACHEINF_UNROLL
     for (int k = 0; k < operands; ++k) offsets[k] = 0;
@@ -140,7 +141,7 @@ struct OuterAxes {
       const auto index = static_cast<int64_t>(rest - before * size);
       rest = before;
       CACHEINF_UNROLL
-      for (int k = 0; k < operands; ++k) offsets[k] += index * strides[k].outer[axis];
+      for (int k = 0; k < operands; ++k) offsets[k] += index * strides.outer[k][axis];
     }
   }
 };
@@ -158,7 +159,7 @@ template <int operands>
 struct TensorWalk {
   Walk walk;
   OuterAxes axes;
-  Strides strides[operands];
+  Strides<operands> strides;
 
   // `by_axis[k]` are the strides of operand k along the output's axes. If the output is no map
   // walked by its channels, all of it is computed, but for a count of 0.
@@ -171,7 +172,7 @@ struct TensorWalk {
       Append(static_cast<int>(output.dims[axis]), axis, by_axis);
     }
     for (int k = 0; k < operands && innermost >= 0; ++k) {
-      strides[k].inner = by_axis[k][static_cast<size_t>(innermost)];
+      strides.inner[k] = by_axis[k][static_cast<size_t>(innermost)];
     }
     const int inner = innermost >= 0 ? static_cast<int>(output.dims[innermost]) : 1;
     if (output.rank == 4 && innermost == 1) {
@@ -192,11 +193,11 @@ struct TensorWalk {
     const auto at = static_cast<size_t>(axis);
     bool follows = axes.rank > 0;
     for (int k = 0; k < operands && follows; ++k) {
-      follows = strides[k].outer[axes.rank - 1] == by_axis[k][at] * size;
+      follows = strides.outer[k][axes.rank - 1] == by_axis[k][at] * size;
     }
     if (!follows) axes.sizes[axes.rank++] = 1;
     axes.sizes[axes.rank - 1] *= size;
-    for (int k = 0; k < operands; ++k) strides[k].outer[axes.rank - 1] = by_axis[k][at];
+    for (int k = 0; k < operands; ++k) strides.outer[k][axes.rank - 1] = by_axis[k][at];
   }
 };
 

@@ -20,7 +20,7 @@ struct WarpMap {
   static constexpr int kPixelsPerBlock = kThreads / kThreadsPerPixel;
 
   Interpolation interpolation;
-  Homography from_of_to;
+  const Homography* from_of_to;  // on the device: a camera moves in every frame
   int batch;
   ConstImageView from;
   ImageView to;
@@ -36,7 +36,7 @@ struct WarpMap {
     const int x = pixel - y * to.width;
     if (!TestPixel(thread, wanted, y, x)) return;
     Source source;
-    if (!Find(y, x, source)) {
+    if (!Find(thread, y, x, source)) {
       if (part == 0 && out_of_view.words != nullptr) {
         thread.AtomicOr(out_of_view.Row(y) + x / 64, uint64_t{1} << (x % 64));
       }
@@ -80,8 +80,11 @@ struct WarpMap {
   }
 
   // False out of view.
-  CACHEINF_KERNEL bool Find(int y, int x, Source& source) const {
-    const double(&m)[3][3] = from_of_to.m;
+  template <class Thread>
+  CACHEINF_KERNEL bool Find(const Thread& thread, int y, int x, Source& source) const {
+    double m[3][3];
+    CACHEINF_UNROLL
+    for (int i = 0; i < 9; ++i) m[i / 3][i % 3] = thread.LoadReadOnly(&from_of_to->m[i / 3][i % 3]);
     const double from_x = m[0][0] * x + (m[0][1] * y + m[0][2]);
     const double from_y = m[1][0] * x + (m[1][1] * y + m[1][2]);
     const double w = m[2][0] * x + (m[2][1] * y + m[2][2]);

@@ -36,6 +36,9 @@ class DeferredSets final : public PixelSets {
     return sets_->Make(height, width, is_listed);
   }
   PixelWay MakeWay(const Window& window) override { return sets_->MakeWay(window); }
+  void BeginFrame() override {
+    calls_->Add([this] { sets_->BeginFrame(); });
+  }
   void Clear(PixelSet set) override {
     calls_->Add([=, this] { sets_->Clear(set); });
   }
@@ -56,6 +59,11 @@ class DeferredSets final : public PixelSets {
   }
   void FillRows(PixelSet set, Range rows) override {
     calls_->Add([=, this] { sets_->FillRows(set, rows); });
+  }
+  void FillRows(PixelSet set, std::span<const uint8_t> chosen) override {
+    calls_->Add([copy = std::vector(chosen.begin(), chosen.end()), set, this] {
+      sets_->FillRows(set, copy);
+    });
   }
   void ClearRows(PixelSet set, Range rows) override {
     calls_->Add([=, this] { sets_->ClearRows(set, rows); });

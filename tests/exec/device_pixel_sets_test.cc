@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -35,9 +37,9 @@ class SetsOfTwo {
  public:
   explicit SetsOfTwo(unsigned seed)
       : random_(seed),
-        device_({.seed = seed}),
-        stream_(device_.MakeStream()),
-        emulated_(device_, stream_) {
+        stream_(std::make_shared<DeviceStream<cuda::EmulatedDevice>>(
+            std::make_shared<cuda::EmulatedDevice>(cuda::EmulatedDevice::Options{.seed = seed}))),
+        emulated_(stream_) {
     height_ = Between(random_, 1, 23);
     width_ = Between(random_, 1, 150);
     for (int i = 0; i < kLarge; ++i) Make(height_, width_, i == 0);
@@ -62,7 +64,7 @@ class SetsOfTwo {
     const Range rows = SomeRange(height_);
     const Range columns = SomeRange(width_);
     const int number = Between(random_, 0, 3);
-    switch (Between(random_, 0, 18)) {
+    switch (Between(random_, 0, 20)) {
       case 0:
         return Both([&](PixelSets& sets) { sets.Clear(a); });
       case 1:
@@ -109,6 +111,13 @@ class SetsOfTwo {
         const Mask mask = RandomMask(random_, within.size(), width_);
         return Both([&](PixelSets& sets) { sets.AddWritten(mask, within, a); });
       }
+      case 19: {
+        std::vector<uint8_t> chosen(static_cast<size_t>(height_));
+        for (uint8_t& row : chosen) row = static_cast<uint8_t>(Between(random_, 0, 1) * 7);
+        return Both([&](PixelSets& sets) { sets.FillRows(a, chosen); });
+      }
+      case 20:
+        return Both([&](PixelSets& sets) { sets.BeginFrame(); });
     }
   }
 
@@ -124,13 +133,12 @@ class SetsOfTwo {
   void ExpectSameLists() {
     for (const PixelSet set : sets_) {
       const cuda::Pixels pixels = emulated_.List(set);
-      emulated_.Launch();
-      std::vector<int> listed(static_cast<size_t>(pixels.most) + 1);
-      int count = 0;
-      device_.CopyToHost(stream_, listed.data(), pixels.list, listed.size() * sizeof(int) - 4);
-      device_.CopyToHost(stream_, &count, pixels.count, sizeof(count));
-      device_.Synchronize(stream_);
-      listed.resize(static_cast<size_t>(count));
+      emulated_.queue().Flush();
+      const auto most = static_cast<size_t>(pixels.most);
+      const auto* const list = static_cast<const int*>(stream_->Fetch(pixels.list, 4 * most));
+      const auto* const count = static_cast<const int*>(stream_->Fetch(pixels.count, 4));
+      stream_->Wait();
+      const std::vector<int> listed(list, list + *count);
       std::vector<int> expected;
       for (int i = 0; i < set.height * set.width; ++i) {
         if (host_.mask(set).Test(i / set.width, i % set.width)) expected.push_back(i);
@@ -159,8 +167,7 @@ class SetsOfTwo {
   }
 
   std::mt19937 random_;
-  cuda::EmulatedDevice device_;
-  cuda::EmulatedDevice::Stream stream_;
+  std::shared_ptr<DeviceStream<cuda::EmulatedDevice>> stream_;
   HostPixelSets host_;
   EmulatedSets emulated_;
   int height_ = 0;

@@ -317,6 +317,7 @@ Ownership RandomOwnership(const Pair& pair, std::mt19937& random) {
   for (const Operator& op : graph.operators) {
     const auto rows = static_cast<uint32_t>(RowCount(graph, op));
     ownership.robot_rows.push_back(static_cast<int>(random() % (rows + 1)));
+    ownership.is_divided.push_back(op.outputs[0] % 2 == 0);
     for (const ValueId id : op.outputs) ownership.is_exchanged[id] = random() % 10 < of_ten;
   }
   return ownership;
@@ -520,6 +521,7 @@ Ownership Halves(const Pair& pair) {
   ownership.is_exchanged.assign(pair.graph().values.size(), false);
   for (const Operator& op : pair.graph().operators) {
     ownership.robot_rows.push_back(RowCount(pair.graph(), op) / 2);
+    ownership.is_divided.push_back(true);
     for (const ValueId id : op.outputs) ownership.is_exchanged[id] = id % 3 == 0;
   }
   return ownership;

@@ -33,9 +33,10 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"sparse_ops/reference", {"sparse_ops/warp"}},
     {"sparse_ops/cpu", {"sparse_ops/reference"}},
     {"sparse_ops/cuda/device", {"sparse_ops"}},
+    {"sparse_ops/cuda/recording", {"sparse_ops/cuda/device"}},
     {"sparse_ops/cuda/numbers", {"sparse_ops"}},
-    {"sparse_ops/cuda/emulated", {"sparse_ops/cuda/device", "sparse_ops/cuda/numbers"}},
-    {"sparse_ops/cuda/real", {"sparse_ops/cuda/device", "sparse_ops/cuda/numbers"}},
+    {"sparse_ops/cuda/emulated", {"sparse_ops/cuda/recording", "sparse_ops/cuda/numbers"}},
+    {"sparse_ops/cuda/real", {"sparse_ops/cuda/recording", "sparse_ops/cuda/numbers"}},
     {"sparse_ops/cuda",
      {"sparse_ops/reference", "sparse_ops/cuda/emulated", "sparse_ops/cuda/real"}},
 

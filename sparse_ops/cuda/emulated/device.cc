@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -30,6 +31,12 @@ EmulatedDevice::Stream EmulatedDevice::MakeStream() {
   return stream;
 }
 
+EmulatedDevice::Stream EmulatedDevice::MakeRecorder() {
+  Stream stream;
+  stream.state_->records = true;
+  return stream;
+}
+
 DeviceFacts EmulatedDevice::facts() const {
   DeviceFacts facts;
   facts.name = "emulated";
@@ -41,17 +48,33 @@ DeviceFacts EmulatedDevice::facts() const {
 }
 
 void* EmulatedDevice::Allocate(size_t bytes) {
+  ++counts_.allocations;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the stand-in's, which is no pointer
   return reinterpret_cast<void*>(memory_.Allocate(bytes));
 }
 
 void EmulatedDevice::Free(void* memory) {
   if (memory == nullptr) return;
-  RunUntil([] { return false; });
+  RunAll();
   memory_.Free(AddressOf(memory));
 }
 
+void EmulatedDevice::Retire(void* memory, size_t bytes) {
+  if (bytes == 0) return;
+  RunAll();
+  const Allocation& allocation = memory_.Holding(memory, bytes, "what is retired,");
+  Processor::NoteRetired(allocation, AddressOf(memory), bytes);
+}
+
+void EmulatedDevice::Renew(void* memory, size_t bytes) {
+  if (bytes == 0) return;
+  const Allocation& allocation = memory_.Holding(memory, bytes, "what is renewed,");
+  FillWithGarbage(allocation.At(AddressOf(memory)), bytes);
+  Processor::NoteRenewed(allocation, AddressOf(memory), bytes);
+}
+
 void* EmulatedDevice::AllocateHost(size_t bytes) {
+  ++counts_.allocations;
   void* const memory = std::malloc(std::max<size_t>(bytes, 1));
   if (memory == nullptr) throw std::bad_alloc();
   FillWithGarbage(static_cast<std::byte*>(memory), bytes);
@@ -79,6 +102,8 @@ void EmulatedDevice::CopyToHost(Stream& stream, void* to, const void* from, size
 
 void EmulatedDevice::CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
+  if (stream.state_->records)
+    return NoteCopy<EmulatedDevice>(stream.state_->recording, to, from, bytes);
   Add(stream, [this, to, from, bytes] {
     const Allocation& source = memory_.Holding(from, bytes, "a copy on the device");
     const Allocation& target = memory_.Holding(to, bytes, "a copy on the device");
@@ -89,6 +114,8 @@ void EmulatedDevice::CopyOnDevice(Stream& stream, void* to, const void* from, si
 
 void EmulatedDevice::Fill(Stream& stream, void* to, unsigned char byte, size_t bytes) {
   if (bytes == 0) return;
+  if (stream.state_->records)
+    return NoteFill<EmulatedDevice>(stream.state_->recording, to, byte, bytes);
   Add(stream, [this, to, byte, bytes] {
     const Allocation& allocation = memory_.Holding(to, bytes, "a fill");
     std::memset(allocation.At(AddressOf(to)), byte, bytes);
@@ -110,24 +137,18 @@ bool EmulatedDevice::CheckLaunch(const char* kernel_name, const Blocks& blocks,
 }
 
 void EmulatedDevice::Add(Stream& stream, std::function<void()> run) {
-  StreamState& state = *stream.state_;
-  Work work;
-  work.run = std::move(run);
-  if (state.captures) {
-    state.captured.push_back(std::move(work));
-  } else {
-    state.work.push_back(std::move(work));
-  }
+  if (stream.state_->records) throw DeviceError("a recorder takes no copies of the host's");
+  stream.state_->work.push_back({std::move(run), nullptr, 0});
 }
 
 void EmulatedDevice::Record(Stream& stream, Event& event) {
-  if (stream.state_->captures) throw DeviceError("events do not come into a graph");
+  if (stream.state_->records) throw DeviceError("a recorder takes no events");
   const uint64_t count = ++event.state_->recorded;
   Add(stream, [state = event.state_, count] { state->done = count; });
 }
 
 void EmulatedDevice::Wait(Stream& stream, Event& event) {
-  if (stream.state_->captures) throw DeviceError("events do not come into a graph");
+  if (stream.state_->records) throw DeviceError("a recorder takes no events");
   if (event.state_->recorded == 0) return;
   stream.state_->work.push_back({[] {}, event.state_, event.state_->recorded});
 }
@@ -135,6 +156,7 @@ void EmulatedDevice::Wait(Stream& stream, Event& event) {
 void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   std::vector<std::shared_ptr<StreamState>> able;
   try {
+    if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
     while (!is_done()) {
       able.clear();
       for (const auto& weak : streams_) {
@@ -157,12 +179,23 @@ void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   }
 }
 
+// What goes wrong is thrown when somebody waits.
+void EmulatedDevice::RunAll() {
+  try {
+    RunUntil([] { return false; });
+  } catch (const DeviceError&) {
+    fault_ = std::current_exception();
+  }
+}
+
 void EmulatedDevice::Synchronize(Stream& stream) {
-  if (stream.state_->captures) throw DeviceError("a stream that captures cannot be waited for");
+  if (stream.state_->records) throw DeviceError("a recorder cannot be waited for");
+  ++counts_.synchronizations;
   RunUntil([&] { return stream.state_->work.empty(); });
 }
 
 void EmulatedDevice::Synchronize(Event& event) {
+  ++counts_.synchronizations;
   const uint64_t count = event.state_->recorded;
   RunUntil([&] { return event.state_->done >= count; });
 }
@@ -176,22 +209,19 @@ float EmulatedDevice::MillisecondsBetween(Event& begin, Event& end) {
   return 0.0f;
 }
 
-void EmulatedDevice::BeginCapture(Stream& stream) {
-  if (stream.state_->captures) throw DeviceError("the stream captures already");
-  stream.state_->captures = true;
-}
-
-EmulatedDevice::Graph EmulatedDevice::EndCapture(Stream& stream) {
-  if (!stream.state_->captures) throw DeviceError("the stream does not capture");
-  stream.state_->captures = false;
+EmulatedDevice::Graph EmulatedDevice::MakeGraph(const Recording& recording) {
+  ++counts_.graphs;
   Graph graph;
-  graph.work_ = std::exchange(stream.state_->captured, {});
+  graph.recording_ = recording;
   return graph;
 }
 
 void EmulatedDevice::Replay(Stream& stream, Graph& graph) {
-  if (stream.state_->captures) throw DeviceError("graphs do not come into a graph");
-  stream.state_->work.insert(stream.state_->work.end(), graph.work_.begin(), graph.work_.end());
+  if (stream.state_->records) throw DeviceError("a recorder takes no graphs");
+  ++counts_.replays;
+  const int launches = counts_.launches;
+  graph.recording_.DoAll(this, &stream);
+  counts_.launches = launches;
 }
 
 }  // namespace cuda

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <random>
@@ -14,6 +15,7 @@
 #include "sparse_ops/cuda/emulated/memory.h"
 #include "sparse_ops/cuda/emulated/processor.h"
 #include "sparse_ops/cuda/emulated/thread.h"
+#include "sparse_ops/cuda/recording.h"
 
 namespace cacheinf {
 namespace cuda {
@@ -23,10 +25,21 @@ namespace cuda {
 // it finds in them. After a KernelFault all work that waited is gone. For one thread of the host.
 class EmulatedDevice {
  public:
+  static constexpr size_t kBlockBytes = size_t{1} << 19;
+
   struct Options {
     unsigned seed = 1;
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
+  };
+
+  // What the host has asked for so far.
+  struct Counts {
+    int allocations = 0;  // of the device's memory, and of the host's for copies
+    int synchronizations = 0;
+    int launches = 0;  // but for those of graphs
+    int graphs = 0;    // made
+    int replays = 0;
   };
 
   class Event {
@@ -47,8 +60,8 @@ class EmulatedDevice {
   };
   struct StreamState {
     std::deque<Work> work;
-    bool captures = false;
-    std::vector<Work> captured;
+    bool records = false;
+    Recording recording;
   };
 
  public:
@@ -60,18 +73,23 @@ class EmulatedDevice {
   class Graph {
    private:
     friend class EmulatedDevice;
-    std::vector<Work> work_;
+    Recording recording_;
   };
 
   EmulatedDevice() : EmulatedDevice(Options()) {}
   explicit EmulatedDevice(const Options& options);
 
+  const Counts& counts() const { return counts_; }
+
   Stream MakeStream();
+  Stream MakeRecorder();
   Event MakeEvent() { return {}; }
   DeviceFacts facts() const;
 
   void* Allocate(size_t bytes);
   void Free(void* memory);
+  void Retire(void* memory, size_t bytes);
+  void Renew(void* memory, size_t bytes);
   void* AllocateHost(size_t bytes);
   void FreeHost(void* memory);
 
@@ -85,6 +103,15 @@ class EmulatedDevice {
     static_assert(std::is_trivially_copyable_v<Kernel>, "arguments are copied to the device");
     static_assert(Kernel::kThreads >= 1 && Kernel::kThreads <= 1024, "as devices have it");
     if (!CheckLaunch(Kernel::kName, blocks, shared_bytes)) return;
+    if (stream.state_->records) {
+      return stream.state_->recording.Note(
+          [](void* device, void* to, const Blocks& all, size_t bytes, const void* arguments) {
+            static_cast<EmulatedDevice*>(device)->Launch(
+                *static_cast<Stream*>(to), all, *static_cast<const Kernel*>(arguments), bytes);
+          },
+          kernel, blocks, shared_bytes);
+    }
+    ++counts_.launches;
     Add(stream, [this, blocks, kernel, shared_bytes] {
       processor_.Run({Kernel::kName, blocks, Kernel::kThreads, shared_bytes,
                       [](const void* arguments, Processor& processor, int thread) {
@@ -100,8 +127,8 @@ class EmulatedDevice {
   void Synchronize(Event& event);
   float MillisecondsBetween(Event& begin, Event& end);
 
-  void BeginCapture(Stream& stream);
-  Graph EndCapture(Stream& stream);
+  Recording& recording(Stream& recorder) { return recorder.state_->recording; }
+  Graph MakeGraph(const Recording& recording);
   void Replay(Stream& stream, Graph& graph);
 
  private:
@@ -109,12 +136,15 @@ class EmulatedDevice {
   void Add(Stream& stream, std::function<void()> run);
   // Until is_done().
   void RunUntil(const std::function<bool()>& is_done);
+  void RunAll();
 
   Options options_;
   Memory memory_;
   std::mt19937 random_;
   Processor processor_;
   std::vector<std::weak_ptr<StreamState>> streams_;
+  Counts counts_;
+  std::exception_ptr fault_;  // that nobody was told of
 };
 
 }  // namespace cuda

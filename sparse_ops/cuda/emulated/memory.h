@@ -43,6 +43,8 @@ constexpr uint64_t kByAtomic = uint64_t{1} << kFlagsShift;
 constexpr uint64_t kInFlight = uint64_t{2} << kFlagsShift;
 // Of `written`: the bytes that have ever been written.
 constexpr int kKnownShift = kFlagsShift + 2;
+// Of `written`: nobody uses the word.
+constexpr uint64_t kRetired = kInFlight | ~uint64_t{0} << kMomentShift;
 // Of `read`: by several lanes of the thread's warp, of the block, or by several blocks of a launch.
 constexpr uint64_t kByWarp = uint64_t{2} << kFlagsShift;
 constexpr uint64_t kByBlock = uint64_t{4} << kFlagsShift;

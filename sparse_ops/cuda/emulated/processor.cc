@@ -211,12 +211,22 @@ void Processor::NoteHostWrite(const Allocation& allocation, uintptr_t address, s
   const size_t begin = address - allocation.address;
   const size_t end = begin + bytes;
   for (size_t word = begin / 4; word <= (end - 1) / 4; ++word) {
-    unsigned known = stamp::KnownBytes(allocation.history.get()[word].written);
+    const uint64_t written = allocation.history.get()[word].written;
+    if (written == stamp::kRetired) throw DeviceError("a copy or fill reaches what nobody uses");
+    unsigned known = stamp::KnownBytes(written);
     for (size_t i = word * 4; i < word * 4 + 4; ++i) {
       if (i >= begin && i < end) known |= 1u << (i % 4);
     }
     allocation.history.get()[word] = {static_cast<uint64_t>(known) << stamp::kKnownShift, 0};
   }
+}
+
+void Processor::NoteRetired(const Allocation& allocation, uintptr_t address, size_t bytes) {
+  std::fill_n(allocation.HistoryAt(address), (bytes + 3) / 4, WordHistory{stamp::kRetired, 0});
+}
+
+void Processor::NoteRenewed(const Allocation& allocation, uintptr_t address, size_t bytes) {
+  std::fill_n(allocation.HistoryAt(address), (bytes + 3) / 4, WordHistory());
 }
 
 void Processor::NoteOtherRead(int thread, WordHistory& word, unsigned bytes, bool is_shared,
@@ -315,6 +325,7 @@ void Processor::FailToRead(int thread, const WordHistory& word, bool is_known, u
   const uintptr_t in_shared = address - kSharedMemory;
   const std::string where =
       in_shared < shared_.size() ? " byte " + std::to_string(in_shared) + " of shared memory," : "";
+  if (word.written == stamp::kRetired) Fail(thread, place, "reads memory that nobody uses");
   if ((word.written & stamp::kInFlight) != 0 && is_known) {
     Fail(thread, place,
          "reads" + where + " what a copy is still under way to, of " + Who(word.written));
@@ -329,6 +340,7 @@ void Processor::FailToWrite(int thread, const WordHistory& word, uint64_t earlie
   const uintptr_t in_shared = address - kSharedMemory;
   const std::string where =
       in_shared < shared_.size() ? " byte " + std::to_string(in_shared) + " of shared memory," : "";
+  if (word.written == stamp::kRetired) Fail(thread, place, "writes memory that nobody uses");
   if ((word.written & stamp::kInFlight) != 0) {
     Fail(thread, place,
          "writes" + where + " what a copy is still under way to, of " + Who(word.written));

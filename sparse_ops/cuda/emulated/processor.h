@@ -54,6 +54,9 @@ class Processor {
 
   // What a copy or fill by the host has written.
   static void NoteHostWrite(const Allocation& allocation, uintptr_t address, size_t bytes);
+  // From now on who reads or writes there fails; or reads before it is written again.
+  static void NoteRetired(const Allocation& allocation, uintptr_t address, size_t bytes);
+  static void NoteRenewed(const Allocation& allocation, uintptr_t address, size_t bytes);
 
   // -----------------------------------------------------------------------------------------------
   // For threads. `thread` is the one that calls.

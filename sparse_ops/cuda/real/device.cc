@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
 #include <string>
 
 namespace cacheinf {
@@ -57,7 +58,15 @@ RealDevice::Stream RealDevice::MakeStream() {
   Select();
   cudaStream_t stream = nullptr;
   Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-  return Stream(stream);
+  Stream made;
+  made.handle_ = Handle<DestroyStream>(stream);
+  return made;
+}
+
+RealDevice::Stream RealDevice::MakeRecorder() {
+  Stream made;
+  made.recording_ = std::make_unique<Recording>();
+  return made;
 }
 
 RealDevice::Event RealDevice::MakeEvent() {
@@ -91,48 +100,57 @@ void* RealDevice::AllocateHost(size_t bytes) {
 void RealDevice::FreeHost(void* memory) { cudaFreeHost(memory); }
 
 void RealDevice::CopyToDevice(Stream& stream, void* to, const void* from, size_t bytes) {
-  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, StreamOf(stream.pointer_)),
+  if (stream.recording_ != nullptr) throw DeviceError("a recorder takes no copies of the host's");
+  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, StreamOf(stream.handle_.pointer_)),
         "copying to " + facts_.name);
 }
 
 void RealDevice::CopyToHost(Stream& stream, void* to, const void* from, size_t bytes) {
-  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, StreamOf(stream.pointer_)),
+  if (stream.recording_ != nullptr) throw DeviceError("a recorder takes no copies of the host's");
+  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, StreamOf(stream.handle_.pointer_)),
         "copying from " + facts_.name);
 }
 
 void RealDevice::CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes) {
-  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, StreamOf(stream.pointer_)),
-        "copying on " + facts_.name);
+  if (stream.recording_ != nullptr)
+    return NoteCopy<RealDevice>(*stream.recording_, to, from, bytes);
+  Check(
+      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, StreamOf(stream.handle_.pointer_)),
+      "copying on " + facts_.name);
 }
 
 void RealDevice::Fill(Stream& stream, void* to, unsigned char byte, size_t bytes) {
-  Check(cudaMemsetAsync(to, byte, bytes, StreamOf(stream.pointer_)), "filling on " + facts_.name);
+  if (stream.recording_ != nullptr)
+    return NoteFill<RealDevice>(*stream.recording_, to, byte, bytes);
+  Check(cudaMemsetAsync(to, byte, bytes, StreamOf(stream.handle_.pointer_)),
+        "filling on " + facts_.name);
 }
 
 void RealDevice::CheckLaunch(const char* kernel_name, const Stream& stream) const {
   Check(cudaGetLastError(), std::string("launching kernel ") + kernel_name);
 #ifndef NDEBUG
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  Check(cudaStreamIsCapturing(StreamOf(stream.pointer_), &status), "asking a stream");
-  if (status == cudaStreamCaptureStatusNone) {
-    Check(cudaStreamSynchronize(StreamOf(stream.pointer_)), std::string("kernel ") + kernel_name);
-  }
+  Check(cudaStreamSynchronize(StreamOf(stream.handle_.pointer_)),
+        std::string("kernel ") + kernel_name);
 #else
   static_cast<void>(stream);
 #endif
 }
 
 void RealDevice::Record(Stream& stream, Event& event) {
-  Check(cudaEventRecord(EventOf(event.pointer_), StreamOf(stream.pointer_)), "recording an event");
+  if (stream.recording_ != nullptr) throw DeviceError("a recorder takes no events");
+  Check(cudaEventRecord(EventOf(event.pointer_), StreamOf(stream.handle_.pointer_)),
+        "recording an event");
 }
 
 void RealDevice::Wait(Stream& stream, Event& event) {
-  Check(cudaStreamWaitEvent(StreamOf(stream.pointer_), EventOf(event.pointer_), 0),
+  if (stream.recording_ != nullptr) throw DeviceError("a recorder takes no events");
+  Check(cudaStreamWaitEvent(StreamOf(stream.handle_.pointer_), EventOf(event.pointer_), 0),
         "waiting for an event");
 }
 
 void RealDevice::Synchronize(Stream& stream) {
-  Check(cudaStreamSynchronize(StreamOf(stream.pointer_)), facts_.name);
+  if (stream.recording_ != nullptr) throw DeviceError("a recorder cannot be waited for");
+  Check(cudaStreamSynchronize(StreamOf(stream.handle_.pointer_)), facts_.name);
 }
 
 void RealDevice::Synchronize(Event& event) {
@@ -146,24 +164,39 @@ float RealDevice::MillisecondsBetween(Event& begin, Event& end) {
   return milliseconds;
 }
 
-void RealDevice::BeginCapture(Stream& stream) {
-  Check(cudaStreamBeginCapture(StreamOf(stream.pointer_), cudaStreamCaptureModeThreadLocal),
-        "capturing a graph");
-}
-
-RealDevice::Graph RealDevice::EndCapture(Stream& stream) {
+RealDevice::Graph RealDevice::MakeGraph(const Recording& recording) {
+  Graph made;
+#ifndef NDEBUG
+  made.recording_ = recording;
+#else
+  Stream stream = MakeStream();
+  const cudaStream_t own = StreamOf(stream.handle_.pointer_);
+  Check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "capturing a graph");
   cudaGraph_t graph = nullptr;
-  Check(cudaStreamEndCapture(StreamOf(stream.pointer_), &graph), "capturing a graph");
+  try {
+    recording.DoAll(this, &stream);
+  } catch (...) {
+    if (cudaStreamEndCapture(own, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    throw;
+  }
+  Check(cudaStreamEndCapture(own, &graph), "capturing a graph");
   cudaGraphExec_t ready = nullptr;
   const cudaError_t error = cudaGraphInstantiateWithFlags(&ready, graph, 0);
   cudaGraphDestroy(graph);
   Check(error, "making a graph ready");
-  return Graph(ready);
+  made.ready_ = Handle<DestroyGraph>(ready);
+#endif
+  return made;
 }
 
 void RealDevice::Replay(Stream& stream, Graph& graph) {
-  Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph.pointer_), StreamOf(stream.pointer_)),
+#ifndef NDEBUG
+  graph.recording_.DoAll(this, &stream);
+#else
+  Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph.ready_.pointer_),
+                        StreamOf(stream.handle_.pointer_)),
         "replaying a graph");
+#endif
 }
 
 }  // namespace cuda

@@ -2,20 +2,24 @@
 #define CACHEINF_SPARSE_OPS_CUDA_REAL_DEVICE_H_
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/recording.h"
 
 namespace cacheinf {
 namespace cuda {
 
-// A GPU through the CUDA runtime (device.h). No header of CUDA is needed to use it; Launch is
+// A GPU through the CUDA runtime (device.h). No header of CUDA is needed to use it; LaunchNow is
 // compiled for the kernels that .cu files list. Any thread of the host may call.
 //
 // A launch that cannot begin throws at once, what goes wrong in one from Synchronize, or at once in
-// builds without NDEBUG.
+// builds without NDEBUG, which launch what a graph has one by one.
 class RealDevice {
  public:
+  static constexpr size_t kBlockBytes = size_t{64} << 20;
+
   // Owns what the runtime calls by a pointer.
   template <void (*destroy)(void*)>
   class Handle {
@@ -42,9 +46,19 @@ class RealDevice {
   static void DestroyGraph(void* graph);
 
  public:
-  using Stream = Handle<DestroyStream>;
   using Event = Handle<DestroyEvent>;
-  using Graph = Handle<DestroyGraph>;  // ready to run
+  class Stream {
+   private:
+    friend class RealDevice;
+    Handle<DestroyStream> handle_;
+    std::unique_ptr<Recording> recording_;  // a recorder's
+  };
+  class Graph {
+   private:
+    friend class RealDevice;
+    Handle<DestroyGraph> ready_;
+    Recording recording_;  // in builds without NDEBUG
+  };
 
   // How many there are; 0 without a driver.
   static int Count();
@@ -53,11 +67,14 @@ class RealDevice {
   explicit RealDevice(int index = 0);
 
   Stream MakeStream();
+  Stream MakeRecorder();
   Event MakeEvent();
   DeviceFacts facts() const { return facts_; }
 
   void* Allocate(size_t bytes);
   void Free(void* memory);
+  void Retire(void*, size_t) {}
+  void Renew(void*, size_t) {}
   void* AllocateHost(size_t bytes);
   void FreeHost(void* memory);
 
@@ -67,7 +84,16 @@ class RealDevice {
   void Fill(Stream& stream, void* to, unsigned char byte, size_t bytes);
 
   template <class Kernel>
-  void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0);
+  void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) {
+    if (stream.recording_ == nullptr) return LaunchNow(stream, blocks, kernel, shared_bytes);
+    if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
+    stream.recording_->Note(
+        [](void* device, void* to, const Blocks& all, size_t bytes, const void* arguments) {
+          static_cast<RealDevice*>(device)->LaunchNow(
+              *static_cast<Stream*>(to), all, *static_cast<const Kernel*>(arguments), bytes);
+        },
+        kernel, blocks, shared_bytes);
+  }
 
   void Record(Stream& stream, Event& event);
   void Wait(Stream& stream, Event& event);
@@ -75,11 +101,13 @@ class RealDevice {
   void Synchronize(Event& event);
   float MillisecondsBetween(Event& begin, Event& end);
 
-  void BeginCapture(Stream& stream);
-  Graph EndCapture(Stream& stream);
+  Recording& recording(Stream& recorder) { return *recorder.recording_; }
+  Graph MakeGraph(const Recording& recording);
   void Replay(Stream& stream, Graph& graph);
 
  private:
+  template <class Kernel>
+  void LaunchNow(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes);
   // The device that the calling thread's calls go to is this one.
   void Select() const;
   void CheckLaunch(const char* kernel_name, const Stream& stream) const;

@@ -26,8 +26,8 @@ __global__ void __launch_bounds__(Kernel::kThreads, BlocksAtOnce<Kernel>::value)
 }
 
 template <class Kernel>
-void RealDevice::Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel,
-                        size_t shared_bytes) {
+void RealDevice::LaunchNow(Stream& stream, const Blocks& blocks, const Kernel& kernel,
+                           size_t shared_bytes) {
   static_assert(std::is_trivially_copyable<Kernel>::value, "arguments are copied to the device");
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
   constexpr size_t kWithoutAsking = 48 * 1024;
@@ -37,15 +37,15 @@ void RealDevice::Launch(Stream& stream, const Blocks& blocks, const Kernel& kern
   }
   const dim3 grid(static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y),
                   static_cast<unsigned>(blocks.z));
-  RunKernel<<<grid, Kernel::kThreads, shared_bytes, static_cast<cudaStream_t>(stream.pointer_)>>>(
-      kernel);
+  RunKernel<<<grid, Kernel::kThreads, shared_bytes,
+              static_cast<cudaStream_t>(stream.handle_.pointer_)>>>(kernel);
   CheckLaunch(Kernel::kName, stream);
 }
 
 // Compiles a kernel for GPUs.
-#define CACHEINF_INSTANTIATE(Kernel)                                              \
-  template void RealDevice::Launch<Kernel>(Stream & stream, const Blocks& blocks, \
-                                           const Kernel& kernel, size_t shared_bytes)
+#define CACHEINF_INSTANTIATE(Kernel)                                                 \
+  template void RealDevice::LaunchNow<Kernel>(Stream & stream, const Blocks& blocks, \
+                                              const Kernel& kernel, size_t shared_bytes)
 
 }  // namespace cuda
 }  // namespace cacheinf

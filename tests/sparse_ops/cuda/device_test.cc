@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sparse_ops/cuda/arena.h"
 #include "sparse_ops/cuda/set_program.h"
+#include "sparse_ops/cuda/walk.h"
 #include "tests/sparse_ops/cuda/devices.h"
 
 namespace cacheinf {
@@ -75,23 +78,97 @@ TYPED_TEST(DeviceTest, AStreamWaitsForAnotherByAnEvent) {
   }
 }
 
-TYPED_TEST(DeviceTest, AGraphDoesAgainWhatWasCaptured) {
+TYPED_TEST(DeviceTest, AGraphDoesAgainWhatWasRecorded) {
   auto& device = this->device();
   auto stream = device.MakeStream();
   const auto a = ToDevice(device, stream, Words{1, 1});
   const auto b = ToDevice(device, stream, Words{2, 2});
   const Buffer<TypeParam, uint64_t> out(device, 2);
   device.Fill(stream, out.data(), 0, out.bytes());
-  device.BeginCapture(stream);
-  this->Unite(stream, a, b, out);
-  device.CopyOnDevice(stream, b.data(), out.data(), sizeof(uint64_t));
-  auto graph = device.EndCapture(stream);
-  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{0, 0})) << "capturing does nothing yet";
+  auto recorder = device.MakeRecorder();
+  this->Unite(recorder, a, b, out);
+  device.CopyOnDevice(recorder, b.data(), out.data(), sizeof(uint64_t));
+  device.Fill(recorder, b.data() + 1, 8, 1);
+  auto graph = device.MakeGraph(device.recording(recorder));
+  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{0, 0})) << "recording does nothing yet";
   device.Replay(stream, graph);
   EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{3, 3}));
   device.Fill(stream, a.data(), 4, 1);
   device.Replay(stream, graph);
-  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{7, 3}));
+  EXPECT_EQ(ToHost(device, stream, out.data(), 2), (Words{7, 9}));
+}
+
+TYPED_TEST(DeviceTest, RecordingsAreEqualThatDoTheSame) {
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  const auto a = ToDevice(device, stream, Words{1});
+  const auto b = ToDevice(device, stream, Words{2});
+  auto first = device.MakeRecorder();
+  auto second = device.MakeRecorder();
+  for (auto* recorder : {&first, &second}) {
+    this->Unite(*recorder, a, b, a);
+    device.Fill(*recorder, a.data(), 0, 4);
+  }
+  EXPECT_TRUE(device.recording(first) == device.recording(second));
+  this->Unite(first, a, b, a);
+  EXPECT_FALSE(device.recording(first) == device.recording(second)) << "one more";
+  this->Unite(second, a, b, b);
+  EXPECT_FALSE(device.recording(first) == device.recording(second)) << "other memory";
+  device.recording(first).Clear();
+  device.recording(second).Clear();
+  device.Fill(first, a.data(), 0, 4);
+  device.Fill(second, a.data(), 0, 8);
+  EXPECT_FALSE(device.recording(first) == device.recording(second)) << "more bytes";
+}
+
+TEST(RecordingTest, WhatLiesBetweenArgumentsDoesNotTellRecordingsApart) {
+  struct Padded {
+    char first;
+    int64_t second;
+    Strides<3> strides;
+    char third;
+  };
+  Recording recordings[2];
+  for (Recording& recording : recordings) {
+    Padded padded;
+    std::memset(static_cast<void*>(&padded), &recording == recordings ? 0 : 255, sizeof(padded));
+    padded.first = padded.third = 1;
+    padded.second = 2;
+    padded.strides = {};
+    padded.strides.inner[1] = 3;
+    recording.Note(
+        [](void*, void*, const Blocks&, size_t, const void* arguments) {
+          const auto& kept = *static_cast<const Padded*>(arguments);
+          EXPECT_EQ(kept.first + kept.second + kept.strides.inner[1] + kept.third, 7);
+        },
+        padded);
+    recording.DoAll(nullptr, nullptr);
+  }
+  EXPECT_TRUE(recordings[0] == recordings[1]);
+}
+
+TYPED_TEST(DeviceTest, AnArenaMakesOneAllocationOfManyPieces) {
+  using Pieces = Arena<TypeParam>;
+  auto& device = this->device();
+  auto stream = device.MakeStream();
+  Pieces arena(device);
+  std::vector<Buffer<Pieces, uint64_t>> pieces;
+  for (uint64_t i = 1; i <= 5; ++i) {
+    pieces.emplace_back(arena, 40 * i);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pieces.back().data()) % 256, 0u);
+    device.Fill(stream, pieces.back().data(), static_cast<unsigned char>(i), 320 * i);
+  }
+  for (uint64_t i = 0; i < 5; ++i) {
+    const uint64_t expected = (i + 1) * 0x0101010101010101;
+    EXPECT_EQ(ToHost(device, stream, pieces[i].data(), 40 * (i + 1)),
+              Words(40 * (i + 1), expected));
+  }
+  // What is given back joins its neighbours, whichever comes first.
+  uint64_t* const first = pieces[1].data();
+  pieces.erase(pieces.begin() + 3);
+  pieces.erase(pieces.begin() + 1);
+  pieces.erase(pieces.begin() + 1);
+  EXPECT_EQ((Buffer<Pieces, uint64_t>(arena, 40 * 9).data()), first);
 }
 
 TYPED_TEST(DeviceTest, MoreMemoryThanThereIsIsRefusedAndLeavesTheRest) {
@@ -178,13 +255,69 @@ TEST(EmulatedDeviceTest, WrongUseIsFound) {
   EXPECT_THROW(device.Free(freed), DeviceError);
   device.Fill(stream, freed, 0, 8);
   EXPECT_THROW(device.Synchronize(stream), DeviceError) << "what is free already";
-  device.BeginCapture(stream);
-  EXPECT_THROW(device.Synchronize(stream), DeviceError);
-  EXPECT_THROW(device.BeginCapture(stream), DeviceError);
-  static_cast<void>(device.EndCapture(stream));
-  EXPECT_THROW(static_cast<void>(device.EndCapture(stream)), DeviceError);
+  auto recorder = device.MakeRecorder();
   EmulatedDevice::Event event;
+  EXPECT_THROW(device.Synchronize(recorder), DeviceError);
+  EXPECT_THROW(device.Record(recorder, event), DeviceError);
+  EXPECT_THROW(device.CopyToDevice(recorder, memory.data(), host, 8), DeviceError);
   EXPECT_THROW(static_cast<void>(device.MillisecondsBetween(event, event)), DeviceError);
+}
+
+TEST(EmulatedDeviceTest, AFaultThatShowsWhenMemoryIsFreedIsThrownWhenSomebodyWaits) {
+  EmulatedDevice device;
+  auto stream = device.MakeStream();
+  Arena<EmulatedDevice> arena(device);
+  const auto launch_wrong = [&](uint64_t* from) {
+    SetProgram program;
+    program.count = 1;
+    program.steps[0].kind = SetStep::Kind::kCopy;
+    program.steps[0].from = program.steps[0].to = MaskView(from, 1, 64);
+    device.Launch(stream, {1}, program, SetProgram::kSharedBytes);
+  };
+  {
+    const Buffer<EmulatedDevice, uint64_t> never_written(device, 1);
+    launch_wrong(never_written.data());
+  }
+  EXPECT_THROW(device.Synchronize(stream), KernelFault);
+  {
+    const Buffer<Arena<EmulatedDevice>, uint64_t> never_written(arena, 1);
+    const Buffer<Arena<EmulatedDevice>, uint64_t> other(arena, 1);
+    launch_wrong(never_written.data());
+  }
+  EXPECT_THROW(device.Synchronize(stream), KernelFault);
+  EXPECT_NO_THROW(device.Synchronize(stream));
+}
+
+TEST(EmulatedDeviceTest, BetweenThePiecesOfAnArenaIsNobodysMemory) {
+  EmulatedDevice device;
+  auto stream = device.MakeStream();
+  Arena<EmulatedDevice> arena(device);
+  const auto fails = [&](uint64_t* from, uint64_t* to) {
+    SetProgram program;
+    program.count = 1;
+    program.steps[0].kind = SetStep::Kind::kCopy;
+    program.steps[0].from = MaskView(from, 1, 64);
+    program.steps[0].to = MaskView(to, 1, 64);
+    device.Launch(stream, {1}, program, SetProgram::kSharedBytes);
+    try {
+      device.Synchronize(stream);
+    } catch (const KernelFault&) {
+      return true;
+    }
+    return false;
+  };
+  auto* const memory = static_cast<uint64_t*>(arena.Allocate(16));
+  EXPECT_TRUE(fails(memory, memory + 1)) << "reads what was never written";
+  device.Fill(stream, memory, 1, 16);
+  EXPECT_FALSE(fails(memory, memory + 1));
+  EXPECT_TRUE(fails(memory + 2, memory));
+  EXPECT_TRUE(fails(memory, memory + 2));
+  device.Fill(stream, memory + 2, 0, 8);
+  EXPECT_THROW(device.Synchronize(stream), DeviceError);
+  arena.Free(memory);
+  EXPECT_TRUE(fails(memory, memory + 1)) << "reads what was given back";
+  EXPECT_EQ(arena.Allocate(16), memory);
+  EXPECT_TRUE(fails(memory, memory + 1)) << "reads what is new again";
 }
 
 TEST(EmulatedDeviceTest, MemoryComesBackWhenItIsFreed) {

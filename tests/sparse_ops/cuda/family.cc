@@ -36,6 +36,7 @@ void MoveInputAndOutput(Args& args, Copies& copies) {
 // A convolution whose weights are on the device.
 template <class Device>
 struct PackedConv : ConvArgs {
+  std::shared_ptr<cuda::Arena<Device>> arena;
   std::shared_ptr<const cuda::Conv<Device>> conv;
 };
 template <class Device, class Copies>
@@ -181,8 +182,9 @@ class CudaCall {
     warp.from = copies.Of(warp.from);
     warp.wanted = copies.Of(warp.wanted);
     warp.out_of_view = copies.Of(warp.out_of_view);
+    const Homography* from_of_to = copies.Of(&warp.from_of_to, 1);
     copies.ToDevice();
-    cuda::Compute(device(), copies.stream(), warp);
+    cuda::Warp(device(), copies.stream(), warp, from_of_to);
     copies.ToHost();
   }
 
@@ -291,8 +293,9 @@ template <class Device>
 struct CudaPreparer {
   PreparedCall operator()(const ConvArgs& args) const {
     if (ProductsOf(args) > most_products) return {};
-    const auto conv = std::make_shared<const cuda::Conv<Device>>(device, args, conv_options);
-    return (*this)(PackedConv<Device>{args, conv});
+    const auto conv =
+        std::make_shared<const cuda::Conv<Device>>(device, *arena, args, conv_options);
+    return (*this)(PackedConv<Device>{args, arena, conv});
   }
   PreparedCall operator()(const WinogradArgs&) const { return {}; }
   PreparedCall operator()(const WarpCall& warp) const {
@@ -311,6 +314,7 @@ struct CudaPreparer {
   }
 
   Device& device;
+  std::shared_ptr<cuda::Arena<Device>> arena;
   cuda::ConvOptions conv_options;
   int64_t most_products;
 };
@@ -320,7 +324,8 @@ struct CudaPreparer {
 template <class Device>
 OperatorFamily CudaFamily(Device& device, const cuda::ConvOptions& conv_options,
                           int64_t most_products) {
-  const CudaPreparer<Device> preparer = {device, conv_options, most_products};
+  const CudaPreparer<Device> preparer = {device, std::make_shared<cuda::Arena<Device>>(device),
+                                         conv_options, most_products};
   return {"cuda", /*takes_only_rows=*/false,
           [preparer](const OperatorArgs& args) { return std::visit(preparer, args); }};
 }

@@ -1,0 +1,85 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_ARENA_H_
+#define CACHEINF_SPARSE_OPS_CUDA_ARENA_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "sparse_ops/cuda/device.h"
+
+namespace cacheinf {
+namespace cuda {
+
+// Gives out pieces of few large allocations, which it keeps. A Buffer<Arena<Device>, T> is made of
+// one. What is given back is given out again at once: with more than one stream, wait first.
+template <class Device>
+class Arena {
+ public:
+  explicit Arena(Device& device) : device_(device) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    for (unsigned char* block : blocks_) device_.Free(block);
+  }
+
+  // Aligned to 256; throws OutOfDeviceMemory. Between two pieces lie bytes of nobody's.
+  void* Allocate(size_t bytes) {
+    const size_t size = (bytes / kUnit + 2) * kUnit;
+    auto place = std::find_if(free_.begin(), free_.end(),
+                              [size](const auto& piece) { return piece.second >= size; });
+    if (place == free_.end()) place = AddBlock(size);
+    unsigned char* const first = place->first;
+    const size_t left = place->second - size;
+    free_.erase(place);
+    if (left > 0) free_[first + size] = left;
+    used_[first] = size;
+    device_.Renew(first, bytes);
+    return first;
+  }
+
+  // What was allocated; null is fine.
+  void Free(void* memory) {
+    if (memory == nullptr) return;
+    const auto used = used_.find(static_cast<unsigned char*>(memory));
+    device_.Retire(used->first, used->second);
+    auto piece = free_.emplace(used->first, used->second).first;
+    used_.erase(used);
+    JoinNext(piece);
+    if (piece != free_.begin()) JoinNext(std::prev(piece));
+  }
+
+ private:
+  static constexpr size_t kUnit = 256;
+  // A piece each, by where it begins.
+  using Pieces = std::map<unsigned char*, size_t>;
+
+  typename Pieces::iterator AddBlock(size_t size) {
+    size = std::max(size, Device::kBlockBytes);
+    auto* const block = static_cast<unsigned char*>(device_.Allocate(size));
+    blocks_.push_back(block);
+    device_.Retire(block, size);
+    return free_.emplace(block, size).first;
+  }
+
+  void JoinNext(typename Pieces::iterator piece) {
+    const auto next = std::next(piece);
+    const bool is_one = next != free_.end() && piece->first + piece->second == next->first &&
+                        std::find(blocks_.begin(), blocks_.end(), next->first) == blocks_.end();
+    if (!is_one) return;
+    piece->second += next->second;
+    free_.erase(next);
+  }
+
+  Device& device_;
+  std::vector<unsigned char*> blocks_;
+  Pieces free_;
+  Pieces used_;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_ARENA_H_

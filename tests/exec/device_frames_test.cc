@@ -1,0 +1,264 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
+#include "common/exec/spreads.h"
+#include "common/plan/split.h"
+#include "sparse_ops/cuda/emulated/device.h"
+#include "sparse_ops/mask/mask.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// What the host asks of a GPU for a frame, counted on the stand-in for one.
+
+namespace cacheinf {
+namespace cuda {
+
+using Counts = EmulatedDevice::Counts;
+
+Counts operator-(const Counts& a, const Counts& b) {
+  return {a.allocations - b.allocations, a.synchronizations - b.synchronizations,
+          a.launches - b.launches, a.graphs - b.graphs, a.replays - b.replays};
+}
+void PrintTo(const Counts& counts, std::ostream* stream) {
+  *stream << counts.allocations << " allocations, " << counts.synchronizations << " waits, "
+          << counts.launches << " launches, " << counts.graphs << " graphs, " << counts.replays
+          << " replays";
+}
+
+}  // namespace cuda
+
+namespace {
+
+class DeviceFramesTest : public testing::Test {
+ protected:
+  using Counts = cuda::EmulatedDevice::Counts;
+  using Kind = ChangePolicy::Kind;
+
+  static constexpr int kHeight = 64;
+  static constexpr int kWidth = 32;
+  static constexpr int kChannels = 3;
+
+  struct Frame {
+    std::vector<uint8_t> pixels = std::vector<uint8_t>(kHeight * kWidth * kChannels);
+    FrameDecision decision;
+
+    PictureView picture() const { return {pixels.data(), kWidth, kHeight, kChannels}; }
+  };
+
+  void SetUp() override {
+#ifndef NDEBUG
+    GTEST_SKIP() << "debug builds look at stored values in between";
+#endif
+    frame_.decision.changed = frame_.decision.forced = Mask(kHeight, kWidth);
+  }
+
+  std::shared_ptr<const CompiledModel> ModelOnDevice() {
+    return std::make_shared<const CompiledModel>(MakeNetwork(TenNetworks()[1], kHeight, kWidth),
+                                                 MakeEmulatedCudaBackend(device_));
+  }
+
+  const Frame& Whole() {
+    frame_.decision.kind = FrameDecision::Kind::kWhole;
+    for (uint8_t& level : frame_.pixels) level = static_cast<uint8_t>(random_());
+    return frame_;
+  }
+
+  // Another rectangle.
+  const Frame& Next() {
+    frame_.decision.kind = FrameDecision::Kind::kChanged;
+    frame_.decision.base = 0;
+    const int top = static_cast<int>(random_() % (kHeight - 8));
+    const int left = static_cast<int>(random_() % (kWidth - 8));
+    ClearAll(frame_.decision.changed);
+    SetRectangle({top, top + 8}, {left, left + 8}, frame_.decision.changed);
+    for (int y = top; y < top + 8; ++y) {
+      for (int i = left * kChannels; i < (left + 8) * kChannels; ++i) {
+        frame_.pixels[static_cast<size_t>(y * kWidth * kChannels + i)] =
+            static_cast<uint8_t>(random_());
+      }
+    }
+    return frame_;
+  }
+
+  Counts CountsOf(ModelState& state, const Frame& frame, const ChangePolicy& policy) {
+    const Counts before = device_->counts();
+    state.Apply(frame.decision, frame.picture(), policy);
+    outputs_ = Outputs(state);
+    return device_->counts() - before;
+  }
+
+  void MoveRows(const ChangePolicy& policy, int first, int second);
+
+  std::shared_ptr<cuda::EmulatedDevice> device_ = std::make_shared<cuda::EmulatedDevice>();
+  std::mt19937 random_{7};
+  Frame frame_;
+  std::vector<std::vector<float>> outputs_;  // of the last frame
+};
+
+TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
+  ModelState state(ModelOnDevice(), {{}, Keep::kAll});
+  const auto expect_little = [](const Counts& counts) {
+    EXPECT_EQ(counts.allocations, 0) << testing::PrintToString(counts);
+    EXPECT_EQ(counts.synchronizations, 1) << testing::PrintToString(counts);
+    EXPECT_EQ(counts.graphs, 0) << testing::PrintToString(counts);
+    EXPECT_EQ(counts.replays, 1) << testing::PrintToString(counts);
+    EXPECT_EQ(counts.launches, 0) << testing::PrintToString(counts);
+  };
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(testing::Message() << "dense, frame " << i);
+    const Counts counts = CountsOf(state, Whole(), {});
+    if (i > 0) expect_little(counts);
+  }
+  ChangePolicy policy = {.threshold = 0.05f};
+  policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state));
+  for (const Kind kind : {Kind::kExact, Kind::kChange, Kind::kFixed}) {
+    policy.kind = kind;
+    for (int i = 0; i < 5; ++i) {
+      SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind) << ", frame " << i);
+      const Counts counts = CountsOf(state, Next(), policy);
+      if (i > 0) expect_little(counts);
+    }
+  }
+}
+
+TEST_F(DeviceFramesTest, AGraphIsMadeOnceForEachPolicy) {
+  ModelState state(ModelOnDevice(), {{}, Keep::kAll});
+  CountsOf(state, Whole(), {});
+  const auto made = [&](Kind kind) { return CountsOf(state, Next(), {.kind = kind}).graphs; };
+  EXPECT_EQ(made(Kind::kExact), 1);
+  EXPECT_EQ(made(Kind::kExact), 0);
+  EXPECT_EQ(made(Kind::kFixed), 1);
+  EXPECT_EQ(made(Kind::kFixed), 0);
+  EXPECT_EQ(made(Kind::kExact), 0) << "it is known from before";
+  SetRectangle({8, 16}, {0, kWidth}, frame_.decision.forced);
+  EXPECT_EQ(made(Kind::kExact), 1) << "a part is refreshed as well";
+  EXPECT_EQ(made(Kind::kExact), 0);
+}
+
+TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
+  const auto model = ModelOnDevice();
+  ModelState first(model, {{}, Keep::kAll});
+  ModelState second(model, {{}, Keep::kAll});
+  for (ModelState* state : {&first, &second}) CountsOf(*state, Whole(), {});
+  const auto both = [&](uint32_t order) {
+    const Counts before = device_->counts();
+    std::vector<ModelState*> waiting;
+    for (ModelState* state : {&first, &second}) {
+      const Frame& frame = Next();
+      state->BeginFrame(frame.decision, frame.picture(), {});
+      waiting.insert(waiting.end(), state->stage_count(), state);
+    }
+    std::shuffle(waiting.begin(), waiting.end(), std::mt19937(order));
+    for (ModelState* state : waiting) state->Step();
+    for (ModelState* state : {&first, &second}) state->Commit();
+    return device_->counts() - before;
+  };
+  EXPECT_EQ(both(1).graphs, 2);
+  for (uint32_t order = 2; order < 6; ++order) {
+    const Counts counts = both(order);
+    EXPECT_EQ(counts.graphs, 0) << "order " << order;
+    EXPECT_EQ(counts.synchronizations, 2) << "order " << order;
+  }
+}
+
+// A frame's rows move between a robot on the host and a server on the device: the first cut's down
+// from here, the second's up.
+void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
+  const auto on_host = std::make_shared<const CompiledModel>(
+      MakeNetwork(TenNetworks()[1], kHeight, kWidth), std::make_unique<CpuBackend>());
+  const Graph& graph = on_host->graph();
+  const StateOptions options = {{}, Keep::kAll, false, true};
+  ModelState one(on_host, options);
+  ModelState robot(on_host, options);
+  ModelState server(ModelOnDevice(), options);
+  const Frame& whole = Whole();
+  for (ModelState* state : {&one, &robot}) state->Apply(whole.decision, whole.picture(), policy);
+  // From the first map on, and again half way.
+  const std::vector<Cut> cuts = {{graph.inputs[0], 500}, {graph.operators[4].outputs[0], 400}};
+  int waits_of_exchanges = 0;
+  // What crosses and when, but for the rows. Graphs end there.
+  std::set<std::vector<int>> known;
+  int known_frames = 0;
+  for (int i = 0; i < 20; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    const Frame& frame = Next();
+    one.Apply(frame.decision, frame.picture(), policy);
+    const std::vector<int> robot_rows = {first + 2 * (i % 5), second - 2 * (i % 4)};
+    const SplitRows rows = CompileRows(
+        graph, robot.layout(), OwnershipOf(graph, robot.layout(), cuts, robot_rows, kHeight));
+    const Counts before = device_->counts();
+    robot.BeginFrame(frame.decision, frame.picture(), policy, &rows.robot);
+    server.BeginFrame(frame.decision, {}, policy, &rows.server);
+    int exchanges = 0;
+    std::vector<int> crossing;
+    auto transfer = rows.transfers.begin();
+    for (size_t stage = 0; stage <= robot.stage_count(); ++stage) {
+      for (; transfer != rows.transfers.end() && transfer->after_stages == stage; ++transfer) {
+        ModelState& from = transfer->robot_to_server ? robot : server;
+        ModelState& to = transfer->robot_to_server ? server : robot;
+        std::vector<uint8_t> bytes;
+        from.Pack(transfer->value, transfer->rows, &bytes);
+        ASSERT_EQ(to.Unpack(transfer->value, transfer->rows, bytes), nullptr);
+        if (!transfer->robot_to_server) ++exchanges;
+        crossing.insert(crossing.end(), {static_cast<int>(stage), transfer->value,
+                                         transfer->robot_to_server ? 1 : 0});
+      }
+      if (stage == robot.stage_count()) break;
+      robot.Step();
+      server.Step();
+    }
+    for (ModelState* state : {&robot, &server}) {
+      state->Commit();
+      state->ConfirmSent();
+    }
+    const Counts counts = device_->counts() - before;
+    const auto expected = Outputs(one);
+    const auto actual = Outputs(robot);
+    for (size_t k = 0; policy.kind == Kind::kExact && k < expected.size(); ++k) {
+      ASSERT_EQ(FirstDifference(expected[k], actual[k]), "") << "output " << k;
+    }
+    if (i < 2) continue;
+    if (!known.insert(crossing).second) {
+      EXPECT_EQ(counts.graphs, 0) << testing::PrintToString(counts);
+      ++known_frames;
+    }
+    EXPECT_EQ(counts.allocations, 0) << testing::PrintToString(counts);
+    EXPECT_EQ(counts.synchronizations, exchanges + 1) << testing::PrintToString(counts);
+    waits_of_exchanges += exchanges;
+  }
+  EXPECT_GT(waits_of_exchanges, 0) << "nothing came from the device";
+  EXPECT_GT(known_frames, 5);
+}
+
+TEST_F(DeviceFramesTest, RowsThatMoveMakeNoNewGraphAndAnExchangeIsOneWait) { MoveRows({}, 24, 36); }
+
+TEST_F(DeviceFramesTest, NeitherDoRowsOfFixedMasks) { MoveRows({.kind = Kind::kFixed}, 2, 12); }
+
+TEST_F(DeviceFramesTest, AModelAndItsStatesShareFewAllocations) {
+  const auto model = ModelOnDevice();
+  std::optional<ModelState> state(std::in_place, model, StateOptions{{}, Keep::kAll});
+  CountsOf(*state, Whole(), {});
+  CountsOf(*state, Next(), {});
+  const int first = device_->counts().allocations;
+  EXPECT_LE(first, 6) << "of the device's memory and of the host's";
+  for (int i = 0; i < 3; ++i) {
+    state.emplace(model, StateOptions{{}, Keep::kAll});
+    CountsOf(*state, Next(), {});
+  }
+  EXPECT_EQ(device_->counts().allocations, first) << "what a state gave back is taken again";
+}
+
+}  // namespace
+}  // namespace cacheinf
