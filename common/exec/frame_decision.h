@@ -27,8 +27,8 @@ struct FrameDecision {
   int64_t frame = 0;   // the source's index
   Kind kind = Kind::kWhole;
 
-  // Masks of what the network sees, where results are kept; else without pixels. Not what the base
-  // had there, after `scroll` or `stored_from_frame`: all of a whole frame, nothing of a refresh.
+  // Masks of what the network sees, where results are kept; else without pixels. Pixels that differ
+  // from the base, after `scroll` or `stored_from_frame`: all of a whole frame, none of a refresh.
   Mask changed;
   // Computed and stored, however little they change.
   Mask forced;

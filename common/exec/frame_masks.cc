@@ -815,6 +815,8 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   state.sets.Add(arrived, received.own);
 }
 
+bool FrameMasks::has_parts(ValueId value) const { return !state_->values[value].parts.empty(); }
+
 void FrameMasks::LosePeer() { state_->all_is_unsent = true; }
 
 }  // namespace cacheinf

@@ -119,6 +119,8 @@ class FrameMasks {
   // These pixels, of a mask of `rows` alone, have arrived; in all others of the rows the peer holds
   // what is stored here. REQUIRES: rows that this side does not compute in this frame.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
+  // Of a concatenation, values that operators may have read before it was received.
+  bool has_parts(ValueId value) const;
   // The peer holds nothing now.
   void LosePeer();
 

@@ -421,6 +421,7 @@ struct ModelState::State {
     const char* error = ReadSlice(backend, bytes, value, rows, pixels, view);
     if (error != nullptr) return error;
     masks->Receive(value, rows, pixels);
+    if (masks->has_parts(value)) check->ReceiveParts();
     return nullptr;
   }
 

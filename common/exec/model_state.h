@@ -119,8 +119,8 @@ class ModelState {
   // reached. `changed` has one mask per graph input, with every pixel that differs from the last
   // Run or RunChanged; the mask of an input that is not a map has one pixel. With kExact the
   // values then have the bits of Run. `forced` shows pixels of the picture, at any resolution, that
-  // every map over them computes and stores, however little they change, though so little is
-  // no change to the maps behind; it may have no words. With its first pixel, maps that show no
+  // every map over them computes and stores, however little they change, but later maps do not
+  // treat so little as a change; it may have no words. With its first pixel, maps that show no
   // picture (gates, say) do so too. Under kChange and kFixed without a stem, inputs may differ
   // elsewhere by what is no change to the caller: what is computed reads them as they are. Returns
   // what was computed. After an exception the next RunChanged makes up for what this one missed,

@@ -71,11 +71,16 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout, PixelSets& se
 void StoredCheck::AllComputed() {
   has_policy_ = false;
   covers_inactive_ = true;
-  is_committed_ = true;
+  is_committed_ = has_promise_ = true;
+}
+
+void StoredCheck::ReceiveParts() {
+  if (policy_.kind == ChangePolicy::Kind::kFixed) has_promise_ = false;
 }
 
 void StoredCheck::Begin(const ChangePolicy& policy, bool stores_small_changes) {
   Suspend();
+  has_promise_ = true;
   const bool is_same = policy.kind == policy_.kind && policy.threshold == policy_.threshold &&
                        policy.spreads == policy_.spreads;
   const bool ends_promise = policy.kind == ChangePolicy::Kind::kFixed || stores_small_changes;
@@ -94,7 +99,7 @@ void StoredCheck::Suspend() { is_committed_ = false; }
 void StoredCheck::Commit() { is_committed_ = true; }
 
 std::optional<StoredPixel> StoredCheck::Choose(std::mt19937& random, const FrameMasks& masks) {
-  if (!is_committed_ || candidates_.empty()) return std::nullopt;
+  if (!is_committed_ || !has_promise_ || candidates_.empty()) return std::nullopt;
   const Candidate& candidate = candidates_[random() % candidates_.size()];
   const Value& value = graph_.value(candidate.map);
   const StoredPixel pixel = {candidate.map, static_cast<int>(random() % HeightOf(value)),

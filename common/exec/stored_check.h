@@ -35,6 +35,10 @@ class StoredCheck {
   // runs.
   void Move();
 
+  // The parts of a concatenation came from the peer, when those that read them may have run. Under
+  // kFixed nothing makes up for that, and nothing is promised of this frame.
+  void ReceiveParts();
+
   // Nothing is promised until the next frame is committed.
   void Suspend();
   void Commit();
@@ -75,6 +79,7 @@ class StoredCheck {
   bool has_policy_ = false;      // some frame since the last run of everything had one
   bool covers_inactive_ = true;  // all had the same
   bool is_committed_ = false;
+  bool has_promise_ = true;  // the frame
   const Candidate* chosen_ = nullptr;
   bool is_chosen_active_ = false;  // the last frame changed it
 

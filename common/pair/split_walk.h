@@ -21,9 +21,9 @@ struct FrameDecision;
 // slices that leave as soon as their rows are done, and are taken in before a stage reads them. It
 // never waits: who calls it does, for Take.
 //
-// Both sides walk the same decisions in the same order. A frame that the robot gives up it finishes
-// alone, and the server goes on, since all slices of the frame still come: so its caches are of
-// that frame, too. What became of the slices that left, the owner of the state tells it
+// Both sides walk the same decisions in the same order. The robot finishes alone any frame
+// it gives up, and the server goes on, since all slices of the frame still come: so its caches are
+// of that frame, too. What became of the slices that left, the owner of the state tells it
 // (ModelState::ConfirmSent, ForgetSent) before the next Begin.
 class SplitWalk {
  public:
