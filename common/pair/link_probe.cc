@@ -11,6 +11,7 @@
 namespace cacheinf {
 namespace {
 
+constexpr size_t kNothing = 1;  // byte
 constexpr std::chrono::minutes kLongestExchange(1);
 constexpr std::chrono::milliseconds kLookAgain(100);  // whether the channel is whole
 constexpr double kLongestRoundTripMs = 1000;
@@ -30,6 +31,7 @@ Quartiles QuartilesOf(std::vector<double> samples) {
 }
 
 std::optional<double> Mbit(size_t bytes, const Quartiles& taken, const Quartiles& nothing) {
+  if (bytes <= kNothing) return std::nullopt;
   const double ms = taken.median - nothing.median;
   if (ms <= std::max(taken.spread(), nothing.spread())) return std::nullopt;
   return static_cast<double>(bytes) * 8 / (ms * 1000);
@@ -80,11 +82,11 @@ std::vector<ProbedSize> ProbeLink(LinkProbe& probe, std::span<const size_t> size
     return ms.empty() ? Quartiles() : QuartilesOf(std::move(ms));
   };
   std::vector<ProbedSize> probed;
-  time(1, 1);  // the first ones wake both sides
-  const Quartiles nothing = time(1, 1);
+  time(kNothing, kNothing);  // the first ones wake both sides
+  const Quartiles nothing = time(kNothing, kNothing);
   for (const size_t bytes : sizes) {
-    const Quartiles there = time(bytes, 1);
-    const Quartiles back = time(1, bytes);
+    const Quartiles there = time(bytes, kNothing);
+    const Quartiles back = time(kNothing, bytes);
     const Quartiles both = time(bytes, bytes);
     if (stop) break;
     probed.push_back({bytes, both.median, Mbit(bytes, there, nothing), Mbit(bytes, back, nothing)});
