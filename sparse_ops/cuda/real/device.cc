@@ -170,7 +170,7 @@ RealDevice::Graph RealDevice::MakeGraph(const Recording& recording) {
   made.recording_ = recording;
 #else
   Stream stream = MakeStream();
-  const cudaStream_t own = StreamOf(stream.handle_.pointer_);
+  CUstream_st* const own = StreamOf(stream.handle_.pointer_);
   Check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "capturing a graph");
   cudaGraph_t graph = nullptr;
   try {
