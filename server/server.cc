@@ -87,9 +87,9 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 
 struct Guest {
   Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock,
-        RemoteServer::Watch watch, Slowdown slowdown, Session::Solve solve)
+        RemoteServer::OnPicture on_picture, Slowdown slowdown, Session::Solve solve)
       : channel(std::move(link), clock),
-        session(channel, store, clock, BitsId(), std::move(watch), std::move(slowdown),
+        session(channel, store, clock, BitsId(), std::move(on_picture), std::move(slowdown),
                 std::move(solve)) {
     channel.StartPumping();
   }
@@ -143,10 +143,10 @@ class Server {
   void Welcome(std::unique_ptr<Link> link) {
     if (config_.once && served_ > 0) return;
     if (emulation_.link) link = EmulateLink(std::move(link), *emulation_.link, clock_);
-    RemoteServer::Watch watch;
+    RemoteServer::OnPicture on_picture;
     if (!config_.dump_pictures.empty()) {
       const fs::path folder = fs::path(config_.dump_pictures) / std::to_string(++dumped_);
-      watch = [folder](int64_t frame, const PictureView& picture, const PictureSpec& spec) {
+      on_picture = [folder](int64_t frame, const PictureView& picture, const PictureSpec& spec) {
         DumpPicture(folder, frame, picture, spec);
       };
     }
@@ -154,7 +154,7 @@ class Server {
                               const std::string& robot_profile, const std::atomic<bool>& stop) {
       return schedules_.Make(model, settings, robot_profile, stop);
     };
-    guests_.emplace_back(std::move(link), store_, clock_, std::move(watch), slowdown_, solve);
+    guests_.emplace_back(std::move(link), store_, clock_, std::move(on_picture), slowdown_, solve);
   }
 
   // A stage of every session that has one to compute; whether any had.

@@ -199,6 +199,10 @@ class Run {
       guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
                      config.model_config.decoder, clock);
     }
+    if (!config.UsesServer() && !config.server.address.empty()) {
+      LogWarning(fmt::format("the server gets nothing to compute: mode {} is the robot alone",
+                             NameOf(config.mode)));
+    }
     if (config.UsesServer() && config.guard.is_on) {
       LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
                           NameOf(config.mode)));

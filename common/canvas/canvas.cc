@@ -73,7 +73,7 @@ void Canvas::Anchor(const PictureView& frame) {
   frames_ = 0;
   strain_ = 0.0;
   is_near_its_end_ = false;
-  std::memcpy(pixels_.data(), inset_.Cut(frame).pixels, pixels_.size());
+  std::memcpy(pixels_.data(), inset_.Crop(frame).pixels, pixels_.size());
   if (!inset_.is_whole()) picture_.assign(frame.pixels, frame.pixels + frame.byte_count());
   SetAll(drawn_before_);
 }
@@ -86,11 +86,11 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
   const double strain = Strain(canvas_from_part);
   if (!(strain <= 1.0)) return std::nullopt;
   Foresee(strain);
-  Move(shift);
+  ScrollBy(shift);
   origin_ = origin;
   const Homography part_from_canvas = Inverse(canvas_from_part);
   frame_from_canvas_ = inset_.OfPicture(part_from_canvas);
-  WarpPicture(inset_.Cut(frame), part_from_canvas, drawn_.data(), out_of_view_);
+  WarpPicture(inset_.Crop(frame), part_from_canvas, drawn_.data(), out_of_view_);
   // What the frame does not show, but an earlier one did.
   Intersect(std::as_const(out_of_view_), std::as_const(drawn_before_), out_of_view_);
   const ConstMaskView kept = std::as_const(out_of_view_);
@@ -155,7 +155,7 @@ double Canvas::Strain(const Homography& canvas_from_part) const {
 }
 
 // Bytes that come in from beyond the canvas are left as they are, and marked as never drawn.
-void Canvas::Move(const Shift& shift) {
+void Canvas::ScrollBy(const Shift& shift) {
   if (shift.is_zero()) return;
   const Range rows = {std::max(0, -shift.rows), std::min(height_, height_ - shift.rows)};
   const Range columns = {std::max(0, -shift.columns), std::min(width_, width_ - shift.columns)};

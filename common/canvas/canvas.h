@@ -56,7 +56,7 @@ class Canvas {
   PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
   double Strain(const Homography& canvas_from_part) const;
   Shift ShiftToMiddle(const Homography& canvas_from_part) const;
-  void Move(const Shift& shift);
+  void ScrollBy(const Shift& shift);
 
   int picture_width_;
   int picture_height_;

@@ -24,7 +24,7 @@ class InsetTracker final : public Tracker {
   Motion Track(const PictureView& frame) override;
 
  private:
-  PictureView Cut(const PictureView& picture);
+  PictureView Crop(const PictureView& picture);
 
   std::unique_ptr<Tracker> tracker_;
   std::optional<Inset> inset_;

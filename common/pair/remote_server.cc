@@ -31,14 +31,14 @@ bool IsWithin(const Range& part, int whole) {
 
 RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
                            const message::Settings& settings, Channel& channel, const Clock& clock,
-                           Watch watch, Slowdown slowdown)
+                           OnPicture on_picture, Slowdown slowdown)
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
       settings_(settings),
       reuse_(ReuseOf(settings)),
       decoder_(PictureFormatOf(model_->graph())),
-      watch_(std::move(watch)),
+      on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)) {}
 
 uint32_t RemoteServer::MicrosecondsSince(std::chrono::nanoseconds begin) const {
@@ -74,7 +74,7 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
   wanted_->frame = frame.number;
   wanted_->decode_us = MicrosecondsSince(begin);
   frame_ = frame.frame;
-  if (watch_) watch_(frame_, decoder_.picture(), model_->graph().picture);
+  if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
 
 void RemoteServer::Take(const message::GiveUp& give_up) {

@@ -27,12 +27,13 @@ namespace cacheinf {
 class RemoteServer {
  public:
   // Sees every picture that was decoded, as the network will, and which frame it is of.
-  using Watch =
+  using OnPicture =
       std::function<void(int64_t frame, const PictureView& picture, const PictureSpec& spec)>;
 
   // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
   RemoteServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
-               Channel& channel, const Clock& clock, Watch watch = {}, Slowdown slowdown = {});
+               Channel& channel, const Clock& clock, OnPicture on_picture = {},
+               Slowdown slowdown = {});
 
   // Decodes the picture, since the next may need it, or refuses it. The robot waits for no answer
   // to those before it.
@@ -62,7 +63,7 @@ class RemoteServer {
   std::optional<ModelState> kept_;
   std::optional<FrameCache> cache_;  // on `kept_`
   bool keeps_ = false;               // the picture in hand
-  const Watch watch_;
+  const OnPicture on_picture_;
   const Slowdown slowdown_;
   int64_t frame_ = 0;                      // of the picture in hand
   Rectangle place_;                        // of the frames in their pictures

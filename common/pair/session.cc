@@ -20,12 +20,12 @@ constexpr size_t kMostProfileBytes = size_t{64} << 20;
 }  // namespace
 
 Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-                 RemoteServer::Watch watch, Slowdown slowdown, Solve solve)
+                 RemoteServer::OnPicture on_picture, Slowdown slowdown, Solve solve)
     : channel_(channel),
       store_(store),
       clock_(clock),
       build_(std::move(build)),
-      watch_(std::move(watch)),
+      on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)),
       solve_(std::move(solve)) {}
 
@@ -136,7 +136,7 @@ Session::Work Session::Prepare(const message::Settings& settings) {
         std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_, slowdown_);
   } else {
     work.remote = std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_,
-                                                 watch_, slowdown_);
+                                                 on_picture_, slowdown_);
   }
   return work;
 }

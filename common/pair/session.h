@@ -38,7 +38,7 @@ class Session {
   // A build's name stands for the bits that it computes. What is referred to outlives this. Without
   // `solve` a robot that asks for a schedule gets none.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-          RemoteServer::Watch watch = {}, Slowdown slowdown = {}, Solve solve = {});
+          RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {}, Solve solve = {});
   ~Session() { stops_solving_ = true; }
 
   // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
@@ -72,7 +72,7 @@ class Session {
   ModelStore& store_;
   const Clock& clock_;
   const std::string build_;
-  const RemoteServer::Watch watch_;
+  const RemoteServer::OnPicture on_picture_;
   const Slowdown slowdown_;
   const Solve solve_;
   std::string robot_;

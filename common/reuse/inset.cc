@@ -24,7 +24,7 @@ Inset::Inset(const Rectangle& place, int width, int height)
       picture_width_(width),
       is_whole_(place.rows == Range{0, height} && place.columns == Range{0, width}) {}
 
-PictureView Inset::Cut(const PictureView& picture) {
+PictureView Inset::Crop(const PictureView& picture) {
   if (is_whole_) return picture;
   PictureView part = {nullptr, place_.columns.size(), place_.rows.size(), picture.channels};
   pixels_.resize(part.byte_count());

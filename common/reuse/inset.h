@@ -21,9 +21,9 @@ class Inset {
   Inset(const Rectangle& place, int width, int height);
 
   // Valid until the next call, and as long as the picture: without bars it is the picture itself.
-  PictureView Cut(const PictureView& picture);
+  PictureView Crop(const PictureView& picture);
 
-  // Puts a part into a picture of the shape that it was cut from.
+  // Puts a part into a picture of the shape that it was cropped from.
   void Paste(const PictureView& part, uint8_t* picture) const;
 
   Homography OfPart(const Homography& of_picture) const;

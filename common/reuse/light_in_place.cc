@@ -47,8 +47,8 @@ bool IsNearEnough(const Light& light) {
 
 std::optional<Light> LightInPlace::Find(const PictureView& frame, const PictureView& reference,
                                         Inset& inset) {
-  Blur(inset.Cut(frame), &frame_);
-  Blur(inset.Cut(reference), &reference_);
+  Blur(inset.Crop(frame), &frame_);
+  Blur(inset.Crop(reference), &reference_);
   const double different = CountDifferent(frame_, reference_, Light());
   if (different < kLeastDifferent * static_cast<double>(frame_.size())) return Light();
   const Light light = fit_.Fit(frame_, reference_);

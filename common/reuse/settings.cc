@@ -129,25 +129,40 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
 }
 
 std::vector<std::string> UnusedSettings(const RobotConfig& config) {
+  if (config.mode != RobotConfig::Mode::kCache) return {};
+  const CacheConfig& cache = config.cache;
+  const CacheConfig usual;
+  const TrackerConfig usual_tracker;
+  const ReuseSettings resolved = Resolve(cache, config.tracker.change);
+  const bool is_exact = !resolved.lossy;
+  const struct {
+    const char* key;
+    bool is_set;
+    bool is_used;
+    const char* reason;
+  } settings[] = {
+      {"geometry", cache.geometry != usual.geometry, !is_exact,
+       "policy exact computes every frame where it is"},
+      {"refresh", cache.refresh != usual.refresh, !is_exact,
+       "with policy exact nothing that is stored grows old"},
+      {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end"},
+      {"growth", cache.growth != usual.growth, !is_exact && resolved.lossy->growth.has_value(),
+       "only policy fixed grows what changed"},
+      {"change", cache.change != usual.change, TestsMaps(resolved),
+       "no map is tested with policy exact, or with fixed and no stem"},
+      {"change_scales", !cache.change_scales.empty(), TestsMaps(resolved),
+       "no map is tested with policy exact, or with fixed and no stem"},
+      {"tracker", config.tracker.kind != usual_tracker.kind, resolved.follows_camera(),
+       "nothing follows the camera with cache.geometry none or policy exact"},
+      {"threshold", config.tracker.change.threshold != usual_tracker.change.threshold,
+       PictureTest(resolved) != nullptr,
+       "with policy exact or cache.stem above 0 the network is given every byte that changes, and "
+       "decides itself what a change is"},
+  };
   std::vector<std::string> unused;
-  if (config.mode != RobotConfig::Mode::kCache) return unused;
-  const TrackerConfig usual;
-  const ReuseSettings resolved = Resolve(config.cache, config.tracker.change);
-  const bool follows = resolved.follows_camera();
-  if (!follows && config.cache.geometry != CacheConfig::Geometry::kNone) {
-    unused.emplace_back(
-        "cache.geometry is not used: policy exact computes every frame where it is");
-  }
-  if (!follows && config.tracker.kind != usual.kind) {
-    unused.emplace_back(
-        "cache.tracker is not used: nothing follows the camera with cache.geometry none or policy "
-        "exact");
-  }
-  if (PictureTest(resolved) == nullptr &&
-      config.tracker.change.threshold != usual.change.threshold) {
-    unused.emplace_back(
-        "cache.threshold is not used: with policy exact or cache.stem above 0 the network is given "
-        "every byte that changes, and decides itself what a change is");
+  for (const auto& setting : settings) {
+    if (!setting.is_set || setting.is_used) continue;
+    unused.push_back("cache." + std::string(setting.key) + " is not used: " + setting.reason);
   }
   return unused;
 }

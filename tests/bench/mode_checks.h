@@ -15,8 +15,8 @@ class ModeChecks {
   // Of a live cell there may be a second row: its repetition.
   void Add(const nlohmann::ordered_json& row) { rows_.push_back(row); }
 
-  // The modes whose live cells of that link and server are to be repeated: cacheinf, where it takes
-  // more than it should, and what it is held against.
+  // The modes whose live cells of that link and server are to be repeated: what takes more than it
+  // should, and what it is held against. One may come twice.
   std::vector<std::string> ToRepeat(const std::string& model, const std::string& clip, double mbit,
                                     double speedup) const;
 

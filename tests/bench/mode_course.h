@@ -16,6 +16,8 @@ class ModeCourse {
  public:
   ModeCourse(bool is_quick, BenchReport* report);
 
+  // In how many rounds a mode's frames are measured, one mode after the other in each.
+  int rounds() const { return rounds_; }
   double minutes() const { return Milliseconds(clock_.Now() - begin_) / 60000; }
   // What is not measured by then is left out.
   bool is_live_over() const { return stop_ || minutes() > live_minutes_; }
@@ -26,6 +28,7 @@ class ModeCourse {
 
  private:
   BenchReport* const report_;
+  const int rounds_;
   const double live_minutes_;
   const double all_minutes_;
   const std::atomic<bool>& stop_;

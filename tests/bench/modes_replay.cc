@@ -70,7 +70,13 @@ class Replays {
     const bool is_split = mode->config.mode == RobotConfig::Mode::kSplit;
     if (is_new && !course_.is_over() && (!is_split || ++subject_->splits <= kMostSplits)) {
       course_.Attempt(fmt::format("{} {} {}", subject_->model->name, subject_->clip, mode->name),
-                      [&] { costs = runner_.Measure(*subject_, *mode); });
+                      [&] {
+                        std::vector<std::vector<FrameCost>> rounds;
+                        for (int i = 0; i < course_.rounds(); ++i) {
+                          rounds.push_back(runner_.Measure(*subject_, *mode));
+                        }
+                        costs = MedianCosts(rounds);
+                      });
     }
     return costs.empty() ? nullptr : &costs;
   }

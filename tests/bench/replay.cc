@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/link/packet.h"
+#include "tests/bench/timing.h"
 
 namespace cacheinf {
 namespace {
@@ -24,6 +25,19 @@ ClassMap Enlarged(const ClassMap& map, int width, int height) {
 }
 
 }  // namespace
+
+std::vector<FrameCost> MedianCosts(const std::vector<std::vector<FrameCost>>& rounds) {
+  std::vector<FrameCost> costs = rounds.front();
+  for (size_t frame = 0; frame < costs.size(); ++frame) {
+    for (double FrameCost::*const ms : {&FrameCost::robot_ms, &FrameCost::server_ms,
+                                        &FrameCost::link_ms, &FrameCost::refresh_ms}) {
+      Samples samples;
+      for (const auto& round : rounds) samples.ms.push_back(round[frame].*ms);
+      costs[frame].*ms = samples.Median();
+    }
+  }
+  return costs;
+}
 
 int64_t NewestFrame(double now_ms, int64_t last) {
   // What was waited for until it came is there.

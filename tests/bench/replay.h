@@ -37,6 +37,10 @@ struct FrameCost {
   SharedContent content = {};
 };
 
+// What the frames of a clip took in the median of rounds; all else is that of the first.
+// REQUIRES: a round, and as many frames in each.
+std::vector<FrameCost> MedianCosts(const std::vector<std::vector<FrameCost>>& rounds);
+
 struct AnsweredFrame {
   int64_t captured = 0;  // counts the camera's frames from 0
   double captured_ms = 0;

@@ -1,3 +1,4 @@
+// Read this first: modes whose course was measured once are replayed over other links.
 #include "tests/bench/replay.h"
 
 #include <gtest/gtest.h>
@@ -92,6 +93,23 @@ AnsweredFrame At(int64_t captured, double answered_ms) {
   return answer;
 }
 
+TEST(ReplayTest, ARoundThatTookLongDoesNotCount) {
+  std::vector<std::vector<FrameCost>> rounds;
+  for (const double ms : {4.0, 90.0, 5.0}) {
+    rounds.push_back(
+        Costs(2, {.robot_ms = ms, .server_ms = 2 * ms, .link_ms = 3 * ms, .refresh_ms = ms / 2}));
+  }
+  rounds[1][1].robot_ms = 1;
+  const std::vector<FrameCost> costs = MedianCosts(rounds);
+  ASSERT_EQ(costs.size(), 2u);
+  EXPECT_EQ(costs[0].robot_ms, 5);
+  EXPECT_EQ(costs[1].robot_ms, 4);
+  EXPECT_EQ(costs[0].server_ms, 10);
+  EXPECT_EQ(costs[0].link_ms, 15);
+  EXPECT_EQ(costs[0].refresh_ms, 2.5);
+  EXPECT_EQ(costs[1].content, rounds[0][1].content);
+}
+
 TEST(OnTimeTest, AnAnswerWithinTheDeadlineIsOnTime) {
   const std::vector<AnsweredFrame> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
   EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
@@ -174,6 +192,10 @@ TEST(ModeChecksTest, WhatTakesTooMuchIsRepeated) {
   EXPECT_EQ(slow.ToRepeat("net", "clip", 20, 5),
             (std::vector<std::string>{"cacheinf", "remote-video/dense"}));
   EXPECT_TRUE(slow.ToRepeat("net", "clip", 1, 5).empty());
+  slow.Add(ChoiceRow("plain-video", 89, 0.5));
+  EXPECT_EQ(slow.ToRepeat("net", "clip", 20, 5),
+            (std::vector<std::string>{"cacheinf", "remote-video/dense", "remote-video/dense",
+                                      "plain-video"}));
 }
 
 // 108 ms in the mean, 24 apart; 116, 8 apart.

@@ -45,7 +45,7 @@ TEST(InsetTest, APartPutBackIsThePicture) {
   TestPicture picture = Photograph(World(1), {}, kWidth, kHeight);
   const TestPicture other = Photograph(World(2), {}, kWidth, kHeight);
   Inset inset(kPlace, kWidth, kHeight);
-  const PictureView part = inset.Cut(picture.view());
+  const PictureView part = inset.Crop(picture.view());
   EXPECT_EQ(part.width, 70);
   EXPECT_EQ(part.height, 200);
   EXPECT_EQ(part.Row(3)[5 * 3 + 1], picture.Pixel(23, 125)[1]);
@@ -55,7 +55,7 @@ TEST(InsetTest, APartPutBackIsThePicture) {
   EXPECT_EQ(*mixed.Pixel(219, 189), *picture.Pixel(219, 189));
   EXPECT_EQ(*mixed.Pixel(19, 120), *other.Pixel(19, 120));
   EXPECT_EQ(*mixed.Pixel(20, 190), *other.Pixel(20, 190));
-  inset.Paste(inset.Cut(other.view()), mixed.pixels.data());
+  inset.Paste(inset.Crop(other.view()), mixed.pixels.data());
   EXPECT_EQ(mixed.pixels, other.pixels);
 }
 

@@ -189,7 +189,6 @@ void ExpectSetsOfTheHost(unsigned seeds, int steps) {
   }
 }
 
-// The one to read first.
 TEST(DevicePixelSetsTest, HoldWhatThoseOfTheHostDo) { ExpectSetsOfTheHost(12, 60); }
 
 TEST(SlowDevicePixelSetsTest, HoldWhatThoseOfTheHostDo) { ExpectSetsOfTheHost(200, 200); }

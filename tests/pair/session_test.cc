@@ -68,7 +68,7 @@ class World {
     script.death = death;
     channels_ = std::make_unique<ChannelPair>(script);
     session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
-                                         RemoteServer::Watch(), server_slowdown_, solve_);
+                                         RemoteServer::OnPicture(), server_slowdown_, solve_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
     robot_ = std::make_unique<SplitRobot>(
         *connection_, state_, channels_->clock, message::Settings(),

@@ -127,19 +127,36 @@ TEST(ReuseSettingsTest, FromTheExactPolicyThereIsOnlyDense) {
 
 TEST(ReuseSettingsTest, NamesWhatWasSetForNothing) {
   RobotConfig config;
-  config.cache.policy = Policy::kExact;
-  config.cache.geometry = Geometry::kCanvas;
+  config.cache = {.policy = Policy::kExact,
+                  .geometry = Geometry::kCanvas,
+                  .change = 0.2,
+                  .change_scales = {1, 2},
+                  .growth = 2,
+                  .stem = 2,
+                  .refresh = 16};
   config.tracker.kind = TrackerConfig::Kind::kBlock;
   config.tracker.change.threshold = 0.2;
-  EXPECT_TRUE(UnusedSettings(config).empty()) << "mode dense uses none of them";
+  using Keys = std::vector<std::string>;
+  const auto unused = [&config] {
+    Keys keys;
+    for (const std::string& sentence : UnusedSettings(config)) {
+      keys.push_back(sentence.substr(0, sentence.find(" is not used: ")));
+    }
+    return keys;
+  };
+  EXPECT_TRUE(unused().empty()) << "mode dense uses none of them";
   config.mode = RobotConfig::Mode::kCache;
-  EXPECT_EQ(UnusedSettings(config).size(), 3u);
+  EXPECT_EQ(unused(),
+            (Keys{"cache.geometry", "cache.refresh", "cache.stem", "cache.growth", "cache.change",
+                  "cache.change_scales", "cache.tracker", "cache.threshold"}));
   config.cache.policy = Policy::kChange;
-  const std::vector<std::string> with_stem = UnusedSettings(config);
-  ASSERT_EQ(with_stem.size(), 1u);
-  EXPECT_TRUE(with_stem[0].starts_with("cache.threshold is not used")) << with_stem[0];
+  EXPECT_EQ(unused(), (Keys{"cache.growth", "cache.threshold"}));
+  config.cache.policy = Policy::kFixed;
+  EXPECT_EQ(unused(), (Keys{"cache.threshold"}));
   config.cache.stem = 0;
-  EXPECT_TRUE(UnusedSettings(config).empty());
+  EXPECT_EQ(unused(), (Keys{"cache.change", "cache.change_scales"}));
+  config.cache.geometry = Geometry::kNone;
+  EXPECT_EQ(unused(), (Keys{"cache.change", "cache.change_scales", "cache.tracker"}));
 }
 
 }  // namespace
