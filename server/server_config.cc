@@ -48,7 +48,7 @@ FieldTable ServerConfig::Fields() {
           .Between(0, kMostWait)
           .Flag("--wait"),
       Field{"emulate", &emulate,
-            "After every piece of work the server sleeps, so that it takes so many times as long "
+            "After every piece of work the server waits, so that it takes so many times as long "
             "(5x), and what leaves it does so at this speed and after this time (93mbit,3ms), or "
             "as a trace says (FILE.csv[:COLUMN],3ms); both: 5x,93mbit,3ms. Give the robot the same "
             "link.",

@@ -7,10 +7,16 @@ namespace cacheinf {
 
 using std::chrono::nanoseconds;
 
-Slowdown::Slowdown(double factor, const Clock& clock, Sleep sleep) {
+Slowdown::Slowdown(double factor, const Clock& clock, Wait wait) {
   if (factor <= 1) return;
-  if (!sleep) sleep = [](nanoseconds time) { std::this_thread::sleep_for(time); };
-  state_ = std::make_shared<State>(State{factor, clock, std::move(sleep), clock.Now(), {}});
+  if (!wait) {
+    wait = [&clock](nanoseconds time) {
+      for (const nanoseconds end = clock.Now() + time; clock.Now() < end;) {
+        std::this_thread::yield();
+      }
+    };
+  }
+  state_ = std::make_shared<State>(State{factor, clock, std::move(wait), clock.Now(), {}});
 }
 
 void Slowdown::Begin() const {
@@ -25,7 +31,7 @@ void Slowdown::CatchUp() const {
   state.owed += std::chrono::duration_cast<nanoseconds>(work * (state.factor - 1));
   state.begin = now;
   if (state.owed <= nanoseconds(0)) return;
-  state.sleep(state.owed);
+  state.wait(state.owed);
   state.begin = state.clock.Now();
   state.owed -= state.begin - now;
 }

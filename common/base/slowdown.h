@@ -9,20 +9,20 @@
 
 namespace cacheinf {
 
-// Makes a thread's work take so many times as long, by a sleep after each piece of it. Copies are
-// one.
+// Makes a thread's work take so many times as long, by a wait after each piece of it. It waits
+// awake, for a core that sleeps is slower for a while. Copies are one.
 class Slowdown {
  public:
-  using Sleep = std::function<void(std::chrono::nanoseconds)>;
+  using Wait = std::function<void(std::chrono::nanoseconds)>;
 
   Slowdown() = default;  // none
   // The clock outlives all copies.
-  Slowdown(double factor, const Clock& clock, Sleep sleep = {});
+  Slowdown(double factor, const Clock& clock, Wait wait = {});
 
   // Work begins; what was before was none, such as waiting for a peer.
   void Begin() const;
 
-  // Sleeps for the work since Begin or the last CatchUp. To be called before what it came to
+  // Waits for the work since Begin or the last CatchUp. To be called before what it came to
   // leaves.
   void CatchUp() const;
 
@@ -30,9 +30,9 @@ class Slowdown {
   struct State {
     double factor;
     const Clock& clock;
-    Sleep sleep;
+    Wait wait;
     std::chrono::nanoseconds begin;
-    std::chrono::nanoseconds owed;  // less than nothing after a sleep that took too long
+    std::chrono::nanoseconds owed;  // less than nothing after a wait that took too long
   };
   std::shared_ptr<State> state_;
 };

@@ -49,7 +49,7 @@ FieldTable ServerLinkConfig::Fields() {
             "Take zstd or fp16 on narrow links."}
           .Flag("--slice-codec"),
       Field{"emulate", &emulate,
-            "After every piece of work the robot sleeps, so that it takes so many times as long "
+            "After every piece of work the robot waits, so that it takes so many times as long "
             "(5x), and what leaves it does so at this speed and after this time (93mbit,3ms), or "
             "as a trace says (FILE.csv[:COLUMN],3ms); both: 5x,93mbit,3ms. Give the server the "
             "same link.",

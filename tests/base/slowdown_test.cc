@@ -11,47 +11,47 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-TEST(SlowdownTest, EachPieceOfWorkIsSleptForOnce) {
+TEST(SlowdownTest, EachPieceOfWorkIsWaitedForOnce) {
   ManualClock clock;
-  nanoseconds slept{};
+  nanoseconds waited{};
   const Slowdown slowdown(3, clock, [&](nanoseconds time) {
-    slept += time;
+    waited += time;
     clock.Advance(time);
   });
   slowdown.Begin();
   clock.Advance(milliseconds(5));
   slowdown.CatchUp();
-  EXPECT_EQ(slept, milliseconds(10));
+  EXPECT_EQ(waited, milliseconds(10));
   const std::vector<Slowdown> copies(2, slowdown);
   clock.Advance(milliseconds(2));
   copies[0].CatchUp();
   slowdown.CatchUp();
-  EXPECT_EQ(slept, milliseconds(14));
+  EXPECT_EQ(waited, milliseconds(14));
 }
 
-TEST(SlowdownTest, ASleepThatTakesTooLongIsMadeUpFor) {
+TEST(SlowdownTest, AWaitThatTakesTooLongIsMadeUpFor) {
   ManualClock clock;
-  nanoseconds slept{};
+  nanoseconds waited{};
   const Slowdown slowdown(2, clock, [&](nanoseconds time) {
-    slept += time + milliseconds(3);
+    waited += time + milliseconds(3);
     clock.Advance(time + milliseconds(3));
   });
   for (int i = 0; i < 10; ++i) {
     clock.Advance(milliseconds(1));
     slowdown.CatchUp();
   }
-  EXPECT_GE(slept, milliseconds(10));
-  EXPECT_LE(slept, milliseconds(13));
+  EXPECT_GE(waited, milliseconds(10));
+  EXPECT_LE(waited, milliseconds(13));
 }
 
-TEST(SlowdownTest, WhatIsNoWorkIsNotSleptFor) {
+TEST(SlowdownTest, WhatIsNoWorkIsNotWaitedFor) {
   ManualClock clock;
-  nanoseconds slept{};
-  const Slowdown slowdown(3, clock, [&](nanoseconds time) { slept += time; });
+  nanoseconds waited{};
+  const Slowdown slowdown(3, clock, [&](nanoseconds time) { waited += time; });
   clock.Advance(milliseconds(5));
   slowdown.Begin();
   slowdown.CatchUp();
-  EXPECT_EQ(slept, nanoseconds(0));
+  EXPECT_EQ(waited, nanoseconds(0));
   Slowdown(1, clock, [&](nanoseconds) { FAIL(); }).CatchUp();
   Slowdown().CatchUp();
 }
