@@ -109,13 +109,13 @@ void NoteFill(Recording& recording, void* to, unsigned char byte, size_t bytes) 
   struct Fill {
     void* to;
     size_t bytes;
-    unsigned char byte;
+    size_t byte;  // as wide as the others: no padding
   };
   recording.Note(
       [](void* device, void* stream, const Blocks&, size_t, const void* arguments) {
         const auto& fill = *static_cast<const Fill*>(arguments);
         static_cast<Device*>(device)->Fill(*static_cast<typename Device::Stream*>(stream), fill.to,
-                                           fill.byte, fill.bytes);
+                                           static_cast<unsigned char>(fill.byte), fill.bytes);
       },
       Fill{to, bytes, byte});
 }

@@ -122,6 +122,9 @@ TYPED_TEST(DeviceTest, RecordingsAreEqualThatDoTheSame) {
 }
 
 TEST(RecordingTest, WhatLiesBetweenArgumentsDoesNotTellRecordingsApart) {
+#if !__has_builtin(__builtin_clear_padding)
+  GTEST_SKIP() << "this compiler cannot clear padding: such recordings differ, and take two graphs";
+#endif
   struct Padded {
     char first;
     int64_t second;
