@@ -147,7 +147,7 @@ TEST_F(ImportTableTest, KnowsKapaosKernelsInTheirOrder) {
   // As many convolutions and pools as Kapao has, one after the other.
   Json table = SmallTable();
   table["model"] = "kapao";
-  Json ops = {Op(0, "_start", {}, {{1, 3, 32, 48}}, false, 0.0, 0.0)};
+  Json ops = Json::array({Op(0, "_start", {}, {{1, 3, 32, 48}}, false, 0.0, 0.0)});
   for (int id = 1; id <= 144; ++id) {
     ops.push_back(Op(id, "conv2d", {id - 1}, {{1, 8, 32, 48}}, true, 1.0, 0.1));
   }
