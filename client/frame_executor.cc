@@ -104,6 +104,7 @@ void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
 const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict& verdict,
                                         Time give_up_at) {
   last_ = {.seen = frame.picture};
+  answered_ = &state_;
   if (ExecuteRemotely(frame, give_up_at)) {
     last_.kind = Plan::Kind::kRemote;
     last_.server = remote_->part();
@@ -111,7 +112,8 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
     last_.model_from_seen = remote_->answer().frame_from_seen;
   } else if (cache_ && plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
-    ExecuteWhole(frame);
+    if (!whole_state_) whole_state_.emplace(model_);
+    ExecuteWhole(frame, *whole_state_);
     must_forget_ = true;
   } else if (cache_) {
     const bool forget = std::exchange(must_forget_, false) || verdict.forget;
@@ -126,7 +128,7 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
     last_.seen = reuse.seen();
     last_.model_from_seen = reuse.placement().frame_from_seen;
   } else {
-    ExecuteWhole(frame);
+    ExecuteWhole(frame, state_);
   }
   return last_;
 }
@@ -140,15 +142,16 @@ bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
   return is_answered;
 }
 
-void FrameExecutor::ExecuteWhole(const FittedFrame& frame) {
+void FrameExecutor::ExecuteWhole(const FittedFrame& frame, ModelState& state) {
+  answered_ = &state;
   ++whole_.number;
   whole_.frame = frame.index;
   last_.decision = &whole_;
   if (frame.tensor.data != nullptr) {
-    state_.SetInput(0, frame.tensor);
-    state_.Run();
+    state.SetInput(0, frame.tensor);
+    state.Run();
   } else {
-    state_.Apply(whole_, frame.picture, {});
+    state.Apply(whole_, frame.picture, {});
   }
 }
 

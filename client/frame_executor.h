@@ -79,7 +79,7 @@ class FrameExecutor {
   // What is kept is of other frames than those to come, which lie here in the model's picture.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Afterwards the state's outputs are the frame's, whatever the server does, for which nothing
+  // Afterwards the outputs of `state` are the frame's, whatever the server does, for which nothing
   // waits longer than until `give_up_at`. Valid until the next call, or Refresh.
   const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time give_up_at);
   const Execution& last() const { return last_; }
@@ -87,7 +87,8 @@ class FrameExecutor {
   // FrameCache::Refresh, where results are kept.
   std::optional<RefreshWork> Refresh(const PictureView& picture, const Verdict& verdict);
 
-  ModelState& state() { return state_; }
+  // The one that has the outputs of the last frame.
+  const ModelState& state() const { return *answered_; }
 
   // Of the connection to the server; nothing if there is none.
   std::optional<ChannelStatistics> link_statistics() const;
@@ -102,17 +103,20 @@ class FrameExecutor {
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
   bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
-  void ExecuteWhole(const FittedFrame& frame);
+  void ExecuteWhole(const FittedFrame& frame, ModelState& state);
   FrameCache::Execution Together(Time give_up_at);
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
   const StateOptions options_;
   ModelState state_;
+  // Keeps nothing, which makes it sooner done with a whole frame, beside one that keeps results.
+  std::optional<ModelState> whole_state_;
+  const ModelState* answered_ = &state_;
   const Clock& clock_;
   const Slowdown slowdown_;
   std::optional<FrameCache> cache_;  // where results are kept
-  FrameDecision whole_;              // without a cache
+  FrameDecision whole_;              // of a frame that leaves the cache out
   Execution last_;
 
   Plan plan_;
@@ -125,7 +129,7 @@ class FrameExecutor {
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
   std::optional<Time> wait_until_;
-  bool must_forget_ = false;  // a server's outputs lie where results were kept
+  bool must_forget_ = false;  // the last answer is none of the cache's
 };
 
 }  // namespace cacheinf

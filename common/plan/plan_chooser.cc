@@ -69,6 +69,12 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
+  // While a server is met, another of the robot's processes starts beside its frames.
+  if (link.is_up && !was_up_) {
+    robot_ = Factor();
+    situation_.robot_factor = robot_.value();
+  }
+  was_up_ = link.is_up;
   situation_.mbit_up = link.is_up ? HopedMbit(link.to_server, link.to_robot) : 0.0;
   situation_.mbit_down = link.is_up ? HopedMbit(link.to_robot, link.to_server) : 0.0;
   situation_.round_trip_ms = link.round_trip_ms;
@@ -224,6 +230,7 @@ void PlanChooser::Note(const Taken& taken) {
   const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
   const bool is_whole = plan_.keeps && !seen;
   if (taken.executed == Plan::Kind::kLocal) {
+    robot_unused_ = 0;
     robot_.Note(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
   } else if (frames_of_plan_ == 1) {
     return;
@@ -237,8 +244,12 @@ void PlanChooser::Note(const Taken& taken) {
   situation_.link_factor = link_.value();
 }
 
-// A codec that was bad once is worth a try again.
+// What was bad once is worth a try again.
 void PlanChooser::Doubt() {
+  if (++robot_unused_ % kFramesKnown == 0) {
+    robot_.Doubt();
+    situation_.robot_factor = robot_.value();
+  }
   for (auto& [codec, factors] : codecs_) {
     if (++factors.unused % kFramesKnown != 0) continue;
     factors.bytes.Doubt();

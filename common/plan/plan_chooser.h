@@ -108,6 +108,8 @@ class PlanChooser {
   Prediction prediction_;
   double whole_ms_ = 0;  // of the robot alone, nothing kept
   Factor robot_;
+  int robot_unused_ = 0;  // frames since it was alone
+  bool was_up_ = false;   // the link
   Factor server_;
   Factor link_;
   Factor split_;

@@ -162,6 +162,25 @@ TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
   EXPECT_LE(switches_, 4) << "of 40 that one could think of";
 }
 
+TEST_F(PlanChooserTest, WhatFramesTookWhileAServerWasMetIsForgotten) {
+  robot_factor_ = 5;
+  AnswerMany(std::nullopt);
+  robot_factor_ = 1;
+  Answer(1);
+  EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
+}
+
+TEST_F(PlanChooserTest, ARobotThatWasSlowForAWhileIsTriedAgain) {
+  AnswerMany(1);
+  ASSERT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
+  robot_factor_ = 5;
+  AnswerMany(1);
+  ASSERT_EQ(last_.kind, Plan::Kind::kRemote) << chooser_.Reason();
+  robot_factor_ = 1;
+  for (int i = 0; i < 20; ++i) AnswerMany(1);
+  EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
+}
+
 TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
   AnswerMany(20, 0.9);
   ASSERT_FALSE(last_.keeps);

@@ -42,6 +42,9 @@ class PlanRobot {
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);
+    for (const Operator& op : graph_.operators) {
+      may_cut_.push_back(executor_.state().is_kept(op.outputs[0]));
+    }
   }
 
   void FollowPlans() {
@@ -79,9 +82,7 @@ class PlanRobot {
     }
     if (plan.kind != Plan::Kind::kSplit) return plan;
     for (int after = -1; after < static_cast<int>(graph_.operators.size()); ++after) {
-      const bool is_kept =
-          after == -1 || executor_.state().is_kept(graph_.operators[after].outputs[0]);
-      if (!is_kept || random_() % graph_.operators.size() >= 3) continue;
+      if ((after >= 0 && !may_cut_[after]) || random_() % graph_.operators.size() >= 3) continue;
       plan.cuts.push_back({after, static_cast<int>(random_() % 5) * 250});
     }
     if (plan.cuts.empty()) plan.cuts.push_back({-1, 0});
@@ -129,6 +130,7 @@ class PlanRobot {
 
   const Graph& graph_;
   FrameExecutor executor_;
+  std::vector<bool> may_cut_;  // by operator
   ModelState dense_;
   Clip clip_;
   std::deque<std::vector<uint8_t>> shown_;  // the last one at the end
