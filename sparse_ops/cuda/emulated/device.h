@@ -40,6 +40,7 @@ class EmulatedDevice {
     int launches = 0;  // but for those of graphs
     int graphs = 0;    // made
     int replays = 0;
+    int kernels = 0;  // that have run, those of graphs too
   };
 
   class Event {
@@ -113,6 +114,7 @@ class EmulatedDevice {
     }
     ++counts_.launches;
     Add(stream, [this, blocks, kernel, shared_bytes] {
+      ++counts_.kernels;
       processor_.Run({Kernel::kName, blocks, Kernel::kThreads, shared_bytes,
                       [](const void* arguments, Processor& processor, int thread) {
                         (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));
