@@ -7,7 +7,6 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/lanes.h"
 #include "sparse_ops/cuda/numbers.h"
-#include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
