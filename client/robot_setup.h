@@ -23,6 +23,9 @@ int ThreadsToUse(const RobotConfig& config);
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
 
+// Makes the backend that a configuration names.
+using BackendMaker = std::function<std::unique_ptr<Backend>(const RobotConfig& config)>;
+
 // The graph on that backend, for a robot, its guard and its check. Throws InputError if the backend
 // cannot run it.
 std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config);

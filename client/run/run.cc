@@ -22,11 +22,13 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
+#include "common/model/picture.h"
 #include "common/reuse/guard.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
+#include "sparse_ops/cuda/device.h"
 
 namespace cacheinf {
 namespace {
@@ -66,24 +68,25 @@ class Publisher {
     picture_ = output.picture;
   }
 
+  // Reads all that it needs of the robot before anything is out: a GPU may be lost there.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
     if (dump_) dump_->Write(answer.frame, robot_.state());
-    if (!overlay_ && picture_.empty()) return;
-    const std::optional<ClassMap> recomputed = robot_.recomputed();
+    std::optional<ClassMap> recomputed;
+    if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
+    if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
     if (overlay_) {
       const Picture drawn =
           DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader());
       overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot_.fit(), *recomputed) : drawn);
     }
-    if (!picture_.empty()) last_ = Published{frame, answer.content, recomputed};
+    if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
 
   // After the last frame.
   void Finish() {
     if (overlay_) overlay_->Close();
     if (!last_) return;
-    WriteComparison(picture_, last_->frame, *robot_.fit(), last_->content, robot_.reader(),
+    WriteComparison(picture_, last_->frame, last_->fit, last_->content, robot_.reader(),
                     last_->recomputed ? &*last_->recomputed : nullptr);
   }
 
@@ -95,6 +98,7 @@ class Publisher {
 
   struct Published {
     Frame frame;
+    PictureFit fit;
     AnswerContent content;
     std::optional<ClassMap> recomputed;
   };
@@ -183,22 +187,34 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
   }
 }
 
+// What to go on with where a GPU is lost, or has too little memory; throws all other errors on.
+// What the stand-in finds in a kernel is none of that. REQUIRES: the error is being handled.
+RobotConfig WithoutGpu(RobotConfig config, const std::exception& error) {
+  const bool is_of_gpu = dynamic_cast<const cuda::DeviceError*>(&error) != nullptr;
+  if (!is_of_gpu || dynamic_cast<const cuda::KernelFault*>(&error) != nullptr) throw;
+  LogWarning(fmt::format("{}; the robot goes on without the GPU", error.what()));
+  config.backend = RobotConfig::Backend::kCpu;
+  return config;
+}
+
+// The model on the backend of a configuration.
+using Compiler = std::function<std::shared_ptr<const CompiledModel>(const RobotConfig& config)>;
+
 // A robot with all that stands around it, and what is done with a frame.
 class Run {
  public:
+  // The compiler outlives it, too.
   Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
-      const Profile* profile, FrameQueue& source, const Clock& clock)
-      : source_(source),
+      const Profile* profile, const Compiler& compile, FrameQueue& source, const Clock& clock)
+      : config_(config),
+        compile_(compile),
+        source_(source),
         clock_(clock),
-        robot_(model, config, clock, profile),
-        publisher_(config.output, robot_, source),
-        intake_(robot_) {
+        robot_(std::in_place, model, config, clock, profile),
+        publisher_(config.output, *robot_, source),
+        intake_(*robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
-    if (config.check > 0) check_.emplace(model, config, clock);
-    if (config.mode == RobotConfig::Mode::kCache && config.guard.is_on) {
-      guard_.emplace(model, config.guard, Resolve(config.cache, config.tracker.change),
-                     config.model_config.decoder, clock);
-    }
+    SurroundRobot(model);
     if (!config.UsesServer() && !config.server.address.empty()) {
       LogWarning(fmt::format("the server gets nothing to compute: mode {} is the robot alone",
                              NameOf(config.mode)));
@@ -207,23 +223,26 @@ class Run {
       LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
                           NameOf(config.mode)));
     }
-    if (!config.record.folder.empty()) recorder_.emplace(config, model->graph());
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
     summary_.deadline_ms = config.deadline_ms;
-    summary_.memory = robot_.state().memory();
+    summary_.memory = robot_->state().memory();
     start_ = clock.Now();
   }
 
-  // Whatever throws is recorded first.
+  // Whatever throws is recorded first. A frame that a GPU did not answer is answered without.
   void Handle(const Frame& frame) {
     Step step;
     try {
       Handle(frame, step);
     } catch (const std::exception& error) {
       KeepFailure(frame, step, error.what());
-      throw;
+      config_ = WithoutGpu(config_, error);
+      const auto model = compile_(config_);
+      robot_.emplace(model, config_, clock_);
+      SurroundRobot(model);
+      if (step.current <= FrameStep::kPublish) Handle(frame);
     }
   }
 
@@ -242,8 +261,8 @@ class Run {
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());
     }
-    if (summary_.server) summary_.server->link = robot_.link_statistics();
-    summary_.why_plan = robot_.WhyPlan();
+    if (summary_.server) summary_.server->link = robot_->link_statistics();
+    summary_.why_plan = robot_->WhyPlan();
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.dropped = source_.dropped();
@@ -251,9 +270,19 @@ class Run {
     return summary_;
   }
 
-  const AnswerReader& reader() const { return robot_.reader(); }
+  const AnswerReader& reader() const { return robot_->reader(); }
 
  private:
+  void SurroundRobot(const std::shared_ptr<const CompiledModel>& model) {
+    if (check_) start_ += check_->time_spent();
+    if (config_.check > 0) check_.emplace(model, config_, clock_);
+    if (config_.mode == RobotConfig::Mode::kCache && config_.guard.is_on) {
+      guard_.emplace(model, config_.guard, Resolve(config_.cache, config_.tracker.change),
+                     config_.model_config.decoder, clock_);
+    }
+    if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
+  }
+
   // How far a frame is.
   struct Step {
     FrameStep current = FrameStep::kAnswer;
@@ -272,20 +301,20 @@ class Run {
     if (source_.is_live()) answer.waited = waited;
     if (guard_) answer.guard = state;
     step.current = FrameStep::kPublish;
-    summary_.Add(answer);
-    Score(frame, answer, robot_, source_.truth_class_count(), summary_);
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
-    if (check_) check_->CheckIfDue(frame, answer, robot_);
-    if (recorder_) recorder_->Keep(frame, answer, robot_);
+    summary_.Add(answer);
+    Score(frame, answer, *robot_, source_.truth_class_count(), summary_);
+    if (check_) check_->CheckIfDue(frame, answer, *robot_);
+    if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
     if (guard_) Guarded(answer);
     step.current = FrameStep::kRefresh;
-    const auto refresh = robot_.Refresh(frame, guard_ ? guard_->verdict() : Verdict());
+    const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
     if (!refresh) return;
     summary_.Add(*refresh);
-    if (recorder_) recorder_->KeepRefresh(*robot_.decision());
+    if (recorder_) recorder_->KeepRefresh(*robot_->decision());
   }
 
   // Since a live frame was there, but for checks, which are outside of all times.
@@ -296,24 +325,26 @@ class Run {
   }
 
   void Guarded(const Answer& answer) {
-    guard_->Judge({*robot_.decision(), answer.content, robot_.state(), robot_.model_picture(),
-                   robot_.seen_picture(), robot_.fit()});
+    guard_->Judge({*robot_->decision(), answer.content, robot_->state(), robot_->model_picture(),
+                   robot_->seen_picture(), robot_->fit()});
     if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
   }
 
   void KeepFailure(const Frame& frame, const Step& step, const char* error) {
     if (!recorder_) return;
     try {
-      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, robot_);
+      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, *robot_);
       recorder_->KeepFailure(frame, step.current, error);
     } catch (const std::exception& another) {
       LogError(fmt::format("frame {} is not recorded: {}", frame.index, another.what()));
     }
   }
 
+  RobotConfig config_;
+  const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
-  Robot robot_;
+  std::optional<Robot> robot_;  // there always; another one in the same place once a GPU is lost
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
   std::optional<Recorder> recorder_;
@@ -336,26 +367,38 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
 }
 
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
-                   const std::atomic<bool>& stop) {
+                   const std::atomic<bool>& stop, const BackendMaker& make_backend) {
   if (config.backend == RobotConfig::Backend::kCpu) {
     ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
   }
-  const auto model = Compile(std::move(graph), config);
-  const std::optional<Profile> profile = ProfileFor(model, config, clock, stop);
-  Run run(config, model, profile ? &*profile : nullptr, source, clock);
+  const auto shared_graph = std::make_shared<const Graph>(std::move(graph));
+  const Compiler compile = [&](const RobotConfig& with) {
+    return std::make_shared<const CompiledModel>(shared_graph, make_backend(with));
+  };
+  std::optional<Run> run;
+  const auto begin = [&](const RobotConfig& with) {
+    const auto model = compile(with);
+    const std::optional<Profile> profile = ProfileFor(model, with, clock, stop);
+    run.emplace(with, model, profile ? &*profile : nullptr, compile, source, clock);
+  };
+  try {
+    begin(config);
+  } catch (const std::exception& error) {
+    begin(WithoutGpu(config, error));
+  }
   {
     StatusLine status(clock);
-    const Summary& so_far = run.summary();
+    const Summary& so_far = run->summary();
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = source.Next();
       if (!frame) break;
-      run.Handle(*frame);
-      status.Show([&] { return ProgressLine(run.summary(), config.frames); });
+      run->Handle(*frame);
+      status.Show([&] { return ProgressLine(run->summary(), config.frames); });
     }
   }
-  Summary summary = run.Finish(stop);
+  Summary summary = run->Finish(stop);
   if (!config.output.summary.empty()) {
-    LineFile(config.output.summary).Write(ToJsonText(summary, config, run.reader()));
+    LineFile(config.output.summary).Write(ToJsonText(summary, config, run->reader()));
   }
   return summary;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "client/robot_setup.h"
 #include "client/run/summary.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
@@ -12,15 +13,18 @@
 namespace cacheinf {
 
 // Runs a model on a source as the configuration says, until the source ends, enough frames are
-// answered, or `stop` becomes true, and writes what the configuration asks for.
-// Throws InputError in one sentence for what the user can fix. REQUIRES: a checked
-// configuration.
+// answered, or `stop` becomes true, and writes what the configuration asks for. Where a GPU is
+// lost, or has too little memory, the processor answers that frame and all later ones; the check,
+// the guard and recordings begin again then, and no schedule is made. Throws InputError in one
+// sentence for what the user can fix. REQUIRES: a checked configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 
 // The same with a loaded model and an open source. Stamps of live frames
 // are by this clock. REQUIRES: a graph as LoadGraph gives it for such frames.
-Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
-                   const std::atomic<bool>& stop);
+Summary RunRobotOn(
+    FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+    const std::atomic<bool>& stop,
+    const BackendMaker& make_backend = [](const RobotConfig& of) { return MakeBackend(of); });
 
 }  // namespace cacheinf
 

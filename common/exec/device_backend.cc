@@ -102,7 +102,7 @@ struct ConvCatcher {
 template <class Device>
 struct DeviceBackend<Device>::Kernels {
   void operator()(const ConvArgs& args, const cuda::Pixels& pixels) const {
-    call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels);
+    call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
   }
   template <typename Args>
   void operator()(const Args& args, const cuda::Pixels& pixels) const {
@@ -147,6 +147,7 @@ struct DeviceBackend<Device>::Kernels {
   // Of sparse runs.
   Sets* sets = nullptr;
   PixelSet active = {};
+  cuda::SettleArgs test = {};  // of a convolution
 };
 
 template <class Device>
@@ -290,39 +291,43 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
   TouchAll(call, inputs, outputs, own.queue());
-  const Kernels kernels = {stream_->device(), own.queue(), call, &own, args.active};
+  Kernels kernels = {stream_->device(), own.queue(), call, &own, args.active};
   own.Count(args.active, args.weight);
   const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
   if (!args.has_test || !call.call.is_local) {
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
     return;
   }
-  const TensorView fresh = PackedLike(outputs[0], scratch_.data());
-  RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels,
-              scratch_.data() + outputs[0].Count());
-  SettlePixels(fresh, outputs[0], pixels, own, args);
+  const cuda::SettleArgs test = TestOf(args, outputs[0], own);
+  if (call.conv && call.conv->CanTest()) {
+    kernels.test = test;
+    RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
+  } else {
+    const TensorView fresh = PackedLike(outputs[0], scratch_.data());
+    RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels,
+                scratch_.data() + outputs[0].Count());
+    cuda::Settle(stream_->device(), own.queue().recorder(), AsImage(ConstTensorView(fresh)),
+                 AsImage(outputs[0]), test, pixels);
+  }
+  own.NoteChange(args.active);
 }
 
 template <class Device>
-void DeviceBackend<Device>::SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
-                                         const cuda::Pixels& pixels, Sets& sets,
-                                         const PixelRunArgs& args) {
+cuda::SettleArgs DeviceBackend<Device>::TestOf(const PixelRunArgs& args, const TensorView& output,
+                                               const Sets& sets) {
   const auto mask_of = [&](PixelSet set) {
     return set.exists() && !sets.IsKnownEmpty(set) ? ConstMaskView(sets.mask(set))
                                                    : ConstMaskView();
   };
-  cuda::SettleArgs settle;
-  settle.fresh = AsImage(fresh);
-  settle.stored = AsImage(stored);
-  settle.threshold = args.threshold;
+  cuda::SettleArgs test;
+  test.threshold = args.threshold;
   if (args.threshold > 0.0f) {
-    settle.inverse_spread = SpreadOnDevice(args.inverse_spread, settle.stored.channels);
-    settle.forced = mask_of(args.forced);
+    test.inverse_spread = SpreadOnDevice(args.inverse_spread, static_cast<int>(output.dims[1]));
+    test.forced = mask_of(args.forced);
   }
-  settle.untested = mask_of(args.untested);
-  settle.active = sets.mask(args.active);
-  cuda::Settle(stream_->device(), sets.queue().recorder(), settle, pixels);
-  sets.NoteChange(args.active);
+  test.untested = mask_of(args.untested);
+  test.active = sets.mask(args.active);
+  return test;
 }
 
 template <class Device>

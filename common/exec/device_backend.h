@@ -16,6 +16,7 @@
 #include "common/exec/operator_call.h"
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/cuda/settle.h"
 
 namespace cacheinf {
 
@@ -24,8 +25,10 @@ namespace cacheinf {
 // come to it; up to there a frame's launches are one graph (device_queue.h). After the first frames
 // nothing is allocated, and all memory of the device comes from one arena.
 //
-// With a change test an operator computes into scratch memory, and what is a change is stored from
-// there. An operator that is not local may turn out, on the device, to have nothing active.
+// With a change test a convolution stores what is a change, where its kernel sees whole pixels
+// (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
+// change from there. An operator that is not local may turn out, on the device, to have nothing
+// active.
 template <class Device>
 class DeviceBackend final : public Backend {
  public:
@@ -79,8 +82,7 @@ class DeviceBackend final : public Backend {
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
   void MakeRoom(const ConstTensorView& value, size_t scratch_floats);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
-  void SettlePixels(const ConstTensorView& fresh, const TensorView& stored,
-                    const cuda::Pixels& pixels, Sets& sets, const PixelRunArgs& args);
+  cuda::SettleArgs TestOf(const PixelRunArgs& args, const TensorView& output, const Sets& sets);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
   cuda::Pixels ListOnDevice(ConstMaskView pixels);
   void TouchAll(const Call& call, std::span<const ConstTensorView> inputs,

@@ -28,8 +28,9 @@ inline bool HasAlignedFours(const ConstImageView& view) {
          view.row_stride % 4 == 0 && (view.batch == 1 || view.batch_stride % 4 == 0);
 }
 
-// Fewer channels leave too much of a wide tile empty.
+// Fewer channels leave too much of a wider tile empty.
 constexpr int kNarrowOutputs = 32;
+constexpr int kMiddleOutputs = 64;
 
 }  // namespace conv
 
@@ -85,15 +86,21 @@ Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
 }
 
 template <class Device>
+bool Conv<Device>::CanTest() const {
+  return !is_direct_ && work_.groups == 1 && work_.group_outputs <= conv::kMiddleOutputs;
+}
+
+template <class Device>
 void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& input,
                        const ConstImageView& residual, const ImageView& output,
-                       const Pixels& pixels) const {
+                       const Pixels& pixels, const SettleArgs& test) const {
   if (pixels.most == 0 || output.batch == 0) return;
   ConvWork work = work_;
   work.input = input;
   work.residual = residual;
   work.output = output;
   work.pixels = pixels;
+  work.test = test;
   work.has_aligned_inputs = work.group_inputs % 4 == 0 && conv::HasAlignedFours(input);
   if (is_direct_) {
     const bool is_depthwise = work.group_inputs == 1 && work.group_outputs == 1;
@@ -114,10 +121,15 @@ void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& in
 template <class Device>
 template <Precision precision>
 void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const {
+  using Gemms = ConvGemms<precision>;
+  static_assert(Gemms::Narrow::kChannels >= conv::kNarrowOutputs, "a block has them all");
+  static_assert(Gemms::Middle::kChannels >= conv::kMiddleOutputs, "a block has them all");
   if (work.group_outputs <= conv::kNarrowOutputs) {
-    LaunchTiles<typename ConvGemms<precision>::Narrow>(stream, work);
+    LaunchTiles<typename Gemms::Narrow>(stream, work);
+  } else if (work.group_outputs <= conv::kMiddleOutputs) {
+    LaunchTiles<typename Gemms::Middle>(stream, work);
   } else {
-    LaunchTiles<typename ConvGemms<precision>::Wide>(stream, work);
+    LaunchTiles<typename Gemms::Wide>(stream, work);
   }
 }
 

@@ -7,12 +7,16 @@ namespace cacheinf {
 namespace cuda {
 
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Middle);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Narrow);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kTf32>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kTf32>::Middle);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kTf32>::Narrow);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kHalf>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kHalf>::Middle);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kHalf>::Narrow);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Wide);
+CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Middle);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Narrow);
 CACHEINF_INSTANTIATE(ConvDirect<false>);
 CACHEINF_INSTANTIATE(ConvDirect<true>);

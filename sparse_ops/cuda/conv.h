@@ -7,6 +7,7 @@
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/cuda/settle.h"
 #include "sparse_ops/ops.h"
 
 namespace cacheinf {
@@ -40,9 +41,16 @@ class Conv {
     return precision == Precision::kExact || facts.compute_major >= 8;
   }
 
+  // Whether Run takes a test: not where blocks share a pixel's channels, as they do with groups and
+  // with more than 64.
+  bool CanTest() const;
+
   // Computes the pixels in every image of the batch. `residual` has null data if there is none.
+  // With a test they are the active ones, and settled in the same launch. REQUIRES: then no operand
+  // shares memory with the output.
   void Run(typename Device::Stream& stream, const ConstImageView& input,
-           const ConstImageView& residual, const ImageView& output, const Pixels& pixels) const;
+           const ConstImageView& residual, const ImageView& output, const Pixels& pixels,
+           const SettleArgs& test = {}) const;
 
  private:
   template <Precision precision>

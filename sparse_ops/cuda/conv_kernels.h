@@ -10,6 +10,7 @@
 #include "sparse_ops/cuda/lanes.h"
 #include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/cuda/settle.h"
 #include "sparse_ops/cuda/walk.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
@@ -59,6 +60,8 @@ struct ConvWork {
   Function activation;
   bool activation_before_residual = false;
 
+  SettleArgs test;  // only where a block has all channels of its pixels
+
   template <class Thread>
   CACHEINF_KERNEL int Count(const Thread& thread) const {
     return pixels.count == nullptr ? pixels.most : thread.LoadReadOnly(pixels.count);
@@ -68,7 +71,7 @@ struct ConvWork {
     return pixels.list == nullptr ? pixels.first + i : thread.LoadReadOnly(pixels.list + i);
   }
 
-  // Stores `count` neighbouring channels of an output pixel, at most four, from their sums.
+  // From sums to values, of `count` neighbouring channels of an output pixel, at most four.
   template <class Thread>
   CACHEINF_KERNEL void Finish(const Thread& thread, int image, int y, int x, int channel, int count,
                               float (&sums)[4]) const {
@@ -90,7 +93,6 @@ struct ConvWork {
       CACHEINF_UNROLL
       for (int i = 0; i < 4; ++i) sums[i] += numbers[i];
     }
-    StoreQuad(thread, output.Pixel(image, y, x) + channel, 1, count, sums);
   }
 };
 
@@ -103,12 +105,15 @@ struct ConvWork {
 // A launch has two shapes of tiles, and takes the large one where there is enough to do: block x is
 // the pixels, and of those the channels; block z the image, and of it the phase. Where there are
 // several phases a block takes the pixels of its own out of so many times as many.
-template <class Large, class Small>
+template <class Large, class Small, int blocks_at_once = 3>
 struct ConvGemm {
   static_assert(Large::kPrecision == Small::kPrecision, "tiles do not change bits");
   static constexpr const char* kName = "ConvGemm";
   static constexpr int kThreads = kConvThreads;
-  static constexpr int kBlocksAtOnce = 3;
+  static constexpr int kBlocksAtOnce = blocks_at_once;
+  // Whether a block can have all channels of a pixel, up to kChannels, whichever shape it takes.
+  static constexpr bool kTakesTest = Large::kChannels == Small::kChannels;
+  static constexpr int kChannels = Small::kChannels;
 
   ConvWork work;
   int small_up_to = 0;  // so many pixels
@@ -344,6 +349,9 @@ struct ConvGemm {
     tile.Store(thread, stages, Layout<Tile>::kSumStride);
     thread.Barrier();
     FinishTile<Tile>(thread, job, stages);
+    if (!HasTest()) return;
+    thread.Barrier();
+    SettleTile<Tile>(thread, stages);
   }
 
   // Begins to copy the inputs and weights of one step, and moves on to the next.
@@ -404,7 +412,7 @@ struct ConvGemm {
   }
 
   template <class Tile, class Thread>
-  CACHEINF_KERNEL void FinishTile(const Thread& thread, const Job& job, const float* sums) const {
+  CACHEINF_KERNEL void FinishTile(const Thread& thread, const Job& job, float* sums) const {
     const Place* const places = thread.template Shared<Place>();
     constexpr int kRowFours = Tile::kChannels / 4;
     for (int i = thread.ThreadIndex(); i < Tile::kPixels * kRowFours; i += kThreads) {
@@ -412,12 +420,32 @@ struct ConvGemm {
       const int left = work.group_outputs - job.first_channel - channel;
       const Place place = thread.Load(places + i / kRowFours);
       if (place.row == kNowhere || left <= 0) continue;
-      const Float4 four = thread.Load(reinterpret_cast<const Float4*>(
-          sums + i / kRowFours * Layout<Tile>::kSumStride + channel));
-      float numbers[4] = {four.x, four.y, four.z, four.w};
-      work.Finish(thread, job.image, place.y, place.x,
-                  job.group * work.group_outputs + job.first_channel + channel, left < 4 ? left : 4,
+      auto* const four =
+          reinterpret_cast<Float4*>(sums + i / kRowFours * Layout<Tile>::kSumStride + channel);
+      const Float4 sum = thread.Load(four);
+      float numbers[4] = {sum.x, sum.y, sum.z, sum.w};
+      const int of_output = job.group * work.group_outputs + job.first_channel + channel;
+      const int count = left < 4 ? left : 4;
+      work.Finish(thread, job.image, place.y, place.x, of_output, count, numbers);
+      if (HasTest()) {
+        thread.Store(four, Float4{numbers[0], numbers[1], numbers[2], numbers[3]});
+      } else {
+        StoreQuad(thread, work.output.Pixel(job.image, place.y, place.x) + of_output, 1, count,
                   numbers);
+      }
+    }
+  }
+
+  CACHEINF_KERNEL bool HasTest() const { return kTakesTest && work.test.active.words != nullptr; }
+
+  // From values in place of the sums.
+  template <class Tile, class Thread>
+  CACHEINF_KERNEL void SettleTile(const Thread& thread, const float* values) const {
+    const Place* const places = thread.template Shared<Place>();
+    for (int i = thread.ThreadIndex() / kLanes; i < Tile::kPixels; i += kThreads / kLanes) {
+      const Place place = thread.Load(places + i);
+      SettlePixel(thread, work.test, place.row != kNowhere, place.y, place.x,
+                  values + i * Layout<Tile>::kSumStride, work.output);
     }
   }
 };
@@ -457,6 +485,7 @@ struct ConvDirect {
       }
     }
     work.Finish(thread, share.image, y, x, share.element, share.count, sums);
+    StoreQuad(thread, work.output.Pixel(share.image, y, x) + share.element, 1, share.count, sums);
   }
 
  private:
@@ -509,18 +538,22 @@ struct ConvDirect {
   }
 };
 
-// The kernels of one precision.
+// The kernels of one precision: for few channels, for up to 64, and for more. But for the last a
+// block has all of a pixel, if there are no groups, and so takes a change test.
 template <Precision precision>
 struct ConvGemms {
   using Small = MatrixTile<precision, 2, 1, 2>;
+  using Narrow = ConvGemm<MatrixTile<precision, 1, 2, 4>, Small>;
+  using Middle = ConvGemm<MatrixTile<precision, 1, 2, 8>, MatrixTile<precision, 4, 1, 2>>;
   using Wide = ConvGemm<MatrixTile<precision, 1, 2, 8>, Small>;
-  using Narrow = ConvGemm<MatrixTile<precision, 1, 2, 4>, Small>;  // for few channels
 };
 template <>
 struct ConvGemms<Precision::kExact> {
   using Small = FmaTile<2, 4>;
-  using Wide = ConvGemm<FmaTile<8, 8>, Small>;
   using Narrow = ConvGemm<FmaTile<8, 4>, Small>;
+  // With the test three blocks would spill registers.
+  using Middle = ConvGemm<FmaTile<8, 8>, FmaTile<1, 8>, 2>;
+  using Wide = ConvGemm<FmaTile<8, 8>, Small>;
 };
 
 }  // namespace cuda

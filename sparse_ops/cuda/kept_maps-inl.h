@@ -21,11 +21,9 @@ void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView
 }  // namespace kept_maps
 
 template <class Device>
-void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
-            const Pixels& pixels) {
-  const SettlePixels kernel = {pixels,         args.fresh,          args.stored,
-                               args.threshold, args.inverse_spread, args.active,
-                               args.untested,  args.forced};
+void Settle(Device& device, typename Device::Stream& stream, const ConstImageView& fresh,
+            const ImageView& stored, const SettleArgs& args, const Pixels& pixels) {
+  const SettlePixels kernel = {pixels, fresh, stored, args};
   device.Launch(stream, {DividedUp(pixels.most, SettlePixels::kPixelsPerBlock)}, kernel);
 }
 

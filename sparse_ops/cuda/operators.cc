@@ -45,6 +45,7 @@ namespace cuda {
                           const ConstTensorView& piece, int axis, int64_t offset,             \
                           const TensorView& output, const Pixels& pixels);                    \
   template void Settle(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,              \
+                       const ConstImageView& fresh, const ImageView& stored,                  \
                        const SettleArgs& args, const Pixels& pixels);                         \
   template void Shift(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream,               \
                       const TensorView& map, int rows, int columns, float* scratch);          \

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sparse_ops/cuda/pixels.h"
+#include "sparse_ops/cuda/settle.h"
 #include "sparse_ops/ops.h"
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
@@ -96,22 +97,10 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
 // ---------------------------------------------------------------------------------------------
 // Kept maps.
 
-// A change test (active_pixels.h) of values that lie in a map of their own.
-struct SettleArgs {
-  ConstImageView fresh;
-  ImageView stored;  // as large
-  float threshold = 0.0f;
-  const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
-  MaskView active;                        // loses the pixels that did not change
-  ConstMaskView untested;                 // stored and taken for changed; no words: none
-  ConstMaskView forced;                   // stored, changed or not; no words: none
-};
-
-// Stores what is new of these pixels, which are active. REQUIRES: a batch of one; masks and maps
-// that do not overlap.
+// Stores what is new of these pixels, which are active and lie in a map of their own, as large.
 template <class Device>
-void Settle(Device& device, typename Device::Stream& stream, const SettleArgs& args,
-            const Pixels& pixels);
+void Settle(Device& device, typename Device::Stream& stream, const ConstImageView& fresh,
+            const ImageView& stored, const SettleArgs& args, const Pixels& pixels);
 
 // What warp.h says, but that the homography lies on the device.
 template <class Device>

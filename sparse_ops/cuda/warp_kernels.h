@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "sparse_ops/cuda/change_kernels.h"
+#include "sparse_ops/cuda/settle.h"
 #include "sparse_ops/cuda/walk.h"
 #include "sparse_ops/cuda/window_kernels.h"
 #include "sparse_ops/warp.h"

@@ -17,6 +17,7 @@
 #include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
+#include "tests/model/model_builder.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -29,12 +30,13 @@ using Counts = EmulatedDevice::Counts;
 
 Counts operator-(const Counts& a, const Counts& b) {
   return {a.allocations - b.allocations, a.synchronizations - b.synchronizations,
-          a.launches - b.launches, a.graphs - b.graphs, a.replays - b.replays};
+          a.launches - b.launches,       a.graphs - b.graphs,
+          a.replays - b.replays,         a.kernels - b.kernels};
 }
 void PrintTo(const Counts& counts, std::ostream* stream) {
   *stream << counts.allocations << " allocations, " << counts.synchronizations << " waits, "
           << counts.launches << " launches, " << counts.graphs << " graphs, " << counts.replays
-          << " replays";
+          << " replays, " << counts.kernels << " kernels";
 }
 
 }  // namespace cuda
@@ -130,6 +132,31 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
       const Counts counts = CountsOf(state, Next(), policy);
       if (i > 0) expect_little(counts);
     }
+  }
+}
+
+// Of up to 64 channels a convolution tests for changes itself.
+TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
+  const auto kernels = [&](int channels, int convolutions, const ChangePolicy& policy) {
+    ModelBuilder net;
+    ValueId x = net.Input({1, 3, kHeight, kWidth}, "picture");
+    for (int i = 0; i < convolutions; ++i) x = net.Conv(x, channels, 1);
+    ModelState state(
+        std::make_shared<const CompiledModel>(std::make_shared<const Graph>(net.Finish({x})),
+                                              MakeEmulatedCudaBackend(device_)),
+        {{}, Keep::kAll});
+    CountsOf(state, Whole(), {});
+    ChangePolicy with_spreads = policy;
+    if (policy.threshold > 0) {
+      with_spreads.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state));
+    }
+    return CountsOf(state, Next(), with_spreads).kernels;
+  };
+  for (const ChangePolicy& policy :
+       {ChangePolicy(), ChangePolicy{.kind = Kind::kChange, .threshold = 0.05f}}) {
+    SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(policy.kind));
+    EXPECT_EQ(kernels(64, 3, policy) - kernels(64, 2, policy), 2);
+    EXPECT_EQ(kernels(65, 3, policy) - kernels(65, 2, policy), 3);
   }
 }
 

@@ -239,21 +239,28 @@ int PrintKernels() {
   const auto print = [](const char* name, const char* mangled, int threads, size_t shared_bytes) {
     std::printf("%s\t%s\t%d\t%zu\n", name, mangled, threads, shared_bytes);
   };
-  const auto print_gemms = [&](const char* name, auto gemms, const char* wide, const char* narrow) {
+  const auto print_gemms = [&](const char* name, auto gemms, const char* wide, const char* middle,
+                               const char* narrow) {
     using Wide = typename decltype(gemms)::Wide;
+    using Middle = typename decltype(gemms)::Middle;
     using Narrow = typename decltype(gemms)::Narrow;
     print((std::string(name) + ", wide").c_str(), wide, Wide::kThreads, Wide::SharedBytes());
+    print((std::string(name) + ", middle").c_str(), middle, Middle::kThreads,
+          Middle::SharedBytes());
     print((std::string(name) + ", narrow").c_str(), narrow, Narrow::kThreads,
           Narrow::SharedBytes());
   };
-  print_gemms("convolution, exact", ConvGemms<Precision::kExact>(), "FmaTileILi8ELi8E",
-              "FmaTileILi8ELi4E");
-  print_gemms("convolution, TF32", ConvGemms<Precision::kTf32>(), "PrecisionE1ELi1ELi2ELi8E",
-              "PrecisionE1ELi1ELi2ELi4E");
-  print_gemms("convolution, FP16", ConvGemms<Precision::kHalf>(), "PrecisionE2ELi1ELi2ELi8E",
-              "PrecisionE2ELi1ELi2ELi4E");
-  print_gemms("convolution, BF16", ConvGemms<Precision::kBfloat16>(), "PrecisionE3ELi1ELi2ELi8E",
-              "PrecisionE3ELi1ELi2ELi4E");
+  print_gemms("convolution, exact", ConvGemms<Precision::kExact>(), "FmaTileILi8ELi8EEENS3_ILi2E",
+              "FmaTileILi8ELi8EEENS3_ILi1E", "FmaTileILi8ELi4E");
+  print_gemms("convolution, TF32", ConvGemms<Precision::kTf32>(),
+              "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi2E",
+              "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi4E", "PrecisionE1ELi1ELi2ELi4E");
+  print_gemms("convolution, FP16", ConvGemms<Precision::kHalf>(),
+              "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi2E",
+              "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi4E", "PrecisionE2ELi1ELi2ELi4E");
+  print_gemms("convolution, BF16", ConvGemms<Precision::kBfloat16>(),
+              "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi2E",
+              "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi4E", "PrecisionE3ELi1ELi2ELi4E");
   print("convolution, depthwise", "ConvDirectILb1E", cuda::ConvDirect<true>::kThreads, 0);
   print("convolution, small groups", "ConvDirectILb0E", cuda::ConvDirect<false>::kThreads, 0);
   return 0;

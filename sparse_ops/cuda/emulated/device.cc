@@ -157,6 +157,7 @@ void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   std::vector<std::shared_ptr<StreamState>> able;
   try {
     if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+    if (IsLost()) throw DeviceError("the emulated device is lost");
     while (!is_done()) {
       able.clear();
       for (const auto& weak : streams_) {

@@ -31,6 +31,7 @@ class EmulatedDevice {
     unsigned seed = 1;
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
+    int lost_after = -1;              // so many synchronizations, for good; below 0: never
   };
 
   // What the host has asked for so far.
@@ -40,6 +41,7 @@ class EmulatedDevice {
     int launches = 0;  // but for those of graphs
     int graphs = 0;    // made
     int replays = 0;
+    int kernels = 0;  // that have run, those of graphs too
   };
 
   class Event {
@@ -113,6 +115,7 @@ class EmulatedDevice {
     }
     ++counts_.launches;
     Add(stream, [this, blocks, kernel, shared_bytes] {
+      ++counts_.kernels;
       processor_.Run({Kernel::kName, blocks, Kernel::kThreads, shared_bytes,
                       [](const void* arguments, Processor& processor, int thread) {
                         (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));
@@ -134,6 +137,9 @@ class EmulatedDevice {
  private:
   bool CheckLaunch(const char* kernel_name, const Blocks& blocks, size_t shared_bytes) const;
   void Add(Stream& stream, std::function<void()> run);
+  bool IsLost() const {
+    return options_.lost_after >= 0 && counts_.synchronizations > options_.lost_after;
+  }
   // Until is_done().
   void RunUntil(const std::function<bool()>& is_done);
   void RunAll();

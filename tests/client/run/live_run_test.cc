@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,8 +24,12 @@
 #include "client/run/dense_check.h"
 #include "client/run/run.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/exec/cuda_backend.h"
 #include "common/model/graph/pack.h"
+#include "sparse_ops/cuda/emulated/device.h"
 #include "tests/client/demo_config.h"
+#include "tests/model/model_builder.h"
 #include "tests/testing/folder_test.h"
 
 // When answers of a run are late, and what is kept of a run that fails.
@@ -244,6 +249,108 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
     }
   }
   EXPECT_EQ(steps, expected);
+}
+
+class LostGpuTest : public FailingRunTest {
+ protected:
+  using Files = std::map<std::string, std::string>;
+
+  LostGpuTest() {
+    ModelBuilder net;
+    const ValueId picture = net.Input({1, 3, 32, 32});
+    WritePack(net.Finish({net.Conv(picture, 8, 3, 1, 1)}), Path("convolution.cacheinf"));
+    config_ = Everything();
+    config_.model = Path("convolution.cacheinf");
+    config_.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
+    // What is stored has the bits of a dense run.
+    config_.tracker.change.threshold = 0;
+    config_.cache.relight = false;
+    config_.cache.most_work = 0;
+    config_.frames = kFrames;
+    config_.output.answers = Path("answers.jsonl");
+    config_.output.dump_outputs = Path("outputs");
+    expected_ = RunWith({}).outputs;
+    config_.backend = RobotConfig::Backend::kCudaEmulated;
+  }
+
+  struct Result {
+    int on_processor = 0;  // so many models were compiled for it
+    Files outputs;         // of all frames, as they were dumped
+    std::string log;
+  };
+
+  // With an emulated device of that kind.
+  Result RunWith(const cuda::EmulatedDevice::Options& options) {
+    config_.Check();
+    fs::remove_all(Path("outputs"));
+    Result result;
+    const auto make_backend = [&](const RobotConfig& of) {
+      if (of.backend == RobotConfig::Backend::kCudaEmulated) {
+        return MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(options));
+      }
+      ++result.on_processor;
+      return MakeBackend(of);
+    };
+    const SteadyClock clock;
+    FrameQueue queue(OpenSource(config_.source, clock), 2);
+    SetLogLevel(LogLevel::kWarning);
+    testing::internal::CaptureStderr();
+    const Summary summary = RunRobotOn(queue, LoadGraph(config_, /*has_tensors=*/false), config_,
+                                       clock, stop_, make_backend);
+    result.log = testing::internal::GetCapturedStderr();
+    SetLogLevel(LogLevel::kOff);
+    EXPECT_EQ(summary.frames, kFrames);
+    const std::vector<Json> answers = Answers();
+    EXPECT_EQ(answers.size(), size_t{kFrames});
+    for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i]["frame"], i);
+    for (const auto& entry : fs::directory_iterator(Path("outputs"))) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      result.outputs[entry.path().filename().string()] =
+          std::string(std::istreambuf_iterator<char>(file), {});
+    }
+    return result;
+  }
+
+  static constexpr int kFrames = 4;
+  RobotConfig config_;
+  Files expected_;  // by the processor alone
+};
+
+TEST_F(LostGpuTest, LostAtAnyWaitItIsReplacedByTheProcessorForThatFrameAndAllLaterOnes) {
+  ASSERT_EQ(expected_.size(), size_t{kFrames});
+  cuda::EmulatedDevice::Options options;
+  for (options.lost_after = 0;; ++options.lost_after) {
+    SCOPED_TRACE(testing::Message() << "lost after " << options.lost_after << " waits");
+    const Result result = RunWith(options);
+    EXPECT_TRUE(result.outputs == expected_);
+    if (result.on_processor == 0 || HasFailure()) break;
+    EXPECT_EQ(result.on_processor, 1);
+    EXPECT_NE(result.log.find("the emulated device is lost; the robot goes on without the GPU\n"),
+              std::string::npos)
+        << result.log;
+  }
+  EXPECT_GT(options.lost_after, 3 * kFrames) << "answers, checks and samples wait";
+}
+
+TEST_F(LostGpuTest, WithTooLittleMemoryItIsReplacedFromTheBeginning) {
+  cuda::EmulatedDevice::Options options;
+  options.memory_bytes = 1000;
+  const Result result = RunWith(options);
+  EXPECT_TRUE(result.outputs == expected_);
+  EXPECT_EQ(result.on_processor, 1);
+  EXPECT_NE(result.log.find("; the robot goes on without the GPU\n"), std::string::npos)
+      << result.log;
+}
+
+TEST_F(LostGpuTest, WhatTheStandInFindsInAKernelIsNoLoss) {
+  const SteadyClock clock;
+  FrameQueue queue(OpenSource(config_.source, clock), 2);
+  const auto make_backend = [](const RobotConfig&) -> std::unique_ptr<Backend> {
+    throw cuda::KernelFault("planted");
+  };
+  EXPECT_THROW(RunRobotOn(queue, LoadGraph(config_, /*has_tensors=*/false), config_, clock, stop_,
+                          make_backend),
+               cuda::KernelFault);
 }
 
 TEST_F(FailingRunTest, AnAnswerThatCannotBePublishedIsRecordedWithItsFrame) {

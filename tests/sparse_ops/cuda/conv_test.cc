@@ -176,6 +176,19 @@ TYPED_TEST(SlowCudaConvTest, RandomConvolutionsHaveTheReferencesBitsAtAnyPixels)
   }
 }
 
+TYPED_TEST(CudaConvTest, AChangeTestFindsAndStoresWhatTheReferenceDoesWithAnyTiles) {
+  constexpr int64_t kMostProducts = 700000;
+  unsigned seed = 20261124;
+  for (const Tiles tiles : {Tiles::kByCount, Tiles::kLarge, Tiles::kSmall}) {
+    this->UseSeed(++seed);
+    std::mt19937 random(seed);
+    ConvOptions options;
+    options.tiles = tiles;
+    const Families families = OnlyFamily(CudaFamily(this->device(), options, kMostProducts));
+    EXPECT_EQ(CheckChanges(RandomConvolutions(20, random), families, seed), "");
+  }
+}
+
 // A small convolution with operands of its own.
 struct Problem {
   explicit Problem(const ConvSpec& spec, int in_channels, int out_channels, int size, unsigned seed)
@@ -209,6 +222,32 @@ ConvSpec Spec(int kernel, int dilation = 1) {
   const int pad = kernel / 2 * dilation;
   spec.rows = spec.columns = {kernel, 1, pad, pad, dilation};
   return spec;
+}
+
+// Where blocks share a pixel's channels the test is a launch of its own.
+TEST(CudaConvLaunchesTest, ATestIsPartOfAConvolutionWhereBlocksHaveWholePixels) {
+  struct Form {
+    int channels;
+    int groups;
+    int launches;
+  };
+  constexpr int kSize = 6;
+  for (const Form form : {Form{1, 1, 1}, Form{32, 1, 1}, Form{33, 1, 1}, Form{64, 1, 1},
+                          Form{65, 1, 2}, Form{64, 2, 2}, Form{8, 8, 2}}) {
+    ConvSpec spec = Spec(3);
+    spec.groups = form.groups;
+    Problem problem(spec, 8, form.channels, kSize, 5);
+    EmulatedDevice device;
+    const PreparedCall call = Prepare(device, problem.args, {});
+    const PixelRun run = {2, 1, 5};
+    const int before_run[] = {0, 4};
+    uint8_t changed[4] = {};
+    const ChangeTest test = {0.0f, nullptr, changed};
+    const int before = device.counts().launches;
+    call(ActivePixels({0, kSize}, &run, before_run, 1), &test);
+    EXPECT_EQ(device.counts().launches - before, form.launches)
+        << form.channels << " channels in " << form.groups << " groups";
+  }
 }
 
 // Sums that end at -0 stay -0, whatever is padded.

@@ -196,8 +196,36 @@ class CudaCall {
   void Compute(const Args& args, const cuda::Pixels& active) {
     cuda::Compute(device(), stream(), args, active);
   }
-  void Compute(const PackedConv<Device>& args, const cuda::Pixels& active) {
-    args.conv->Run(stream(), args.input, args.residual, args.output, active);
+  void Compute(const PackedConv<Device>& args, const cuda::Pixels& active,
+               const cuda::SettleArgs& test = {}) {
+    args.conv->Run(stream(), args.input, args.residual, args.output, active, test);
+  }
+
+  // By the operator's own kernel, where that can.
+  template <typename Args>
+  void ComputeAndSettle(Args args, const cuda::Pixels& active, const cuda::SettleArgs& test) {
+    if constexpr (std::is_same_v<Args, PackedConv<Device>>) {
+      if (args.conv->CanTest()) return Compute(args, active, test);
+    }
+    const ImageView stored = AsImage(AsTensor(args.output));
+    const int64_t row = int64_t{stored.width} * stored.channels;
+    DeviceCopies<Device> copies(device());
+    const ImageView fresh = {copies.template Garbage<float>(stored.height * row),
+                             1,
+                             stored.height,
+                             stored.width,
+                             stored.channels,
+                             stored.height * row,
+                             row,
+                             stored.channels};
+    if constexpr (std::is_same_v<decltype(args.output), ImageView>) {
+      args.output = fresh;
+    } else {
+      args.output = AsTensor(fresh);
+    }
+    Compute(args, active);
+    cuda::Settle(device(), stream(), fresh, stored, test, active);
+    device().Synchronize(stream());
   }
 
   // The list may have room for more than there are.
@@ -224,24 +252,14 @@ class CudaCall {
   }
 
   template <typename Args>
-  void RunWithTest(Args args, const ActivePixels& pixels, const cuda::Pixels& active,
+  void RunWithTest(const Args& args, const ActivePixels& pixels, const cuda::Pixels& active,
                    const ChangeTest& test) {
     const TensorView output = AsTensor(args.output);
     const int height = static_cast<int>(output.dims[2]);
     const int width = static_cast<int>(output.dims[3]);
     const int channels = static_cast<int>(output.dims[1]);
     DeviceCopies<Device> copies(device());
-    const ImageView fresh = {copies.template Garbage<float>(int64_t{height} * width * channels),
-                             1,
-                             height,
-                             width,
-                             channels,
-                             int64_t{height} * width * channels,
-                             int64_t{width} * channels,
-                             channels};
     cuda::SettleArgs settle;
-    settle.fresh = fresh;
-    settle.stored = AsImage(output);
     settle.threshold = test.threshold;
     if (test.threshold != 0.0f) {
       settle.inverse_spread = copies.Of(test.inverse_spread, channels);
@@ -258,13 +276,7 @@ class CudaCall {
     copies.ToDevice();
     device().Synchronize(copies.stream());
 
-    if constexpr (std::is_same_v<decltype(args.output), ImageView>) {
-      args.output = fresh;
-    } else {
-      args.output = AsTensor(fresh);
-    }
-    Compute(args, active);
-    cuda::Settle(device(), stream(), settle, active);
+    ComputeAndSettle(args, active, settle);
     device().Synchronize(stream());
     copies.ToHost();
     uint8_t* changed = test.changed;

@@ -256,8 +256,8 @@ TYPED_TEST(CudaOperatorsTest, SettlingStoresWhatIsUntestedAndForcedAndLeavesTheB
       Mask actual_active = active;
       DeviceCopies copies(device);
       cuda::SettleArgs args;
-      args.fresh = copies.Of(fresh_map);
-      args.stored = copies.Of(MapOf(actual, 1, kHeight, kWidth, channels));
+      const ConstImageView fresh_there = copies.Of(ConstImageView(fresh_map));
+      const ImageView stored_there = copies.Of(MapOf(actual, 1, kHeight, kWidth, channels));
       args.threshold = threshold;
       args.inverse_spread = copies.Of(inverse_spread);
       args.active = copies.Of(actual_active.view());
@@ -265,7 +265,7 @@ TYPED_TEST(CudaOperatorsTest, SettlingStoresWhatIsUntestedAndForcedAndLeavesTheB
       args.forced = copies.Of(forced.view());
       const Pixels pixels = {copies.Of(list), nullptr, 0, static_cast<int>(list.size())};
       copies.ToDevice();
-      cuda::Settle(device, copies.stream(), args, pixels);
+      cuda::Settle(device, copies.stream(), fresh_there, stored_there, args, pixels);
       copies.ToHost();
       EXPECT_EQ(Difference(actual, expected), "") << channels << ", " << threshold;
       EXPECT_TRUE(AreEqual(actual_active, expected_active)) << channels << ", " << threshold;
