@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::chrono::milliseconds kPatience(60000);
+const std::chrono::milliseconds kUntilExchanged(60000);
 
 const std::vector<std::string> kEverySize = {"1",     "64",     "1000",    "4096",
                                              "65536", "262144", "1048576", "4194304"};
@@ -27,7 +27,7 @@ TEST(DeviceMemoryTest, TwoRanksExchangeTheStandInsMemoryStraightAndThroughTheHos
   Process both({CACHEINF_MPIRUN, "-n", "2", "--bind-to", "none", "--oversubscribe",
                 ProgramPath("cacheinf-gpu-mpi"), "--stand-in"},
                {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
-  EXPECT_EQ(both.Wait(kPatience), 0) << both.output();
+  EXPECT_EQ(both.Wait(kUntilExchanged), 0) << both.output();
   const std::string output = both.output();
   for (const std::string& bytes : kEverySize) {
     EXPECT_NE(output.find("\n| " + bytes + " | "), std::string::npos) << output;
