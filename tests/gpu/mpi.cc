@@ -2,8 +2,9 @@
 // pinned memory of the host, and straight from one device's memory into the other's. Without GPUs
 // the stand-in's memory takes their place. scripts/gpu-check mpi runs it.
 
-#include <mpi-ext.h>
 #include <mpi.h>
+// Needs what the one above has.
+#include <mpi-ext.h>
 
 #include <algorithm>
 #include <array>
