@@ -1,24 +1,4 @@
 find_package(Threads REQUIRED)
-if(CACHEINF_ONLY_GPU)
-  return()
-endif()
-find_package(LibTorch 2.1 QUIET)
-if(NOT LibTorch_FOUND)
-  message(FATAL_ERROR "LibTorch 2.1 or newer was not found"
-                      " (${LibTorch_NOT_FOUND_MESSAGE}): run scripts/setup,"
-                      " or give -DLibTorch_ROOT=/path/to/libtorch.")
-endif()
-find_package(OpenCV 4.5 REQUIRED COMPONENTS core imgproc imgcodecs videoio video features2d)
-find_package(Protobuf REQUIRED)
-find_package(nlohmann_json 3.10 REQUIRED)
-find_package(spdlog REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(pagmo 2.18 REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
-find_package(PNG REQUIRED)
 
 # The Open MPI of scripts/setup --mpi goes before the system's, unless MPI_HOME names another, and is
 # found even if the system's was found before. The next build notices that it has come.
@@ -46,6 +26,27 @@ else()
   message(NOTICE "Open MPI's development files are missing (Debian: apt-get install libopenmpi-dev);"
                  " CacheInf is built without MPI.")
 endif()
+
+if(CACHEINF_ONLY_GPU)
+  return()
+endif()
+find_package(LibTorch 2.1 QUIET)
+if(NOT LibTorch_FOUND)
+  message(FATAL_ERROR "LibTorch 2.1 or newer was not found"
+                      " (${LibTorch_NOT_FOUND_MESSAGE}): run scripts/setup,"
+                      " or give -DLibTorch_ROOT=/path/to/libtorch.")
+endif()
+find_package(OpenCV 4.5 REQUIRED COMPONENTS core imgproc imgcodecs videoio video features2d)
+find_package(Protobuf REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(pagmo 2.18 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
+find_package(PNG REQUIRED)
 
 # The ONNX messages that libonnx-dev holds compiled, under the names that it was compiled with.
 add_library(onnx_messages INTERFACE)

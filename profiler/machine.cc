@@ -170,12 +170,7 @@ std::string ToText(const Machine& machine) {
        << machine.compiler << "\n";
   text << "libtorch     " << machine.libtorch_version << "\n";
   text << "opencv       " << machine.opencv_version << "\n";
-  text << "mpi          "
-       << (machine.mpi.version.empty()
-               ? "not in this build"
-               : machine.mpi.version +
-                     (machine.mpi.cuda_aware ? ", sends CUDA memory" : ", without CUDA"))
-       << "\n";
+  text << "mpi          " << machine.mpi.Describe() << "\n";
   text << "cuda         " << CudaText(machine.cuda) << "\n";
   text << "fingerprint  " << Fingerprint(machine) << "\n";
   return text.str();

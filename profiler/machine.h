@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/mpi_library.h"
+#include "common/link/mpi_library.h"
 #include "sparse_ops/cuda/real/device_query.h"
 
 namespace cacheinf {

@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
-#include "common/exec/cpu_backend.h"
+#include "common/config/configured_model.h"
 #include "common/plan/schedule.h"
 #include "profiler/obtain_profile.h"
 #include "scheduler/schedule_solver.h"
@@ -40,9 +40,13 @@ std::optional<std::string> KnownSchedule(const std::filesystem::path& file, cons
 
 }  // namespace
 
-ScheduleMaker::ScheduleMaker(std::filesystem::path folder, int threads, double slowdown,
-                             const Clock& clock)
-    : folder_(std::move(folder)), threads_(threads), slowdown_(slowdown), clock_(clock) {}
+ScheduleMaker::ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend,
+                             int threads, double slowdown, const Clock& clock)
+    : folder_(std::move(folder)),
+      backend_(backend),
+      threads_(threads),
+      slowdown_(slowdown),
+      clock_(clock) {}
 
 std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
                                 const message::Settings& settings, const std::string& robot_profile,
@@ -77,11 +81,11 @@ Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>&
   request.side = Side::kServer;
   request.graph = {model, &model->graph()};
   request.make_backend = [this] {
-    CpuBackendOptions options;
-    options.threads = threads_;
-    return std::make_unique<CpuBackend>(options);
+    CpuBackendOptions cpu;
+    cpu.threads = threads_;
+    return MakeBackend(backend_, cpu);
   };
-  request.backend = "cpu";
+  request.backend = NameOf(backend_);
   request.threads = threads_;
   request.cache = settings.cache;
   request.tracker.kind = settings.tracker;

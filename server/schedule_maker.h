@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/pair/messages.h"
 #include "common/plan/profile.h"
@@ -19,7 +20,8 @@ namespace cacheinf {
 class ScheduleMaker {
  public:
   // `slowdown`: so many times as long as measured the server takes. The clock outlives this.
-  ScheduleMaker(std::filesystem::path folder, int threads, double slowdown, const Clock& clock);
+  ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend, int threads,
+                double slowdown, const Clock& clock);
 
   // Session::Solve. One robot after the other: times measured side by side would be worth nothing.
   // Whoever leaves while others are served is not waited for.
@@ -33,6 +35,7 @@ class ScheduleMaker {
                         const std::atomic<bool>& stop) const;
 
   const std::filesystem::path folder_;
+  const RobotConfig::Backend backend_;
   const int threads_;
   const double slowdown_;
   const Clock& clock_;

@@ -20,7 +20,7 @@
 #include "common/base/log.h"
 #include "common/base/slowdown.h"
 #include "common/codec/still_picture.h"
-#include "common/exec/cpu_backend.h"
+#include "common/config/configured_model.h"
 #include "common/link/channel.h"
 #include "common/link/emulated_link.h"
 #include "common/pair/model_store.h"
@@ -109,8 +109,10 @@ class Server {
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
         store_(config.models, [this] { return MakeBackend(); }),
-        schedules_(fs::path(config.models) / "schedules", pool_->threads(), emulation_.slowdown,
-                   clock) {
+        schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
+                   emulation_.slowdown, clock) {
+    // Refused now rather than to every robot.
+    if (config.backend == RobotConfig::Backend::kCuda) (void)MakeBackend();
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);
@@ -135,9 +137,9 @@ class Server {
 
  private:
   std::unique_ptr<Backend> MakeBackend() const {
-    CpuBackendOptions options;
-    options.pool = pool_;
-    return std::make_unique<CpuBackend>(options);
+    CpuBackendOptions cpu;
+    cpu.pool = pool_;
+    return cacheinf::MakeBackend(config_.backend, cpu);
   }
 
   void Welcome(std::unique_ptr<Link> link) {

@@ -6,6 +6,7 @@
 
 #include "common/base/log.h"
 #include "common/config/fields.h"
+#include "common/config/robot_config.h"
 
 namespace cacheinf {
 
@@ -14,8 +15,9 @@ class ConfigOptions;
 struct ServerConfig {
   std::string listen = "mpi";
   std::string name_server;  // empty: the default file
-  int threads = 0;          // 0: one a core
-  std::string models;       // folder
+  RobotConfig::Backend backend = RobotConfig::Backend::kCpu;
+  int threads = 0;     // 0: one a core
+  std::string models;  // folder
   bool once = false;
   double wait_s = 0;          // with `once`; 0: for ever
   std::string emulate;        // common/link/emulated_link.h

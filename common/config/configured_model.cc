@@ -3,7 +3,6 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/reference_backend.h"
 #include "common/model/load.h"
@@ -36,7 +35,14 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
 }
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
-  switch (config.backend) {
+  CpuBackendOptions cpu;
+  cpu.threads = threads;
+  cpu.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
+  return MakeBackend(config.backend, cpu);
+}
+
+std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackendOptions& cpu) {
+  switch (kind) {
     case RobotConfig::Backend::kReference:
       return std::make_unique<ReferenceBackend>();
     case RobotConfig::Backend::kCuda:
@@ -46,10 +52,7 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
     case RobotConfig::Backend::kCpu:
       break;
   }
-  CpuBackendOptions options;
-  options.threads = threads;
-  options.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
-  return std::make_unique<CpuBackend>(options);
+  return std::make_unique<CpuBackend>(cpu);
 }
 
 }  // namespace cacheinf

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/link/mpi_child.h"
 #include "common/link/mpi_knock.h"
+#include "common/link/mpi_library.h"
 #include "common/link/mpi_world.h"
 
 namespace cacheinf {
@@ -39,6 +40,8 @@ NameServer CheckedNameServer(const fs::path& file) {
   }
   return server;
 }
+
+void LogLibrary() { LogInfo("MPI is " + QueryMpi().Describe()); }
 
 }  // namespace
 
@@ -66,6 +69,7 @@ MpiConnector::MpiConnector(const LinkAddress& address, const MpiLimits& limits)
   } else {
     CheckedNameServer(address.name_server);
   }
+  LogLibrary();
 }
 
 MpiConnector::~MpiConnector() = default;
@@ -126,6 +130,7 @@ MpiListener::MpiListener(const LinkAddress& address, const MpiLimits& limits)
     : state_(std::make_unique<State>()) {
   if (address.name.empty()) {
     state_->world = MpiWorld::Join(true);
+    LogLibrary();
     return;
   }
   state_->address = address;
@@ -141,6 +146,7 @@ MpiListener::MpiListener(const LinkAddress& address, const MpiLimits& limits)
     throw InputError("the name " + address.name + " cannot be published: " + publisher.sentence() +
                      "; scripts/name-server status says more");
   }
+  LogLibrary();
 }
 
 MpiListener::~MpiListener() = default;

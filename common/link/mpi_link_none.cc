@@ -1,4 +1,5 @@
 #include "common/base/error.h"
+#include "common/link/mpi_library.h"
 #include "common/link/mpi_link.h"
 
 namespace cacheinf {
@@ -28,5 +29,8 @@ MpiListener::MpiListener(const LinkAddress& /*address*/, const MpiLimits& /*limi
 MpiListener::~MpiListener() = default;
 std::unique_ptr<Link> MpiListener::Accept(std::chrono::milliseconds /*at_most*/) { return nullptr; }
 bool MpiListener::is_finished() const { return true; }
+
+MpiLibrary QueryMpi() { return {}; }
+std::string MpiLibraryText() { return ""; }
 
 }  // namespace cacheinf

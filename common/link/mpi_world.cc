@@ -178,11 +178,4 @@ std::unique_ptr<Link> MpiWorld::Accept() {
   }
 }
 
-std::string MpiLibraryText() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text;
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  return text.data();  // the length counts the final zero in some versions
-}
-
 }  // namespace cacheinf

@@ -50,10 +50,6 @@ class MpiWorld : public std::enable_shared_from_this<MpiWorld> {
   std::vector<std::unique_ptr<Wire>> closing_;  // of links that are gone
 };
 
-// The Open MPI that this process uses: its version and who built it, as scripts/name-server writes
-// it.
-std::string MpiLibraryText();
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_LINK_MPI_WORLD_H_

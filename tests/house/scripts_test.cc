@@ -70,7 +70,7 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
       {"test", {"--list"}, "--list goes with --near"},
       {"test", {"--jobs"}, "--jobs needs a number"},
       {"test", {"--jobs", "0"}, "--jobs must be a whole number from 1" + numbers + "0"},
-      {"gpu-check", {}, "which part: build, test or bench?"},
+      {"gpu-check", {}, "which part: build, test, bench or mpi?"},
       {"gpu-check",
        {"build", "--arch", "74"},
        "--arch must be a whole number from 75" + numbers + "74"},

@@ -64,7 +64,8 @@ class ScheduleMakerTest : public FolderTest {
       MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
   const message::Settings settings_{};
   Profile robot_;
-  ScheduleMaker maker_{folder_ / "made", /*threads=*/1, /*slowdown=*/1, clock_};
+  ScheduleMaker maker_{folder_ / "made", RobotConfig::Backend::kCpu, /*threads=*/1, /*slowdown=*/1,
+                       clock_};
   const std::atomic<bool> never_ = false;
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/model/graph/pack.h"
+#include "sparse_ops/cuda/real/device_query.h"
 #include "tests/server/programs.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -68,12 +69,14 @@ class Serve : public FolderTest {
   }
 
   // Both in one mpirun. Returns the robot's outputs.
-  Files Together(const Arguments& how, const Arguments& server = {}) const {
+  Files Together(const Arguments& how, const Arguments& server = {},
+                 const std::string& source = kSource) const {
     fs::remove_all(folder_ / "together");
-    Process both(cacheinf::Together(
-                     Robot("together", Arguments{"--server", "mpi", "--server-wait", "10"} + how),
-                     Server(folder_ / "models", Arguments{"--once"} + server)),
-                 kEnvironment);
+    Process both(
+        cacheinf::Together(
+            Robot("together", Arguments{"--server", "mpi", "--server-wait", "10"} + how, source),
+            Server(folder_ / "models", Arguments{"--once"} + server)),
+        kEnvironment);
     EXPECT_EQ(both.Wait(kLong), 0) << both.output();
     return FilesIn(folder_ / "together");
   }
@@ -127,6 +130,37 @@ TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
     EXPECT_EQ(Together(Arguments{"--mode", "split"} + cuts), dense_) << cuts.back();
     EXPECT_EQ(FramesServed("together"), 12) << cuts.back();
   }
+}
+
+// Slices leave a device's memory, and come to it.
+TEST_F(Serve, RowsOnDevicesGiveTheDenseAnswersBits) {
+  const std::string source = "generated:seed=3,frames=4,width=96,height=64";
+  const Files dense = Dense(source);
+  const std::string input = graph_->value(graph_->inputs.front()).name;
+  const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
+  const Arguments none;
+  const Arguments on_device = {"--backend", "cuda-emulated"};
+  for (const auto& [robot, server] :
+       {std::pair(on_device, none), std::pair(none, on_device), std::pair(on_device, on_device)}) {
+    for (const Arguments& how : std::vector<Arguments>{{"--mode", "split", "--cut", input + ":0.5"},
+                                                       {"--mode", "split", "--cut", inner + ":0.3"},
+                                                       {"--mode", "remote", "--codec", "raw"}}) {
+      SCOPED_TRACE(testing::Message() << "devices: " << (robot.empty() ? "" : "the robot's ")
+                                      << (server.empty() ? "" : "the server's, ") << how[3]);
+      EXPECT_EQ(Together(how + robot, server, source), dense);
+      EXPECT_EQ(FramesServed("together"), 4);
+    }
+  }
+}
+
+TEST_F(Serve, AServerWithoutAGpuRefusesToHaveOne) {
+  if (!QueryCuda().devices.empty()) GTEST_SKIP() << "there is a GPU here";
+  Process both(cacheinf::Together(Robot("none", {"--server", "mpi", "--mode", "remote"}),
+                                  Server(folder_ / "models", {"--backend", "cuda"})),
+               kEnvironment);
+  EXPECT_NE(both.Wait(kLong), 0);
+  EXPECT_NE(both.output().find("backend \"cuda\" cannot be used"), std::string::npos)
+      << both.output();
 }
 
 TEST_F(Serve, ARobotThatNeedsNoServerMayHaveOne) {

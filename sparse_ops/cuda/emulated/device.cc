@@ -123,6 +123,11 @@ void EmulatedDevice::Fill(Stream& stream, void* to, unsigned char byte, size_t b
   });
 }
 
+void* EmulatedDevice::Reach(void* memory, size_t bytes) {
+  const Allocation& allocation = memory_.Holding(memory, bytes, "what is reached,");
+  return allocation.At(AddressOf(memory));
+}
+
 bool EmulatedDevice::CheckLaunch(const char* kernel_name, const Blocks& blocks,
                                  size_t shared_bytes) const {
   if (shared_bytes > options_.shared_bytes) {

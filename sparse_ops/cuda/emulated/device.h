@@ -99,6 +99,7 @@ class EmulatedDevice {
   void CopyToHost(Stream& stream, void* to, const void* from, size_t bytes);
   void CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes);
   void Fill(Stream& stream, void* to, unsigned char byte, size_t bytes);
+  void* Reach(void* memory, size_t bytes);
 
   template <class Kernel>
   void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) {

@@ -82,6 +82,7 @@ class RealDevice {
   void CopyToHost(Stream& stream, void* to, const void* from, size_t bytes);
   void CopyOnDevice(Stream& stream, void* to, const void* from, size_t bytes);
   void Fill(Stream& stream, void* to, unsigned char byte, size_t bytes);
+  void* Reach(void* memory, size_t) { return memory; }
 
   template <class Kernel>
   void Launch(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) {

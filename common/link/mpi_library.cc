@@ -1,4 +1,4 @@
-#include "profiler/mpi_library.h"
+#include "common/link/mpi_library.h"
 
 #include <mpi.h>
 
@@ -42,12 +42,16 @@ bool ReadBooleanVariable(const char* name) {
 
 }  // namespace
 
-MpiLibrary QueryMpi() {
+std::string MpiLibraryText() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text;
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
+  return text.data();  // the length counts the final zero in some versions
+}
+
+MpiLibrary QueryMpi() {
   MpiLibrary library;
-  library.version.assign(text.data(), static_cast<size_t>(length));
+  library.version = MpiLibraryText();
   library.version.resize(std::min(library.version.size(), library.version.find(',')));
   library.cuda_aware = ReadBooleanVariable("opal_built_with_cuda_support");
   return library;

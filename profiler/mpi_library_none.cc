@@ -1,7 +1,0 @@
-#include "profiler/mpi_library.h"
-
-namespace cacheinf {
-
-MpiLibrary QueryMpi() { return {}; }
-
-}  // namespace cacheinf
