@@ -71,7 +71,7 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
 const Plan& PlanChooser::Choose(const Link& link) {
   // While a server is met, another of the robot's processes starts beside its frames.
   if (link.is_up && !was_up_) {
-    robot_ = Factor();
+    robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
   }
   was_up_ = link.is_up;
@@ -226,14 +226,13 @@ void PlanChooser::Note(const Taken& taken) {
   if (seen) then.robot_work = then.server_work = *seen;
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
-  if (frames_of_plan_ == 0) return;
+  // A first frame meets memory that nobody has touched, and a server that is not ready.
+  if (frames_of_plan_ <= 1) return;
   const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
   const bool is_whole = plan_.keeps && !seen;
   if (taken.executed == Plan::Kind::kLocal) {
     robot_unused_ = 0;
     robot_.Note(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
-  } else if (frames_of_plan_ == 1) {
-    return;
   } else if (taken.executed == Plan::Kind::kRemote) {
     NoteRemote(taken, expected, is_whole);
   } else {
@@ -274,6 +273,7 @@ void PlanChooser::Factor::Note(double measured, double predicted) {
   if (predicted <= 0 || measured <= 0) return;
   last_.push_back(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
   if (last_.size() > kFramesOfFactor) last_.pop_front();
+  if (last_.size() < fewest_) return;
   std::vector<double> sorted(last_.begin(), last_.end());
   const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);

@@ -71,13 +71,16 @@ class PlanChooser {
   // does something else for a frame or two is no slower.
   class Factor {
    public:
+    // `fewest`: fewer frames say nothing.
+    explicit Factor(size_t fewest = 1) : fewest_(fewest) {}
     // REQUIRES: the prediction holds the factor as it is.
     void Note(double measured, double predicted);
-    // What is known may be wrong: the next frame counts alone.
+    // What is known may be wrong: the next frames count alone.
     void Doubt();
     double value() const { return value_; }
 
    private:
+    size_t fewest_;
     double value_ = 1;
     std::deque<double> last_;
   };
@@ -107,7 +110,9 @@ class PlanChooser {
   Plan plan_;                          // of the last choice: home, or one that is tried
   Prediction prediction_;
   double whole_ms_ = 0;  // of the robot alone, nothing kept
-  Factor robot_;
+  // Frames alone are the first ones, when machines are at their slowest.
+  static constexpr size_t kFewestAlone = 5;
+  Factor robot_{kFewestAlone};
   int robot_unused_ = 0;  // frames since it was alone
   bool was_up_ = false;   // the link
   Factor server_;

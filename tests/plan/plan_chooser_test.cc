@@ -170,6 +170,17 @@ TEST_F(PlanChooserTest, WhatFramesTookWhileAServerWasMetIsForgotten) {
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
 }
 
+TEST_F(PlanChooserTest, ASlowBeginningIsNoSlowRobot) {
+  robot_factor_ = 3;
+  Answer(1);
+  ASSERT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
+  Answer(1);
+  Answer(1);
+  robot_factor_ = 1;
+  AnswerMany(1);
+  EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
+}
+
 TEST_F(PlanChooserTest, ARobotThatWasSlowForAWhileIsTriedAgain) {
   AnswerMany(1);
   ASSERT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
