@@ -345,8 +345,9 @@ TEST_F(LostGpuTest, WithTooLittleMemoryItIsReplacedFromTheBeginning) {
 TEST_F(LostGpuTest, WhatTheStandInFindsInAKernelIsNoLoss) {
   const SteadyClock clock;
   FrameQueue queue(OpenSource(config_.source, clock), 2);
-  const auto make_backend = [](const RobotConfig&) -> std::unique_ptr<Backend> {
-    throw cuda::KernelFault("planted");
+  const auto make_backend = [](const RobotConfig& of) -> std::unique_ptr<Backend> {
+    if (of.backend == RobotConfig::Backend::kCudaEmulated) throw cuda::KernelFault("planted");
+    return MakeBackend(of);
   };
   EXPECT_THROW(RunRobotOn(queue, LoadGraph(config_, /*has_tensors=*/false), config_, clock, stop_,
                           make_backend),
