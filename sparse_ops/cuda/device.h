@@ -27,8 +27,8 @@
 //   void CopyOnDevice(Stream&, void* to, const void* from, size_t bytes)
 //                                   the host's memory must stay until the stream has come to it
 //   void Fill(Stream&, void* to, unsigned char byte, size_t bytes)
-//   void* Reach(void*, size_t)      where a library that knows devices' memory, as an MPI may, reads
-//                                   and writes it while no work is under way
+//   void* Reach(void*, size_t)      where a library that knows devices' memory, such as an MPI,
+//                                   reads and writes it while no work is under way
 //   void Launch(Stream&, Blocks, const Kernel&, size_t shared_bytes = 0)
 //   void Record(Stream&, Event&)    the event is done when the stream has come to here
 //   void Wait(Stream&, Event&)      later work of the stream follows what was recorded last
