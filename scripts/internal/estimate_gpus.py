@@ -202,8 +202,9 @@ def main():
              "scripts/internal/estimate_gpus.py", "```", "",
              "## Registers, shared memory, occupancy", "",
              "Registers of a thread, and how many of the warps for which a multiprocessor has room are "
-             "there at once, by registers, shared memory, threads and blocks. Nothing is spilled. Wide "
-             "kernels are for more than 32 output channels.", ""]
+             "there at once, by registers, shared memory, threads and blocks. Nothing is spilled. Narrow "
+             "kernels are for up to 32 output channels and middle ones for up to 64, which test in their "
+             "epilogue what changed; wide ones leave that to a kernel of its own.", ""]
     lines += kernel_table(options.program, options.logs)
     lines += ["", "## Rooflines", "",
               "Of each operator the larger of two times: its operations in FP32 (the exact kernels use no "
