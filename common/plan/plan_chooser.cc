@@ -273,7 +273,10 @@ void PlanChooser::Factor::Note(double measured, double predicted) {
   if (predicted <= 0 || measured <= 0) return;
   last_.push_back(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
   if (last_.size() > kFramesOfFactor) last_.pop_front();
-  if (last_.size() < fewest_) return;
+  if (last_.size() < fewest_) {
+    value_ = std::min(value_, last_.back());
+    return;
+  }
   std::vector<double> sorted(last_.begin(), last_.end());
   const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);

@@ -71,7 +71,7 @@ class PlanChooser {
   // does something else for a frame or two is no slower.
   class Factor {
    public:
-    // `fewest`: fewer frames say nothing.
+    // `fewest`: fewer frames that took long say nothing.
     explicit Factor(size_t fewest = 1) : fewest_(fewest) {}
     // REQUIRES: the prediction holds the factor as it is.
     void Note(double measured, double predicted);

@@ -181,6 +181,12 @@ TEST_F(PlanChooserTest, ASlowBeginningIsNoSlowRobot) {
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
 }
 
+TEST_F(PlanChooserTest, AFastFrameAloneIsBelievedAtOnce) {
+  robot_factor_ = 0.3;
+  for (int frame = 0; frame < 3; ++frame) Answer(1);
+  EXPECT_NEAR(chooser_.situation().robot_factor, 0.3, 0.01);
+}
+
 TEST_F(PlanChooserTest, ARobotThatWasSlowForAWhileIsTriedAgain) {
   AnswerMany(1);
   ASSERT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
