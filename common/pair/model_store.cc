@@ -26,6 +26,17 @@ fs::path TemporaryBeside(const fs::path& path) {
   return fmt::format("{}.{}-{}.part", path.string(), getpid(), count++);
 }
 
+// What cannot be read is removed, so that the next robot brings it anew.
+Graph Read(const fs::path& path) {
+  try {
+    return ReadPack(path);
+  } catch (const InputError&) {
+    std::error_code error;
+    fs::remove(path, error);
+    throw;
+  }
+}
+
 }  // namespace
 
 ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
@@ -51,7 +62,7 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   const std::lock_guard lock(mutex_);
   std::weak_ptr<const CompiledModel>& kept = compiled_[{NameOf(model), schemes}];
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
-  Graph graph = ReadPack(PathOf(model));
+  Graph graph = Read(PathOf(model));
   if (!schemes.empty()) SetSchemes(graph, schemes);
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
