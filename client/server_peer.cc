@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,6 +14,9 @@
 
 namespace cacheinf {
 namespace {
+
+constexpr std::chrono::seconds kFirstPause(1);
+constexpr std::chrono::seconds kLongestPause(10);
 
 std::string NameOfThisMachine() {
   std::array<char, 256> name{};
@@ -26,7 +30,8 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
     : clock_(clock),
       model_(PackForServers(graph)),
       connector_(ParseLinkAddress("--server", config.address, config.name_server)),
-      link_shape_(ParseEmulation(config.emulate).link) {}
+      link_shape_(ParseEmulation(config.emulate).link),
+      pause_(kFirstPause) {}
 
 ServerPeer::~ServerPeer() {
   if (!connection_ || !connection_->fault().empty()) return;
@@ -38,10 +43,16 @@ ServerConnection* ServerPeer::Poll() {
   if (is_lost()) {
     LogWarning(
         fmt::format("the server is lost, the robot answers alone: {}", connection_->fault()));
+    if (connection_->has_been_ready()) {
+      pause_ = kFirstPause;
+    } else {
+      next_ = clock_.Now() + pause_;
+      pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, kLongestPause);
+    }
     connection_.reset();
     channel_.reset();
   }
-  if (connection_) return nullptr;
+  if (connection_ || clock_.Now() < next_) return nullptr;
   std::unique_ptr<Link> link = connector_.Poll();
   if (!link) {
     ReportProblem();

@@ -17,7 +17,8 @@
 namespace cacheinf {
 
 // A robot's server, which may be there or not: connects to it, again and again, and knows when it
-// is lost. Each change is one sentence in the log.
+// is lost. One that refuses the robot is asked more and more seldom. Each change is one sentence in
+// the log.
 class ServerPeer {
  public:
   // Throws InputError if there can be no such server. The clock outlives this.
@@ -43,7 +44,9 @@ class ServerPeer {
   const std::optional<LinkShape> link_shape_;
   std::unique_ptr<Channel> channel_;
   std::optional<ServerConnection> connection_;
-  std::string problem_;  // the last one that was reported
+  std::chrono::nanoseconds pause_;    // after the next server that refuses
+  std::chrono::nanoseconds next_{0};  // no server is looked for before
+  std::string problem_;               // the last one that was reported
 };
 
 }  // namespace cacheinf

@@ -82,7 +82,10 @@ void ServerConnection::Take(const Message& received) {
   } else if (Is<message::Ready>(received)) {
     message::Ready ready;
     wrong = Decode(received.bytes, &ready);
-    if (step_ == Step::kPrepares && ready.settings == settings_.version) step_ = Step::kReady;
+    if (step_ == Step::kPrepares && ready.settings == settings_.version) {
+      step_ = Step::kReady;
+      has_been_ready_ = true;
+    }
   } else if (Is<message::Bye>(received)) {
     message::Bye bye;
     wrong = Decode(received.bytes, &bye);

@@ -58,6 +58,9 @@ class ServerConnection {
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 
+  // Whether it was of any use before it ended.
+  bool has_been_ready() const { return has_been_ready_; }
+
   // Ends the connection, and says so to the server.
   void Leave(const std::string& reason);
 
@@ -84,6 +87,7 @@ class ServerConnection {
   Step step_ = Step::kGreeted;
   message::Settings settings_;
   bool has_settings_ = false;
+  bool has_been_ready_ = false;
   bool is_probe_due_ = false;
   std::optional<message::Profile> profile_;  // that is still to be sent
   std::optional<std::vector<uint8_t>> schedule_;

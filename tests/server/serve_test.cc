@@ -163,6 +163,38 @@ TEST_F(Serve, AServerWithoutAGpuRefusesToHaveOne) {
       << both.output();
 }
 
+TEST_F(Serve, AModelThatLiesDamagedOnTheServersDiskIsBroughtAnew) {
+  (void)Together({"--mode", "remote"});
+  const fs::path model = fs::directory_iterator(folder_ / "models")->path();
+  fs::resize_file(model, fs::file_size(model) / 2);
+  Process both(cacheinf::Together(Robot("together", {"--mode", "remote", "--server", "mpi",
+                                                     "--server-wait", "10"}),
+                                  Server(folder_ / "models", {})),
+               kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_EQ(FramesServed("together"), 12) << both.output();
+}
+
+TEST_F(Serve, AServerThatRefusesIsAskedMoreAndMoreSeldom) {
+  (void)Together({"--mode", "remote"});
+  const fs::path model = fs::directory_iterator(folder_ / "models")->path();
+  fs::remove(model);
+  fs::create_directory(model);  // where the model cannot be put
+  Process both(cacheinf::Together(
+                   Robot("together", {"--mode", "remote", "--server", "mpi", "--server-wait", "2"}),
+                   Server(folder_ / "models", {})),
+               kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_EQ(FramesServed("together"), 0);
+  const std::string output = both.output();
+  int refusals = 0;
+  for (size_t at = output.find("is lost"); at != output.npos; at = output.find("is lost", at + 1)) {
+    ++refusals;
+  }
+  EXPECT_GE(refusals, 1) << output;
+  EXPECT_LE(refusals, 3) << output;
+}
+
 TEST_F(Serve, ARobotThatNeedsNoServerMayHaveOne) {
   EXPECT_EQ(Together({"--mode", "cache"}), dense_);
   EXPECT_EQ(FramesServed("together"), 0);
