@@ -78,6 +78,7 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
   if (config.KeepsResults()) MakeCache();
   if (config.server.address.empty()) return;
   const Graph& graph = model_->graph();
+  Check(plan_);
   if (config.mode == Mode::kSplit) {
     cuts_ = ParseCuts(config.server.cuts, graph);
     (void)OwnershipOf(graph, state_.layout(), cuts_, std::vector<int>(cuts_.size()),
