@@ -69,8 +69,10 @@ TEST(PacketTest, ReadsWhatItWrote) {
 
 TEST(PacketTest, RefusesEveryFlippedBit) {
   const std::vector<uint8_t> payload = {1, 2, 3};
-  for (const PacketBody& body : {PacketBody(Chunk{1, 2, 3, 0, payload}), PacketBody(RichReport()),
-                                 PacketBody(Abandonment{12})}) {
+  const std::vector<uint8_t> like_a_report(Bytes(0, Report()).size() - kChunkOverhead);
+  for (const PacketBody& body : {PacketBody(Chunk{1, 2, 3, 0, payload}),
+                                 PacketBody(Chunk{0, 0, like_a_report.size(), 0, like_a_report}),
+                                 PacketBody(RichReport()), PacketBody(Abandonment{12})}) {
     std::vector<uint8_t> bytes = Bytes(9, body);
     Packet packet;
     for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
