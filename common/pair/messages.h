@@ -182,9 +182,9 @@ struct Answer {
   float active = 0;                                        // share of the picture's pixels
   float work = 0;                                          // share of a dense run's multiply-adds
   uint32_t compute_us = 0;
-  // In kRemote: what decoding the picture took, where a pixel that the network saw lies in it, and
-  // a coded slice of all of each graph output.
-  uint32_t decode_us = 0;
+  uint32_t decode_us = 0;  // of the picture, or of the robot's slices
+  // In kRemote: where a pixel that the network saw lies in the picture, and a coded slice of all of
+  // each graph output.
   Homography frame_from_seen = {};
   std::vector<std::vector<uint8_t>> outputs = {};
 };

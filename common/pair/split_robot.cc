@@ -21,9 +21,12 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
       walk_(SplitWalk::Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               message::Slice coded = {number_, transfer};
+              slowdown_.CatchUp();
+              const Time begin = clock_.Now();
               AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
               slowdown_.CatchUp();
+              part_->encoding += clock_.Now() - begin;
               Say(connection_.channel(), std::move(coded), number_);
             }),
       settings_(std::move(settings)) {
@@ -118,6 +121,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         break;
       case SplitWalk::Progress::kDone:
         TakeMessages();
+        part_->decoding = std::chrono::microseconds(last_answer_.decode_us);
         part_->computing = std::chrono::microseconds(last_answer_.compute_us);
         part_->work = last_answer_.work;
         state_.ConfirmSent();

@@ -88,7 +88,7 @@ void SplitServer::Take(const message::Frame& frame) {
     if (!frame.is_shared) return walk_.Follow(decision, settings_.cuts, settings_.policy);
     shared_ = decision.number;
     is_given_up_ = false;
-    computing_ = {};
+    computing_ = decoding_ = {};
     answer_ = {};
     answer_.frame = decision.number;
     answer_.kind = decision.kind;
@@ -105,9 +105,12 @@ void SplitServer::Take(const message::Frame& frame) {
 void SplitServer::Take(message::Slice slice) {
   if (!walk_.is_open() || slice.frame != told_) return;  // of a frame that has been refused
   std::vector<uint8_t> plain;
+  const auto begin = clock_.Now();
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
     return Refuse(slice.frame, fault);
   }
+  slowdown_.CatchUp();
+  decoding_ += clock_.Now() - begin;
   if (!walk_.Take(slice.transfer, std::move(plain))) {
     Refuse(slice.frame, fmt::format("it expects no slice {}", slice.transfer));
   }
@@ -158,8 +161,12 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
 void SplitServer::SendAnswer() {
   channel_.Expect(false);
   answer_.work = static_cast<float>(walk_.work().share());
-  answer_.compute_us = static_cast<uint32_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(computing_).count());
+  const auto microseconds = [](std::chrono::nanoseconds time) {
+    return static_cast<uint32_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+  };
+  answer_.compute_us = microseconds(computing_);
+  answer_.decode_us = microseconds(decoding_);
   Say(channel_, answer_);
 }
 

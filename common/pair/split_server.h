@@ -62,6 +62,7 @@ class SplitServer {
   bool is_given_up_ = false;
   message::Answer answer_;  // to the frame in hand
   std::chrono::nanoseconds computing_{};
+  std::chrono::nanoseconds decoding_{};
 };
 
 }  // namespace cacheinf

@@ -130,7 +130,10 @@ class World {
     }
   }
 
-  // The next frame, of which the upper left changes; what of it has to cross, and how many slices.
+  // The next frame, of which the upper left changes.
+  const FrameDecision& Change(int rows, int columns) { return clip_.Change(rows, columns); }
+
+  // Answers such a frame; what of it has to cross, and how many slices.
   std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
     const FrameDecision& decision = clip_.Change(rows, columns);
     const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
@@ -320,6 +323,22 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   EXPECT_GT(behind, 0);
 }
 
+TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
+  World world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
+  for (int i = 0; i < 3; ++i) world.Answer();
+  world.Answer(world.Change(1, 1));
+  const uint64_t little = world.robot().part()->received_bytes;
+  world.Answer(world.Change(kHeight, kWidth), milliseconds(0));
+  EXPECT_EQ(world.robot().counts().given_up, 1);
+  world.TakeTurns(1000);
+  world.Answer(world.Change(1, 1));
+  ASSERT_TRUE(world.robot().part());
+  EXPECT_GT(world.robot().part()->received_bytes, 4 * little);
+}
+
 TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) {
   struct Nap {
     size_t after_stages = 0;
@@ -365,8 +384,8 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
 TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   World world(Yolo(), folder_);
   const BusyClock busy;
-  world.SlowDown(
-      {}, {2, busy, [&](std::chrono::nanoseconds time) { world.channels().clock.Advance(time); }});
+  const auto advance = [&](auto) { world.channels().clock.Advance(milliseconds(1)); };
+  world.SlowDown({2, busy, advance}, {2, busy, advance});
   world.Connect();
   world.AnswerUntilReady();
   const ValueId input = world.graph().inputs[0];
@@ -382,6 +401,8 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
       ASSERT_TRUE(world.robot().part());
       const ServerPart& part = *world.robot().part();
       EXPECT_GT(part.computing, milliseconds(3));
+      EXPECT_EQ(part.encoding > milliseconds(0), part.sent_bytes > 0);
+      EXPECT_EQ(part.decoding > milliseconds(0), part.sent_bytes > 0);
       most_work = std::max(most_work, part.work);
       with_work += part.work > 0 ? 1 : 0;
     }
