@@ -323,6 +323,36 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   EXPECT_GT(behind, 0);
 }
 
+TEST_F(SessionTest, WhereTheServerHasNothingYetTheRobotDoesNotWaitForIt) {
+  World world(Yolo(), folder_);
+  world.Connect("1500kbit,3ms");
+  world.robot().SetCuts({{world.values()[1], 0}});
+  while (world.robot().counts().given_up == 0) {
+    world.Answer(milliseconds(40));
+    world.TakeTurns(20);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(world.robot().counts().waited, milliseconds(0));
+}
+
+TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
+  World world(Yolo(), folder_);
+  world.Connect("1500kbit,3ms");
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
+  for (int i = 0; i < 3; ++i) world.Answer();
+  world.TakeTurns(1000);
+  world.Answer(world.Change(1, 1));  // the answer is still on its way
+  world.Answer(world.Change(kHeight, kWidth), milliseconds(0));
+  world.TakeTurns(100);
+  const auto before = world.robot().counts();
+  world.Answer(world.Change(1, 1));
+  EXPECT_EQ(world.robot().counts().alone, before.alone + 1);
+  world.TakeTurns(5000);
+  world.Answer(world.Change(1, 1));
+  EXPECT_EQ(world.robot().counts().together, before.together + 1);
+}
+
 TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
   World world(Yolo(), folder_);
   world.Connect();
