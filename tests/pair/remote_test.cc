@@ -15,8 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/codec/slice_codec.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/slice.h"
 #include "common/pair/remote_robot.h"
+#include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"
 #include "tests/link/channel_pair.h"
@@ -178,6 +181,32 @@ TEST_F(RemoteTest, AnAnswerThatComesTooLateLeavesTheRobotsOutputsAlone) {
   for (int turn = 0; turn < 500; ++turn) Turn();
   ASSERT_TRUE(robot_->IsReady());
   EXPECT_EQ(Outputs(state_), own);
+}
+
+TEST_F(RemoteTest, AnAnswerThatComesTooLateIsNoneToTheNextFrame) {
+  Meet("raw", "1000mbit,20ms");
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
+    ASSERT_TRUE(Compute());
+    ExpectDenseAnswer();
+  }
+}
+
+TEST_F(RemoteTest, AnAnswerHasAllPixels) {
+  Meet("raw");
+  message::Answer answer;
+  for (const ValueId output : graph_->outputs) {
+    const Value& value = graph_->value(output);
+    const Mask none(HeightOf(value), WidthOf(value));
+    std::vector<uint8_t> slice;
+    AppendSlice(model_->backend(), state_.view(output), output, {0, HeightOf(value)}, none, &slice);
+    AppendCodedSlice(SliceCodec::kRaw, slice, &answer.outputs.emplace_back());
+  }
+  answer.frame = 1;
+  Say(channels_->server, answer);
+  is_server_busy_ = true;
+  EXPECT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
+  EXPECT_EQ(connection_->fault(), "an answer has not all pixels");
 }
 
 TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
