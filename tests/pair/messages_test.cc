@@ -86,6 +86,22 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   EXPECT_EQ(read.change_threshold, 0.07);
 }
 
+TEST(MessagesTest, AServerPreparesAnewWhereItKeepsOrComputesOtherwise) {
+  const message::Settings before;
+  const auto needs = [&](auto member, const auto& value) {
+    message::Settings after = before;
+    after.*member = value;
+    return NeedsNewState(before, after);
+  };
+  EXPECT_FALSE(NeedsNewState(before, before));
+  EXPECT_FALSE(needs(&message::Settings::cuts, std::vector<Cut>{{3, 500}}));
+  EXPECT_FALSE(needs(&message::Settings::slice_codec, SliceCodec::kZstd));
+  EXPECT_TRUE(needs(&message::Settings::mode, message::Settings::Mode::kRemote));
+  EXPECT_TRUE(needs(&message::Settings::schemes, std::vector<Scheme>{Scheme::kWinograd}));
+  EXPECT_TRUE(needs(&message::Settings::keep, Keep::kAllApart));
+  EXPECT_TRUE(needs(&message::Settings::kept, std::vector<ValueId>{3}));
+}
+
 TEST(MessagesTest, FieldsAreChecked) {
   Hello hello;
   hello.protocol = Hello::kProtocol + 1;

@@ -50,6 +50,7 @@ class RemoteTest : public FolderTest {
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
     settings.cache.policy = CacheConfig::Policy::kExact;
+    settings.cache.geometry = geometry_;
     settings.most_scores = most_scores_;
     robot_.emplace(*connection_, model_, state_, channels_->clock, settings,
                    ParsePictureCodec(codec), [this](nanoseconds deadline) {
@@ -69,8 +70,7 @@ class RemoteTest : public FolderTest {
 
   bool Compute(nanoseconds give_up_at = RemoteRobot::kNever) {
     clip_.Next();
-    return robot_->Compute(clip_.picture(), {{0, kHeight}, {0, kWidth}}, clip_.decision().number,
-                           give_up_at);
+    return robot_->Compute(clip_.picture(), place_, clip_.decision().number, give_up_at);
   }
 
   // Sends the next picture and gives it up after this time, while the server has no time.
@@ -101,8 +101,10 @@ class RemoteTest : public FolderTest {
   std::optional<ServerConnection> connection_;
   std::optional<RemoteRobot> robot_;
   Slowdown slowdown_;  // of the server
+  Rectangle place_ = {{0, kHeight}, {0, kWidth}};
   bool is_server_busy_ = false;
   int most_scores_ = 0;
+  CacheConfig::Geometry geometry_ = CacheConfig::Geometry::kNone;
   std::vector<int64_t> decoded_;
 };
 
@@ -137,6 +139,22 @@ TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
   }
   EXPECT_LT(kept_work, 6.0) << "it still holds what it computed before";
   EXPECT_EQ(connection_->fault(), "");
+}
+
+TEST_F(RemoteTest, FramesMayLieElsewhereFromOnePictureToTheNext) {
+  for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas}) {
+    geometry_ = geometry;
+    Meet("raw");
+    robot_->SetServerKeeps(true);
+    for (int i = 0; i < 24; ++i) {
+      place_.rows = i / 4 % 2 == 0 ? Range{0, kHeight / 2} : Range{0, kHeight};
+      ASSERT_TRUE(Compute()) << i;
+      ExpectDenseAnswer();
+      if (i % 4 == 0) {
+        EXPECT_EQ(robot_->answer().kind, FrameDecision::Kind::kWhole) << i;
+      }
+    }
+  }
 }
 
 TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {

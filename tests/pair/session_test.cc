@@ -21,9 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/codec/compressed_text.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
+#include "common/model/graph/pack.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/split_robot.h"
@@ -285,6 +287,19 @@ TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
   world.Connect("20mbit,3ms");
   world.AnswerUntilReady();
   EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
+}
+
+TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
+  World world(Yolo(), folder_);
+  const MappedFile& pack = world.pack();
+  const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
+  const message::ModelPiece all = {0, {begin, begin + pack.size}};
+  const message::Fingerprint named = {PackChecksum({pack.data.get(), pack.size}), pack.size};
+  const message::Fingerprint another = {named.checksum + 1, pack.size};
+  EXPECT_THROW(ModelStore::Incoming(world.store(), another).Take(all), InputError);
+  EXPECT_FALSE(world.store().Has(another));
+  EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
+  EXPECT_TRUE(world.store().Has(named));
 }
 
 TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
