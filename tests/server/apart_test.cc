@@ -175,6 +175,24 @@ TEST_F(Apart, OnceServesOneRobot) {
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(), IsServed), 20);
 }
 
+TEST_F(Apart, OnceServesNobodyBesideThatRobot) {
+  auto server = StartServer({"--once"});
+  Process robot(Robot(100'000'000, {"--mode", "remote"}), kEnvironment);
+  ASSERT_TRUE(AnswersCome(true)) << robot.output();
+  Arguments words = Robot(20, {"--mode", "remote", "--server-wait", "2"});
+  std::replace(words.begin(), words.end(), (folder_ / "answers").string(),
+               (folder_ / "answers of another").string());
+  Process another(words, kEnvironment);
+  EXPECT_EQ(another.Wait(kLong), 0) << another.output();
+  const std::vector<std::string> lines = LinesOf(folder_ / "answers of another");
+  EXPECT_EQ(lines.size(), 20u);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), IsServed), 0);
+  ASSERT_TRUE(AnswersCome(true)) << robot.output();
+  robot.Signal(SIGTERM);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_EQ(server->Wait(kLong), 0) << server->output();
+}
+
 TEST_F(Apart, OnceEndsWhereNobodyComes) {
   auto server = StartServer({"--once", "--wait", "0.2"});
   EXPECT_EQ(server->Wait(kLong), 1) << server->output();
