@@ -29,6 +29,7 @@ int Run(int argc, char** argv) {
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
   MpiListener listener(ParseLinkAddress("--listen", config.listen, config.name_server));
+  if (!config.emulate.empty()) LogInfo("emulated: " + config.emulate);
   LogInfo("robots may come");
   std::atomic<bool> have_all_left = false;
   const auto accept = [&] {

@@ -100,6 +100,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     json["guard"] = {{"level", NameOf(answer.guard->level)}};
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
   }
+  if (!answer.emulation.empty()) json["emulated"] = answer.emulation;
   if (!answer.plan.empty()) json["plan"] = answer.plan;
   if (answer.predicted) json["predicted_ms"] = Milliseconds(*answer.predicted);
   if (answer.server) {

@@ -29,6 +29,7 @@ struct Answer {
   std::optional<FrameWork> work;     // what was computed, where results are kept
   std::optional<GuardState> guard;   // where one watches
   std::optional<ServerPart> server;  // where one has a part in it
+  std::string emulation;             // of the robot and its link (--emulate), for experiments
   std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
   std::optional<std::chrono::nanoseconds> predicted;  // the latency, by the plan chosen
   AnswerContent content;

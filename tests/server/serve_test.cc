@@ -195,6 +195,22 @@ TEST_F(Serve, AServerThatRefusesIsAskedMoreAndMoreSeldom) {
   EXPECT_LE(refusals, 3) << output;
 }
 
+TEST_F(Serve, WhatIsEmulatedIsSaidEverywhere) {
+  Process both(
+      cacheinf::Together(Robot("together", {"--mode", "remote", "--server", "mpi", "--server-wait",
+                                            "10", "--emulate", "2x,90mbit"}),
+                         Server(folder_ / "models", {"--once", "--emulate", "3x,90mbit"})),
+      kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_NE(both.output().find("emulated 2x,90mbit"), std::string::npos) << both.output();
+  EXPECT_NE(both.output().find("emulated: 3x,90mbit"), std::string::npos) << both.output();
+  for (const std::string& line : LinesOf(folder_ / "together.jsonl")) {
+    EXPECT_EQ(nlohmann::json::parse(line).value("emulated", ""), "2x,90mbit") << line;
+  }
+  std::ifstream summary(folder_ / "together.json");
+  EXPECT_EQ(nlohmann::json::parse(summary).value("emulated", ""), "2x,90mbit");
+}
+
 TEST_F(Serve, ARobotThatNeedsNoServerMayHaveOne) {
   EXPECT_EQ(Together({"--mode", "cache"}), dense_);
   EXPECT_EQ(FramesServed("together"), 0);
