@@ -290,6 +290,16 @@ TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
   }
 }
 
+TEST(PictureCodecTest, APictureOfBlocksThatStandsAloneHasThemAll) {
+  const Clip clip(kFormat);
+  PictureEncoder encoder(ParsePictureCodec("blocks:raw"), kFormat);
+  PictureDecoder decoder(kFormat);
+  ASSERT_EQ(Decode(decoder, Encode(encoder, clip.Picture(0), kFormat)), "");
+  Bytes some = Encode(encoder, clip.Picture(1), kFormat);
+  some[3] = 1;  // stands alone, it says
+  EXPECT_EQ(Decode(decoder, some), "a whole picture lacks blocks");
+}
+
 TEST(PictureCodecTest, BlocksThatDoNotChangeKeepTheirBytes) {
   const Clip clip(kFormat);
   PictureEncoder encoder(ParsePictureCodec("blocks"), kFormat);
