@@ -227,6 +227,16 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
   EXPECT_EQ(connection_->fault(), "an answer has not all pixels");
 }
 
+TEST_F(RemoteTest, WhatWasSaidBeforeOtherSettingsIsNotHeard) {
+  Meet("raw");
+  is_server_busy_ = true;
+  Say(channels_->server, message::Slice());
+  channels_->RunFor(milliseconds(1));
+  connection_->Use(connection_->settings());
+  EXPECT_FALSE(robot_->IsReady());
+  EXPECT_EQ(connection_->fault(), "");
+}
+
 TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
   const BusyClock busy;
   std::vector<uint64_t> said;  // when it slept
