@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "common/base/log.h"
 
@@ -96,6 +97,8 @@ std::unique_ptr<MpiChild> MpiChild::Accept(const std::string& uri, const Descrip
                {memory.get(), knock.get()});
   return child;
 }
+
+void MpiChild::BuryDead() { Bury(); }
 
 MpiChild::~MpiChild() {
   if (process_ > 0) {
@@ -214,6 +217,7 @@ void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
       break;
     case MpiChildLetter::kDone:
       state_ = State::kDone;
+      Bury(std::exchange(process_, -1));  // it ends now
       break;
     case MpiChildLetter::kGone:
       EndBecause(sentence);

@@ -23,6 +23,9 @@ class MpiChild final : public Link {
  public:
   enum class State { kStarting, kConnected, kDone, kGone };
 
+  // Those that have ended by themselves leave nothing behind; so does starting another.
+  static void BuryDead();
+
   // Each starts one, or throws std::runtime_error. `uri` is the name server's.
   static std::unique_ptr<MpiChild> Publish(const std::string& uri, const std::string& name,
                                            const std::string& value, const MpiLimits& limits);

@@ -172,6 +172,7 @@ void MpiListener::State::Publish() {
 void MpiListener::State::KeepPublished() {
   if (steady_clock::now() < next_look) return;
   next_look = steady_clock::now() + kFileInterval;
+  MpiChild::BuryDead();
   const MpiChild::State child_state = publisher->Poll();
   if (child_state == MpiChild::State::kStarting) return;
   try {

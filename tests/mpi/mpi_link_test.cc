@@ -3,6 +3,7 @@
 #include "common/link/mpi_link.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
@@ -218,6 +219,12 @@ TEST_F(ApartTest, ServerOutlivesItsRobotsAndServesTheNext) {
   EXPECT_EQ(Exchange(link.get(), 100, kServerSeed, kRobotSeed), "");
   EXPECT_EQ(FaultOf(link.get()), "the peer ended the connection");
   EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+
+  link.reset();
+  EXPECT_FALSE(listener.Accept(milliseconds(2000)));
+  siginfo_t dead = {};
+  waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT);
+  EXPECT_EQ(dead.si_pid, 0) << "a connection's process is dead and not buried";
 }
 
 TEST_F(ApartTest, RobotsThatDieWhileTheyConnectDisturbNobody) {
