@@ -126,7 +126,7 @@ class DetectionAgreement {
   std::map<int, OfClass> classes_;
 };
 
-// The share of keypoints, over all frames, that lie within .05 of the dense answer's, measured in
+// The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
 // the larger side of what the heat maps show (Keypoints::extent of the dense answer). Scores do not
 // matter. A keypoint without a place agrees with one without a place.
 class KeypointAgreement {

@@ -52,7 +52,7 @@ class CheckedJson {
     return json_[key].get<bool>();
   }
 
-  // Of 16 digits.
+  // Reads 16 hexadecimal digits.
   uint64_t Hex(const char* key) const {
     const bool is_text = Has(key) && json_[key].is_string();
     const std::string text = is_text ? json_[key].get<std::string>() : "";

@@ -24,7 +24,7 @@ struct CacheConfig {
   int growth = 1;                          // kFixed: pixels of every map
   int stem = 1;                            // convolutions that follow every change
   int refresh = 8;  // frames in which every part of the picture is stored again; 0: never
-  int flush = 0;    // one frame in so many is computed whole; 0: none. Has no key
+  int flush = 0;    // every flush-th frame is computed whole; 0: none. Has no key
   double most_work =
       0.85;             // share of a dense run beyond which reuse does not pay; 0: it always does
   bool relight = true;  // frames are shown in the light of what is stored

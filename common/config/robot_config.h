@@ -99,7 +99,7 @@ constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "lib
 // The defaults, overridden by the file. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
-// Reads the options' file and overrides it by the other options. Throws InputError.
+// Reads the options' file and overrides it with the other options. Throws InputError.
 RobotConfig EffectiveConfig(const ConfigOptions& options);
 
 // The same from a file's text.

@@ -59,8 +59,8 @@ void RunWithTest(const ImageView& output, const ActivePixels& pixels, const Chan
 
 // -------------------------------------------------------------------------------------------------
 
-// Splits active pixels into whole runs of about `pixels_of_part` pixels, which a thread computes
-// and tests while they are in its cache.
+// Splits active pixels into parts of whole runs, with about `pixels_of_part` pixels each. A thread
+// computes and tests a part while it is in its cache.
 class TestParts {
  public:
   TestParts(const ActivePixels& pixels, int channels)

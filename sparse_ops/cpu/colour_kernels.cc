@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// For R = G = B luma sums to 219 / 255, and differences to 0.
+// The coefficients of luma sum to 219 / 255, those of each difference to 0.
 constexpr int kBits = 16;
 constexpr int kHalf = 1 << (kBits - 1);
 constexpr int kYRed = 16829;

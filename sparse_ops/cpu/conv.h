@@ -39,7 +39,7 @@ class Conv {
     int row;
     int column;
   };
-  // The output pixels (first_row + i step, first_column + j step), whose taps lie around the input
+  // The output pixels (first_row + i step, first_column + j step). Their taps lie around the input
   // pixel (i in_step, j in_step); rows and columns have steps of their own. A plain convolution has
   // one phase, of step 1; a transposed one has stride × stride phases, of in_step 1.
   struct Phase {

@@ -22,8 +22,8 @@ struct RandomGraphOptions {
 
 // A directed acyclic graph over the operator set (all kinds but op::Foreign and the decoding of
 // boxes): branches, concatenations (nested, repeated), residual sums, gates, resizes, transposed
-// convolutions, slices. It has several outputs, of which some are read on, are named twice, are
-// graph inputs or constants. It passes Validate.
+// convolutions, slices. Some of its outputs are read on, are named twice, or are graph
+// inputs or constants. It passes Validate.
 Graph RandomGraph(uint32_t seed, const RandomGraphOptions& options = {});
 
 // Operators of every kind in many variants (strided, grouped, broadcast, …), each in a graph of its

@@ -355,7 +355,7 @@ void ConvertCast(OnnxNode& node) {
   if (to == Type::kBool || (to == Type::kInteger && !node.IsInteger(0))) {
     node.Fail("a cast to integers or truth values is only supported among constants");
   }
-  // In memory all numbers are floats, so nothing is to be converted.
+  // In memory all numbers are floats, so nothing needs converting.
   node.SetOutput(0, node.Input(0));
 }
 

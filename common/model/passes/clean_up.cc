@@ -200,7 +200,7 @@ void MergeSlice(Rewriter& rewriter, OpId id, const op::Slice& slice) {
   }
 }
 
-// Joins a concatenation with another one along the same axis that alone reads it.
+// Merges concatenations into the one that alone reads them, if it has the same axis.
 void MergeConcat(Rewriter& rewriter, OpId id, const op::Concat& concat) {
   const Operator& op = rewriter.op(id);
   std::vector<ValueId> inputs;

@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<int> kToChannelsLast = {0, 2, 3, 1};
 
-// The map of which a value is the channels-last permutation; kNone if there is none.
+// The map behind a value that is its channels-last permutation; kNone if the value is not one.
 ValueId MapBehind(const Rewriter& rewriter, ValueId id) {
   const auto* permute = rewriter.ProducedBy<op::Permute>(id);
   if (permute == nullptr || permute->order != kToChannelsLast) return kNone;

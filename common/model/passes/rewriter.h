@@ -18,10 +18,10 @@ class Rewriter {
  public:
   explicit Rewriter(Graph& graph);
 
-  // Drops what is dead and renumbers. Returns whether anything changed. Nothing may follow it.
+  // Drops what is dead and renumbers. Returns whether anything changed. Call nothing after it.
   bool Finish();
 
-  // The operators of the start, for passes to look at. Ids stay the same until Finish.
+  // Counts the operators of the start: those to look at. Ids stay the same until Finish.
   OpId operator_count() const { return original_count_; }
   bool is_alive(OpId id) const { return is_alive_[id]; }
   const Operator& op(OpId id) const { return graph_.operators[id]; }

@@ -40,7 +40,7 @@ bool Mutates(const Node& node) {
   return node.maybeSchema() != nullptr && node.schema().is_mutable();
 }
 
-// An attribute of which only forward()'s uses are known.
+// An attribute, known only by what forward() does with it.
 class State {
  public:
   explicit State(const Accesses& accesses)

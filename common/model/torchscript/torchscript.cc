@@ -264,7 +264,7 @@ void Importer::RunLoop(const Node& node) {
   for (size_t i = 0; i < carried.size(); ++i) slots_[node.outputs()[i]] = carried[i];
 }
 
-// Runs a method of a module of which only the interface is known; LibTorch does not inline it.
+// Runs a method of a module that is known only by its interface; LibTorch does not inline it.
 bool Importer::RunMethod(const Node& node, const std::vector<Slot>& arguments) {
   if (node.kind() != c10::prim::CallMethod || !arguments[0].is_concrete()) return false;
   const torch::jit::Function& method =
