@@ -20,7 +20,7 @@ namespace {
 constexpr int kHeight = 48;
 constexpr int kWidth = 64;
 
-// A convolution at full size, one at half, and a mean over all of it.
+// A convolution at full size, one at half size, and a mean over everything.
 std::shared_ptr<const Graph> SmallNetwork() {
   Graph graph;
   graph.name = "small";
