@@ -18,8 +18,7 @@ constexpr size_t AlignedFloats(size_t floats) {
 // A buffer that an arena must hold.
 struct BufferRequest {
   size_t floats = 0;
-  // The steps at which its numbers matter: written at the first, last read at the
-  // last.
+  // The steps at which its numbers matter: written at the first, last read at the last.
   int first_step = 0;
   int last_step = 0;
   // Its memory is never given to another buffer, whatever the steps.

@@ -21,9 +21,9 @@ struct CacheChoice {
 // per byte saved, until activations fit the budget; repeats this with different bounds on the
 // memory that given-up values may share, and takes the least work. Never gives up values that must
 // be kept (AlwaysKept of stages.h), the input of the first operator among them, or `required` ones.
-// If no set fits, returns the smallest one seen. Equal graphs
-// give equal choices. `held_twice`: for an executor whose maps can move, what is kept counts twice,
-// though not quite all of it is held so.
+// If no set fits, returns the smallest one seen. Equal graphs give equal choices. `held_twice`: for
+// an executor whose maps can move, what is kept counts twice, though not quite all of it is held
+// so.
 CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes,
                          std::span<const ValueId> required = {}, bool held_twice = false);
 

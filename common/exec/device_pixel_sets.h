@@ -14,8 +14,9 @@
 
 namespace cacheinf {
 
-// Pixel sets as bit masks in a device's memory, of a state, whose queue they hold. What is asked of
-// them is noted there and launched together, before what is launched on the queue's recorder.
+// A state's pixel sets, as bit masks in a device's memory. They hold the state's queue: what is
+// asked of them is noted there and launched together, before what is launched on the queue's
+// recorder.
 template <class Device>
 class DevicePixelSets final : public PixelSets {
  public:

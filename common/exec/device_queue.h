@@ -19,11 +19,11 @@ class DeviceQueue;
 
 // A device with its memory and the one stream that all work of a backend goes through.
 //
-// Launches wait in queues, one a state, until somebody needs what comes of them. Then a queue's
-// launches go to the stream as a graph: the one made when the same launches came first, from then
-// on replayed. So nothing has to say what a plan, a policy or a flag changes of a frame: another
-// sequence of launches is another graph. What moves from frame to frame must not stand in launches'
-// arguments (DeviceQueue::Bring).
+// Launches wait in queues, one a state, until somebody needs their results. Then a queue's launches
+// go to the stream as a graph, which is recorded when a sequence of launches first comes and
+// replayed whenever it comes again. So nobody has to say how a plan, a policy or a flag changes a
+// frame: another sequence of launches is another graph. What changes from frame to frame must not
+// stand in launches' arguments (DeviceQueue::Bring).
 template <class Device>
 class DeviceStream {
  public:
@@ -33,8 +33,8 @@ class DeviceStream {
   Device& device() { return *device_; }
   cuda::Arena<Device>& arena() { return arena_; }
 
-  // For work on this memory that does not go through a queue, or in another: what waits in queues
-  // and touches it goes first.
+  // For work on this memory that goes through no queue, or through another one: what waits in
+  // queues and touches it goes first.
   typename Device::Stream& After(const void* memory, size_t bytes);
   // What waits in any.
   typename Device::Stream& AfterAll();

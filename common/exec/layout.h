@@ -21,8 +21,7 @@ struct ValuePlace {
 };
 
 // Every value of a graph laid into one arena: maps channels-last, others in the order of their
-// dimensions. Values that are not kept share memory, and a view replaces a copy where
-// it can:
+// dimensions. Values that are not kept share memory, and a view replaces a copy where it can:
 //   - a map that is concatenated over channels is computed where it stands in the concatenation;
 //   - a reshape that keeps the order in memory, and a slice of a map, is a view of its input.
 // So maps may be strided; all other values are contiguous.
@@ -42,9 +41,8 @@ struct Layout {
 };
 
 // Constants that operators work on, graph inputs, graph outputs and `persistent` values share their
-// memory only with values concatenated in them and views of them. With
-// kAll this holds for all values. With kAllApart every value has its own buffer and every
-// operator runs.
+// memory only with values concatenated in them and views of them. With kAll this holds for all
+// values. With kAllApart every value has its own buffer and every operator runs.
 //
 // With kChosen it holds for `persistent` values and those of AlwaysKept, and what would be copied
 // into or out of one of them otherwise is kept along with it where it lies. All others are computed

@@ -74,19 +74,20 @@ class ModelState {
   // decision's masks are. REQUIRES: a state that keeps values (not kListed), and moves them if the
   // decision does.
 
-  // Brings the stored values to what is decided, and returns what was computed; of a whole frame
-  // nothing is counted. `seen` is what the network sees; a refresh ignores it. If this throws, the
+  // Brings the stored values to what is decided, and returns the work; that of a whole frame is not
+  // counted. `seen` is what the network sees; a refresh ignores it. If this throws, the
   // next decision makes up for it. Allocates nothing after the first frame.
   ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
                     const ChangePolicy& policy);
 
-  // The same in steps, between which rows can be packed and unpacked: then a Step for every stage
-  // (Layout::stages; the first one is 0), and Commit or Abandon. Of a whole frame under kExact what
-  // comes out with the bits of the base is no change, if there is a base; else all of it is. With
-  // `rows`, which outlive the frame, a stage computes these rows of its root; what they read of
-  // kept values, or received ones, must be fresh. A side that does not hold the frame ignores
-  // `seen`. What was not computed is stale, as it is where an exception or Abandon ends the frame.
-  // Throws InputError if the policy cannot be split. REQUIRES: with rows a state that trades.
+  // The same in steps, between which rows can be packed and unpacked: BeginFrame, a Step for every
+  // stage (Layout::stages; the first one is 0), and Commit or Abandon. In a whole frame under
+  // kExact what comes out with the bits of the base, if there is one, is no change; else all of it
+  // is. With `rows`, which outlive the frame, a stage computes these rows of its root; what they
+  // read of kept values, or received ones, must be fresh. A side that does not hold the frame
+  // ignores `seen`. What was not computed is stale, as it is where an exception or Abandon ends the
+  // frame. Throws InputError if the policy cannot be split. REQUIRES: with rows a state that
+  // trades.
   void BeginFrame(const FrameDecision& decision, const PictureView& seen,
                   const ChangePolicy& policy, const FrameRows* rows = nullptr);
   size_t stage_count() const;

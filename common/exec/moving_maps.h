@@ -17,8 +17,7 @@ namespace cacheinf {
 // Operators read and write the one in front. When the camera has moved the two change roles, and
 // nothing in front holds: before an operator runs, the pixels that it reads and that no operator of
 // the frame has computed are fetched from behind, through the homography. In idle time Settle
-// fetches the rest. While the camera is still nothing is fetched, copied or
-// looked at.
+// fetches the rest. While the camera is still, nothing is fetched, copied or looked at.
 //
 // Graph inputs, which are set as a whole, and values that show no picture have one place. But what
 // shares a buffer with a map that moves (parts of a concatenation, views) moves along; a part that

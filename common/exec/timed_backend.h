@@ -26,7 +26,7 @@ struct OperatorTimes {
   size_t first = 0;  // that ran
   size_t last = 0;
 
-  // Whether to count the pixels of changed frames that are computed; takes time of nobody's.
+  // Whether to count the computed pixels of changed frames, outside of all times.
   bool counts_pixels = false;
   std::vector<int64_t> pixels;
 

@@ -24,8 +24,7 @@ class ChangeFinder {
   //    0, pixels of which any byte differs; by the rule `blocks`, instead, cells of which the
   //    signal-to-noise ratio does not exceed `psnr`, by the squares of those differences over all
   //    channels together;
-  //  - `out_of_view`, pixels that the reference does not show: a mask of the same size, or no
-  //  words;
+  //  - `out_of_view`, pixels that the reference does not show: a mask of that size, or no words;
   //  - all that rounded out to blocks.
   // REQUIRES: pictures of the shape given, a mask of the picture's size.
   void Find(const PictureView& picture, const PictureView& reference, ConstMaskView out_of_view,

@@ -21,7 +21,7 @@ class LightInPlace {
   // same, and where it does not explain what differs: squares of the blurred pictures must differ
   // by more than a little in a good part of the picture, and nearly all of these agree once the
   // light is allowed for. So it is with noise, with what moves, and with a camera that moves.
-  // Nothing where the light is so different that nothing of the reference is of use.
+  // Nothing where the light is so different that the reference is of no use.
   std::optional<Light> Find(const PictureView& frame, const PictureView& reference, Inset& inset);
 
  private:

@@ -23,8 +23,7 @@ namespace cacheinf {
 // Commit; if that fails, it does not, and the next decision makes up for it.
 //
 // Stored values are of the reference (reference.h). The network sees all of the new frame, so that
-// everything is computed from that alone; only the test for changes looks at the
-// reference.
+// everything is computed from that alone; only the test for changes looks at the reference.
 class Reuse {
  public:
   // For pictures of the graph's one input, which is a map. The graph outlives this.
@@ -38,8 +37,8 @@ class Reuse {
   // A decision is valid until the next call.
   const FrameDecision& Decide(int64_t index, const PictureView& frame, const Verdict& verdict);
 
-  // The work left once the answer to the last frame is out: to move what the answer did not need,
-  // and to store the next strip of the picture, so that none gets too old; if the geometry nears
+  // The work left once the answer to the last frame is out: moving what the answer did not need,
+  // and storing the next strip of the picture, so that none gets too old; or, if the geometry nears
   // its end, the whole frame as it is, so that no answer waits for that. Null if there is nothing
   // to do, as before a whole frame.
   const FrameDecision* DecideRefresh(const PictureView& frame, const Verdict& verdict);

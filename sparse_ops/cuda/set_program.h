@@ -65,18 +65,6 @@ struct SetStep {
   int amount = 0;
 };
 
-// Words of scratch memory for a step.
-inline size_t ScratchWords(const SetStep& step) {
-  switch (step.kind) {
-    case SetStep::Kind::kAddThrough:
-      return static_cast<size_t>(step.to.height) * static_cast<size_t>(step.from.words_per_row);
-    case SetStep::Kind::kShift:
-      return step.to.word_count();
-    default:
-      return 0;
-  }
-}
-
 // The steps of a launch, of one block.
 struct SetProgram {
   static constexpr const char* kName = "SetProgram";
