@@ -41,7 +41,7 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
   return options;
 }
 
-// What the mode says once and for all; mode cacheinf begins with it.
+// Returns the mode's plan; mode cacheinf begins with it.
 Plan PlanOf(const RobotConfig& config) {
   const ServerLinkConfig& server = config.server;
   if (config.mode == Mode::kRemote) {
@@ -134,11 +134,11 @@ const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict&
   return last_;
 }
 
-// Whether the outputs are the server's now.
+// Returns whether the outputs are now the server's.
 bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
   if (plan_.kind != Plan::Kind::kRemote || !IsServerReady()) return false;
   const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at);
-  // Of an answer that was no good some outputs may be here, too.
+  // A bad answer may have left some of its outputs in the state, too.
   if (is_answered || server_->is_lost()) must_forget_ = true;
   return is_answered;
 }
@@ -156,7 +156,7 @@ void FrameExecutor::ExecuteWhole(const FittedFrame& frame, ModelState& state) {
   }
 }
 
-// How decisions are executed where rows are split; nothing elsewhere.
+// How to execute decisions with a server; empty if the robot executes them alone.
 FrameCache::Execution FrameExecutor::Together(Time give_up_at) {
   if (!split_) return {};
   return [this, give_up_at](const FrameDecision& decision, const PictureView& seen,
@@ -192,7 +192,7 @@ void FrameExecutor::MeetServer() {
       Join();
     }
     if (IsServerReady()) wait_until_ = clock_.Now();
-    // Spreads are measured on a frame that the robot computes.
+    // Spreads are measured on a frame that the robot computes, so do not wait.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -26,71 +26,71 @@
 
 namespace cacheinf {
 
-// A frame as the network takes it: one of these.
+// A frame as the network takes it: a picture or a tensor.
 struct FittedFrame {
   int64_t index = 0;
   PictureView picture = {};  // of the model's size
-  Rectangle place = {};      // the part of it that shows the frame
+  Rectangle place = {};      // the part that shows the frame
   ConstTensorView tensor = {};
 };
 
 // How a frame was executed.
 struct Execution {
-  const FrameDecision* decision = nullptr;  // null: a server's own
-  std::optional<FrameWork> work = {};       // where results are kept
-  std::optional<ServerPart> server = {};    // where one had a part in it
-  Plan::Kind kind = Plan::Kind::kLocal;     // as it came out
-  PictureView seen = {};                    // by the network
+  const FrameDecision* decision = nullptr;  // null: the server decided
+  std::optional<FrameWork> work = {};       // if results are kept
+  std::optional<ServerPart> server = {};    // if a server took part
+  Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
+  PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};
 };
 
-// Executes a robot's frames on its state, alone or with a server: what changed of each, or all.
+// Executes a robot's frames, alone or with a server: what changed in each, or all of it.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
 
-  // `may_split`: whether rows are ever shared with a server. The clock outlives this. Throws
-  // InputError if the configuration does not fit the model, or forbids to split it.
+  // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
+  // configuration does not fit the model or forbids splitting it. The clock must outlive this.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                 bool may_split, const Clock& clock, Slowdown slowdown);
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
 
-  // From the next frame on. Modes remote and split follow a plan of the configuration; only mode
-  // cacheinf may be told another. Until a server is ready for it, the robot computes alone.
-  // REQUIRES: a plan that passes Check.
+  // Follows the plan from the next frame on. Modes remote and split always follow the configured
+  // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
+  // it. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
   const Plan& plan() const { return plan_; }
 
-  // Asks every server that comes for a schedule; the profile is ToJsonText of
+  // Asks every server that connects for a schedule. The profile is ToJsonText of
   // common/plan/profile.h.
   void WantSchedule(std::string robot_profile) { robot_profile_ = std::move(robot_profile); }
-  // What a server answered, once; ServerConnection::TakeSchedule.
+  // Returns a server's answer once; see ServerConnection::TakeSchedule.
   std::optional<std::vector<uint8_t>> TakeSchedule();
 
-  // Whether there is a server that has the model.
+  // Whether a connected server has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
 
-  // Between two frames: takes up a server that has come, and lets go of one that is lost. At the
-  // start of a run waits for it.
+  // Call between frames. Takes up a new server and lets go of a lost one. Waits for a server at the
+  // start of a run.
   void MeetServer();
 
-  // What is kept is of other frames than those to come, which lie here in the model's picture.
+  // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Afterwards the outputs of `state` are the frame's, whatever the server does, for which nothing
-  // waits longer than until `give_up_at`. Valid until the next call, or Refresh.
+  // Leaves the frame's outputs in `state`, whatever the server does. Waits for the server no later
+  // than `give_up_at`. The result is valid until the next call or Refresh.
   const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time give_up_at);
   const Execution& last() const { return last_; }
 
-  // FrameCache::Refresh, where results are kept.
+  // Calls FrameCache::Refresh where results are kept.
   std::optional<RefreshWork> Refresh(const PictureView& picture, const Verdict& verdict);
 
-  // The one that has the outputs of the last frame.
+  // The state that holds the last frame's outputs.
   const ModelState& state() const { return *answered_; }
 
-  // Of the connection to the server; nothing if there is none.
+  // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
@@ -110,26 +110,26 @@ class FrameExecutor {
   const std::shared_ptr<const CompiledModel> model_;
   const StateOptions options_;
   ModelState state_;
-  // Keeps nothing, which makes it sooner done with a whole frame, beside one that keeps results.
+  // Keeps no results, so it runs a whole frame faster than `state_`.
   std::optional<ModelState> whole_state_;
   const ModelState* answered_ = &state_;
   const Clock& clock_;
   const Slowdown slowdown_;
-  std::optional<FrameCache> cache_;  // where results are kept
-  FrameDecision whole_;              // of a frame that leaves the cache out
+  std::optional<FrameCache> cache_;  // if results are kept
+  FrameDecision whole_;              // the decision for a frame that bypasses the cache
   Execution last_;
 
   Plan plan_;
-  std::vector<Cut> cuts_;  // of a plan that splits
+  std::vector<Cut> cuts_;  // of a split plan
   // Each refers to those before it.
   std::optional<ServerPeer> server_;
-  ServerConnection* connection_ = nullptr;  // to the server that is there
-  std::optional<RemoteRobot> remote_;       // at most one of these
+  ServerConnection* connection_ = nullptr;  // null: no server
+  std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
   std::optional<Time> wait_until_;
-  bool must_forget_ = false;  // the last answer is none of the cache's
+  bool must_forget_ = false;  // the cache does not hold the last frame
 };
 
 }  // namespace cacheinf

@@ -173,7 +173,7 @@ void Robot::NoteFrame(Answer& answer) {
 
 std::string Robot::WhyPlan() const { return chooser_ ? chooser_->Reason() : ""; }
 
-// When computing alone must begin.
+// Returns when the robot must begin to compute alone.
 nanoseconds Robot::GiveUpAt(nanoseconds begin) const {
   if (config_.deadline_ms == 0) return RemoteRobot::kNever;
   const std::chrono::duration<double, std::milli> left(config_.deadline_ms -
@@ -181,7 +181,7 @@ nanoseconds Robot::GiveUpAt(nanoseconds begin) const {
   return begin + std::chrono::duration_cast<nanoseconds>(left);
 }
 
-// Throws before anything has changed if the frame does not fit.
+// Throws, before anything has changed, if the frame does not fit.
 void Robot::Fit(const Frame& frame) {
   const PictureSpec& spec = state().graph().picture;
   const Picture& picture = frame.picture;
@@ -195,7 +195,7 @@ void Robot::Fit(const Frame& frame) {
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
-  // What is kept is of another picture.
+  // Kept results are of another picture.
   kept_.reset();
   executor_->SetPlaceOfFrames(fit_->place());
 }

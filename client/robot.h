@@ -33,70 +33,70 @@ struct FrameDecision;
 struct Profile;
 struct SeenPicture;
 
-// A frame of a size that the graph cannot take; frames after it may fit.
+// A frame whose size the graph cannot take; later frames may fit.
 class UnfitFrame : public InputError {
  public:
   using InputError::InputError;
 };
 
-// Answers frames, one after the other, as the mode says:
+// Answers frames one after the other, depending on the mode:
 //   dense    computes every frame.
-//   cache    computes of every frame what changed (frame_cache.h).
+//   cache    computes what changed in each frame (frame_cache.h).
 //   stale    answers at once with the last frame's result, then computes the frame.
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
-//   split    computes of every frame what changed, some rows of it on a server.
-//   cacheinf computes every frame as a schedule says is quickest: alone, remote or split.
-// In the last three, frames for which there is no server are answered as in mode cache.
-// A frame of another size than the one before is computed in every mode.
+//   split    computes what changed in each frame, some rows of it on a server.
+//   cacheinf computes each frame the way a schedule predicts to be fastest: alone, remote or split.
+// In the last three, a frame without a server is answered as in mode cache. Every mode computes a
+// frame whose size differs from the one before.
 class Robot {
  public:
-  // The model takes one input: a picture where frames are pictures (see graph.picture), else what
-  // the frames' tensors are. The clock outlives the robot. Throws InputError if the configuration
-  // does not fit the model. In mode cacheinf a server makes the schedule from `profile`, unless the
-  // configuration has one; without either the robot answers alone.
+  // The model takes one input: a picture where frames are pictures (see graph.picture), else the
+  // frames' tensors. In mode cacheinf a server makes the schedule from `profile`, unless the
+  // configuration names one; with neither, the robot answers alone. Throws InputError if the
+  // configuration does not fit the model. The clock must outlive the robot.
   Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
         const Profile* profile = nullptr);
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
 
-  // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; InputError
-  // if the graph takes no such frames at all.
+  // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
+  // InputError if the graph takes no frames of this kind.
   Answer Process(const Frame& frame, const Verdict& verdict = {});
 
-  // Does what is left for the next frame once the answer to this one is out. Returns what it took;
-  // nothing if there was nothing to do. `verdict` is that of the next frame, as far as it is known.
+  // Prepares for the next frame once the answer to this one is out. Returns what that took, or
+  // nothing if there was nothing to do. `verdict` is the next frame's, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
 
-  // What was executed last; null if the last answer repeats an earlier one, or is a server's.
+  // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;
 
-  // Until Refresh its outputs are those of the last answer; NaN where a server did not send what no
-  // answer reads (best_scores.h).
+  // Holds the last answer's outputs until Refresh; NaN where a server left out what no answer reads
+  // (best_scores.h).
   const ModelState& state() const;
   const AnswerReader& reader() const { return reader_; }
 
-  // How the last frame was fitted to the model; null before the first and for tensors.
+  // How the last frame was fitted to the model; null before the first frame and for tensors.
   const PictureFit* fit() const { return fit_.get(); }
 
-  // The last frame as fitted to the model, and what the network saw instead of it, until Refresh.
-  // For pictures only.
+  // The last frame as fitted to the model, and what the network saw in its place. Valid until
+  // Refresh, and for pictures only.
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
-  // Whether its pixels, and those of the outputs, lie elsewhere than the frame's.
+  // Whether pixels of the seen picture and of the outputs lie elsewhere than in the frame.
   bool sees_moved() const;
 
   // How much of the last answer's work was done over each pixel of the model's picture
-  // (recomputed.h); only in mode cache. Takes a while: for pictures only.
+  // (recomputed.h); nothing if the cache did not run the frame. Slow: meant for drawing.
   std::optional<ClassMap> recomputed() const;
 
   // Why the last frame's plan was taken, in one line; empty without a schedule.
   std::string WhyPlan() const;
 
-  // Of the connection to the server; nothing if there is none.
+  // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
@@ -121,10 +121,10 @@ class Robot {
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
 
-  const int most_repeats_;      // of an answer
-  std::optional<Answer> kept_;  // the last one computed, if the mode repeats it
-  int repeats_ = 0;             // of it
-  LatencyHistogram alone_;      // times of frames in which a server had no part
+  const int most_repeats_;      // how often an answer is repeated at most
+  std::optional<Answer> kept_;  // the last computed answer, if the mode repeats it
+  int repeats_ = 0;             // of kept_
+  LatencyHistogram alone_;      // latencies of frames in which a server had no part
 };
 
 }  // namespace cacheinf

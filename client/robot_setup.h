@@ -14,30 +14,30 @@
 #include "common/model/graph/graph.h"
 #include "common/plan/profile.h"
 
-// From a configuration to a robot's parts.
+// Makes a robot's parts from a configuration.
 
 namespace cacheinf {
 
-// The threads that the configuration states, or all cores that this process may use.
+// Returns the configured number of threads, or the number of cores this process may use.
 int ThreadsToUse(const RobotConfig& config);
 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config);
 
-// Makes the backend that a configuration names.
+// Makes the backend that the configuration names.
 using BackendMaker = std::function<std::unique_ptr<Backend>(const RobotConfig& config)>;
 
-// The graph on that backend, for a robot, its guard and its check. Throws InputError if the backend
-// cannot run it.
+// Compiles the graph for a robot, its guard and its check. Throws InputError if the backend cannot
+// run it.
 std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& config);
 
-// Reads a frame's answer out of the outputs, for nothing but the time that takes. The graph
-// outlives it.
+// Returns a function that reads a frame's answer from the outputs and drops it, to measure how long
+// that takes. The graph must outlive it.
 std::function<void(const ModelState& state)> AnswerReading(const Graph& graph,
                                                            const RobotConfig& config);
 
-// What the model costs on this machine, for a server to make a schedule of; nothing in a mode that
-// needs none. Measures it the first time, which takes a while and is shown. Throws InputError if
-// `stop` ended that.
+// Returns what the model costs on this machine, from which a server makes a schedule, or nothing if
+// the mode needs no schedule. Measures it the first time, which takes a while, and shows progress.
+// Throws InputError if `stop` interrupts it.
 std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& model,
                                   const RobotConfig& config, const Clock& clock,
                                   const std::atomic<bool>& stop);

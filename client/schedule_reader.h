@@ -16,24 +16,24 @@
 
 namespace cacheinf {
 
-// Reads schedules of a robot's model (common/plan/schedule.h), checks that they can be followed
-// here, and makes what chooses among their plans. That takes longer than a frame may, so a server's
-// is read beside the frames.
+// Reads schedules for a robot's model (common/plan/schedule.h), checks that the robot can follow
+// them, and makes the object that chooses among their plans. That takes longer than a frame may, so
+// a server's schedule is read on another thread.
 class ScheduleReader {
  public:
-  // `check` throws InputError on a plan that cannot be followed, and may be called from any thread.
-  // Without `may_split` plans that split are left out. Graph and layout outlive this.
+  // `check` throws InputError on a plan that cannot be followed; any thread may call it. Leaves out
+  // split plans unless `may_split`. Graph and layout must outlive this.
   ScheduleReader(const Graph& graph, const Layout& layout, bool may_split,
                  std::function<void(const Plan& plan)> check);
 
-  // At once. Throws InputError, which names the schedule.
+  // Reads at once. Throws InputError naming the schedule.
   std::unique_ptr<PlanChooser> Read(const std::string& text, const std::string& name) const;
 
-  // On a thread of its own. The server's text is as compressed_text.h has it. Never waits: one that
-  // comes while another is read is next.
+  // Reads a server's schedule, compressed as in compressed_text.h, on another thread. Never waits:
+  // a schedule that arrives during a read is read next.
   void Begin(std::vector<uint8_t> compressed);
 
-  // What was begun, once, when it is ready; null before that. Throws InputError as Read does.
+  // Returns the result of Begin once, when ready; null before. Throws InputError as Read does.
   std::unique_ptr<PlanChooser> Take();
 
  private:
@@ -44,7 +44,7 @@ class ScheduleReader {
   const bool may_split_;
   const std::function<void(const Plan& plan)> check_;
   std::optional<std::vector<uint8_t>> next_;
-  std::future<std::unique_ptr<PlanChooser>> reading_;  // the last member: it uses all others
+  std::future<std::unique_ptr<PlanChooser>> reading_;  // last member: the thread uses all others
 };
 
 }  // namespace cacheinf

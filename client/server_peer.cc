@@ -67,7 +67,7 @@ ServerConnection* ServerPeer::Poll() {
   return &*connection_;
 }
 
-// Once for each.
+// Logs each problem once.
 void ServerPeer::ReportProblem() {
   if (connector_.problem() == problem_) return;
   problem_ = connector_.problem();

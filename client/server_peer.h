@@ -16,23 +16,22 @@
 
 namespace cacheinf {
 
-// A robot's server, which may be there or not: connects to it, again and again, and knows when it
-// is lost. One that refuses the robot is asked more and more seldom. Each change is one sentence in
-// the log.
+// A robot's server, which may or may not be there. Connects to it again and again and notices when
+// it is lost. Asks a server that refuses the robot less and less often. Logs one sentence for each
+// change.
 class ServerPeer {
  public:
-  // Throws InputError if there can be no such server. The clock outlives this.
+  // Throws InputError if no such server can exist. The clock must outlive this.
   ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock);
   ~ServerPeer();  // says goodbye
 
-  // Whether there was a server that is lost now. What refers to its connection must be gone before
-  // the next Poll.
+  // Whether the server has been lost. Destroy what refers to its connection before the next Poll.
   bool is_lost() const { return connection_ && !connection_->fault().empty(); }
 
-  // Between two frames; never waits. A new connection, or null.
+  // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();
 
-  // Of the connection that there is.
+  // Of the current connection.
   std::optional<ChannelStatistics> statistics() const;
 
  private:
@@ -45,8 +44,8 @@ class ServerPeer {
   std::unique_ptr<Channel> channel_;
   std::optional<ServerConnection> connection_;
   std::chrono::nanoseconds pause_;    // after the next server that refuses
-  std::chrono::nanoseconds next_{0};  // no server is looked for before
-  std::string problem_;               // the last one that was reported
+  std::chrono::nanoseconds next_{0};  // look for no server before then
+  std::string problem_;               // the last one reported
 };
 
 }  // namespace cacheinf

@@ -9,7 +9,7 @@
 namespace cacheinf {
 namespace {
 
-// Where bins end; those of 0 and 1 hold nothing else.
+// Ends of bins; those of 0 and 1 hold nothing else.
 constexpr std::array kBinEnds = {0.0,  0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15,  0.2,
                                  0.25, 0.3,   0.4,  0.5,  0.6,   0.7,  0.8,   0.9, 0.999, 1.0};
 
@@ -54,7 +54,7 @@ double Rounded(double number) {
   constexpr double kDigits = 1e4;
   if (number == 0 || !std::isfinite(number)) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(number))));
-  // By division, whose result is the nearest to the decimal number.
+  // Division gives the number nearest to the decimal one.
   const double scale = std::round(number / unit * kDigits);
   return unit >= 1 ? scale * unit / kDigits : scale / (kDigits / unit);
 }

@@ -6,27 +6,27 @@
 
 #include "common/plan/curve.h"
 
-// From samples to the numbers of a profile.
+// From samples to a profile's numbers.
 
 namespace cacheinf {
 
-// 0 of none.
+// 0 if there are no numbers.
 double PercentileOf(std::vector<double> numbers, double share);
 inline double MedianOf(std::vector<double> numbers) {
   return PercentileOf(std::move(numbers), 0.5);
 }
 
-// A number in so many digits as a measurement is worth, which files need not spell out.
+// Rounds a number to as many digits as a measurement is worth, to keep files short.
 double Rounded(double number);
 
-// A rising curve of few points: samples of neighbouring shares are one point, their median, so that
-// no outlier counts. 0 and 1 stay points of their own.
+// Fits a rising curve of few points. Samples of neighbouring shares become one point, their median,
+// so that outliers do not count. 0 and 1 stay points of their own.
 Curve FitByMedians(const std::vector<Curve::Point>& samples);
 
-// The same by means, for what is 0 or 1 in turn.
+// The same with means, for samples that alternate between 0 and 1.
 Curve FitByMeans(const std::vector<Curve::Point>& samples);
 
-// outer(inner(x)), at the points of `inner`. REQUIRES: an inner curve of shares.
+// Returns outer(inner(x)) at the points of `inner`. REQUIRES: `inner` gives shares.
 Curve Composed(const Curve& outer, const Curve& inner);
 
 }  // namespace cacheinf

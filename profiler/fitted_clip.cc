@@ -14,7 +14,7 @@
 namespace cacheinf {
 namespace {
 
-// Of pictures held in memory.
+// Limit for pictures held in memory.
 constexpr size_t kMostClipBytes = size_t{512} << 20;
 
 }  // namespace

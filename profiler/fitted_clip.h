@@ -17,7 +17,7 @@ struct FittedClip {
   int width = 0;  // of the model's picture
   int height = 0;
   int channels = 0;
-  Rectangle place;  // of the frames in it
+  Rectangle place;  // the part that shows the frames
   std::vector<std::vector<uint8_t>> pictures;
   double fit_ms = 0;  // median
 
@@ -26,12 +26,12 @@ struct FittedClip {
   }
 };
 
-// The first frames of a source (frame_source.h), which all have the first one's size. Throws
+// Reads the first frames of a source (frame_source.h), all of the first one's size. Throws
 // InputError if there are too few to follow a change (kLeastClipFrames), or the model takes none.
 inline constexpr int kLeastClipFrames = 8;
 FittedClip ReadClip(const std::string& source, const Graph& graph, int frames, const Clock& clock);
 
-// Generated motion: half of the frames are of a still camera, half of one in a hand.
+// Generated motion: half of the frames with a still camera, half with one held in a hand.
 std::vector<std::string> GeneratedClips(int frames);
 
 }  // namespace cacheinf

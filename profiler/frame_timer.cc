@@ -108,7 +108,7 @@ TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView&
   for (size_t id = 0; id < frame.ms.size(); ++id) {
     const ValueId output = graph().operators[id].outputs[0];
     frame.news.push_back(kept_.is_kept(output) ? ShareOf(kept_.changed(output)) : 0.0);
-    // What is a view.
+    // A view computes what changed in it.
     if (kept_.layout().is_done_by_placement[id]) frame.active[id] = frame.news[id];
   }
   frame.picture_news = ShareOf(decision.changed);

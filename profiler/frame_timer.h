@@ -18,50 +18,50 @@
 
 namespace cacheinf {
 
-// What a frame took. The times of all operators are that of the frame: to take the picture in
-// counts for the first that runs, what follows the last for that.
+// What a frame took. Operators' times add up to the frame's: the first that runs includes taking in
+// the picture, the last whatever follows it.
 struct TimedFrame {
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;
-  ChangedWork done;            // of all but kWhole
-  double decide_ms = 0;        // following the camera, finding what changed
-  double picture_news = 1;     // share of its pixels that the decision says changed
-  double total_ms = 0;         // of the operators
+  ChangedWork done;            // not for kWhole
+  double decide_ms = 0;        // following the camera and finding what changed
+  double picture_news = 1;     // share of the picture's pixels that changed, by the decision
+  double total_ms = 0;         // of all operators
   std::vector<double> ms;      // by operator
   std::vector<double> active;  // by operator: the share of its pixels that was computed …
-  std::vector<double> news;  // … and of its first output's that then differed. Of changed frames
+  std::vector<double> news;    // … and of its first output's that differed; changed frames only
 
   // Share of a dense run's multiply-adds.
   double work() const { return kind == FrameDecision::Kind::kWhole ? 1.0 : done.share(); }
 };
 
-// Executes frames as a robot does, and notes what they take.
+// Executes frames as a robot does, and measures what they take.
 class FrameTimer {
  public:
-  // The clock outlives this. Throws InputError if the settings do not fit the model.
+  // Throws InputError if the settings do not fit the model. The clock must outlive this.
   FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Backend> backend,
              const ReuseSettings& settings, const TrackerConfig& tracker, const Clock& clock);
 
-  // Nothing kept.
+  // Computes all, keeping nothing.
   TimedFrame Dense(const PictureView& picture);
 
-  // The next frame is the first of a clip, and whole.
+  // Makes the next frame the first of a clip, computed whole.
   void BeginClip(const Rectangle& place_of_frames);
 
-  // The next frame. With `more`, a mask of the picture, these pixels count as changed as well, and
-  // every operator computes and stores those over them.
+  // Executes the next frame. The pixels of `more`, a mask of the picture, count as changed, too:
+  // every operator computes and stores what lies over them.
   TimedFrame Next(const PictureView& picture, const Mask* more = nullptr);
 
-  // The last frame once more, of which only `more` counts as changed: every operator computes and
-  // stores what lies over it. REQUIRES: its picture lives.
+  // Executes the last frame again, with only `more` counting as changed: every operator computes
+  // and stores what lies over it. REQUIRES: its picture still exists.
   TimedFrame Repeat(const Mask& more);
 
-  // What is due after the frame; nothing if nothing is.
+  // Does the refresh due after the frame; nothing if none is due.
   std::optional<TimedFrame> Refresh(const PictureView& picture);
 
-  // Some rows of the picture, whatever is due.
+  // Refreshes these rows of the picture, whether due or not.
   TimedFrame Refresh(Range rows);
 
-  // With what the last frame left.
+  // As the last frame left it.
   ModelState& state() { return kept_; }
   ConstMaskView changed() const { return cache_.reuse().decision().changed; }
   // How many of the first operators follow every byte.

@@ -24,9 +24,9 @@ constexpr int64_t kLargestSize = 1 << 16;
 constexpr double kLongestOperatorMs = 1e6;
 constexpr double kFloatBytes = 4;
 
-// What a table does not say. Of codecs: design figures of JPEG 85 and x264, and what they take a
-// core of 2020's servers; a robot's takes three times as long.
-constexpr double kFixedMs = 0.02;  // of an operator, or all that it takes
+// Assumed where a table says nothing. For codecs: design figures of JPEG 85 and x264, and their
+// times on a core of a server of 2020; a robot takes three times as long.
+constexpr double kFixedMs = 0.02;  // part of every operator's time, or all of it if less
 constexpr double kCopyBytesPerMs = 1e6;
 constexpr double kJpegBitsPerPixel = 2.3;
 constexpr double kVideoOfJpeg = 0.1;
@@ -111,7 +111,7 @@ Table ReadTable(const std::filesystem::path& path) {
   return table;
 }
 
-// How many times the robot takes what the server takes, over all that both were measured on.
+// How many times as long the robot takes as the server, over all that both measured.
 double SpeedupOf(const ImportCommand& command) {
   if (command.speedup > 0) return command.speedup;
   double robot_ms = 0;
@@ -140,7 +140,7 @@ bool Slides(const std::string& op) {
   return IsOneOf(op, {"conv2d", "conv3d", "max_pool2d", "avg_pool2d"});
 }
 
-// Which of a value's axes its rows are on; -1: it has none.
+// The axis of a value that its rows are on; -1: none.
 struct RowsAxis {
   int axis = -1;
   int rows = 1;
@@ -150,7 +150,7 @@ int64_t SizeAt(const std::vector<int64_t>& shape, int axis) {
   return axis >= 0 && axis < static_cast<int>(shape.size()) ? shape[static_cast<size_t>(axis)] : 0;
 }
 
-// Where the rows of `before` lie in a result of this shape.
+// Finds where the rows of `before` lie in a result of this shape.
 RowsAxis FollowRows(const TableOperator& op, const std::vector<int64_t>& in, RowsAxis before) {
   constexpr int kRowsOfMap = 2;
   const auto rank = static_cast<int>(op.shape.size());
@@ -163,7 +163,7 @@ RowsAxis FollowRows(const TableOperator& op, const std::vector<int64_t>& in, Row
       if (axis < 0 && candidate > 0 && SizeAt(op.shape, candidate) == before.rows) axis = candidate;
     }
   } else if (op.shape.size() != in.size()) {
-    // Counted from behind.
+    // Counted from the end.
     axis = rank - (static_cast<int>(in.size()) - before.axis);
     if (SizeAt(op.shape, axis) != before.rows) axis = -1;
   } else if (Slides(op.op) && rank == 4) {
@@ -174,7 +174,7 @@ RowsAxis FollowRows(const TableOperator& op, const std::vector<int64_t>& in, Row
   return {axis, static_cast<int>(rows)};
 }
 
-// The kernels of Kapao's convolutions and pools in the order in which scripts/models/kapao.py runs
+// Kernels of Kapao's convolutions and pools, in the order in which scripts/models/kapao.py runs
 // them.
 std::vector<int> KapaoKernels() {
   std::vector<int> kernels;
@@ -220,7 +220,7 @@ AxisWindow OfKind(AxisWindow::Kind kind, int in, int out) {
 
 constexpr int kUsualKernel = 3;
 
-// `kernel`: of what slides; 0: not known.
+// `kernel`: of an operator that slides; 0: unknown.
 AxisWindow WindowIn(const std::string& op, int in, int out, int kernel) {
   if (Slides(op)) {
     const int stride = std::max(1, (in + out / 2) / out);
@@ -240,7 +240,7 @@ AxisWindow WindowIn(const std::string& op, int in, int out, int kernel) {
   }
   if (in == out) return AxisWindow::Identity(in);
   if (in == 1) return OfKind(AxisWindow::Kind::kBroadcast, in, out);
-  // Every so manieth row.
+  // Every nth row.
   if (op == "__getitem__" && in % out == 0) return SlidingOver(in, out, in / out);
   return OfKind(AxisWindow::Kind::kWhole, in, out);
 }
@@ -296,7 +296,7 @@ class TableImport {
     bool has_classes = false;  // numbers of classes, which fit into bytes
   };
 
-  // One an operator that slides; empty if they are not known.
+  // One per operator that slides; empty if unknown.
   static std::vector<int> KernelsOf(const Table& table) {
     std::vector<int> kernels = KapaoKernels();
     const auto slides =
@@ -381,12 +381,12 @@ class TableImport {
     return shape.size() == 4 && (shape[1] == 3 || shape[1] == 1);
   }
 
-  // A picture is normalised where it is read: it crosses as bytes.
+  // A picture crosses as bytes: it is normalised where it is read.
   static double PictureBytes(const std::vector<int64_t>& shape) {
     return CountOf(shape) * (IsPicture(shape) ? 1 : kFloatBytes);
   }
 
-  // Of what looks like a picture; of everything its numbers.
+  // Picture codecs for what looks like a picture; raw numbers for everything.
   void AddCodecs(const std::vector<int64_t>& shape) {
     constexpr double kBitsOfByte = 8;
     const double pixels =

@@ -86,13 +86,13 @@ const char* KindText(AxisWindow::Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-// One number for both axes where they agree.
+// One number for both axes if they agree.
 std::string Both(std::string_view prefix, int rows, int columns) {
   return rows == columns ? fmt::format(" {}{}", prefix, rows)
                          : fmt::format(" {}{},{}", prefix, rows, columns);
 }
 
-// "3x3 s2 p1": stride, padding and dilation (d) where they are not the usual ones.
+// "3x3 s2 p1": stride, padding and dilation (d) if unusual.
 std::string WindowText(const Window& window) {
   const AxisWindow::Kind kind = window.rows.kind;
   const bool has_taps = kind == AxisWindow::Kind::kSliding || kind == AxisWindow::Kind::kTransposed;
@@ -121,7 +121,7 @@ std::string WindowAndGroups(const OperatorReport& op) {
   return text;
 }
 
-// On one line, whatever a model's file calls it.
+// Puts a name on one line, whatever a model's file calls it.
 std::string OneLine(std::string_view name) {
   std::string line;
   for (const char c : name) {

@@ -20,7 +20,7 @@ struct OperatorReport {
   OpId id = kNone;
   std::string name;
   std::string kind;
-  std::string fused;  // "silu", "add", "add+relu" …: its epilogue
+  std::string fused;  // its epilogue: "silu", "add", "add+relu" …
   bool is_local = false;
   std::vector<OpId> reads;       // the operators whose results it reads
   Shape shape;                   // of its first output
@@ -33,7 +33,7 @@ struct OperatorReport {
   int64_t activation_bytes = 0;  // its results, as 32-bit floats
 };
 
-// The maps to keep from frame to frame under a memory limit.
+// Which maps to keep from frame to frame under a memory limit.
 struct BudgetReport {
   size_t budget_bytes = 0;
   CacheChoice choice;
@@ -47,15 +47,15 @@ struct ModelReport {
   int64_t operations = 0;
   int64_t activation_bytes = 0;
   int local_operators = 0;
-  size_t values = 0;                  // constants aside
-  CacheMemory memory;                 // of activations, with nothing and everything kept
-  std::vector<BudgetReport> budgets;  // and between
+  size_t values = 0;                  // without constants
+  CacheMemory memory;                 // for activations, with nothing and everything kept
+  std::vector<BudgetReport> budgets;  // and in between
 };
 
 // Chooses the maps to keep for every budget, in bytes. REQUIRES: a validated graph.
 ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets = {});
 
-// A line per operator, a line of totals, and the memory that keeping maps takes.
+// Returns a line per operator, a line of totals, and the memory that keeping maps takes.
 std::string ToText(const ModelReport& report);
 
 nlohmann::json ToJson(const ModelReport& report, const Graph& graph);

@@ -44,7 +44,7 @@ std::unique_ptr<Link> Connect(const LinkCommand& command, MpiConnector& connecto
   }
 }
 
-// What a robot's channel knows by then, by which it would choose its plan.
+// What a robot's channel knows by then, and would choose its plan by.
 struct Estimate {
   std::optional<double> mbit_to_server;
   std::optional<double> mbit_to_robot;
@@ -117,7 +117,7 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   } catch (const std::runtime_error& error) {
     throw InputError(fmt::format("--server {}: {}", command.server, error.what()));
   }
-  // The server's word on its way lies a heartbeat behind at most.
+  // The server's report takes at most a heartbeat to arrive.
   std::this_thread::sleep_for(ChannelOptions().heartbeat);
   const Estimate estimate = EstimateOf(channel.statistics());
   Say(channel, message::Bye{});

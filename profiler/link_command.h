@@ -11,15 +11,15 @@ namespace cacheinf {
 
 struct LinkCommand {
   std::string server;       // mpi or mpi:NAME
-  std::string name_server;  // its file; empty: the default one
-  std::string emulate;      // ParseLinkShape; of what leaves here
+  std::string name_server;  // the name server's file; empty: the default
+  std::string emulate;      // ParseLinkShape, for what leaves here
   double wait_s = 10;       // for the server
   int rounds = 9;
   std::filesystem::path out;  // JSON; empty: none
 };
 
-// Times messages of 1 byte to 1 MB to a server and back (common/pair/link_probe.h). Returns the
-// table. Throws InputError if there is no such server, or it was lost.
+// Times messages of 1 byte to 1 MB to a server and back (common/pair/link_probe.h). Returns a
+// table. Throws InputError if there is no such server or it was lost.
 std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
                            const std::atomic<bool>& stop);
 

@@ -29,7 +29,7 @@ std::string FirstLine(const fs::path& path) {
   return line;
 }
 
-// The text after `separator` in the first line that starts with `key`.
+// Returns the text after `separator` in the first line that starts with `key`.
 std::string ValueInFile(const fs::path& path, std::string_view key, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -46,7 +46,7 @@ std::string ValueInFile(const fs::path& path, std::string_view key, char separat
 std::string CpuName() {
   const std::string x86 = ValueInFile("/proc/cpuinfo", "model name", ':');
   if (!x86.empty()) return x86;
-  // Boards with ARM cores name themselves here, closed by a zero byte.
+  // ARM boards give their name here, ended by a zero byte.
   std::string board = FirstLine("/proc/device-tree/model");
   board.resize(std::min(board.size(), board.find('\0')));
   return board.empty() ? "unknown" : board;

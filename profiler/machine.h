@@ -11,8 +11,8 @@
 
 namespace cacheinf {
 
-// What a measurement depends on: the machine, and the libraries this build uses on it. Every
-// benchmark's file has it.
+// What a measurement depends on: the machine, and the libraries that this build uses on it. Every
+// benchmark's file includes it.
 struct Machine {
   struct CpuCache {
     int level = 0;
@@ -21,8 +21,8 @@ struct Machine {
   };
 
   std::string cpu;
-  int logical_cores = 0;   // all
-  int usable_cores = 0;    // those this process may run on
+  int logical_cores = 0;   // all of the machine
+  int usable_cores = 0;    // that this process may run on
   double cpu_quota = 0.0;  // cores' worth of time a control group grants; 0: no limit
   std::vector<CpuCache> caches;
   std::vector<std::string> simd_targets;  // best first
@@ -41,15 +41,15 @@ struct Machine {
 
 Machine DescribeMachine();
 
-// For people: one fact per line.
+// Returns one fact per line, for people.
 std::string ToText(const Machine& machine);
 
 nlohmann::json ToJson(const Machine& machine);
 
-// 16 hexadecimal digits that differ if any fact that timings depend on differs.
+// Returns 16 hexadecimal digits that differ if anything that timings depend on differs.
 std::string Fingerprint(const Machine& machine);
 
-// The cores that this process may run on, or as many as its quota of time is worth.
+// Returns the number of cores that this process may run on, or that its quota of time is worth.
 int CoresToUse(const Machine& machine);
 
 }  // namespace cacheinf

@@ -4,7 +4,7 @@
 #include "common/base/program.h"
 #include "profiler/commands.h"
 
-// The offline tool: looks into models, packs them, and describes the machine.
+// The offline tool: inspects models, packs them, measures and describes the machine.
 
 namespace {
 

@@ -27,13 +27,13 @@ constexpr int kLeastRounds = 4;
 constexpr int kRoundsToHoldOneOut = 4;
 constexpr size_t kFramesOfRound = 8;
 constexpr std::array<size_t, 6> kFrameSteps = {1, 2, 1, 4, 1, 8};
-// Frames that are made to compute so much; every other one a round.
+// Frames made to compute these shares; every other one per round.
 constexpr std::array kMadeShares = {0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0};
 constexpr std::array kRefreshedShares = {0.06, 0.125, 0.25, 0.5, 1.0};
 constexpr double kTimeForSlices = 0.15;  // of a round
-// Of a round's whole frames, against each other and against those of all rounds.
+// Of a round's whole frames, from each other and from those of all rounds.
 constexpr double kMostDisturbance = 0.2;
-// Beyond this share of the picture nothing need be assumed.
+// Samples beyond this share of the picture leave nothing to assume.
 constexpr double kAllButDense = 0.9;
 
 // ---------------------------------------------------------------------------------------------
@@ -41,10 +41,10 @@ constexpr double kAllButDense = 0.9;
 
 struct Round {
   bool is_held_out = false;
-  bool skips = false;  // frames of the clip, so that more changes than from one to the next
-  std::vector<TimedFrame> whole;    // nothing kept; the first and the last thing of a round
+  bool skips = false;               // skips frames of the clip, so that more changes between two
+  std::vector<TimedFrame> whole;    // nothing kept; begins and ends the round
   std::vector<TimedFrame> changed;  // as they are
-  std::vector<TimedFrame> made;     // with more that counts as changed
+  std::vector<TimedFrame> made;     // more counts as changed
   std::vector<TimedFrame> refreshes;
 
   double whole_ms() const {
@@ -60,11 +60,11 @@ struct CodecSamples {
   std::vector<Curve::Point> bytes = {};
   std::vector<double> encode_ms = {};
   std::vector<double> decode_ms = {};
-  std::vector<Curve::Point> seen = {};  // of what it changes
+  std::vector<Curve::Point> seen = {};  // work of the decoded pictures
 };
 
 struct SliceSamples {
-  std::vector<Curve::Point> bytes;  // all over the share of the value's pixels
+  std::vector<Curve::Point> bytes;  // all three over the share of the value's pixels
   std::vector<Curve::Point> encode_ms;
   std::vector<Curve::Point> decode_ms;
   std::array<std::vector<double>, 3> whole;
@@ -89,7 +89,7 @@ struct AnswerSamples {
   std::vector<double> read_ms;
 };
 
-// Rectangles over so much of a picture.
+// Rectangles over this share of a picture.
 Mask SomePixels(double share, int height, int width, std::mt19937& random) {
   Mask mask(height, width);
   const double wanted = share * height * width;
@@ -132,7 +132,7 @@ class Sampler {
     }
   }
 
-  // False if it was told to end.
+  // Returns false if it was told to end.
   bool Sample() {
     const auto begin = clock_.Now();
     const auto seconds = [&] { return Milliseconds(clock_.Now() - begin) / 1e3; };
@@ -161,7 +161,7 @@ class Sampler {
   const AnswerSamples& answer() const { return answer_; }
 
  private:
-  // Successive frames of a clip, some of which may be left out between them.
+  // Successive frames of a clip, perhaps with frames skipped between them.
   struct Stretch {
     const FittedClip* clip;
     size_t first;
@@ -220,7 +220,7 @@ class Sampler {
       TimedFrame frame = timer_.Next(picture);
       work.push_back(frame.work());
       if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
-      if (i + 1 == stretch.count) break;  // what changed is still to be looked at
+      if (i + 1 == stretch.count) break;  // what changed is still to be examined
       std::optional<TimedFrame> refresh = timer_.Refresh(picture);
       if (refresh && refresh->kind == FrameDecision::Kind::kRefresh) {
         round->refreshes.push_back(std::move(*refresh));
@@ -246,7 +246,7 @@ class Sampler {
     }
   }
 
-  // At first of all values, then of as many as there is time for.
+  // Samples all values the first time, later as many as there is time for.
   void SampleSlices(bool all, double most_ms) {
     const auto begin = clock_.Now();
     const ValueId input = timer_.graph().inputs[0];
@@ -285,7 +285,7 @@ class Sampler {
     answer_.read_ms.push_back(Milliseconds(clock_.Now() - begin));
   }
 
-  // At first by all codecs, then by one after the other.
+  // Samples all codecs the first time, later one per call.
   void SampleCodecs(int number, const Stretch& stretch, const std::vector<double>& work) {
     for (size_t i = 0; i < codecs_.size(); ++i) {
       const bool has_turn = static_cast<size_t>(number) % codecs_.size() == i;
@@ -349,8 +349,8 @@ class Sampler {
 // ---------------------------------------------------------------------------------------------
 // Fitting.
 
-// Leaves out rounds that something disturbed, if enough others are left, and makes the others as
-// fast as each other. What is held out stays as it was.
+// Leaves out disturbed rounds, if enough others are left, and scales the others to the same speed.
+// Keeps the times of held-out rounds.
 std::vector<Round> Undisturbed(const std::vector<Round>& rounds) {
   std::vector<double> whole_ms;
   for (const Round& round : rounds) whole_ms.push_back(round.whole_ms());
@@ -379,7 +379,7 @@ std::vector<Round> Undisturbed(const std::vector<Round>& rounds) {
   return rounds;
 }
 
-// Of a frame, one after another.
+// The most work of a frame that follows its predecessor.
 double MostWork(const std::vector<Round>& rounds) {
   double most = 0;
   for (const Round& round : rounds) {
@@ -402,7 +402,7 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
     for (const TimedFrame& frame : round.whole) dense_ms.push_back(frame.ms[id]);
     for (const TimedFrame& frame : round.changed) {
       ms.push_back({frame.active[id], frame.ms[id]});
-      // Of as much, what changed in a longer time changed more, and goes further.
+      // For the same work, changes over a longer time are larger and spread further.
       if (round.skips && frame.work() <= most_work) continue;
       active.push_back({frame.work(), frame.active[id]});
       news_samples.push_back({frame.work(), frame.news[id]});
@@ -414,8 +414,8 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
   }
   const bool has_all = std::ranges::any_of(
       active, [](const Curve::Point& sample) { return sample.x > kAllButDense; });
-  // Nothing comes of nothing, and all, if nothing is known, of all. What a stem follows comes of
-  // bytes.
+  // No work computes nothing and, unless samples say otherwise, all work computes all. Not so in a
+  // stem, which follows every byte.
   for (auto* const samples : {&active, &news_samples}) {
     if (id >= stem_size || samples == &news_samples) samples->push_back({0.0, 0.0});
     if (!has_all) samples->push_back({1.0, 1.0});
@@ -427,7 +427,7 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
   *news = FitByMeans(news_samples);
 }
 
-// A slice of no pixels is next to nothing.
+// A slice of no pixels takes next to nothing.
 Curve FitFromNothing(std::vector<Curve::Point> samples) {
   std::erase_if(samples, [](const Curve::Point& sample) { return sample.x == 0; });
   samples.push_back({0.0, 0.0});
@@ -532,7 +532,7 @@ Profile Fitted(const Sampler& sampler, const Measurement& measurement) {
 Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
                 const Measurement& measurement, const Clock& clock) {
   Measurement steady = measurement;
-  // Frames by which reuse does not pay, and which are due to be whole, would tell nothing.
+  // Frames that rest or are due to be whole would tell nothing.
   steady.settings.most_work = 0;
   steady.settings.flush = 0;
   Sampler sampler(std::move(graph), std::move(backend), steady, clock);

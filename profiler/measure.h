@@ -23,25 +23,25 @@ struct Measurement {
   ReuseSettings settings;
   TrackerConfig tracker;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;              // that a server sends of the first output; 0: all
+  int most_scores = 0;              // of the first output, that a server sends; 0: all
   std::vector<std::string> codecs;  // of pictures; those that this machine lacks are left out
-  double seconds = 60;              // longer only if a few frames take that long
+  double seconds = 60;              // longer only if a few frames take longer
   std::vector<FittedClip> clips;
-  // How an answer is read out of the outputs; empty: they are copied.
+  // Reads an answer from the outputs; empty: they are copied.
   std::function<void(const ModelState& state)> read_answer = {};
-  // Now and then: the share that is done, and the seconds that are left. False ends it; then
-  // nothing is to be relied upon.
+  // Called now and then with the share that is done and the seconds left. Returning false ends the
+  // measurement; its result is then meaningless.
   std::function<bool(double done, double left_s)> on_progress = {};
 };
 
-// Times every operator inside real frames, and inside frames made to compute other shares, in
-// rounds of all kinds, so that nobody's hour is another's minute. A round's times are held against
-// what a whole frame took in it; rounds that a busy machine disturbed do not count. The last
-// quarter of every clip is held out and says how well times are predicted.
+// Times every operator inside real frames, and inside frames made to compute other shares. Each
+// round has all kinds, so that no kind meets a slower hour of the machine. A round's times are
+// related to its whole frames; rounds that a busy machine disturbed do not count. The last quarter
+// of every clip is held out and says how well times are predicted.
 //
-// Fills what is measured; what it is of (model, machine, build …) is the caller's to say. Throws
+// Fills in what is measured; the caller adds what it is of (model, machine, build …). Throws
 // InputError if the settings do not fit the model. REQUIRES: a validated graph that takes pictures,
-// with its schemes chosen, and a clip at least. The clock outlives this.
+// with its schemes chosen, and at least one clip.
 Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
                 const Measurement& measurement, const Clock& clock);
 

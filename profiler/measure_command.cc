@@ -22,7 +22,7 @@ double DenseMs(const Profile& profile) {
   return sum;
 }
 
-// Of a frame of so much work.
+// Time of a frame of this much work.
 double KeptMs(const Profile& profile, double work) {
   double sum = 0;
   for (const ProfiledOperator& op : profile.operators) sum += op.ms.At(op.active.At(work));

@@ -14,7 +14,7 @@
 namespace cacheinf {
 
 struct MeasureCommand {
-  RobotConfig config;  // the robot's, on both sides
+  RobotConfig config;  // the robot's, also on the server
   Side side = Side::kRobot;
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
@@ -26,12 +26,12 @@ struct MeasureCommand {
 };
 
 // Measures what the configuration's model costs on this machine and writes the profile, unless the
-// file holds one of the same model, settings, machine and build. Returns what to print. `stop` ends
-// it; nothing is written then. Throws InputError.
+// file holds one of the same model, settings, machine and build. Returns what to print. If `stop`
+// ends it, writes nothing. Throws InputError.
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop);
 
-// Of a profile in a few lines.
+// Describes a profile in a few lines.
 std::string SummaryOf(const Profile& profile);
 
 }  // namespace cacheinf

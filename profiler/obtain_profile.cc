@@ -22,7 +22,7 @@
 namespace cacheinf {
 namespace {
 
-// All that shares and times depend on, but for the machine.
+// Everything that shares and times depend on, except for the machine.
 std::string SettingsText(const ProfileRequest& request) {
   CacheConfig cache = request.cache;
   nlohmann::ordered_json json = {
@@ -39,7 +39,7 @@ std::string SettingsText(const ProfileRequest& request) {
   return json.dump();
 }
 
-// What a profile is of, still without anything measured.
+// A profile of the request without any measurements.
 Profile Heading(const ProfileRequest& request) {
   const Machine machine = DescribeMachine();
   const MappedFile pack = PackForServers(*request.graph);
@@ -64,7 +64,7 @@ auto KeyOf(const Profile& profile) {
                   profile.slice_codec);
 }
 
-// What the file holds, if that is a profile of the same.
+// Returns the file's profile if it has the same heading.
 std::optional<Profile> Known(const std::filesystem::path& file, const Profile& heading) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   try {

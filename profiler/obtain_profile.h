@@ -18,41 +18,41 @@
 
 namespace cacheinf {
 
-// The codecs of pictures that plans choose from, unless somebody names others.
+// The picture codecs that plans choose from by default.
 std::vector<std::string> DefaultPictureCodecs();
 
-// Of what a profile is wanted.
+// What to profile.
 struct ProfileRequest {
   Side side = Side::kRobot;
   std::shared_ptr<const Graph> graph;  // with its schemes chosen
   std::function<std::unique_ptr<Backend>()> make_backend;
   std::string backend;
   int threads = 1;
-  CacheConfig cache;  // the robot's, on both sides
+  CacheConfig cache;  // the robot's, also on the server
   TrackerConfig tracker;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;             // as Measurement has it
+  int most_scores = 0;             // see Measurement
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
   std::vector<std::string> codecs = DefaultPictureCodecs();
   std::vector<double> watts;  // computing, sending, waiting; empty: unknown
   double seconds = 60;
-  // As Measurement has it.
+  // See Measurement.
   std::function<void(const ModelState& state)> read_answer = {};
 };
 
-// A name for its profile's file: 16 hexadecimal digits that differ if model, settings, machine or
-// build do.
+// Names the profile's file: 16 hexadecimal digits that differ if model, settings, machine or build
+// do.
 std::string NameOf(const ProfileRequest& request);
 
 struct ObtainedProfile {
   Profile profile;
-  bool was_known = false;  // not measured now
+  bool was_known = false;  // read from the file, not measured
 };
 
-// What the file holds, if it is of this request and not to be measured again; else measures it and
-// writes the file. `on_progress` as Measurement has it: false ends it. Throws InputError if it was
-// ended, or the request does not fit the model.
+// Returns the file's profile if it fits the request and need not be measured again; else measures
+// it and writes the file. `on_progress` as in Measurement: false ends it. Throws InputError if it
+// was ended or the request does not fit the model.
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress);

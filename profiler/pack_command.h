@@ -13,14 +13,13 @@ struct PackCommand {
   std::filesystem::path model;
   std::filesystem::path out;
   LoadOptions load;
-  // A robot's configuration: its preprocessing and decoding go into the file, and its shapes apply
-  // where `load` gives none.
-  // Empty: the graph's ends stay unchanged.
+  // A robot's configuration. Its preprocessing and decoding go into the file, and its shapes apply
+  // where `load` gives none. Empty: the graph's ends stay unchanged.
   std::filesystem::path config;
 };
 
-// Writes the native model file of a model, and returns a line that describes it. Throws InputError
-// when model and configuration do not fit each other or the file cannot be written.
+// Writes a model's native file and returns a line that describes it. Throws InputError if model and
+// configuration do not fit each other or the file cannot be written.
 std::string RunPackCommand(const PackCommand& command);
 
 }  // namespace cacheinf

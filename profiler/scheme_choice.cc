@@ -18,7 +18,7 @@
 namespace cacheinf {
 namespace {
 
-// Adds to `known` what is missing.
+// Adds what is missing to `known`.
 SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
                     const std::atomic<bool>& stop, SchemeTimes known = {}) {
   const int layers = LayersToMeasure(graph, known);

@@ -12,13 +12,13 @@
 
 namespace cacheinf {
 
-// Sets the scheme of every convolution as the configuration says, for that many threads. `auto`
-// takes what an earlier start measured (SchemeFolder), or measures now, says so on stderr, and
-// keeps the result; `stop` ends the measuring.
+// Sets every convolution's scheme as configured, for that many threads. `auto` takes what an
+// earlier run measured (SchemeFolder), or measures now, says so on stderr, and stores the result;
+// `stop` ends the measurement.
 void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph);
 
-// The scheme of each of a graph's convolutions, in their order.
+// The scheme of one of a graph's convolutions; a list has them in order.
 struct NamedScheme {
   std::string layer;  // the operator's name
   Scheme scheme = Scheme::kDirect;
@@ -29,7 +29,7 @@ using NamedSchemes = std::vector<NamedScheme>;
 
 NamedSchemes SchemesOf(const Graph& graph);
 
-// Sets them regardless of any configuration. Throws InputError if the graph's convolutions differ
+// Sets these schemes whatever is configured. Throws InputError if the graph's convolutions differ
 // in name or number, or one cannot use its scheme.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
 

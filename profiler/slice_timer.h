@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// A value's pixels on their way, as if all of it crossed.
+// What a value's pixels take to cross, scaled to all of its rows.
 struct CodedSlice {
   double share = 0;  // of its pixels
   double bytes = 0;
@@ -21,16 +21,16 @@ struct CodedSlice {
   double decode_ms = 0;
 };
 
-// Codes what a state stores, as slices, and decodes it to nowhere. Of large values only some rows,
-// which stand for all of them.
+// Codes what a state stores as slices, and decodes it into unused memory. Takes only some rows of
+// large values, which stand for all.
 class SliceTimer {
  public:
-  // All outlive this.
+  // All arguments must outlive this.
   SliceTimer(const ModelState& state, Backend& backend, SliceCodec codec, const Clock& clock);
 
   // REQUIRES: a kept value, and a mask of its size.
   CodedSlice Time(ValueId value, ConstMaskView pixels, int most_scores = 0);
-  // `most_scores`: of KeepBestScores; 0: all numbers.
+  // `most_scores`: see KeepBestScores; 0: all numbers.
   CodedSlice TimeWhole(ValueId value, int most_scores = 0);
 
  private:

@@ -30,13 +30,13 @@ class BranchAndBound {
   }
 
  private:
-  // Of an operator on either side, all its rows.
+  // All rows of an operator on either side.
   struct Work {
     double robot_ms = 0;
     double server_ms = 0;
   };
 
-  // No share of an operator's rows takes less than that share of this.
+  // A lower bound: any share of an operator's rows takes at least that share of this.
   double LeastMs(Side side, int id) const {
     const auto op = static_cast<size_t>(id);
     if (!plan_.keeps) return model_.OperatorMs(side, id, false);
@@ -54,10 +54,10 @@ class BranchAndBound {
            (active > 0 ? active : 1.0);
   }
 
-  // All operators from `first` on, shared between both sides at will, as if nothing had to cross.
+  // A lower bound: operators from `first` on are shared at will, as if nothing had to cross.
   double LeastEndMs(const CostModel::Progress& begin, int first) const {
     std::vector<Work> rest(least_.begin() + first, least_.end());
-    // The robot takes first what gains least on the server.
+    // First move to the robot what gains least on the server.
     std::ranges::sort(rest, [](const Work& a, const Work& b) {
       return a.robot_ms * b.server_ms < b.robot_ms * a.server_ms;
     });
@@ -66,7 +66,7 @@ class BranchAndBound {
     for (const Work& work : rest) server_ms += work.server_ms;
     for (const Work& work : rest) {
       if (robot_ms >= server_ms) break;
-      // As much of it as leaves both done at once.
+      // Move as much of it as lets both end at once.
       const double both_ms = work.robot_ms + work.server_ms;
       const double share = both_ms > 0 ? std::min(1.0, (server_ms - robot_ms) / both_ms) : 1.0;
       robot_ms += share * work.robot_ms;
@@ -75,8 +75,8 @@ class BranchAndBound {
     return robot_ms + model_.EndMs();
   }
 
-  // Of a plan whose last run begins at places_[begin - 1]: where that run ends, and what follows.
-  // Rows of a run are certain only once its end is, so only then is there a bound.
+  // Extends a plan whose last run begins at places_[begin - 1]: decides where that run ends, and
+  // what follows. A run's rows are known only once its end is, so only then is there a bound.
   void Decide(size_t begin) {  // NOLINT(misc-no-recursion): as deep as there are places
     const double ms = model_.Ms(plan_);
     if (ms < best_ms_) {

@@ -8,8 +8,8 @@
 
 namespace cacheinf {
 
-// The best split with a cut or none at every place where one may stand, of shares in tenths, if it
-// takes less than `below_ms`. By branch and bound: time grows with a power of the places.
+// Returns the best split with shares in tenths and any of the possible cuts, if it takes less than
+// `below_ms`. Uses branch and bound; time grows with a power of the number of places for cuts.
 std::optional<Plan> BestOfAllSplits(const CostModel& model, bool keeps, double below_ms);
 
 }  // namespace cacheinf

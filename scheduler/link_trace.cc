@@ -28,7 +28,7 @@ double MeanOf(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
-// Makes the plan for a situation, given the one for a bandwidth a step below, if there is one.
+// Makes the plan for a situation, given the plan for a bandwidth one step lower, if any.
 using MakePlan = std::function<Plan(const CostModel& model, const std::vector<Plan>& hints)>;
 
 MakePlan SolvedBy(const std::string& planner) {
@@ -67,7 +67,7 @@ FollowedLink Follow(const std::string& name, const MakePlan& make_plan, const Co
     situation.mbit_up = situation.mbit_down = bandwidth;
     return model.At(situation);
   };
-  // By step: plans are made from the slowest on, each beginning with the one before.
+  // By step. Plans are made from the slowest link on; each begins with the one before.
   std::map<int, Plan> plans;
   const auto step_of = [](double bandwidth) {
     return static_cast<int>(std::lround(std::log(bandwidth) / std::log(kBandwidthStep)));

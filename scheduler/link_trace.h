@@ -9,25 +9,25 @@
 
 namespace cacheinf {
 
-// A link's bandwidths one after the other, Mbit/s, out of lines "seconds,megabits_per_second" below
-// a heading. `mean_mbit`: scaled to that mean; 0: as they are. Throws InputError, naming the file,
-// if it is damaged.
+// Returns a link's successive bandwidths in Mbit/s from lines "seconds,megabits_per_second" below a
+// heading. `mean_mbit`: scale to this mean; 0: unscaled. Throws InputError, naming the file, if it
+// is damaged.
 std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean_mbit);
 
 // What one planner's frames take along a trace.
 struct FollowedLink {
   std::string planner;
-  double mean_ms = 0;  // of latencies, as are all others
+  double mean_ms = 0;  // latencies, as in the next two
   double p50_ms = 0;
   double p95_ms = 0;
-  double link_ms = 0;   // mean; sending and receiving
+  double link_ms = 0;   // mean of sending and receiving
   double robot_ms = 0;  // mean
-  std::string plan;     // the one that it takes most often …
+  std::string plan;     // the plan taken most often …
   double plan_share = 0;
 };
 
-// The robot alone (dense), the server alone by each picture codec, and the planners that split, in
-// the situation of `model` but for its bandwidth, both ways alike. Plans are made for steps of
+// Follows the robot alone (dense), the server alone by each picture codec, and planners that split,
+// in the situation of `model` at the trace's bandwidth both ways. Plans are made for steps of
 // bandwidth, 4 % apart, and predicted at the trace's. REQUIRES: bandwidths above 0.
 std::vector<FollowedLink> FollowLink(const CostModel& model, const std::vector<double>& mbit);
 

@@ -4,7 +4,7 @@
 #include "common/base/program.h"
 #include "scheduler/commands.h"
 
-// From what everything costs to the best plan in every situation.
+// Finds the best plan for every situation from what everything costs.
 
 namespace {
 

@@ -37,12 +37,12 @@ Plan RemotePlan(const std::string& codec, bool keeps) {
   return plan;
 }
 
-// The cut may be the picture's, whose bytes need not cross as a slice's numbers.
+// The cut may be at the picture, whose bytes need not cross as a slice's numbers.
 Plan SingleCut(const CostModel& model, bool keeps) {
   return BestOf(model, {BestSingleCut(model, keeps), RemotePlan("raw", keeps)});
 }
 
-// Where there is no link, the robot is alone.
+// Without a link, plans the robot alone.
 class RemotePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
@@ -57,8 +57,8 @@ class RemotePlanner : public Planner {
   }
 };
 
-// Without caches nothing depends on the work, so one plan serves all situations that differ
-// in that alone.
+// Without caches nothing depends on the work, so one plan serves all situations that differ only in
+// that.
 class DensePlans {
  public:
   template <typename Solve>

@@ -13,9 +13,9 @@ namespace cacheinf {
 
 struct SolveOptions {
   uint64_t seed = 1;
-  // Plans that were good in situations like this one, to begin with.
+  // Plans that were good in similar situations, to begin with.
   std::vector<Plan> hints;
-  // How many plans a search may try; 0: by the network's size, some tens of milliseconds.
+  // How many plans a search may try; 0: by the network's size, for some tens of milliseconds.
   int trials = 0;
 };
 
@@ -24,25 +24,25 @@ class Planner {
  public:
   virtual ~Planner() = default;
 
-  // The best plan of the planner's kind, by the model. Always one that needs no link that is down.
+  // Returns the planner's best plan by the model, never one that needs a link that is down.
   virtual Plan Solve(const CostModel& model, const SolveOptions& options) = 0;
 };
 
 //   local       the robot alone, with caches or dense, whichever is faster
 //   remote      the server alone: the best codec, with caches or dense
-//   ds          DSCCS: the robot until a cut of the graph or the raw picture, then the server,
+//   ds          DSCCS: the robot up to a cut of the graph or the raw picture, then the server,
 //               without caches
 //   ds-c        the same with caches
-//   hp          Hybrid-Parallel: rows of every operator shared between both, without caches
-//   cacheinf    the best of all of these and of sharing rows with caches (CacheInf, Eq. 9)
-//   exhaustive  the best there is of shares in tenths; for tiny networks
+//   hp          Hybrid-Parallel: both share the rows of every operator, without caches
+//   cacheinf    the best of all these and of sharing rows with caches (CacheInf, Eq. 9)
+//   exhaustive  the best possible with shares in tenths; for tiny networks
 const std::vector<std::string>& PlannerNames();
 inline constexpr const char* kCacheInfPlanner = "cacheinf";
 
-// Throws InputError for a name that is none.
+// Throws InputError for an unknown name.
 std::unique_ptr<Planner> MakePlanner(const std::string& name);
 
-// The plan with the least latency. REQUIRES: one plan at least.
+// Returns the plan with the least latency. REQUIRES: at least one plan.
 const Plan& BestOf(const CostModel& model, const std::vector<Plan>& plans);
 
 }  // namespace cacheinf

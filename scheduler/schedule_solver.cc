@@ -42,8 +42,8 @@ class ScheduleSolver {
            (options_.time_limit_s > 0 && spent.count() > options_.time_limit_s);
   }
 
-  // Buckets of one bandwidth are one thread's, in their order, so that what they learn from each
-  // other depends on no other thread.
+  // One thread solves all buckets of a bandwidth, in order, so that what they learn from each other
+  // depends on no other thread.
   void SolveColumns() {
     try {
       const std::unique_ptr<Planner> planner = MakePlanner(schedule_.planner);
@@ -65,7 +65,7 @@ class ScheduleSolver {
   void SolveBucket(size_t bucket, size_t first_of_column, Planner& planner) {
     SolveOptions options;
     options.seed = schedule_.seed;
-    // The step before on both axes of the work.
+    // The step before on both axes of work.
     for (const size_t step : {size_t{1}, schedule_.server_work.size()}) {
       if (bucket < first_of_column + step) continue;
       options.hints.push_back(schedule_.buckets[bucket - step].plan);
@@ -83,7 +83,7 @@ class ScheduleSolver {
   }
 
   void AskNeighbours() {
-    // What only one planner makes stays its own.
+    // Other planners' plans stay their own.
     if (schedule_.planner != kCacheInfPlanner) return;
     const std::vector<Schedule::Bucket> before = schedule_.buckets;
     const size_t row = schedule_.server_work.size();
@@ -115,7 +115,7 @@ class ScheduleSolver {
   const std::chrono::nanoseconds begin_ = clock_.Now();
   std::atomic<size_t> next_column_ = 0;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   size_t solved_ = 0;
   std::exception_ptr failure_;
 };

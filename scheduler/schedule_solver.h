@@ -11,9 +11,9 @@
 
 namespace cacheinf {
 
-// An empty schedule of these profiles, with axes of so many steps each: bandwidths from
-// `least_mbit` to `most_mbit` on a logarithmic scale, after 0; shares of a dense frame's work up to
-// 1, finer where there is little.
+// Returns an unsolved schedule of these profiles. Its axes have the given numbers of steps:
+// bandwidths from `least_mbit` to `most_mbit` on a logarithmic scale, after 0; and shares of a
+// dense frame's work up to 1, finer where small.
 Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwidths, size_t shares,
                       double least_mbit = 1, double most_mbit = 300);
 
@@ -21,14 +21,14 @@ struct SolverOptions {
   int threads = 1;
   double time_limit_s = 0;                  // 0: none
   const std::atomic<bool>* stop = nullptr;  // ends it early once true
-  // Now and then, from any thread but one at a time: buckets that are solved.
+  // Gets the number of solved buckets now and then, from any thread but one at a time.
   std::function<void(size_t solved)> progress;
 };
 
-// Solves the buckets that are not solved by schedule.planner, seeded with the plans of those beside
-// them, and lets all try their neighbours' plans in the end. Equal schedules give equal ones,
-// whatever the threads, and if it was stopped in between as well. False if it did not get to the
-// end. Throws InputError if the profiles do not fit each other.
+// Solves the unsolved buckets with schedule.planner, starting from the plans of neighbours. With
+// planner cacheinf, each bucket then tries its neighbours' plans, too. Equal schedules give equal
+// results, whatever the threads, and also if stopped and resumed. Returns false if it did not
+// finish. Throws InputError if the profiles do not fit each other.
 bool SolveSchedule(const Profile& robot, const Profile& server, const SolverOptions& options,
                    Schedule& schedule);
 

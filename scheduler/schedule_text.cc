@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kBytesOfKb = 1000;
 
-// "D", "L", "R1", "S12": of TableOf's legend.
+// "D", "L", "R1", "S12", as in TableOf's legend.
 std::string MarkOf(const Plan& plan, std::map<std::string, std::string>& marks) {
   const std::string text = ToText(plan);
   const auto known = marks.find(text);
@@ -26,7 +26,7 @@ std::string MarkOf(const Plan& plan, std::map<std::string, std::string>& marks) 
   return marks[text] = fmt::format("{}{}", letter, same + 1);
 }
 
-// The row or column of `axis` that is nearest to a value.
+// Returns the row or column of `axis` nearest to a value.
 size_t NearestTo(const std::vector<double>& axis, double value) {
   const auto nearest =
       std::ranges::min_element(axis, {}, [&](double step) { return std::abs(step - value); });
@@ -82,7 +82,7 @@ std::string ToText(const Timeline& timeline) {
   for (const Timeline::Piece& piece : timeline.pieces) end_ms = std::max(end_ms, piece.end_ms);
   std::vector<Timeline::Piece> pieces = timeline.pieces;
   std::ranges::stable_sort(pieces, {}, &Timeline::Piece::begin_ms);
-  // What follows at once on the same lane is one line: a network has hundreds of operators.
+  // Merge successive pieces on a lane into one line: a network has hundreds of operators.
   std::vector<Timeline::Piece> lines;
   std::map<Timeline::Lane, size_t> last;
   std::vector<std::string> last_names;
@@ -205,7 +205,7 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
   constexpr double kMargin = 50;
   static constexpr std::array<const char*, 7> kColours = {
       "#888888", "#1f77b4", "#ff7f0e", "#d62728", "#9467bd", "#2ca02c", "#000000"};
-  // From the first bandwidth that is one.
+  // From the first bandwidth above 0.
   const size_t first = schedule.mbit[0] > 0 || schedule.mbit.size() == 1 ? 0 : 1;
   double most_ms = 0;
   double least_ms = INFINITY;

@@ -13,13 +13,13 @@
 
 namespace cacheinf {
 
-// The plans over bandwidth and the share of work, on both sides alike, and a legend.
+// Shows a table of plans over bandwidth and work (equal on both sides), with a legend.
 std::string TableOf(const Schedule& schedule);
 
-// The lanes of a frame, one piece a line, with a bar of when it happens.
+// Shows the lanes of a frame, one piece per line, with a bar of when it happens.
 std::string ToText(const Timeline& timeline);
 
-// The same as Chrome's trace events, which Perfetto reads.
+// The same as Chrome trace events, which Perfetto reads.
 std::string ToTraceJson(const Timeline& timeline);
 
 // A plan that a planner made.
@@ -28,13 +28,13 @@ struct PlannedBy {
   Plan plan;
 };
 
-// The plans side by side, fastest first, and in one sentence why the first wins.
+// Shows the plans side by side, fastest first, and says in one sentence why the first wins.
 std::string Explain(const CostModel& model, std::vector<PlannedBy> plans);
 
-// All planners over all buckets.
+// A planner's results over all buckets.
 struct PlannerTimes {
   std::string planner;
-  std::vector<Plan> plans;  // one a bucket
+  std::vector<Plan> plans;  // one per bucket
   std::vector<double> latency_ms;
   std::vector<double> energy_j;
 };
@@ -43,7 +43,7 @@ std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& pla
 // How many times as long each planner's plans take as the last one's: median and extremes.
 std::string SummaryOf(const std::vector<PlannerTimes>& planners);
 
-// Latency over bandwidth, one line a planner, in one panel for each of three shares of work.
+// Plots latency over bandwidth, a line per planner, in a panel for each of three shares of work.
 std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
 
 }  // namespace cacheinf

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUnbounded = 1e15;
 
-// The largest flow from the first to the second node (Dinic), for a cut.
+// Finds the largest flow from the first to the second node (Dinic), and so a minimum cut.
 class FlowNetwork {
  public:
   static constexpr int kSource = 0;
@@ -21,7 +21,7 @@ class FlowNetwork {
 
   explicit FlowNetwork(int nodes) : edges_of_(static_cast<size_t>(nodes)) {}
 
-  // What it costs if `from` stays with the source and `to` with the sink.
+  // Adds the cost of `from` staying with the source and `to` with the sink.
   void Add(int from, int to, double capacity) {
     edges_of_[from].push_back(edges_.size());
     edges_.push_back({to, std::min(capacity, kUnbounded)});
@@ -29,7 +29,7 @@ class FlowNetwork {
     edges_.push_back({from, 0});
   }
 
-  // By node: whether it stays with the source.
+  // Returns, by node, whether it stays with the source.
   std::vector<bool> Cut() {
     while (FindLevels()) {
       next_.assign(edges_of_.size(), 0);
@@ -81,7 +81,7 @@ class FlowNetwork {
     return 0;
   }
 
-  std::vector<Edge> edges_;  // each before the one back
+  std::vector<Edge> edges_;  // each followed by its reverse
   std::vector<std::vector<size_t>> edges_of_;
   std::vector<int> level_;
   std::vector<size_t> next_;
@@ -99,7 +99,7 @@ Plan SplitOf(bool keeps) {
 Plan MinimumCut(const CostModel& model, bool keeps) {
   const std::vector<ProfiledOperator>& operators = model.robot().operators;
   const int count = static_cast<int>(operators.size());
-  // Of operator i, -1 the picture: the node, and that of its output on the server.
+  // Nodes of operator i (-1: the picture), and of its output on the server.
   const auto node = [](int id) { return 2 + 2 * (id + 1); };
   const auto sent = [](int id) { return 3 + 2 * (id + 1); };
   const auto shown = [&](int id) {
@@ -120,7 +120,7 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
                  (op.is_output ? model.CrossingMs(Side::kRobot, shown(id), keeps) : 0.0));
     for (const ProfiledOperator::Input& input : op.inputs) {
       flow.Add(sent(shown(input.from)), node(id), kUnbounded);
-      // Nothing comes back but the answer.
+      // Only the answer comes back.
       flow.Add(node(id), node(input.from), kUnbounded);
     }
   }
@@ -131,8 +131,8 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
     const int share = is_robot[node(id)] ? kAll : 0;
     if (share == before) continue;
     before = share;
-    // Cuts stand behind what is kept. Where the server's part is no end of the order, there may be
-    // none; it matters to no row who owns what is not kept.
+    // Cuts stand behind kept values, which may be missing where the server's part does not end the
+    // order. Who owns values that are not kept matters to no row.
     int after = id - 1;
     while (after >= 0 && !operators[after].is_kept) --after;
     if (!plan.cuts.empty() && plan.cuts.back().after == after) plan.cuts.pop_back();
@@ -141,7 +141,7 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   return plan;
 }
 
-// The cuts in the order of execution that take least, one after the other.
+// Returns the cheapest cuts in the order of execution, if the sides work one after the other.
 std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
   const std::vector<ProfiledOperator>& operators = model.robot().operators;
   std::vector<int> last_reader(operators.size() + 1, -2);  // the picture's comes first
@@ -151,7 +151,7 @@ std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
     }
   }
   const int count = static_cast<int>(operators.size());
-  // What crosses does from its operator's place until its last reader's.
+  // An output crosses any cut from its operator's place to its last reader's.
   std::vector<double> crossing_ms(operators.size() + 1, 0.0);
   for (int id = -1; id < count; ++id) {
     if (id >= 0 && operators[id].is_view) continue;

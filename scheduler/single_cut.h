@@ -6,10 +6,10 @@
 
 namespace cacheinf {
 
-// DSCCS: the robot computes some operators, then the server all others, and answers. By a minimum
-// cut of the network's graph, which is exact where one side waits while the other computes and
-// while rows cross; and by the model, where they do not, of it and of cuts in the order of
-// execution. May be all of the robot's.
+// Returns DSCCS's plan: the robot computes some operators, then the server all others, and answers;
+// or the robot computes all. Takes the best, by the model, of cuts in order of execution and of a
+// minimum cut of the network's graph, which is exact if one side waits while the other computes and
+// while rows cross.
 Plan BestSingleCut(const CostModel& model, bool keeps);
 
 }  // namespace cacheinf

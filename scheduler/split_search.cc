@@ -19,14 +19,14 @@ namespace {
 using Cuts = std::vector<Plan::Cut>;
 constexpr int kAllThousandths = 1000;
 
-// Networks with so few places for cuts are searched place by place; of others a plan has so many
-// cuts that lie anywhere.
+// Up to this many places for cuts have a gene each; with more, a plan has up to kMostCuts cuts
+// anywhere.
 constexpr size_t kFewPlaces = 12;
 constexpr size_t kMostCuts = 6;
 constexpr int kEvolutions = 3;
 
-// Genes. Of a share: a tenth of the whole at either end is 0 and 1, since these are special; what
-// lies above is no cut.
+// Genes. The tenths at either end of a share's range are 0 and 1, since these are special; anything
+// above is no cut.
 constexpr double kShareMargin = 100;
 constexpr double kNoCutFrom = kAllThousandths + 2 * kShareMargin;
 constexpr double kMostShare = kNoCutFrom + 200;
@@ -93,7 +93,7 @@ class SplitSearch {
     return model_.Ms(tried_);
   }
 
-  // The best of few shares at every place, if there are so few places.
+  // The best of a few shares at every place, if there are few places.
   Cuts BestOfCoarse(int trials) {
     static constexpr std::array<int, 4> kShares = {-1, 0, kAllThousandths / 2, kAllThousandths};
     Cuts best;
@@ -114,7 +114,7 @@ class SplitSearch {
     return best;
   }
 
-  // Differential evolution from these and from random ones.
+  // Runs differential evolution from these and random plans.
   Cuts Evolve(const std::vector<Cuts>& hints, int trials) {
     constexpr int kPopulation = 24;
     if (trials < 2 * kPopulation) return {};
@@ -151,7 +151,7 @@ class SplitSearch {
     return Decode(algorithm.evolve(population).champion_x());
   }
 
-  // Steps from there as long as one is better.
+  // Steps from there while a step is better.
   void Polish(Cuts cuts, int trials) {
     best_ = std::move(cuts);
     best_ms_ = Try(best_);
@@ -202,7 +202,7 @@ class SplitSearch {
     return is_better;
   }
 
-  // So many places on; a cut stays between its neighbours.
+  // Moves a cut by this many places, staying between its neighbours.
   bool Move(Cuts& cuts, size_t i, int places) const {
     const auto place = std::ranges::lower_bound(places_, cuts[i].after) - places_.begin();
     const auto moved = place + places;
@@ -232,7 +232,7 @@ class SplitSearch {
     return false;
   }
 
-  // With this share there, whatever stood there; below 0: with none.
+  // Sets the share of the cut there, adding it if needed; below 0 removes it.
   static void Set(Cuts& cuts, int after, int share) {
     const auto at = std::ranges::lower_bound(cuts, after, {}, &Plan::Cut::after);
     const bool stands = at != cuts.end() && at->after == after;
@@ -319,7 +319,7 @@ Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& option
   Plan best;
   best.keeps = keeps;
   if (!model.is_linked()) return best;
-  // Some tens of milliseconds, if an operator takes 30 ns.
+  // Takes some tens of milliseconds, at 30 ns per operator.
   const auto operators = static_cast<double>(model.robot().operators.size());
   const int trials = options.trials > 0
                          ? options.trials
@@ -334,7 +334,7 @@ Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& option
   std::vector<std::pair<double, Cuts>> ranked;
   for (const Cuts& cuts : starts) ranked.emplace_back(search.Try(cuts), cuts);
   std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
-  // Several short evolutions end in more places than a long one, most of all those without hints.
+  // Several short evolutions reach more places than a long one, most of all those without hints.
   std::vector<Cuts> polished = {ranked.front().second, search.BestOfCoarse(trials / 8)};
   for (int i = 0; i < kEvolutions; ++i) {
     polished.push_back(

@@ -20,11 +20,11 @@ namespace {
 constexpr double kSecondsToMeasure = 20;
 constexpr std::chrono::milliseconds kLookForStop(20);
 constexpr double kMostSecondsToSolve = 60;
-// Robots look at more than the nearest plans, so these are fewer than those of the tool.
+// Robots look at more plans than the nearest, so fewer steps do than in the tool.
 constexpr size_t kBandwidths = 8;
 constexpr size_t kShares = 6;
 
-// What was solved of the same before.
+// Returns the schedule solved earlier from the same profiles, if any.
 std::optional<std::string> KnownSchedule(const std::filesystem::path& file, const Profile& robot,
                                          const Profile& server) {
   if (!std::filesystem::exists(file)) return std::nullopt;

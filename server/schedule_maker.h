@@ -15,16 +15,16 @@
 
 namespace cacheinf {
 
-// Makes schedules for robots: measures what their models cost on this machine, and solves. Profiles
-// and schedules lie in a folder, so that nothing is measured or solved twice.
+// Makes schedules for robots: measures what their models cost on this machine, and solves. Keeps
+// profiles and schedules in a folder, so that nothing is measured or solved twice.
 class ScheduleMaker {
  public:
-  // `slowdown`: so many times as long as measured the server takes. The clock outlives this.
+  // `slowdown`: the server takes this many times as long as measured. The clock must outlive this.
   ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend, int threads,
                 double slowdown, const Clock& clock);
 
-  // Session::Solve. One robot after the other: times measured side by side would be worth nothing.
-  // Whoever leaves while others are served is not waited for.
+  // Implements Session::Solve. Serves one robot after the other: times measured side by side would
+  // be worth nothing. Gives up on a robot that leaves while it waits its turn.
   std::string Make(const std::shared_ptr<const CompiledModel>& model,
                    const message::Settings& settings, const std::string& robot_profile,
                    const std::atomic<bool>& stop);

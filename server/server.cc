@@ -35,11 +35,11 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kLook = milliseconds(5);  // for new robots, and `stop`
+constexpr nanoseconds kLook = milliseconds(5);  // for new robots and `stop`
 constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
-constexpr nanoseconds kLastWords = milliseconds(500);  // for what was sent to leave
+constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
 
-// Robots that have come, from the thread that waits for them to the one that computes.
+// Passes new robots from the thread that waits for them to the one that computes.
 class Door {
  public:
   explicit Door(const AcceptRobot& accept) : thread_([this, accept] { Watch(accept); }) {}
@@ -68,10 +68,10 @@ class Door {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Link>> links_;
   std::atomic<bool> is_closed_ = false;
-  std::thread thread_;  // the last member: it uses all others
+  std::thread thread_;  // last member: it uses all others
 };
 
-// As FOLDER/000017.png, where FOLDER is made for the first one.
+// Writes FOLDER/000017.png, and makes FOLDER for the first one.
 void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& picture,
                  const PictureSpec& spec) {
   std::vector<uint8_t> pixels(picture.pixels, picture.pixels + picture.byte_count());
@@ -111,7 +111,7 @@ class Server {
         store_(config.models, [this] { return MakeBackend(); }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
-    // Refused now rather than to every robot.
+    // Refuse now rather than to every robot.
     if (config.backend == RobotConfig::Backend::kCuda) (void)MakeBackend();
     if (config.dump_pictures.empty()) return;
     std::error_code error;
@@ -159,7 +159,7 @@ class Server {
     guests_.emplace_back(std::move(link), store_, clock_, std::move(on_picture), slowdown_, solve);
   }
 
-  // A stage of every session that has one to compute; whether any had.
+  // Computes a stage of every session that has one. Returns whether any had.
   bool Advance() {
     bool was_busy = false;
     for (Guest& guest : guests_) {
@@ -204,12 +204,12 @@ class Server {
   const ServerConfig& config_;
   const Clock& clock_;
   const Emulation emulation_;
-  const Slowdown slowdown_;  // of the thread that computes
+  const Slowdown slowdown_;  // of the computing thread
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;
   std::list<Guest> guests_;
-  int dumped_ = 0;  // robots
+  int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;
 };
 

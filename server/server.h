@@ -13,13 +13,12 @@
 
 namespace cacheinf {
 
-// The link of the next robot; null: none came within a moment. Called on a thread of its own.
+// Returns the next robot's link; null if none came within a moment. Runs on its own thread.
 using AcceptRobot = std::function<std::unique_ptr<Link>()>;
 
-// Serves robots: a session each (common/pair/session.h), which share models' weights and one thread
-// that computes, fair by the stage. Ends when `stop` says so, after the frames in hand; with
-// config.once after the first robot that was greeted has left, or when none came in time. Returns
-// how many were greeted.
+// Serves robots, each in its own session (common/pair/session.h). Sessions share models' weights
+// and one computing thread, in turn by the stage. Ends when `stop` returns true; with config.once,
+// after the first greeted robot has left or none came in time. Returns how many were greeted.
 int ServeRobots(const AcceptRobot& accept, const ServerConfig& config, const Clock& clock,
                 const std::function<bool()>& stop);
 

@@ -16,18 +16,18 @@ struct ServerConfig {
   std::string listen = "mpi";
   std::string name_server;  // empty: the default file
   RobotConfig::Backend backend = RobotConfig::Backend::kCpu;
-  int threads = 0;     // 0: one a core
+  int threads = 0;     // 0: one per core
   std::string models;  // folder
   bool once = false;
-  double wait_s = 0;          // with `once`; 0: for ever
+  double wait_s = 0;          // with `once`; 0: forever
   std::string emulate;        // common/link/emulated_link.h
   std::string dump_pictures;  // folder; empty: none
   LogLevel log_level = LogLevel::kInfo;
 
-  // The table lies over this object, which must outlive it.
+  // The table refers to this object, which must outlive it.
   FieldTable Fields();
 
-  // What the options say. Throws InputError.
+  // Applies the options. Throws InputError.
   void Load(const ConfigOptions& options);
 };
 

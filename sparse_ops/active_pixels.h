@@ -15,12 +15,12 @@ struct PixelRun {
 };
 
 // The output pixels that a call computes, the same in every image of a batch: all pixels of `rows`,
-// or only those of some runs. A call writes no other pixel.
+// or only those of some runs. A call writes no others.
 struct ActivePixels {
   // Implicit: rows are what most callers have.
   ActivePixels(Range all_of_rows) : rows(all_of_rows) {}  // NOLINT(google-explicit-constructor)
 
-  // Runs inside `within`, ordered by row and column, none empty, none touching; `before[i]` counts
+  // Runs inside `within`, ordered by row and column; none is empty, none touch. `before[i]` counts
   // the pixels in the runs before run i, `before[count]` those in all. Both may begin in the middle
   // of longer lists: counts start at `before[0]`.
   ActivePixels(Range within, const PixelRun* some, const int* before, int count)
@@ -33,14 +33,14 @@ struct ActivePixels {
   int run_count = 0;
 };
 
-// Write-if-changed: an active pixel keeps its stored value unless the new one is a change.
-// `changed[i]` becomes 1 or 0 for active pixel i, in the order of the runs.
+// Write-if-changed: an active pixel keeps its stored value unless the new one is a change. Sets
+// `changed[i]` to 1 or 0 for active pixel i, in the order of the runs.
 //
 // With threshold 0 any differing bit is a change. Else the root mean square over the channels of
 // (new - old) inverse_spread[channel] must exceed the threshold; any NaN is a change. The sum of
-// squares is taken in the lanes of ops.h.
-// REQUIRES: sparse pixels, a batch of one, and an output that shares no memory with an operand: it
-// holds the old values, which a fused residual in its place would have overwritten.
+// squares is taken in the lanes of ops.h. REQUIRES: sparse pixels, a batch of one, and an output
+// that shares no memory with an operand. (It holds the old values; a fused residual in its place
+// would have overwritten them.)
 struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0

@@ -17,7 +17,7 @@ float CombineBy(float a, float b) {
   return scalar::Combine<static_cast<BinaryKind>(kind)>(scalar::Ops(), a, b);
 }
 
-// One entry a kind.
+// One entry per kind.
 template <int... kinds>
 float ApplyOneOf(const Function& function, float x, std::integer_sequence<int, kinds...>) {
   static constexpr float (*kValues[])(const Function&, float) = {Value<kinds>...};

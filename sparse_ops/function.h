@@ -8,13 +8,13 @@
 #include "sparse_ops/host_device.h"
 #include "sparse_ops/specs.h"
 
-// Functions of one number, with our own bits. function_core.inc has the definitions.
+// Functions of one number, whose bits we define ourselves in function_core.inc.
 
 namespace cacheinf {
 
 namespace scalar {
 
-// Numbers of function_core.inc: one float.
+// The number type of function_core.inc: one float.
 struct Ops {
   using F = float;
   using I = int32_t;

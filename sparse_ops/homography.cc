@@ -5,7 +5,7 @@
 namespace cacheinf {
 namespace {
 
-// Of an input index that stands at `index` of the input's own axis.
+// Where `index` of the input's own axis lies.
 double At(const AxisPlacement& input, double index) { return index * input.stride + input.offset; }
 
 // Output o reads around input index o step + first.
@@ -23,7 +23,7 @@ AxisPlacement PlaceResized(const AxisPlacement& input, const AxisWindow& window)
     case ResizeSpec::Coordinates::kAlignCorners:
       return PlaceAt(input, out_size > 1 ? (in_size - 1) / (out_size - 1) : 1, 0);
     case ResizeSpec::Coordinates::kAsymmetric:
-      // Nearest repeats every pixel: the middle of the copies stands where the pixel stood.
+      // kNearest repeats every pixel; the middle of the copies lies where the pixel lay.
       if (resize.kind == ResizeSpec::Kind::kNearest) break;
       return PlaceAt(input, step, 0);
     case ResizeSpec::Coordinates::kHalfPixel:
@@ -48,7 +48,7 @@ bool Homography::IsIdentity() const {
 Homography Inverse(const Homography& homography) {
   const auto& m = homography.m;
   Homography inverse;
-  // The cofactors' indices run on cyclically, so that their signs are right.
+  // The cofactors' indices wrap around, so that their signs are right.
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
       const int r1 = (j + 1) % 3;

@@ -22,14 +22,14 @@
 // Active pixels
 //   An operator whose output pixel depends on a bounded window of its inputs' pixels computes the
 //   active pixels of its output map (active_pixels.h), in every image of the batch, and writes
-//   nothing else: the same bits as if all were active. Tensors that are no maps are computed whole.
-//   GroupNorm, Linear, MatMul, the operators of detection, and any other that mixes pixels over
-//   the whole picture compute maps whole, too: ask them for AllPixels.
+//   nothing else: the same bits as if all were active. Tensors that are not maps are computed
+//   whole. So are maps by GroupNorm, Linear, MatMul, the operators of detection, and all others
+//   that mix pixels of the whole picture: ask them for AllPixels.
 //
 // Aliasing
 //   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a
-//   convolution) may write over an operand that has the same view as the output, but not with a
-//   change test. Nothing else may overlap.
+//   convolution) may write over an operand with the same view as the output, but not with a change
+//   test. Nothing else may overlap.
 //
 // Arithmetic
 //   All of it is IEEE single precision, rounded to nearest even, denormals kept. fma(x, y, z) is
@@ -61,8 +61,8 @@ struct ChannelFunction {
 
 // acc = sum over kernel row ky, kernel column kx, channel ci of the group, each ascending, ky
 // outermost, of x w. A tap outside the picture counts as x = +0 (its fma takes place). A transposed
-// convolution has only the taps ky for which there is a whole y, in the picture or not, with
-// y stride - pad_begin + ky dilation = output row; and kx likewise.
+// convolution has only the taps ky for which a whole y, in the picture or not, gives
+// y stride - pad_begin + ky dilation = output row; kx likewise.
 // Then v = acc + bias if there is one, and
 //   activation(v), activation(v + residual), or activation(v) + residual.
 struct ConvArgs {
@@ -103,7 +103,7 @@ struct ResizeArgs {
   ImageView output;
 };
 
-// Which of the block's coordinates are slowest in the deep map's channels.
+// Which coordinates of the block vary slowest in the deep map's channels.
 // kRowsFirst:     channel = (by block + bx) C + c   (ONNX: DCR)
 // kChannelsFirst: channel = (c block + by) block + bx   (ONNX: CRD; PyTorch's pixel shuffle)
 enum class BlockOrder : uint8_t { kRowsFirst, kChannelsFirst };
@@ -131,8 +131,8 @@ struct ActivationArgs {
   TensorView output;
 };
 
-// activation(fma(x, scale[c], shift[c])), c the output channel (dimension 1), x from input channel
-// channel_order[c], or c where it is null.
+// activation(fma(x, scale[c], shift[c])); c is the output channel (dimension 1), x comes from input
+// channel channel_order[c], or from c if it is null.
 struct ScaleShiftArgs {
   const float* scale = nullptr;
   const float* shift = nullptr;
@@ -142,8 +142,8 @@ struct ScaleShiftArgs {
   TensorView output;
 };
 
-// activation(a op b). The operands are repeated to the output's dims as BroadcastTo does.
-// kPower is Power of function.h; kMinimum and kMaximum are those of the head of this file.
+// activation(a op b). BroadcastTo repeats the operands to the output's dims. kPower is Power of
+// function.h; kMinimum and kMaximum are defined at the top of this file.
 struct BinaryArgs {
   BinaryKind kind = BinaryKind::kAdd;
   Function activation;  // not kPRelu
@@ -155,8 +155,8 @@ struct BinaryArgs {
 // ---------------------------------------------------------------------------------------------
 // Moving numbers.
 
-// Element by element; the same dims. With `in_logical_order` the dims may differ but not the
-// count: the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
+// Copies element by element; the dims are the same. With `in_logical_order` only the count must be:
+// the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
 struct CopyArgs {
   ConstTensorView input;
   TensorView output;
@@ -171,7 +171,7 @@ struct GatherArgs {
   TensorView output;
 };
 
-// Output index o of a dimension is input index o - begin; outside the input: `value`, or the
+// Output index o of a dimension is input index o - begin. Outside the input it is `value`, the
 // reflection (without repeating the border; repeated as often as needed), or the nearest border.
 // Any begin and output size is valid: CutPixels below shifts them.
 struct PadArgs {
@@ -182,7 +182,7 @@ struct PadArgs {
   TensorView output;
 };
 
-// The input index that a padded index stands for; -1: none (kConstant outside the input).
+// The input index that a padded index stands for; -1 if none (kConstant outside the input).
 constexpr int64_t PaddedIndex(PadMode mode, int64_t index, int64_t size) {
   if (index >= 0 && index < size) return index;
   if (mode == PadMode::kConstant) return -1;
@@ -204,8 +204,8 @@ struct LinearArgs {
   TensorView output;
 };
 
-// Over the last two dimensions: sum over k ascending of a[m, k] b[k, n]. The others are repeated
-// as BroadcastTo does. REQUIRES: rank of a and b at least 2.
+// Over the last two dimensions: sum over k ascending of a[m, k] b[k, n]. BroadcastTo repeats the
+// others. REQUIRES: rank of a and b at least 2.
 struct MatMulArgs {
   ConstTensorView a;
   ConstTensorView b;
@@ -217,7 +217,7 @@ struct MatMulArgs {
 
 // Over the axes [first_axis, first_axis + axis_count): mean = sum(x) / n; variance = (sum over d =
 // x - mean of d squared) / n; r = 1 / sqrt(variance + epsilon); y = (x - mean) r; with affine
-// fma(y, scale, shift), which lie contiguous in the shape of the normalised axes.
+// fma(y, scale, shift). Scale and shift are contiguous in the shape of the normalised axes.
 struct LayerNormArgs {
   int first_axis = 1;
   int axis_count = 1;
@@ -228,7 +228,7 @@ struct LayerNormArgs {
   TensorView output;
 };
 
-// The same within each group of adjacent channels (dimension 1) over them and all later axes;
+// The same within each group of adjacent channels (dimension 1), over them and all later axes;
 // scale and shift have one entry per channel.
 struct GroupNormArgs {
   int groups = 1;
@@ -255,7 +255,7 @@ struct ArgMaxArgs {
   TensorView output;
 };
 
-// Over all axes with reduced[axis], which have size 1 in the output. Mean: sum / count.
+// Over all axes with reduced[axis]; they have size 1 in the output. Mean: sum / count.
 struct ReduceArgs {
   ReduceKind kind = ReduceKind::kMean;
   std::array<bool, TensorView::kMaxRank> reduced = {};
@@ -285,12 +285,12 @@ struct DecodeBoxesArgs {
   TensorView output;
 };
 
-// boxes × (5 + classes) as above. The score of a box is objectness times its largest class score
-// (ArgMax); boxes with a score >= score_threshold are taken best first, the lower index first of
-// equals, and kept unless they overlap a kept box of the same class by more than
-// overlap_threshold (common area > threshold times united area). NaN scores are never taken.
-// The output is max_boxes × 6: left, top, right, bottom, score, class; unused rows are zero.
-// With heads the boxes are those that DecodeBoxes would give, with apply_sigmoid.
+// boxes × (5 + classes) as above. A box scores its objectness times its largest class score
+// (ArgMax). Boxes with a score >= score_threshold are taken best first, the lower index first of
+// equals, and kept unless they overlap a kept box of the same class by more than overlap_threshold
+// (common area > threshold times united area). NaN scores are never taken. The output is max_boxes
+// × 6: left, top, right, bottom, score, class; unused rows are zero. With heads the boxes are those
+// that DecodeBoxes would give, with apply_sigmoid.
 struct NonMaxSuppressionArgs {
   struct Candidate {
     float score;
@@ -298,7 +298,7 @@ struct NonMaxSuppressionArgs {
     int label;
     float left, top, right, bottom;
   };
-  const DetectionHead* heads = nullptr;  // or else `input`
+  const DetectionHead* heads = nullptr;  // null: `input` instead
   int head_count = 0;
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
@@ -317,8 +317,8 @@ inline Range AllPixels(const TensorView& output) {
 }
 inline Range AllPixels(const ImageView& output) { return {0, output.height}; }
 
-// The same operator on a rectangle of its maps.
-// REQUIRES: an output of rank 4; an operator that is pointwise in rows and columns.
+// The same operator on a rectangle of its maps. REQUIRES: an output of rank 4; an operator that is
+// pointwise in rows and columns.
 template <typename Args>
 Args CutPixels(Args args, Range rows, Range columns) {
   args.input = CutPixels(args.input, rows, columns);

@@ -31,7 +31,7 @@ struct Axis {
   }
 };
 
-// Where output index `out` lies on the input axis, pixel centres being at whole numbers.
+// Where output index `out` lies on the input axis, if pixel centres are at whole numbers.
 CACHEINF_HOST_DEVICE inline float SourceCoordinate(ResizeSpec::Coordinates coordinates,
                                                    const Axis& axis, int out) {
   const auto x = static_cast<float>(out);
@@ -73,14 +73,14 @@ CACHEINF_HOST_DEVICE inline float RoundTo(ResizeSpec::Rounding rounding, float x
   return x;
 }
 
-// x between 0 and the last index; 0 for NaN.
+// x, bounded to [0, last index]; 0 for NaN.
 CACHEINF_HOST_DEVICE inline float Bounded(float x, int size) {
   const auto last = static_cast<float>(size - 1);
   const float from_zero = 0.0f < x ? x : 0.0f;
   return last < from_zero ? last : from_zero;
 }
 
-// x as an index; first bounded as a float, because it may not fit an int.
+// x as an index. It is bounded as a float first, because it may not fit an int.
 CACHEINF_HOST_DEVICE inline int Clamped(float x, int size) {
   return static_cast<int>(Bounded(x, size));
 }
@@ -93,10 +93,9 @@ CACHEINF_HOST_DEVICE inline float CubicWeight(float a, float d) {
 
 }  // namespace resize
 
-// Taps of output index `out` along the rows (`is_rows`) or columns of a map, in the float
-// arithmetic of ONNX Runtime if the spec states a scale, of PyTorch if it follows from the sizes.
-// Lists taps of weight 0, too; input indices never fall as `out` grows.
-// REQUIRES: sizes of at least 1.
+// The taps of output index `out` along the rows (`is_rows`) or columns of a map, in the float
+// arithmetic of ONNX Runtime if the spec states a scale, or of PyTorch if the sizes give it. Lists
+// taps of weight 0, too; input indices never fall as `out` grows. REQUIRES: sizes of at least 1.
 CACHEINF_HOST_DEVICE inline ResizeTaps TapsOf(const ResizeSpec& spec, bool is_rows, int in_size,
                                               int out_size, int out) {
   const resize::Axis axis{is_rows ? spec.scale_rows : spec.scale_columns, in_size, out_size};

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// What the operators compute, in plain numbers: what a kernel needs of an operator's
-// description. The model graph (common/model/graph.h) embeds these same structs.
+// What operators compute, in plain numbers: all that a kernel needs of an operator's description.
+// The model graph (common/model/graph.h) embeds these same structs.
 
 namespace cacheinf {
 

@@ -20,8 +20,7 @@ BasicTensorView<T> SliceAxis(BasicTensorView<T> view, int axis, int64_t begin, i
   return view;
 }
 
-// These rows of a feature map (dimension 2).
-// REQUIRES: rank 4, rows within the map.
+// These rows of a feature map (dimension 2). REQUIRES: rank 4, rows within the map.
 template <typename T>
 BasicTensorView<T> CutRows(const BasicTensorView<T>& map, Range rows) {
   return SliceAxis(map, 2, rows.begin, rows.size());
@@ -44,7 +43,7 @@ BasicTensorView<T> PermuteAxes(const BasicTensorView<T>& view, const int* order)
   return result;
 }
 
-// `view` repeated, by strides of 0, to the dims of `shape`; dimensions are matched from the last.
+// `view` repeated, by strides of 0, to the dims of `shape`; matches dimensions from the last.
 // REQUIRES: rank not above that of `shape`; each dimension equal to that of `shape`, or 1.
 template <typename T, typename U>
 BasicTensorView<T> BroadcastTo(const BasicTensorView<T>& view, const BasicTensorView<U>& shape) {

@@ -22,9 +22,8 @@ struct Range {
 };
 
 // A channels-last picture or feature map in somebody else's memory. Channels of a pixel are
-// contiguous; between pixels and rows there may be gaps, so that a map can be a channel slice of a
-// wider one (a concatenation written in place) or the inside of a padded one.
-// Strides count floats.
+// contiguous. Pixels and rows may have gaps between them, so that a map can be a channel slice of a
+// wider one (a concatenation written in place) or the inside of a padded one. Strides count floats.
 template <typename T>
 struct BasicImageView {
   T* data = nullptr;

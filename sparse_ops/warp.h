@@ -6,8 +6,8 @@
 #include "sparse_ops/homography.h"
 #include "sparse_ops/views.h"
 
-// Old values for a map of the new frame when the camera has moved (Eq. 6): fetched from the map of
-// the last frame, through a homography. reference/warp.cc is the definition as code.
+// Old values for a map of the new frame after the camera moved (Eq. 6), fetched from the last
+// frame's map through a homography. reference/warp.cc is the definition as code.
 
 namespace cacheinf {
 
@@ -16,10 +16,9 @@ enum class Interpolation : uint8_t { kNearest, kBilinear };
 // Positions are counted in these parts of a pixel.
 constexpr int kPositionParts = 1024;
 
-// What a wanted pixel (x, y) of `to` gets from `from`, a map of the same batch, height, width and
-// channels.
-// With (m, all in doubles, every operation rounded separately, so that vectors, rows and threads do
-// not matter)
+// What a wanted pixel (x, y) of `to` gets from `from`, a map with the same batch, height, width and
+// channels. With (m, all in doubles, every operation rounded separately, so that vectors, rows and
+// threads do not matter)
 //
 //   X = m00 x + (m01 y + m02)      U = 1024 (X / W) + 512.5
 //   Y = m10 x + (m11 y + m12)      V = 1024 (Y / W) + 512.5
@@ -37,18 +36,17 @@ constexpr int kPositionParts = 1024;
 //     mix(a, b, w) = w == 0 ? a : fma(b, w, a (1 - w))   in single precision
 //   A pixel of weight 0 is not read. So a shift by whole pixels copies bits.
 //
-// Of maps without images (a batch of 0) it touches no numbers and only finds what is out of
-// view.
+// With a batch of 0 (maps without images) it touches no numbers and only finds what is out of view.
 //
-// REQUIRES: height and width below 2^20; maps that do not overlap, nor the masks, which are as
+// REQUIRES: height and width below 2^20; masks as large as the maps. No maps or masks overlap.
 // large as the maps.
 struct WarpArgs {
   Interpolation interpolation = Interpolation::kBilinear;
   Homography from_of_to;  // of these maps (OfMap): to a pixel of `to`, its place in `from`
   ConstImageView from;
   ImageView to;
-  ConstMaskView wanted;  // all other pixels of `to` stay as they are
-  MaskView out_of_view;  // of those wanted: set, not cleared; not asked for if words is null
+  ConstMaskView wanted;  // all other pixels of `to` stay unchanged
+  MaskView out_of_view;  // sets those wanted, clears none; not asked for if words is null
 };
 
 }  // namespace cacheinf

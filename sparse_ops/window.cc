@@ -13,7 +13,7 @@ int64_t PaddedReads(const AxisWindow& axis, int64_t out) {
   return PaddedIndex(mode, out - axis.window.pad_begin, axis.in_size);
 }
 
-// Calls visit(in) for every input index that output `out` reads, in no particular order, for some
+// Calls visit(in) for every input index that output `out` reads, in no particular order, possibly
 // more than once.
 template <typename Visit>
 void ForEachRead(const AxisWindow& axis, int out, const Visit& visit) {

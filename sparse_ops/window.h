@@ -25,13 +25,13 @@ struct AxisWindow {
   int in_size = 1;
   int out_size = 1;
   WindowAxis window;  // kSliding, kTransposed; pad_begin also of kReflect and kEdge
-  // kSliding: outputs come in tiles of this size, from 0 on, and each reads what any output of its
-  // tile would read, even one beyond the last output.
+  // kSliding: outputs come in tiles of this size, from 0 on. Each reads what any output of its tile
+  // would read, even one beyond the last output.
   int tile = 1;
   ResizeSpec resize;    // kResize
   bool is_rows = true;  // kResize: which of the two axes
 
-  // The definition of this struct, one pair at a time; false for indices outside the sizes.
+  // Defines this struct, one pair at a time; false for indices outside the sizes.
   bool Reads(int out, int in) const;
 
   // The smallest range that holds every input index that outputs of `out` read; empty if none.

@@ -13,33 +13,32 @@
 
 namespace cacheinf {
 
-// What a robot answers to a frame.
+// A robot's answer to a frame.
 struct Answer {
   int64_t frame = 0;
-  int64_t computed_from = 0;          // the frame of the content: this one, or an earlier one
-  std::chrono::nanoseconds stamp{0};  // the frame's
-  // What the answer waited for since the frame was there: first for the robot, while it was busy
-  // with the last frame, its refresh, or the guard. The frames of a record wait
-  // for the robot, not it for them: for them only what was done ahead counts. Work that is left for
-  // after the answer counts in the frame rate only.
+  int64_t computed_from = 0;          // the frame the content is from: this one or an earlier one
+  std::chrono::nanoseconds stamp{0};  // of the frame
+  // How long the frame had waited since its stamp for a robot that was still busy with the last
+  // one, its refresh, or the guard. 0 for recorded frames, which wait for the robot. Work left for
+  // after the answer counts only in the frame rate.
   std::chrono::nanoseconds waited{0};
   std::chrono::nanoseconds preprocess{0};
   std::chrono::nanoseconds compute{0};
   std::chrono::nanoseconds decode{0};
-  std::optional<FrameWork> work;     // what was computed, where results are kept
-  std::optional<GuardState> guard;   // where one watches
-  std::optional<ServerPart> server;  // where one has a part in it
-  std::string emulation;             // of the robot and its link (--emulate), for experiments
-  std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
-  std::optional<std::chrono::nanoseconds> predicted;  // the latency, by the plan chosen
+  std::optional<FrameWork> work;     // if results are kept
+  std::optional<GuardState> guard;   // if a guard watches
+  std::optional<ServerPart> server;  // if a server took part
+  std::string emulation;  // slowdown of the robot and its link (--emulate), for experiments
+  std::string plan;       // the plan that computed it, in mode cacheinf: "local cache"
+  std::optional<std::chrono::nanoseconds> predicted;  // the latency predicted by the chosen plan
   AnswerContent content;
 
-  // Where only what changed was computed: the share of a dense run's multiply-adds, both sides'.
+  // The share of a dense run's multiply-adds, on both sides; nothing if all was computed.
   std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
 };
 
-// One line of JSON, without its line break.
+// Returns one line of JSON without its line break.
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
 
 }  // namespace cacheinf

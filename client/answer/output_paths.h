@@ -5,8 +5,7 @@
 
 namespace cacheinf {
 
-// All checks of output_files.h, for what a run reads (source, model, names of classes) and its
-// results.
+// Runs all checks of output_files.h on what a run reads (source, model, class names) and writes.
 void CheckOutputPaths(const RobotConfig& config);
 
 }  // namespace cacheinf

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kUsualFrameRate = 25;
 constexpr double kGoldenRatio = 0.618033988749895;
-constexpr int kTextHeight = 14;  // of one line, in pixels
+constexpr int kTextHeight = 14;  // of a line, in pixels
 constexpr int kDotRadius = 3;
 
 cv::Scalar ScalarColour(int index) {
@@ -101,7 +101,7 @@ class Painter {
   const AnswerReader& reader_;
 };
 
-// Of every pixel of the frame; 0 where the model sees nothing of it.
+// A level for every pixel of the frame; 0 where the model sees nothing of it.
 cv::Mat LevelsOf(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
   cv::Mat levels = cv::Mat::zeros(frame.height, frame.width, CV_8UC1);
   for (int y = 0; y < levels.rows; ++y) {
@@ -164,7 +164,7 @@ Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const Cla
 }
 
 Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
-  constexpr int kLeast = 64;  // of 256, the brightness of what was kept
+  constexpr int kLeast = 64;  // brightness, of 256, of what was kept
   cv::Mat image = ColourCopy(frame);
   const cv::Mat levels = LevelsOf(frame, fit, recomputed);
   for (int y = 0; y < image.rows; ++y) {

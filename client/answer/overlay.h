@@ -12,26 +12,25 @@
 
 namespace cacheinf {
 
-// A colour for each class, blue, green, red: bright, and far from those of the classes around it.
+// Returns a bright colour (blue, green, red) for a class, far from those of neighbouring classes.
 std::array<uint8_t, 3> ClassColour(int index);
 
-// In colour, to draw on.
+// Returns a copy in colour to draw on.
 cv::Mat ColourCopy(const Picture& picture);
 
-// Draws an answer over its frame: classes of pixels blended in, boxes with their names, keypoints
-// as dots, the best classes as text. Gives a picture of the frame's size.
+// Draws an answer over its frame: pixel classes blended in, boxes with names, keypoints as dots,
+// best classes as text. Returns a picture of the frame's size.
 Picture DrawAnswer(const Picture& frame, const PictureFit& fit, const AnswerContent& content,
                    const AnswerReader& reader);
 
-// Outlines in white where at least half of the work was done (recomputed.h), on a picture of the
-// frame's size that may hold other drawings.
+// Outlines in white where at least half of the work was done (recomputed.h). `drawn` has the
+// frame's size and may hold other drawings.
 Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const ClassMap& recomputed);
 
-// The frame, dark where results were kept and bright where they were recomputed.
+// Returns the frame, dark where results were kept and bright where they were recomputed.
 Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed);
 
-// Writes drawn answers as a video (MPEG-4). The first frame decides its size; later ones are
-// resized.
+// Writes drawn answers as a video (MPEG-4). Later frames are resized to the size of the first.
 class OverlayVideo {
  public:
   OverlayVideo(std::string path, double frame_rate);
@@ -40,8 +39,8 @@ class OverlayVideo {
   // Throws InputError if the file cannot be written.
   void Write(const Picture& drawn);
 
-  // Call it after the last frame. The codec's library does not report a full disk: throws
-  // InputError if the file cannot be read as a video.
+  // Call after the last frame. The codec library does not report a full disk, so this throws
+  // InputError if the file cannot be read back as a video.
   void Close();
 
  private:

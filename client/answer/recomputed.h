@@ -4,19 +4,18 @@
 #include "common/answer/answers.h"
 #include "common/exec/model_state.h"
 
-// Where a frame's work was done, for people to look at.
+// Shows people where a frame's work was done.
 
 namespace cacheinf {
 
 inline constexpr int kMostRecomputed = 255;
 
-// For every pixel of the picture that the network saw, instead of a class: the share, of
-// kMostRecomputed, of the multiply-adds over it that the last frame did and that changed something.
-// Maps that are not kept do not count.
-// REQUIRES: an executor that keeps values, whose first input is a map.
+// For every pixel of the picture that the network saw, gives in place of a class the share, out of
+// kMostRecomputed, of its multiply-adds that the last frame did and that changed something. Ignores
+// maps that are not kept. REQUIRES: a state that keeps values and whose first input is a map.
 ClassMap Recomputed(const ModelState& state);
 
-// The same after a dense run.
+// The same map after a dense run.
 ClassMap AllRecomputed(const ModelState& state);
 
 }  // namespace cacheinf

@@ -34,7 +34,7 @@ constexpr std::array<Way, 10> kWays = {{{Policy::kChange, Geometry::kNone},
                                         {Policy::kFixed, Geometry::kWarp, Tracker::kHomography},
                                         {Policy::kFixed, Geometry::kWarp, Tracker::kBlock}}};
 
-// Each from the safest to the cheapest.
+// Each list runs from the safest to the cheapest.
 constexpr std::array kChanges = {0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6};
 constexpr std::array kThresholds = {0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3};
 constexpr std::array kStems = {3, 2, 1, 0};
@@ -54,7 +54,7 @@ auto At(const Values& values, const SettingPoint& point, size_t dimension) {
   return values[static_cast<size_t>(point[dimension])];
 }
 
-// What a way does not use is at a usual value, so that a step to a way that uses it begins there.
+// Sets what a way does not use to a usual value, where a step to a way that uses it begins.
 SettingPoint Canonical(SettingPoint point) {
   const Way way = At(kWays, point, kWay);
   const bool has_stem = At(kStems, point, kStem) > 0;

@@ -6,22 +6,22 @@
 #include "client/calibrate/setting_search.h"
 #include "common/config/robot_config.h"
 
-// What calibration may choose for mode `cache`, as points of a search space.
+// Settings that calibration may choose for mode `cache`, as points of a search space.
 
 namespace cacheinf {
 
-// Of the policies `change` and `fixed`: geometry with its tracker, stem, what counts as a change,
+// Space of the policies `change` and `fixed`: geometry and tracker, stem, what counts as a change,
 // growth and refresh.
 SearchSpace CacheSettingSpace();
 
-// `base` in mode cache with the settings of a point of that space.
+// Returns `base` in mode cache with the settings of a point of that space.
 RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point);
 
-// The safest settings, outside of that space: all that agrees less than fully would step there.
+// The safest settings. They are outside that space, or every search would step to them.
 RobotConfig WithExactPolicy(RobotConfig base);
 
-// Factors of cache.change_scales, one per resolution, each half as fine as the one before. The only
-// start is 1 everywhere.
+// Space of the factors cache.change_scales, one per resolution, each half as fine as the one
+// before. Its only start is 1 everywhere.
 SearchSpace ScaleSpace(int resolutions);
 
 RobotConfig WithScales(RobotConfig base, const SettingPoint& point);
@@ -29,7 +29,7 @@ RobotConfig WithScales(RobotConfig base, const SettingPoint& point);
 // "change, canvas by homography, stem 1, change .2, refresh 8".
 std::string DescribeCacheSettings(const RobotConfig& config);
 
-// The same as columns of a CSV file.
+// The same as columns and a row of a CSV file.
 std::string CacheSettingsHeader();
 std::string CacheSettingsRow(const RobotConfig& config);
 

@@ -33,12 +33,12 @@ constexpr int64_t kMostFrames = 10000;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostTrials = 1e6;
 
-// Shares of the budget after which the search for settings, and that for factors, has to end. The
-// rest of the time is for what comes after.
+// Shares of the budget by which the searches for settings and for factors must end. The rest of the
+// time is for what comes after.
 constexpr double kSearchShare = 0.7;
 constexpr double kScalesShare = 0.9;
 
-// Settings that cost more, of a dense run, are not worth having.
+// Settings that cost more, as a share of a dense run, are not worth having.
 constexpr double kMostCost = 0.99;
 
 constexpr int kMostResolutions = 6;
@@ -105,13 +105,13 @@ int ResolutionsOf(const Graph& graph) {
 
 using Beside = CalibrationClip::Beside;
 
-// How far the search has got, and when it has to end.
+// How far the search has got, and when it must end.
 class Budget {
  public:
   Budget(const CalibrationOptions& options, const Clock& clock, const std::atomic<bool>& stop)
       : options_(options), clock_(clock), stop_(stop), start_(clock.Now()) {}
 
-  // Whether there is any left for what may use this share of it.
+  // Whether any budget is left for work that may use up to `share` of it.
   bool HasLeft(double share) const {
     if (stop_) return false;
     if (options_.trials > 0) return trials_ < share * static_cast<double>(options_.trials);
@@ -167,13 +167,13 @@ class Calibration {
   bool has_tried() const { return !candidates_.empty(); }
   bool is_complete() const { return is_complete_; }
 
-  // Trials of settings that a robot refused, and what the first of them was told.
+  // How many settings a robot refused, and its reason for the first of them.
   int64_t refused() const { return refused_; }
   const std::string& first_refusal() const { return first_refusal_; }
 
   const RobotConfig& ConfigOf(size_t candidate) const { return candidates_[candidate].config; }
 
-  // What reaches the target at the least cost; nothing if nothing does for less than a dense run.
+  // The cheapest candidate that reaches the target for less than a dense run; nothing if none does.
   std::optional<size_t> Best() const {
     std::optional<size_t> best;
     for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -184,7 +184,7 @@ class Calibration {
     return best;
   }
 
-  // What agrees furthest. REQUIRES: something was tried.
+  // The candidate that agrees most. REQUIRES: something was tried.
   size_t Safest() const {
     size_t safest = 0;
     for (size_t i = 1; i < candidates_.size(); ++i) {
@@ -198,7 +198,7 @@ class Calibration {
     return safest;
   }
 
-  // The chosen one is measured again, beside dense runs; the others as far as the time goes.
+  // Measures the chosen one again, beside dense runs, and the others as far as time allows.
   FrontierReport Report(size_t chosen) {
     FrontierReport report;
     std::vector<size_t> frontier = Frontier(AsTrials());
@@ -221,7 +221,7 @@ class Calibration {
  private:
   bool IsByTime() const { return options_.by == CalibrationOptions::By::kTime; }
 
-  // Of two that reach the target.
+  // Compares two that reach the target.
   bool IsBetter(const ClipScore& a, const ClipScore& b) const {
     if (CostOf(a) != CostOf(b)) return CostOf(a) < CostOf(b);
     return a.agreement > b.agreement;
@@ -254,7 +254,7 @@ class Calibration {
                                const std::function<bool(const ClipScore&)>& is_hopeless,
                                double share) {
     budget_.CountTrial();
-    // A trial in hand is finished where trials are counted.
+    // Under a budget of trials, finish the current one.
     const auto go_on = [this, share] {
       return budget_.is_timed() ? MayTry(share) : !budget_.is_stopped();
     };
@@ -319,7 +319,7 @@ class Calibration {
     const auto [chosen_by, held_out] =
         clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
     point.held_out = held_out;
-    // What was chosen by stays.
+    // Keep what the choice was made by.
     if (IsByTime()) return;
     point.chosen_by.latency = chosen_by.latency;
     point.chosen_by.time = chosen_by.time;

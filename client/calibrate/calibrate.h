@@ -17,15 +17,15 @@ struct CalibrationOptions {
 
   double agreement = 0.99;  // to reach, with dense answers (AgreementMeasure)
   By by = By::kWork;        // what to minimise
-  int64_t skip = 0;         // frames of the clip
-  int64_t frames = 64;      // after these
+  int64_t skip = 0;         // frames of the clip to skip
+  int64_t frames = 64;      // frames to use after those
   double budget_s = 120;
   int64_t trials = 0;  // above 0: ends after that many, however long they take
 
-  std::filesystem::path config_file;  // where the configuration is from, if from a file
+  std::filesystem::path config_file;  // the file the configuration came from, if any
 
-  // Results: a robot's configuration (empty: MODEL.calibrated.json beside that file, or else beside
-  // the model); the frontier as CSV, empty: not written.
+  // Results. `out`: a robot's configuration; empty: MODEL.calibrated.json beside config_file, else
+  // beside the model. `frontier`: the frontier as CSV; empty: not written.
   std::filesystem::path out;
   std::filesystem::path frontier;
 };
@@ -37,15 +37,13 @@ struct CalibrationResult {
   std::string text;         // for people
 };
 
-// Looks for the settings of mode `cache` that reach the agreement on the clip at the least work (or
-// time), and writes the configuration with them. The first two thirds of the frames choose; the
-// report has the last third beside them. Skips settings that a robot refuses because their
-// maps do not fit cache.budget_mb. If nothing reaches the target, writes the settings that agree
-// furthest. Shows its progress on stderr; `stop` ends the search with what
-// was found.
+// Finds the settings of mode `cache` that reach the agreement on the clip at the least work (or
+// time), and writes a configuration with them. The first two thirds of the frames choose; the
+// report adds the last third. Skips settings that a robot refuses because their maps do not fit
+// cache.budget_mb. If nothing reaches the target, writes the settings that agree most. Shows
+// progress on stderr; `stop` ends the search with the best so far.
 //
-// Throws InputError if an input cannot be used, no settings can, or a result cannot be
-// written.
+// Throws InputError if an input cannot be used, no settings can, or a result cannot be written.
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip,
                             const CalibrationOptions& options, const Clock& clock,
                             const std::atomic<bool>& stop);

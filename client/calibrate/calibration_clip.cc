@@ -13,7 +13,7 @@
 namespace cacheinf {
 namespace {
 
-// A trial is asked this often whether it is of any use.
+// How often a trial is asked whether it is hopeless.
 constexpr size_t kCheckpoints = 4;
 
 constexpr size_t kFramesADenseOne = 4;
@@ -25,7 +25,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// 1 minus the mean error; a frame without a finite one has nothing in common.
+// 1 minus the mean error; a frame without a finite error counts as 0.
 double Closeness(const RelativeError& error) {
   const auto finite = static_cast<double>(error.frames() - error.frames_without());
   return std::max(0.0, finite * (1 - error.mean()) / static_cast<double>(error.frames()));
@@ -49,7 +49,7 @@ AgreementMeasure MeasureOf(const Agreement& agreement) {
   return {"none", 1};
 }
 
-// Adds up what frames came to.
+// Adds up the frames' costs and agreement.
 class CalibrationClip::Scorer {
  public:
   struct Cost {
@@ -65,7 +65,7 @@ class CalibrationClip::Scorer {
     frames_ms_ += cost.frame_ms;
   }
 
-  // Lets the robot answer a frame, and do what is left for the next one.
+  // Has the robot answer a frame and prepare for the next.
   void Run(Robot& robot, const Answered& dense, bool counts) {
     const Answer answer = robot.Process(dense.frame);
     ReadOutputs(robot.state(), numbers_);

@@ -19,54 +19,52 @@
 
 namespace cacheinf {
 
-// How far answers agree with dense ones in one number, 1 being the same, by the best measure of
-// their kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
-// relative error, not below 0.
+// How far answers agree with dense ones, as one number (1: the same), by the best measure for their
+// kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
+// relative error, at least 0.
 struct AgreementMeasure {
   std::string name;
   double value = 0;
 };
 AgreementMeasure MeasureOf(const Agreement& agreement);
 
-// The score of a way to answer over some frames.
+// How one way of answering scores over some frames.
 struct ClipScore {
   int frames = 0;
   double work = 0;       // mean share of a dense run's multiply-adds, refreshing included
   double agreement = 0;  // AgreementMeasure
   // Both as a share of the dense median.
-  double latency = 0;  // of an answer, median
-  double time = 0;     // of a frame, its answer and refresh: the mean, as not every frame has one
+  double latency = 0;  // median of an answer
+  double time = 0;     // mean of a frame with its refresh, which not every frame has
 };
 
 // Successive frames with their dense answers, for trying settings. The first two thirds of the
-// frames choose; the last third says whether the choice holds. The first frame, which is always
-// dense, is not scored.
+// frames choose; the last third says whether the choice holds. The first frame is always dense and
+// not scored.
 //
 // Keeps all frames and dense outputs in memory.
 class CalibrationClip {
  public:
   static constexpr size_t kLeastFrames = 6;
 
-  // Answers the frames densely. Those that do not fit the graph are left out with a warning. The
-  // clock outlives this. Throws InputError if the
-  // network takes no such frames, or fewer than kLeastFrames are left. If `stop` ended it, call
-  // nothing else.
+  // Answers the frames densely. Leaves out those that do not fit the graph, with a warning. Throws
+  // InputError if the network takes no such frames, or fewer than kLeastFrames are left. If `stop`
+  // ended it, call nothing else. The clock must outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
 
   size_t frames() const { return frames_.size(); }
   size_t frames_to_choose_by() const { return chosen_by_; }
 
-  // AgreementMeasure's.
+  // Name of the AgreementMeasure.
   const std::string& measure() const { return measure_; }
 
-  // What to compare times with: those of the first dense run, however long ago, or those of dense
-  // runs that take turns with this one, which costs time but cancels other load on the
-  // machine.
+  // What to compare times with: the first dense run, however long ago, or dense runs interleaved
+  // with this one, which cost time but cancel other load on the machine.
   enum class Beside : uint8_t { kNothing, kSomeFrames, kEveryFrame };
 
-  // Scores the frames that choose; nothing if given up. Asks `go_on` before each frame, and
-  // `is_hopeless` now and then with the best possible score: no work from here on, and full
+  // Scores the frames that choose; returns nothing if given up. Asks `go_on` before each frame, and
+  // now and then asks `is_hopeless` with the best possible score: no work from here on, and full
   // agreement.
   std::optional<ClipScore> Try(const RobotConfig& config, Beside beside,
                                const std::function<bool()>& go_on,
@@ -77,10 +75,10 @@ class CalibrationClip {
     ClipScore held_out;
   };
 
-  // All frames, one after the other.
+  // Scores all frames in order.
   Parts Score(const RobotConfig& config, Beside beside);
 
-  // The score of computing every k-th frame densely and repeating its answer.
+  // Scores computing every k-th frame densely and repeating its answer.
   Parts ScoreEveryKth(int k) const;
 
  private:

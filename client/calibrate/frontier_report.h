@@ -8,7 +8,7 @@
 #include "client/calibrate/calibration_clip.h"
 #include "common/config/robot_config.h"
 
-// What calibration found, for people and for other programs.
+// What calibration found, for people and for programs.
 
 namespace cacheinf {
 
@@ -19,7 +19,7 @@ struct FrontierPoint {
   bool is_chosen = false;
 };
 
-// What keeps nothing: dense answers, repeated.
+// An alternative that keeps no results: dense answers, repeated.
 struct FrontierRival {
   std::string name;  // "every-3"
   ClipScore chosen_by;

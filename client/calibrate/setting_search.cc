@@ -11,13 +11,13 @@ namespace {
 
 constexpr size_t kFirstDescents = 3;
 
-// How far below the target a trial may stay and still be worth finishing, for the frontier.
+// A trial this far below the target is still worth finishing, for the frontier.
 constexpr double kInterestingShortfall = 0.05;
 
 constexpr int kCheaper = 1;
 constexpr int kSafer = -1;
 
-// By how many values two dimensions are changed at once.
+// How many values each of two dimensions moves at once.
 struct PairStep {
   int cheaper;
   int safer;
@@ -64,14 +64,14 @@ class Search {
         });
   }
 
-  // Whether a trial can neither be better than `current` nor say much about the frontier.
+  // Whether a trial can neither beat `current` nor say much about the frontier.
   bool IsOfNoUse(double least_cost, double most_agreement, const TrialOutcome& current) const {
     if (IsBeaten(least_cost, most_agreement)) return true;
     if (!Reaches(current)) return false;
     return least_cost >= current.cost || most_agreement < target_ - kInterestingShortfall;
   }
 
-  // The finished trial of a point; nothing if it was given up or there is no budget for it.
+  // Returns the finished trial of a point; nothing if it was given up or the budget is spent.
   std::optional<size_t> Try(const SettingPoint& wanted, const TrialOutcome* current) {
     SettingPoint point = space_.canonical(wanted);
     const auto known = tried_.find(point);
@@ -123,7 +123,7 @@ class Search {
     return true;
   }
 
-  // Nothing beyond the ends of a dimension.
+  // Returns nothing beyond the ends of a dimension.
   std::optional<SettingPoint> Step(SettingPoint point, size_t dimension, int by) const {
     point[dimension] += by;
     const bool is_inside =

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMegabyte = 1000000;
 
-// What a replay needs, wherever it is started: no outputs, and names that hold everywhere.
+// Returns what a replay needs anywhere: no outputs, and absolute paths.
 RobotConfig ForReplay(RobotConfig config) {
   const auto make_absolute = [](std::string& path) {
     if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
@@ -75,7 +75,7 @@ Verdict Recorder::Before(const Frame& frame, const Verdict& verdict) {
     current_bytes_ = 0;
     recorded_.clear();
   }
-  // A frame that could not be answered has not begun the span.
+  // A frame that could not be answered does not begin a span.
   was_made_to_forget_ = current_.empty() && !earlier_.empty();
   verdict_.forget = verdict.forget || was_made_to_forget_;
   return verdict_;
@@ -96,7 +96,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   }
 }
 
-// A frame that is late because of us is no news, nor is one that had to wait for such a frame.
+// Ignores lateness that the recorder caused, also of the frame that waited for the late one.
 bool Recorder::IsLate(const Answer& answer) const {
   if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
   const auto waited = waits_for_one_made_to_forget_ ? answer.waited : std::chrono::nanoseconds(0);
@@ -124,7 +124,7 @@ void Recorder::KeepFailure(const Frame& frame, FrameStep step, const std::string
   Write(WhatIsKept("error", error));
 }
 
-// Whoever writes it at the moment keeps it as it is.
+// A copy: the writer may be using the kept one.
 RecordedFrame Recorder::TakeLast() {
   RecordedFrame last = *current_.back();
   current_.pop_back();
@@ -152,7 +152,7 @@ void Recorder::Record(const std::string& reason, const std::string& detail) {
   }
 }
 
-// Where frames have no time, or it goes back, the memory decides.
+// The memory limit decides where frames have no time or it runs backwards.
 bool Recorder::IsSpanOver(const Frame& frame) const {
   if (current_.empty()) return false;
   if (current_bytes_ >= span_bytes_) return true;

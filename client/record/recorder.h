@@ -21,35 +21,34 @@
 
 namespace cacheinf {
 
-// Keeps the last seconds of a run in memory, and writes them to a new folder when something
-// looks wrong. The robot forgets what it has once per span, so that a recording always begins with
-// a frame that depends on none before. Keeps between one and two
-// spans.
+// Keeps the last seconds of a run in memory, and writes them to a new folder when something looks
+// wrong. Makes the robot forget its results once per span, so that a recording always begins with a
+// frame that depends on none before. Keeps between one and two spans.
 //
-// Writes on its own thread; one recording at a time, and one per span and reason. Logs a failure
-// as an error, once; the run goes on without recordings.
+// Writes on its own thread, one recording at a time, and one per span and reason. Logs the first
+// failure as an error; the run then goes on without recordings.
 class Recorder {
  public:
-  // Makes the folder; that may fail like writing. `graph` is the robot's, with the schemes of its
-  // layers. REQUIRES: config.record.folder is not empty.
+  // Makes the folder; a failure is handled like one of writing. `graph` is the robot's, with its
+  // layers' schemes. REQUIRES: config.record.folder is not empty.
   Recorder(const RobotConfig& config, const Graph& graph);
-  ~Recorder();  // waits until what is being written is there
+  ~Recorder();  // waits for a recording that is being written
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Call it before the robot sees the frame. Returns what to tell the robot: the verdict, and to
-  // forget where a span begins.
+  // Call before the robot sees the frame. Returns the verdict to give the robot; it tells the robot
+  // to forget where a span begins.
   Verdict Before(const Frame& frame, const Verdict& verdict);
 
-  // Call it for every answer while the robot's outputs are those of the answer. Records a late
-  // answer, unless it is late because the recorder made the robot forget.
+  // Call for every answer while the robot still holds its outputs. Records a late answer, unless it
+  // is late because the recorder made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
 
-  // What the robot did once the last answer was out.
+  // Adds the refresh that the robot did after the last answer.
   void KeepRefresh(const FrameDecision& refresh);
 
-  // That step threw: records before it returns. REQUIRES: Keep was called for the frame if it was
-  // answered.
+  // Call when a step threw. Writes the recording before it returns. REQUIRES: Keep was called for
+  // the frame if it was answered.
   void KeepFailure(const Frame& frame, FrameStep step, const std::string& error);
 
   // Writes what is kept. `reason` is part of the folder's name, `detail` is for people.
@@ -58,7 +57,7 @@ class Recorder {
  private:
   using Span = std::vector<std::shared_ptr<const RecordedFrame>>;
 
-  // Nothing will be written any more.
+  // Whether nothing will be written any more.
   bool is_done() const { return has_failed_ || left_ == 0; }
   void Fail(const std::string& error);
   bool IsSpanOver(const Frame& frame) const;
@@ -80,8 +79,8 @@ class Recorder {
   Span earlier_;
   Span current_;
   size_t current_bytes_ = 0;
-  std::set<std::string> recorded_;  // reasons, in this span
-  // Of the frame in hand.
+  std::set<std::string> recorded_;  // reasons recorded in this span
+  // Of the current frame.
   Verdict verdict_;
   bool was_made_to_forget_ = false;
   bool waits_for_one_made_to_forget_ = false;

@@ -162,7 +162,7 @@ void WriteRecording(const Recording& recording, const fs::path& folder) {
   const fs::path unfinished = folder.string() + ".unfinished";
   std::error_code ignored;
   try {
-    fs::remove_all(unfinished);  // of a run that was cut off
+    fs::remove_all(unfinished);  // left by an interrupted run
     WriteFiles(recording, unfinished);
     fs::rename(unfinished, folder);
   } catch (const fs::filesystem_error& error) {

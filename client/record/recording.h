@@ -17,10 +17,10 @@
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
 
-// What a recorder writes down and a replay reads: a folder with
+// What a recorder writes and a replay reads: a folder with
 //   recording.json     why it was written; build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
-//   frames.jsonl       per frame a line: what the robot was told, what it decided for the frame and
+//   frames.jsonl       a line per frame: what the robot was told, what it decided for the frame and
 //                      the refresh after it (common/exec/decision_text.h), and the result
 //   frames/000012.png  the frame (a tensor: .npy)
 
@@ -35,15 +35,15 @@ struct FrameRecord {
   int64_t frame = 0;  // its index
   std::chrono::nanoseconds stamp{0};
   std::string name;
-  Verdict verdict;  // that the decision took in
-  // None if the answer repeats an earlier one, or nothing was left to do.
+  Verdict verdict;  // as given to the decision
+  // Nothing if the answer repeats an earlier one, or there was nothing to refresh.
   std::optional<FrameDecision> decision;
   std::optional<FrameDecision> refresh;
   double latency_ms = 0;
   uint64_t outputs = 0;                        // HashOfOutputs
-  std::string answer;                          // its line of JSON
-  std::string error;                           // what was thrown; empty if nothing
-  FrameStep failed_step = FrameStep::kAnswer;  // where; if there, there are no outputs
+  std::string answer;                          // as a line of JSON
+  std::string error;                           // what was thrown; empty: nothing
+  FrameStep failed_step = FrameStep::kAnswer;  // where it was thrown
 
   bool has_outputs() const { return error.empty() || failed_step != FrameStep::kAnswer; }
 };
@@ -64,16 +64,16 @@ struct Recording {
 };
 
 // 64-bit FNV-1a, word by word.
-uint64_t HashOfOutputs(const ModelState& state);  // all outputs' 32-bit floats, in logical order
-uint64_t HashOfFile(const std::filesystem::path& path);  // bytes; throws InputError
+uint64_t HashOfOutputs(const ModelState& state);  // 32-bit floats of all outputs, in logical order
+uint64_t HashOfFile(const std::filesystem::path& path);  // throws InputError
 
-// Writes a new folder; leaves nothing of it if that fails. Throws InputError.
+// Writes a new folder, or leaves nothing and throws InputError.
 void WriteRecording(const Recording& recording, const std::filesystem::path& folder);
 
-// Reads all but the pictures. Throws InputError, naming the file, and the line where there is one.
+// Reads all but the pictures. Throws InputError naming the file and, where there is one, the line.
 Recording ReadRecording(const std::filesystem::path& folder);
 
-// The frame of one of its records. Throws InputError.
+// Reads the frame of one of the records. Throws InputError.
 Frame ReadRecordedFrame(const std::filesystem::path& folder, const FrameRecord& record);
 
 }  // namespace cacheinf

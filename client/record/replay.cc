@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is said of what was decided otherwise; empty if nothing was. Where numbers begin is not.
+// Says what was decided differently; empty if nothing. Ignores where numbers begin.
 std::string Compare(FrameDecision made, const FrameDecision& recorded,
                     const FrameDecision& first_made, const FrameDecision& first_recorded) {
   const int64_t later = first_recorded.number - first_made.number;
@@ -37,7 +37,7 @@ class Rerun {
   Rerun(Graph graph, const RobotConfig& config, const Clock& clock)
       : robot_(Compile(std::move(graph), config), config.WithoutServer(), clock) {}
 
-  // What is not as recorded; empty if nothing.
+  // Returns what differs from the recording; empty if nothing.
   std::string Run(const Frame& frame, const FrameRecord& record) {
     const std::string failure = ErrorOf([&] { robot_.Process(frame, record.verdict); });
     if (!failure.empty() || !record.has_outputs()) {
@@ -71,7 +71,7 @@ class Rerun {
     return "";
   }
 
-  // Between what a step threw, if anything, and what is recorded of it.
+  // Compares what a step threw, if anything, with what was recorded.
   static std::string Compare(const std::string& error, const FrameRecord& record, FrameStep step) {
     const std::string recorded = record.failed_step == step ? record.error : "";
     if (error == recorded) return "";
@@ -96,12 +96,12 @@ class Rerun {
   std::optional<FrameDecision> first_recorded_;
 };
 
-// The others are of what stands around a robot.
+// The other steps are not the robot's.
 bool IsReplayed(FrameStep step) {
   return step == FrameStep::kAnswer || step == FrameStep::kRefresh;
 }
 
-// With the schemes that its layers had: chosen again they might be others, with other bits.
+// Gives layers their recorded schemes: a new choice might differ, and so would the bits.
 Graph LoadRecordedGraph(const Recording& recording, bool has_tensors) {
   const RobotConfig& config = recording.config;
   if (HashOfFile(config.model) != recording.model_hash) {

@@ -12,13 +12,13 @@ namespace cacheinf {
 // The command `calibrate` of a command line.
 class CalibrateCommand {
  public:
-  // Outlives the app's parsing.
+  // This must outlive the app's parsing.
   void AddTo(CLI::App& app);
 
   bool is_asked_for() const { return command_->parsed(); }
 
-  // Calibrates, prints what it found, and returns the exit code: 1 if the agreement was not
-  // reached. Throws InputError.
+  // Calibrates, prints the result and returns the exit code: 1 if the agreement was not reached.
+  // Throws InputError.
   int Run();
 
  private:

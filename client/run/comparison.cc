@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kGap = 4;  // between the pictures, in pixels
 
-// The truth as an answer of the frame's own size.
+// The truth as an answer of the frame's size.
 ClassMap TruthOf(const Picture& truth) {
   ClassMap map{truth.width, truth.height, {}};
   map.classes.reserve(static_cast<size_t>(truth.width) * static_cast<size_t>(truth.height));

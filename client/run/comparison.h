@@ -9,10 +9,10 @@
 
 namespace cacheinf {
 
-// Writes a PNG file for people to judge an answer by: from left to right the frame, the answer
-// drawn over it and, if the source knows it, the true class of every pixel; then, if not null, what
-// was recomputed (DrawRecomputed).
-// Throws InputError if the file cannot be written. REQUIRES: a frame that is a picture.
+// Writes a PNG file for people to judge an answer by. Shows, from left to right, the frame, the
+// answer drawn over it, the true class of every pixel if the source knows it, and what was
+// recomputed if not null (DrawRecomputed). Throws InputError if the file cannot be written.
+// REQUIRES: a frame that is a picture.
 void WriteComparison(const std::string& path, const Frame& frame, const PictureFit& fit,
                      const AnswerContent& content, const AnswerReader& reader,
                      const ClassMap* recomputed = nullptr);

@@ -10,23 +10,23 @@
 
 namespace cacheinf {
 
-// Also computes every K-th answered frame densely (K is the configuration's `check`), with another
-// robot, and scores the answer by the result.
+// Computes every K-th answered frame densely too (K is the configuration's `check`), with another
+// robot, and scores the answer against the result.
 class DenseCheck {
  public:
-  // As for the robot that is checked. REQUIRES: config.check is not 0.
+  // Takes the arguments of the robot to check. REQUIRES: config.check is not 0.
   DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
              const Clock& clock);
 
-  // Call it for every answer, before the robot's Refresh.
+  // Call for every answer, before the robot's Refresh.
   void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);
 
   const Agreement& agreement() const { return agreement_; }
 
-  // What all checks took; not part of the run's time.
+  // Time of all checks, which is not part of the run's time.
   std::chrono::nanoseconds time_spent() const { return time_spent_; }
 
-  // The part of the last check after that moment. A frame that came during a check waited for it.
+  // The part of the last check after `moment`. A frame that arrived during a check waited for it.
   std::chrono::nanoseconds TimeSpentSince(std::chrono::nanoseconds moment) const;
 
  private:

@@ -54,7 +54,7 @@ class LineFile {
   std::ofstream file_;
 };
 
-// Everything that is done with an answer once it is there.
+// Does everything that follows an answer.
 class Publisher {
  public:
   Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
@@ -68,7 +68,7 @@ class Publisher {
     picture_ = output.picture;
   }
 
-  // Reads all that it needs of the robot before anything is out: a GPU may be lost there.
+  // Reads all it needs from the robot before writing anything: reading may lose a GPU.
   void Publish(const Frame& frame, const Answer& answer) {
     if (dump_) dump_->Write(answer.frame, robot_.state());
     std::optional<ClassMap> recomputed;
@@ -82,7 +82,7 @@ class Publisher {
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
 
-  // After the last frame.
+  // Call after the last frame.
   void Finish() {
     if (overlay_) overlay_->Close();
     if (!last_) return;
@@ -106,8 +106,8 @@ class Publisher {
   std::optional<Published> last_;
 };
 
-// Hands frames to a robot. Those that the model cannot take are logged, skipped and counted, like
-// those that cannot be read.
+// Hands frames to a robot. Logs, skips and counts those that the model cannot take, like those that
+// cannot be read.
 class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
@@ -144,7 +144,7 @@ class Intake {
   std::string first_reason_;
 };
 
-// Says at the end of its life that a run is over.
+// Signals at the end of its life that the run is over.
 class RunsUntilHere {
  public:
   explicit RunsUntilHere(std::atomic<bool>& is_over) : is_over_(is_over) {}
@@ -163,7 +163,7 @@ std::unique_ptr<FrameSource> Open(const RobotConfig& config, const Clock& clock,
   return OpenSource(config.source, clock, {longest_ns, std::move(is_over)});
 }
 
-// Compares with the truth where both know the class of a pixel, and mean the same by it.
+// Scores against the truth if robot and source know every pixel's class and agree on the classes.
 void Score(const Frame& frame, const Answer& answer, const Robot& robot, int truth_classes,
            Summary& summary) {
   const auto* map = std::get_if<ClassMap>(&answer.content);
@@ -187,8 +187,8 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
   }
 }
 
-// What to go on with where a GPU is lost, or has too little memory; throws all other errors on.
-// What the stand-in finds in a kernel is none of that. REQUIRES: the error is being handled.
+// Returns what to go on with after a GPU was lost or lacked memory. Rethrows any other error, also
+// a fault that the stand-in found in a kernel. REQUIRES: the error is being handled.
 RobotConfig WithoutGpu(RobotConfig config, const std::exception& error) {
   const bool is_of_gpu = dynamic_cast<const cuda::DeviceError*>(&error) != nullptr;
   if (!is_of_gpu || dynamic_cast<const cuda::KernelFault*>(&error) != nullptr) throw;
@@ -197,13 +197,13 @@ RobotConfig WithoutGpu(RobotConfig config, const std::exception& error) {
   return config;
 }
 
-// The model on the backend of a configuration.
+// Compiles the model for the backend of a configuration.
 using Compiler = std::function<std::shared_ptr<const CompiledModel>(const RobotConfig& config)>;
 
-// A robot with all that stands around it, and what is done with a frame.
+// A robot and everything around it; handles the frames.
 class Run {
  public:
-  // The compiler outlives it, too.
+  // The compiler must outlive this, too.
   Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
       const Profile* profile, const Compiler& compile, FrameQueue& source, const Clock& clock)
       : config_(config),
@@ -231,7 +231,7 @@ class Run {
     start_ = clock.Now();
   }
 
-  // Whatever throws is recorded first. A frame that a GPU did not answer is answered without.
+  // Records whatever throws. A frame that loses the GPU before its answer is out is answered again.
   void Handle(const Frame& frame) {
     Step step;
     try {
@@ -246,14 +246,14 @@ class Run {
     }
   }
 
-  // Of the frames so far.
+  // Covers the frames so far.
   const Summary& summary() {
     const auto checking = check_ ? check_->time_spent() : std::chrono::nanoseconds(0);
     summary_.elapsed = clock_.Now() - start_ - checking;
     return summary_;
   }
 
-  // After the last frame. Throws InputError if there were frames, but none fitted.
+  // Call after the last frame. Throws InputError if there were frames but none fitted.
   Summary Finish(bool is_interrupted) {
     (void)summary();
     if (check_) summary_.agreement = check_->agreement();
@@ -283,7 +283,7 @@ class Run {
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
   }
 
-  // How far a frame is.
+  // How far a frame has got.
   struct Step {
     FrameStep current = FrameStep::kAnswer;
     std::optional<Answer> answer;
@@ -317,7 +317,7 @@ class Run {
     if (recorder_) recorder_->KeepRefresh(*robot_->decision());
   }
 
-  // Since a live frame was there, but for checks, which are outside of all times.
+  // Time since a live frame's stamp, excluding checks, which no reported time includes.
   std::chrono::nanoseconds TimeWaited(const Frame& frame) const {
     using std::chrono::nanoseconds;
     const auto checking = check_ ? check_->TimeSpentSince(frame.stamp) : nanoseconds(0);
@@ -344,7 +344,7 @@ class Run {
   const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
-  std::optional<Robot> robot_;  // there always; another one in the same place once a GPU is lost
+  std::optional<Robot> robot_;  // always set; replaced in place once a GPU is lost
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
   std::optional<Recorder> recorder_;

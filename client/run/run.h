@@ -12,15 +12,15 @@
 
 namespace cacheinf {
 
-// Runs a model on a source as the configuration says, until the source ends, enough frames are
-// answered, or `stop` becomes true, and writes what the configuration asks for. Where a GPU is
-// lost, or has too little memory, the processor answers that frame and all later ones; the check,
-// the guard and recordings begin again then, and no schedule is made. Throws InputError in one
-// sentence for what the user can fix. REQUIRES: a checked configuration.
+// Runs a model on a source as configured, until the source ends, enough frames are answered, or
+// `stop` becomes true, and writes the configured outputs. If a GPU is lost or lacks memory, the
+// processor answers that frame and all later ones; the check, the guard and recordings then start
+// over, and no schedule is made. Throws InputError, in one sentence, for what the user can fix.
+// REQUIRES: a checked configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 
-// The same with a loaded model and an open source. Stamps of live frames
-// are by this clock. REQUIRES: a graph as LoadGraph gives it for such frames.
+// Does the same with a loaded model and an open source. `clock` must be the one that stamps live
+// frames. REQUIRES: a graph as LoadGraph returns it for such frames.
 Summary RunRobotOn(
     FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
     const std::atomic<bool>& stop,

@@ -9,7 +9,7 @@ namespace {
 
 double Square(double number) { return number * number; }
 
-// Of numbers that are not both finite.
+// For numbers that are not both finite.
 bool AreAlike(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 bool IsGreater(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
@@ -46,7 +46,7 @@ double Overlap(const Detection& a, const Detection& b) {
   return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
 }
 
-// The boxes that count.
+// The boxes that score high enough to count.
 std::vector<const Detection*> Certain(const Detections& detections) {
   std::vector<const Detection*> boxes;
   for (const Detection& box : detections.boxes) {
@@ -55,7 +55,7 @@ std::vector<const Detection*> Certain(const Detections& detections) {
   return boxes;
 }
 
-// Takes the box out of `dense` that `box` matches; false if there is none.
+// Removes the box that `box` matches from `dense`; returns false if there is none.
 bool TakeMatch(const Detection& box, std::vector<const Detection*>& dense) {
   auto best = dense.end();
   double best_overlap = 0;
@@ -78,7 +78,7 @@ bool AreNear(const Keypoint& a, const Keypoint& b, double reach) {
   return std::hypot(a.x - b.x, a.y - b.y) <= reach;
 }
 
-// The outputs whose differences say something.
+// The outputs whose differences mean something.
 std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
                                                const AnswerContent& content) {
   const std::span<const std::vector<float>> all(numbers);

@@ -10,26 +10,26 @@
 #include "common/answer/answers.h"
 #include "common/answer/statistics.h"
 
-// How far the answers of a run agree with those of the same network run densely: each measure over
-// any number of frames. The dense answer stands for the truth; nothing here says whether it is
-// right.
+// How far the answers of a run agree with those of the same network run densely. Each measure
+// covers any number of frames. The dense answer stands for the truth; nothing here says whether it
+// is right.
 
 namespace cacheinf {
 
 // The numbers of a graph's outputs, each in the order of its dimensions.
 using OutputNumbers = std::vector<std::vector<float>>;
 
-// Of a frame: |answer - dense| ÷ |dense|, Euclidean lengths over all numbers of all outputs given.
-// Skips pairs that are the same infinity or both NaN. With any other number that is not finite the
-// frame has no finite error, nor has it if the dense numbers are all zero and the answer's are not.
-// Zeros against zeros is 0.
+// The relative error of frames: |answer - dense| ÷ |dense|, as Euclidean lengths over all numbers
+// of all outputs given. Skips pairs that are the same infinity or both NaN. A frame has no finite
+// error if another number is not finite, or if only the dense numbers are all zero. Zeros against
+// zeros give 0.
 class RelativeError {
  public:
   // REQUIRES: outputs of the same sizes.
   void Add(std::span<const std::vector<float>> answer, std::span<const std::vector<float>> dense);
 
   int64_t frames() const { return frames_; }
-  int64_t frames_without() const { return frames_ - finite_frames_; }  // a finite error
+  int64_t frames_without() const { return frames_ - finite_frames_; }  // whose error is not finite
 
   // Over the frames with a finite error; 0 where there is none.
   double mean() const;
@@ -42,9 +42,8 @@ class RelativeError {
   double largest_ = 0;
 };
 
-// Whether the dense answer's best class is the best (top 1), or among the three best (top 3), of
-// the answer. Of equal scores the class with the lower index is better; NaN is less than any
-// number.
+// Whether the dense answer's best class is the answer's best (top 1) or among its three best (top
+// 3). Of equal scores the class with the lower index is better; NaN is less than any number.
 class ClassAgreement {
  public:
   // The scores of all classes. REQUIRES: the same number in both, at least one.
@@ -82,12 +81,12 @@ class MapAgreement {
   int64_t same_ = 0;
 };
 
-// Boxes that score at least .25, in the answer and in the dense one; others do not count.
+// Agreement of boxes. Only boxes that score at least .25 count, in the answer and in the dense one.
 //
-// Frame by frame the answer's boxes, best first, each take the dense box of their class that
-// overlaps most (intersection over union; of equal ones the dense answer's better box) among those
-// not taken yet, if the overlap is at least .5. Identical boxes overlap fully even without area; a
-// box with a position that is not a finite number overlaps none.
+// In each frame the answer's boxes, best first, take dense boxes. Each takes the one of its class,
+// not taken yet, that overlaps it most (intersection over union; of equal ones the dense answer's
+// better box), if the overlap is at least .5. Identical boxes overlap fully even without area; a
+// box with a position that is not finite overlaps none.
 //
 // Keeps eight bytes for each box of an answer.
 class DetectionAgreement {
@@ -102,12 +101,11 @@ class DetectionAgreement {
   // has a box.
   double F1() const;
 
-  // Average precision of each class that the dense answers have, averaged over these classes; where
-  // there is none, 1 if the answers have no box either, else 0. Of a class: the answers' boxes of
-  // all frames in the order of their scores (equal ones in the order of arrival), a matched one a
-  // hit; after the n-th box precision is hits ÷ n and recall hits ÷ dense boxes; the area
-  // under the precision over the recall, the precision at a recall being the largest at that recall
-  // or a higher one (all points, none interpolated between).
+  // Average precision, averaged over the classes that the dense answers have; without any, 1 if the
+  // answers have no box either, else 0. For one class, the answers' boxes of all frames are ordered
+  // by score (equal ones by arrival); a matched box is a hit. After n boxes precision is hits ÷ n
+  // and recall is hits ÷ dense boxes. Returns the area under precision over recall, where the
+  // precision at a recall is the largest at that or a higher recall (all points, no interpolation).
   double Ap50() const;
 
   int64_t answer_boxes() const;
@@ -129,8 +127,8 @@ class DetectionAgreement {
 };
 
 // The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
-// the larger side of what the heat maps show (Keypoints::extent of the dense answer), whatever
-// their scores. A keypoint without a place agrees with one without a place.
+// the larger side of what the heat maps show (Keypoints::extent of the dense answer). Scores do not
+// matter. A keypoint without a place agrees with one without a place.
 class KeypointAgreement {
  public:
   static constexpr double kReach = 0.05;
@@ -145,20 +143,20 @@ class KeypointAgreement {
   int64_t near_ = 0;
 };
 
-// Every measure that the answers' kind has.
+// Every measure that suits the answers' kind.
 class Agreement {
  public:
-  // An answer with the numbers that it was read from, and the dense ones. `lie_alike`: they are of
-  // the same place, number by number; else there is no relative error.
-  // REQUIRES: both of the same model, and of one kind in all frames.
+  // Adds an answer and a dense answer, each with the numbers that it was read from. `lie_alike`:
+  // both show the same place, number by number; without it no relative error is added. REQUIRES:
+  // both of the same model, and of one kind in all frames.
   void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
            const OutputNumbers& dense_numbers, bool lie_alike = true);
 
   int64_t frames() const { return frames_; }
 
-  // The relative error is that of all outputs but the one that an answer reads as a map of classes
-  // or a table of boxes, where numbers say nothing by their difference. (With decoder.kind "raw" it
-  // is that of what these were made of.) Null where no output is left.
+  // The relative error of all outputs except the one that an answer reads as a map of classes or a
+  // table of boxes, whose numbers say nothing by their difference. (With decoder.kind "raw" it
+  // covers what these were made of.) Null where no output is left.
   const RelativeError* relative_error() const;
 
   // Each null unless the answers are of that kind.

@@ -70,8 +70,8 @@ double QuarterStep(float before, float after) {
   return after < before ? -0.25 : 0;
 }
 
-// Where the largest value lies, in the map's pixels from its edge. Along an axis it is the pixel's
-// centre, a quarter of a pixel towards the larger neighbour where there are two of them.
+// Where the largest value lies, in the map's pixels from its edge. Along each axis that is the
+// pixel's centre, moved a quarter of a pixel towards the larger neighbour if it has two.
 Keypoint FindPeak(const HeatMap& map) {
   const auto count = static_cast<ptrdiff_t>(map.width) * map.height;
   ptrdiff_t best = -1;
@@ -100,7 +100,7 @@ int ClassCount(const Graph& graph) {
   return static_cast<int>(scores[static_cast<size_t>(arg_max->axis)]);
 }
 
-// What is no number of a class, in the output of a model of others, counts as the first.
+// Any model may have written `number`; one that names no class counts as the first class.
 int32_t ClassOf(float number) {
   constexpr float kMost = 65535;
   return number > 0 ? static_cast<int32_t>(std::min(number, kMost)) : 0;

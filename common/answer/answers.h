@@ -43,7 +43,7 @@ struct ClassMap {
   int height = 0;
   std::vector<int32_t> classes;
 
-  // Of the model's picture, `model_size` long on that axis, the map's pixel.
+  // The class at a pixel of the model's picture, which has the given size.
   int At(int model_x, int model_y, int model_width, int model_height) const {
     const int x = static_cast<int>(int64_t{model_x} * width / model_width);
     const int y = static_cast<int>(int64_t{model_y} * height / model_height);
@@ -78,8 +78,8 @@ struct RawOutputs {
 
 using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
 
-// What answers say: as configured or, with "auto", as the graph's tail shows; not kAuto. Throws
-// InputError if the outputs are not what the configuration says.
+// Returns the configured kind or, with "auto", the kind that the graph's tail shows; never kAuto.
+// Throws InputError if the outputs are not what the configuration says.
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured);
 
 // Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
@@ -92,7 +92,7 @@ class AnswerReader {
   // names cannot be read.
   AnswerReader(const Graph& graph, const DecoderConfig& config);
 
-  // `seen` says where in the frame lies what the network saw.
+  // `seen` says where the network's picture lies in the frame.
   AnswerContent Read(const ModelState& state, const SeenPicture& seen);
 
   Kind kind() const { return kind_; }  // not kAuto

@@ -8,21 +8,21 @@
 #include "common/answer/answers.h"
 #include "common/config/robot_config.h"
 
-// A classification names a few classes of many: no more scores need to cross to a robot.
+// A classification names a few of many classes, so only the best scores cross to a robot.
 
 namespace cacheinf {
 
-// So many classes at most, best first: the larger score, and of the same the lower index. What is
-// not a number is less than any.
+// Returns at most `most` classes, best first: by score, then by lower index. NaN is less than any
+// number.
 std::vector<ScoredClass> BestClasses(std::span<const float> scores, int most);
 
-// How many scores of the first output the robot reads, the best ones; 0: it may read any number of
-// any output.
+// Returns how many of the first output's scores, best first, the robot reads; 0 if it may read any
+// number of any output.
 int ScoresRead(const Graph& graph, const RobotConfig& config);
 
-// Of a slice of one score a class the best ones stay; the others become NaN, all the same one, so
-// that BestClasses finds what it found before and zstd has little to keep. REQUIRES: what
-// AppendSlice wrote of all pixels of an output.
+// Keeps the best scores of a slice with one score per class. The others become one and the same
+// NaN, so that BestClasses finds what it found before and zstd has little to keep. REQUIRES: the
+// slice is what AppendSlice wrote of all pixels of an output.
 void KeepBestScores(int most, std::vector<uint8_t>* slice);
 
 }  // namespace cacheinf

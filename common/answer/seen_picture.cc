@@ -13,7 +13,7 @@ struct Point {
   double y = 0;
 };
 
-// Both counted from the edge of the first pixel. What lies nowhere stays where it is.
+// Points count from the edge of the first pixel. A point that lies nowhere stays where it is.
 Point Apply(const Homography& h, const Point& edge) {
   const double x = edge.x - 0.5;
   const double y = edge.y - 0.5;
@@ -28,7 +28,7 @@ Point ToFrame(const PictureFit* fit, const Point& model) {
   return {fit->columns().ToFrame(model.x), fit->rows().ToFrame(model.y)};
 }
 
-// The position in a place, or the one in it that is nearest.
+// The position, or the nearest one inside the place.
 double Clamped(double position, const Range& place) {
   const double last = place.end - 0.5;
   return std::clamp(position, static_cast<double>(place.begin), last);

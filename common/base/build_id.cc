@@ -21,7 +21,7 @@ std::string ToHex(std::span<const unsigned char> bytes) {
   return text;
 }
 
-// A segment of notes: header, owner, content, and again.
+// A segment of notes repeats header, owner, content.
 std::string FindIn(std::span<const unsigned char> notes) {
   ElfW(Nhdr) header;
   while (notes.size() >= sizeof(header)) {

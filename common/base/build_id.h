@@ -9,7 +9,7 @@ namespace cacheinf {
 // from other code. Empty if the linker wrote none.
 std::string BuildId();
 
-// Programs of the same one compute the same bits: CacheInf's version.
+// CacheInf's version. Programs with the same id compute the same bits.
 std::string BitsId();
 
 }  // namespace cacheinf

@@ -8,11 +8,10 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kDeepestNesting = 32;
-constexpr size_t kMostKeys = 1000;  // of an object
+constexpr size_t kMostKeys = 1000;  // in an object
 
-// Whether no list or object of a text nests too deep or has too many keys. Values are copied and
-// written by functions that call themselves for every level, and a key is looked for among all
-// those before it.
+// Whether no list or object nests too deep or has too many keys. Values are copied and written
+// recursively, and each key is compared with all those before it.
 bool IsPlain(std::string_view text) {
   std::array<size_t, kDeepestNesting + 1> keys = {};
   size_t depth = 0;

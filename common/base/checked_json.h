@@ -16,13 +16,13 @@
 
 namespace cacheinf {
 
-// Reads an object of a file or a message. If it holds something else than it is asked for,
-// InputError names it and the key, in one sentence.
+// Reads an object of a file or a message. Throws InputError, naming object and key in one sentence,
+// if it does not hold what is asked for.
 class CheckedJson {
  public:
   using Json = nlohmann::ordered_json;
 
-  // `text` may be anybody's: refused as well are more than 32 levels, or 1000 keys of an object.
+  // `text` is not trusted: more than 32 levels, or 1000 keys in one object, are refused too.
   CheckedJson(const std::string& text, std::string name);
 
   CheckedJson(Json json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
@@ -52,7 +52,7 @@ class CheckedJson {
     return json_[key].get<bool>();
   }
 
-  // Of 16 digits.
+  // Reads 16 hexadecimal digits.
   uint64_t Hex(const char* key) const {
     const bool is_text = Has(key) && json_[key].is_string();
     const std::string text = is_text ? json_[key].get<std::string>() : "";

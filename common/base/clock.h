@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// The program's time. All that measures or waits takes a Clock, so that a test decides what
+// The program's time. Everything that measures or waits takes a Clock, so that a test decides what
 // time it is.
 class Clock {
  public:

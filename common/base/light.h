@@ -17,22 +17,22 @@ struct Light {
   bool operator==(const Light&) const = default;
 };
 
-// A picture's light against a third one, from its light against another and that one's against the
-// third.
+// The light of picture A against C, from that of A against B (`light`) and of B against C
+// (`of_other`).
 Light Compose(const Light& light, const Light& of_other);
 
-// The other picture's light against this one. REQUIRES: a gain other than 0.
+// The light of the other picture against this one. REQUIRES: the gain is not 0.
 Light Inverse(const Light& light);
 
-// A picture's light against another, from the lights of both against a third: exactly the identity
-// where these are equal and have no offset. REQUIRES: a gain of the other's that is not 0.
+// The light of A against B, from those of A (`light`) and B (`of_other`) against C. Exactly the
+// identity if both are equal and have no offset. REQUIRES: of_other.gain is not 0.
 Light Relative(const Light& light, const Light& of_other);
 
 // What each 8-bit level becomes.
 using LevelTable = std::array<uint8_t, 256>;
 
-// In the light, or with the light taken away: rounded to nearest, halves up, and clipped.
-// REQUIRES: of the second a gain other than 0.
+// Applies the light, or removes it; rounds to nearest, halves up, and clips. REQUIRES:
+// LevelsWithout gets a gain that is not 0.
 LevelTable LevelsIn(const Light& light);
 LevelTable LevelsWithout(const Light& light);
 

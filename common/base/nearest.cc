@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace {
 
-// Nobody means a known word by more letters than these.
+// No known word is meant by a word longer than this.
 constexpr size_t kLongestWord = 128;
 
 }  // namespace

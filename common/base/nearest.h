@@ -11,8 +11,8 @@ namespace cacheinf {
 // The insertions, deletions, replacements and swaps of neighbours from one word to the other.
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// `; did you mean "threads"?` if a known word is close enough to be what was meant, or the
-// unknown one says more after a "_"; else nothing.
+// Returns `; did you mean "threads"?` if a known word is close enough, or if the unknown one
+// continues after a "_"; else nothing.
 std::string DidYouMean(std::string_view unknown, std::span<const std::string> known);
 
 }  // namespace cacheinf

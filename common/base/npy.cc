@@ -22,8 +22,8 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;    // of the values, from the start of the file
 constexpr size_t kLargestRank = 32;  // NumPy's own limit
 
-// Reads the header: a Python dictionary literal of which only these three keys, with plain values,
-// are ever written.
+// Reads the header: a Python dictionary literal. Writers use only these three keys, with plain
+// values.
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, std::string_view name) : rest_(text), name_(name) {}
@@ -126,7 +126,7 @@ class HeaderReader {
   std::string_view name_;
 };
 
-// The number of elements, or nothing if it does not fit `limit`.
+// The number of elements, or nothing if it exceeds `limit`.
 std::optional<size_t> CountElements(std::span<const int64_t> shape, size_t limit) {
   size_t count = 1;
   for (const int64_t size : shape) {

@@ -19,14 +19,14 @@ struct NpyArray {
   std::variant<std::vector<float>, std::vector<int64_t>> values;
 };
 
-// Throws InputError, naming the file, if it is no such array or its size contradicts its header.
-// Allocates no more than the file's length.
+// Throws InputError, naming the file, if it is not such an array or its size contradicts its
+// header. Allocates no more than the file's length.
 NpyArray ReadNpy(const std::filesystem::path& path);
 
 // The same from a file's bytes; `name` is for messages.
 NpyArray ParseNpy(std::string_view bytes, std::string_view name);
 
-// What a file of elements of this type, "<f4", begins with.
+// The start of a file whose elements have this type, such as "<f4".
 std::string NpyHead(std::string_view type, std::span<const int64_t> shape);
 
 // REQUIRES: as many values as the shape has. Throws InputError if the file cannot be written.

@@ -30,7 +30,7 @@ bool AreSame(const fs::path& a, const fs::path& b) {
   return !error && canonical == fs::weakly_canonical(fs::absolute(b), error) && !error;
 }
 
-// Whether `output` is `input`, or a file that is there in the folder `input`.
+// Whether `output` is `input`, or an existing file in the folder `input`.
 bool Overwrites(const fs::path& output, const fs::path& input) {
   std::error_code error;
   if (!fs::exists(input, error) || IsDevice(input)) return false;

@@ -27,8 +27,8 @@ struct PictureView {
   }
 };
 
-// Pixels as numbers 0…255 into a graph's input. REQUIRES: `input` is 1 × channels × height × width,
-// and `pixels` hold height × width × channels bytes.
+// Writes pixels into a graph's input as numbers 0…255. REQUIRES: `input` is 1 × channels × height ×
+// width, and `pixels` hold height × width × channels bytes.
 void ToFloats(const uint8_t* pixels, const TensorView& input);
 
 // Pixels of a picture.

@@ -8,8 +8,8 @@
 namespace cacheinf {
 
 // Calls `run` and returns the exit code for `main`. An exception becomes one line on stderr that
-// begins with the program's name: exit code 2 for an InputError, 1 for anything else. So does a
-// standard output that did not take all that was written: exit code 2.
+// begins with the program's name: exit code 2 for an InputError, 1 for anything else. Standard
+// output that did not take everything written counts as an InputError.
 int RunProgram(std::string_view name, const std::function<int()>& run);
 
 // From now on the first SIGINT or SIGTERM sets the result, and the second ends the program.

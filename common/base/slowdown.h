@@ -9,21 +9,20 @@
 
 namespace cacheinf {
 
-// Makes a thread's work take so many times as long, by a wait after each piece of it. It waits
-// awake, for a core that sleeps is slower for a while. Copies are one.
+// Makes a thread's work take `factor` times as long, by a wait after each piece of it. Waits awake,
+// because a core that slept is slower for a while. Copies share one state.
 class Slowdown {
  public:
   using Wait = std::function<void(std::chrono::nanoseconds)>;
 
   Slowdown() = default;  // none
-  // The clock outlives all copies.
+  // The clock must outlive all copies.
   Slowdown(double factor, const Clock& clock, Wait wait = {});
 
-  // Work begins; what was before was none, such as waiting for a peer.
+  // Marks the beginning of work. Time before it, such as waiting for a peer, is not work.
   void Begin() const;
 
-  // Waits for the work since Begin or the last CatchUp. To be called before what it came to
-  // leaves.
+  // Waits for the work since Begin or the last CatchUp. Call it before the work's result leaves.
   void CatchUp() const;
 
  private:
@@ -32,7 +31,7 @@ class Slowdown {
     const Clock& clock;
     Wait wait;
     std::chrono::nanoseconds begin;
-    std::chrono::nanoseconds owed;  // less than nothing after a wait that took too long
+    std::chrono::nanoseconds owed;  // negative after a wait that took too long
   };
   std::shared_ptr<State> state_;
 };

@@ -11,8 +11,8 @@
 
 namespace cacheinf {
 
-// How something that takes a while is going: one line of stderr that changes in place on a
-// terminal, else a line in the log every few seconds.
+// Shows the progress of something slow: one line on stderr that changes in place on a terminal,
+// else a line in the log every few seconds.
 class StatusLine {
  public:
   explicit StatusLine(const Clock& clock, bool on_terminal = isatty(STDERR_FILENO) != 0);
@@ -20,7 +20,7 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  // Shows what `line` gives, if it is time for that.
+  // Shows what `line` returns, if it is time to.
   void Show(const std::function<std::string()>& line);
 
  private:

@@ -14,13 +14,13 @@
 namespace cacheinf {
 namespace {
 
-// A frame is drawn well where its corners lie no further from where a mere shift would have them.
+// A frame is drawn well if its corners lie no further from where a mere shift would put them.
 constexpr double kLargestBend = 0.04;  // of the picture's larger side
-// By how much a camera that hardly moves may strain the canvas more from one frame to the next.
+// How much more a camera that hardly moves may strain the canvas from one frame to the next.
 constexpr double kLeastStep = 0.1;
-// So many frames must be drawn on a canvas for its successor to be worth making ahead.
+// Making a canvas's successor ahead pays only after this many frames.
 constexpr int kLeastFrames = 4;
-// Moving costs something: the view may leave the middle by so many steps first.
+// Moving has a cost, so the view may first leave the middle by this many steps.
 constexpr double kStepsOffMiddle = 0.75;
 
 struct Point {
@@ -35,7 +35,7 @@ std::optional<Point> Apply(const Homography& h, const Point& p) {
                (h.m[1][0] * p.x + h.m[1][1] * p.y + h.m[1][2]) / w};
 }
 
-// Where a pixel of a canvas that begins at `origin` of the anchor lies, if it lies at h(p) there.
+// Where a pixel lies in a canvas that begins at `origin` of the anchor, if it lies at h(p) there.
 Homography Translated(Homography h, const Shift& origin) {
   for (int j = 0; j < 3; ++j) {
     h.m[0][j] -= origin.columns * h.m[2][j];
@@ -128,8 +128,8 @@ Shift Canvas::ShiftToMiddle(const Homography& canvas_from_part) const {
   return {steps(seen->y - middle.y, height_), steps(seen->x - middle.x, width_)};
 }
 
-// How far content is from its place, of how far it may be for a frame to be drawn well; infinite
-// where it is further.
+// How far content lies from its place, relative to the farthest at which a frame is still drawn
+// well; infinite beyond that.
 double Canvas::Strain(const Homography& canvas_from_part) const {
   constexpr double kNoEnd = std::numeric_limits<double>::infinity();
   const double right = width_ - 1;
@@ -141,7 +141,7 @@ double Canvas::Strain(const Homography& canvas_from_part) const {
   const double distance = std::max(std::abs(off.x), std::abs(off.y));
   const double farthest = step_ == 0 ? largest_bend : step_;
   if (!(distance <= farthest)) return kNoEnd;
-  // A canvas that can move follows before that is far.
+  // A canvas that can move follows the view before it is far away.
   double strain = step_ == 0 ? distance / farthest : 0.0;
   const std::array<Point, 4> corners = {{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}}};
   for (const Point& corner : corners) {
@@ -154,7 +154,7 @@ double Canvas::Strain(const Homography& canvas_from_part) const {
   return strain;
 }
 
-// Bytes that come in from beyond the canvas are left as they are, and marked as never drawn.
+// Bytes that come in from beyond the canvas keep their values, and are marked as never drawn.
 void Canvas::ScrollBy(const Shift& shift) {
   if (shift.is_zero()) return;
   const Range rows = {std::max(0, -shift.rows), std::min(height_, height_ - shift.rows)};

@@ -13,32 +13,32 @@
 
 namespace cacheinf {
 
-// What a camera would see if it stood as still as it can: every frame is drawn where its content
-// lies in the anchor, the frame that began the canvas. So what is computed of the canvas stays in
-// place. The canvas is as large as a frame; when the view leaves its middle, it moves by whole
-// strides, as stored maps can (scroll.h). What a frame does not show stays as last drawn;
-// what was never drawn repeats the frame's edge. Bars beside the frames (inset.h) stay
-// where they are, as the anchor has them.
+// What a camera would see if it stood as still as it can. Every frame is drawn where its content
+// lies in the anchor, the frame that began the canvas, so what is computed of the canvas stays in
+// place. The canvas is as large as a frame. When the view leaves its middle, the canvas moves by
+// whole strides, as stored maps can (scroll.h). What a frame does not show stays as last drawn;
+// what was never drawn repeats the frame's edge. Bars beside frames (inset.h) stay where the anchor
+// has them.
 class Canvas {
  public:
   // `step` is the graph's ShiftStep; 0: the canvas cannot move.
   Canvas(int width, int height, int channels, int step);
 
-  // Frames show something in this part of them only; at first it is all of them. An anchor follows
-  // before anything else. REQUIRES: an inset of pictures of the canvas's size.
+  // From now on frames show something only in this part of them; at first it is all of them.
+  // REQUIRES: an inset of pictures of the canvas's size; Anchor is called next.
   void SetInset(const Inset& inset);
 
   // Starts over: the canvas is the frame, byte for byte.
   void Anchor(const PictureView& frame);
 
-  // Draws the frame; its pixel p lies at anchor_from_frame(p) in the anchor. Returns how far the
-  // canvas moved; nothing, and leaves the canvas unchanged, if the frame would be turned, scaled or
-  // shifted too much to be drawn well: it is time for a new anchor.
+  // Draws the frame, whose pixel p lies at anchor_from_frame(p) in the anchor. Returns how far the
+  // canvas moved. Returns nothing, and leaves the canvas unchanged, if the frame would be turned,
+  // scaled or shifted too much to be drawn well; then a new anchor is due.
   std::optional<Shift> Draw(const PictureView& frame, const Homography& anchor_from_frame);
 
-  // Whether a frame like the last one would strain the canvas too far, so that it is time for a new
-  // anchor before that frame comes. Never right after an anchor: if a canvas lasts for a few frames
-  // only, an anchor after every few answers would cost more than it saves.
+  // Whether a frame like the last one would strain the canvas too far, so that a new anchor is due
+  // before it comes. Never right after an anchor: if canvases last only a few frames, an anchor
+  // after every few answers costs more than it saves.
   bool IsNearItsEnd() const { return is_near_its_end_; }
 
   PictureView picture() const {
@@ -52,7 +52,7 @@ class Canvas {
  private:
   void Foresee(double strain);
 
-  // Without bars, as are all the pixels, masks and homographies below unless they say otherwise.
+  // Has no bars. Neither have the pixels, masks and homographies below unless they say otherwise.
   PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
   double Strain(const Homography& canvas_from_part) const;
   Shift ShiftToMiddle(const Homography& canvas_from_part) const;

@@ -28,7 +28,7 @@ class CanvasGeometry final : public Geometry {
 
   InsetTracker tracker_;
   Canvas canvas_;
-  // The tracker's reference is the anchor, or a later frame that lies here in it.
+  // Where the tracker's reference, the anchor or a later frame, lies in the anchor.
   Homography anchor_from_reference_;
   Light reference_light_;  // against the anchor
   std::vector<uint8_t> relit_;

@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// Lets a tracker see a part of every picture. What it finds is said of the whole picture.
+// Shows a tracker one part of every picture, and reports its results for the whole picture.
 class InsetTracker final : public Tracker {
  public:
   // At first the part is the whole picture. REQUIRES: a tracker.

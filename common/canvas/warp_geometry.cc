@@ -22,11 +22,11 @@ Placement WarpGeometry::Place(const PictureView& frame, bool compares_bytes, boo
   if (motion.is_lost()) return placement;
   placement.seen = frame;
   placement.stored_from_frame = motion.reference_from_frame;
-  // Bytes of a picture that moved may all differ.
+  // All bytes of a picture that moved may differ.
   if (!compares_bytes) Align(motion, reference);
   if (motion.reference_from_frame.IsIdentity()) return placement;
   placement.out_of_view = std::as_const(out_of_view_);
-  // While the camera is still the tracker's reference stays: a slow pan adds up until it is seen.
+  // A still camera keeps the tracker's reference, so that a slow pan adds up until it is seen.
   tracker_.SetReferenceToLastFrame();
   reference_light_ = {};
   return placement;

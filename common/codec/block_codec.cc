@@ -28,7 +28,7 @@ cv::Rect PlaceOf(int y, int x, const PictureFormat& format) {
   return cv::Rect(x * kSide, y * kSide, kSide, kSide) & cv::Rect(0, 0, format.width, format.height);
 }
 
-// The picture that some blocks make.
+// The format of the picture made of some blocks.
 PictureFormat FormatOf(ConstMaskView blocks, const PictureFormat& whole) {
   const auto count = static_cast<int>(CountActive(blocks));
   const int columns = std::max(1, std::min(count, blocks.width));
@@ -38,7 +38,7 @@ PictureFormat FormatOf(ConstMaskView blocks, const PictureFormat& whole) {
   return format;
 }
 
-// Calls visit(y, x, number) for the blocks in the mask: 0, 1, 2, …
+// Calls visit(y, x, number) for the mask's blocks: 0, 1, 2, …
 template <typename Visit>
 void ForEachBlock(ConstMaskView mask, const Visit& visit) {
   int index = 0;

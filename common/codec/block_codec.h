@@ -10,21 +10,21 @@
 
 // Blocks of 16 × 16 pixels of a picture.
 //
-//   byte 0        0: the blocks as they are, 1: as JPEG
+//   byte 0        0: plain blocks, 1: as JPEG
 //   bytes 1..4    bytes of the mask
 //   then          which blocks follow, as in mask/wire.h
 //   then          a picture of these blocks, if any: in row order, as many side by side as in the
 //                 whole picture or, if they are fewer, all. Beyond the picture's edge its last
-//                 pixels are repeated; the last blocks may be none, and black
+//                 pixels are repeated; places that no block fills are black
 
 namespace cacheinf {
 
 class BlockEncoder {
  public:
-  // Quality 0: as they are.
+  // Quality 0: plain blocks.
   BlockEncoder(const PictureFormat& format, int jpeg_quality);
 
-  // Those in which a byte is not what it was in the picture before, or all.
+  // Adds the blocks with a byte that differs from the previous picture, or all.
   void Append(const uint8_t* pixels, bool all, std::vector<uint8_t>* bytes);
 
  private:
@@ -39,8 +39,8 @@ class BlockDecoder {
  public:
   explicit BlockDecoder(const PictureFormat& format);
 
-  // Puts the blocks to their places in `pixels`. Trusts no byte: null, or one sentence on what is
-  // wrong; then nothing has changed.
+  // Puts the blocks into their places in `pixels`. Trusts no byte. Returns null, or one sentence on
+  // what is wrong, having changed nothing.
   const char* Decode(std::span<const uint8_t> bytes, bool all, uint8_t* pixels);
 
  private:

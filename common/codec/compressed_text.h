@@ -10,10 +10,10 @@
 
 namespace cacheinf {
 
-// A long text, such as a profile, as one frame of zstd.
+// Compresses a long text, such as a profile, as one frame of zstd.
 std::vector<uint8_t> CompressText(std::string_view text);
 
-// Trusts no byte: null, or one sentence on what is wrong, as of a text longer than `most_bytes`.
+// Trusts no byte. Returns null, or one sentence on what is wrong, as with more than `most_bytes`.
 const char* DecompressText(std::span<const uint8_t> bytes, size_t most_bytes, std::string* text);
 
 }  // namespace cacheinf

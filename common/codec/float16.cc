@@ -9,18 +9,18 @@ namespace {
 
 constexpr uint32_t kInfinity = 0x7f800000;
 constexpr uint32_t kBeyondHalves = 0x47800000;  // 65536
-constexpr uint32_t kLeastNormal = 0x38800000;   // 2^-14, the least half that has all its bits
+constexpr uint32_t kLeastNormal = 0x38800000;   // 2^-14, the least half with all its bits
 constexpr uint32_t kHalfsLargest = 0x7bff;
 constexpr uint32_t kHalfsInfinity = 0x7c00;
 constexpr uint32_t kHalfsNan = 0x7e00;
-constexpr int kShift = 13;                  // a float has so many more bits of fraction
-constexpr uint32_t kExponents = 112 << 23;  // a float's exponent is so much larger
+constexpr int kShift = 13;                  // a float has this many more bits of fraction
+constexpr uint32_t kExponents = 112 << 23;  // a float's exponent is larger by this
 
-// No branches, so that a compiler makes vectors of it.
+// No branches, so that the compiler vectorises it.
 uint16_t ToHalf(uint32_t bits) {
   const uint32_t sign = bits & 0x80000000;
   const uint32_t size = bits ^ sign;
-  // Small ones: the sum with 1/2, whose last bit is worth 2^-24, is rounded as the half must be.
+  // Small numbers: a sum with 1/2 has a last bit worth 2^-24, so it is rounded as the half must be.
   const float sum = std::bit_cast<float>(size) + 0.5F;
   const uint32_t small = std::bit_cast<uint32_t>(sum) - std::bit_cast<uint32_t>(0.5F);
   const uint32_t is_odd = size >> kShift & 1;

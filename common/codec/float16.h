@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-// IEEE 754's binary16 in integers and exact sums, so that every machine gives the same bits: the
-// nearest half of a float, of two equally near ones the even one. Beyond the largest half, 65504,
-// finite numbers become that; a NaN becomes 0x7e00 with its sign.
+// IEEE 754's binary16 in integers and exact sums, so that every machine gives the same bits. Rounds
+// a float to the nearest half, ties to even; finite numbers beyond the largest half, 65504, become
+// that; a NaN becomes 0x7e00 with its sign.
 
 namespace cacheinf {
 
-// Neither side needs to be aligned.
+// Neither pointer needs to be aligned.
 void ToHalves(const uint8_t* floats, size_t count, uint8_t* halves);
 void FromHalves(const uint8_t* halves, size_t count, uint8_t* floats);
 

@@ -50,7 +50,7 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   if (codec->video_encoder == kUsualVideoEncoder) {
     codec->video_options = {
         {"preset", "ultrafast"}, {"tune", "zerolatency"}, {"crf", "23"}, {"sc_threshold", "0"}};
-    // Ultrafast knows motion by whole pixels alone. Another preset has its own.
+    // Ultrafast only finds motion by whole pixels. Other presets have their own subq.
     const bool has_preset = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
       return part.starts_with("preset=");
     });

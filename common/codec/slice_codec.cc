@@ -24,19 +24,19 @@ constexpr int kLevelOfBytes = 7;
 
 enum class NumberForm : uint8_t { kOfCodec, kBytes };
 
-// A slice begins with 20 bytes, of which the last four say how long the mask behind them is.
+// A slice begins with 20 bytes; the last four are the length of the mask that follows.
 constexpr size_t kSliceHeaderBytes = 20;
 bool HasZstd(SliceCodec codec) {
   return codec == SliceCodec::kZstd || codec == SliceCodec::kFp16Zstd;
 }
 
-// Of a number as it crosses.
+// Bytes of a number on the wire.
 size_t Width(SliceCodec codec, NumberForm form) {
   if (form == NumberForm::kBytes) return 1;
   return IsLossless(codec) ? sizeof(float) : sizeof(uint16_t);
 }
 
-// A byte each, if that is what all are, to the bit.
+// Returns the numbers as a byte each, or nothing if one would change its bits.
 std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
   constexpr size_t kTogether = 256;
   std::vector<uint8_t> bytes(numbers.size() / sizeof(float));
@@ -45,7 +45,7 @@ std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
     for (size_t i = first; i < std::min(first + kTogether, bytes.size()); ++i) {
       float number = 0;
       std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
-      // NaN becomes a level too, and differs from it.
+      // NaN gets a level, too, and differs from it.
       const int level = static_cast<int>(std::min(255.0F, std::max(0.0F, number)));
       bytes[i] = static_cast<uint8_t>(level);
       different |=
@@ -63,7 +63,7 @@ void FromBytes(std::span<const uint8_t> bytes, uint8_t* numbers) {
   }
 }
 
-// Rows become columns.
+// Turns rows into columns.
 std::vector<uint8_t> Transposed(std::span<const uint8_t> bytes, size_t columns) {
   std::vector<uint8_t> transposed(bytes.size());
   const size_t rows = bytes.empty() ? 0 : bytes.size() / columns;
@@ -80,7 +80,7 @@ void AppendCompressed(std::span<const uint8_t> numbers, size_t width, int level,
   const std::vector<uint8_t> planes = Transposed(numbers, width);
   const size_t begin = bytes->size();
   bytes->resize(begin + ZSTD_compressBound(planes.size()));
-  // Its memory, a megabyte of it, is had once.
+  // Reuses the context's memory, about a megabyte.
   thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                                 ZSTD_freeCCtx);
   const size_t size = ZSTD_compressCCtx(context.get(), bytes->data() + begin, bytes->size() - begin,

@@ -18,18 +18,17 @@
 //   then          the slice before its numbers
 //   then          its numbers
 //
-// All little-endian. Whole numbers from 0 to 255, as class maps hold, are a byte each under codecs
-// with zstd, if all numbers of the slice are such; they come back with the bits that they had. They
-// take zstd's seventh level.
+// All little-endian. If all numbers of a slice are whole and from 0 to 255, as in class maps,
+// codecs with zstd store a byte each, at zstd's level 7; they come back bit by bit.
 
 namespace cacheinf {
 
 enum class SliceCodec : uint8_t {
   kRaw,
-  kFp16,  // as float16.h says
-  // zstd's quickest level, of all numbers' first bytes, then their second ones, …: leaves 73 to 81
-  // % of what yolov5n and espnet keep; of numbers as they lie, 80 to 87 %. (Of squeezenet's, half
-  // of which are 0, either leaves 50 to 53 %.)
+  kFp16,  // see float16.h
+  // zstd's quickest level, over all numbers' first bytes, then their second ones, …: leaves 73 to
+  // 81 % of what yolov5n and espnet keep, against 80 to 87 % over numbers in place. (Half of
+  // squeezenet's numbers are 0; there either leaves 50 to 53 %.)
   kZstd,
   kFp16Zstd,
 };
@@ -39,15 +38,15 @@ constexpr bool IsLossless(SliceCodec codec) {
   return codec == SliceCodec::kRaw || codec == SliceCodec::kZstd;
 }
 
-// Where a slice's numbers begin. REQUIRES: what AppendSlice wrote.
+// Returns where a slice's numbers begin. REQUIRES: a slice that AppendSlice wrote.
 size_t NumbersBegin(std::span<const uint8_t> slice);
 
-// Adds a coded slice to `bytes`. REQUIRES: what AppendSlice wrote.
+// Adds a coded slice to `bytes`. REQUIRES: a slice that AppendSlice wrote.
 void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
                       std::vector<uint8_t>* bytes);
 
-// Replaces `slice`, which takes at most so many bytes. Trusts no byte: null, or one sentence on
-// what is wrong; then anything may stand in `slice`. (Whether it is a slice, ReadSlice says.)
+// Replaces `slice`, by at most `most_bytes`. Trusts no byte. Returns null, or one sentence on what
+// is wrong, after which `slice` may hold anything. (ReadSlice checks whether it is a slice.)
 const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
                         std::vector<uint8_t>* slice);
 

@@ -61,7 +61,7 @@ void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<u
   const cv::Mat picture(format.height, format.width, CV_8UC(format.channels),
                         const_cast<uint8_t*>(pixels));
   std::vector<uint8_t> png;
-  // As it stands, OpenCV takes the quickest filter and zlib's quickest level.
+  // By default OpenCV takes the quickest filter and zlib's quickest level.
   if (!cv::imencode(".png", picture, png)) throw std::runtime_error("a PNG could not be written");
   bytes->insert(bytes->end(), png.begin(), png.end());
 }

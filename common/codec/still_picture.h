@@ -7,19 +7,19 @@
 
 #include "common/codec/picture_codec.h"
 
-// One picture in a file format. Reading trusts no byte: null, or one sentence on what is wrong, in
-// which case anything may stand in `pixels`. What is not of the format's size is refused before
-// memory of its size is taken.
+// One picture in a file format. Reading trusts no byte: it returns null, or one sentence on what is
+// wrong, after which `pixels` may hold anything. It refuses another size than the format's before
+// it allocates memory of that size.
 
 namespace cacheinf {
 
-// What becomes of the colours, which JPEG keeps of every second pixel only, between these.
+// How colours, which JPEG keeps only for every second pixel, are filled in.
 enum class JpegColours : uint8_t {
   kSmooth,
-  kApart,  // each is that of its 2 × 2 pixels, so that no pixel depends on another block of 16 × 16
+  kApart,  // each pixel takes that of its 2 × 2 pixels, so none depends on another block of 16 × 16
 };
 
-// REQUIRES: quality from 1 to 100. Throws std::runtime_error where the library fails.
+// REQUIRES: quality from 1 to 100. Throws std::runtime_error if the library fails.
 void AppendJpeg(const uint8_t* pixels, const PictureFormat& format, int quality,
                 std::vector<uint8_t>* bytes);
 const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format,

@@ -18,7 +18,7 @@ extern "C" {
 namespace cacheinf {
 namespace {
 
-// By the first byte. Each says exactly what a decoder makes of a stream.
+// Indexed by a packet's first byte. Each standard fixes what a decoder makes of a stream.
 constexpr std::array kVideoStandards = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8,
                                         AV_CODEC_ID_VP9};
 
@@ -35,9 +35,9 @@ LibavOwned<AVCodecContext> MakeContext(const AVCodec* codec, const PictureFormat
   context->width = Even(format.width);
   context->height = Even(format.height);
   context->pix_fmt = AV_PIX_FMT_YUV420P;
-  context->thread_count = 1;  // more keep pictures back
+  context->thread_count = 1;  // more would hold pictures back
   context->flags |= AV_CODEC_FLAG_LOW_DELAY;
-  context->log_level_offset = AV_LOG_MAX_OFFSET;  // silent: what a peer sends is worth no line
+  context->log_level_offset = AV_LOG_MAX_OFFSET;  // silent: a peer's bytes are not worth a line
   return context;
 }
 
@@ -65,7 +65,7 @@ VideoEncoder::VideoEncoder(const PictureFormat& format, const PictureCodec& code
   if (av_frame_get_buffer(frame_.get(), 0) < 0) throw std::bad_alloc();
 }
 
-// Not every encoder makes a picture stand alone when asked to; the first of a new one always does.
+// Not every encoder can make a picture stand alone on request, but a new one's first always does.
 void VideoEncoder::Open() {
   const std::string name = "video encoder " + codec_.video_encoder;
   const AVCodec* codec = avcodec_find_encoder_by_name(codec_.video_encoder.c_str());
@@ -117,7 +117,7 @@ const char* VideoDecoder::Open(uint8_t standard) {
   const AVCodec* codec = avcodec_find_decoder(kVideoStandards.at(standard));
   if (codec == nullptr) return "libavcodec has no decoder for this video";
   context_ = MakeContext(codec, format_);
-  // What a packet says of its size is not believed. Blocks have up to 64 × 64 pixels.
+  // Do not believe a packet's size. Blocks have up to 64 × 64 pixels.
   constexpr int64_t kBlock = 64;
   context_->max_pixels = (format_.width + kBlock) * (format_.height + kBlock);
   context_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE;

@@ -8,9 +8,9 @@
 
 #include "common/codec/picture_codec.h"
 
-// Video without delay: a packet of libavcodec for every picture, after one byte for the standard
-// (VideoStandards in video_codec.cc). Colours go to and from 4:2:0 (yuv420.h). A picture of odd
-// size is as much larger as makes it even; its last pixels are repeated.
+// Video without delay: one libavcodec packet per picture, after a byte for the standard
+// (kVideoStandards in video_codec.cc). Colours go to and from 4:2:0 (yuv420.h). A picture of odd
+// size is extended to an even one by repeating its last pixels.
 
 struct AVCodecContext;
 struct AVFrame;
@@ -28,10 +28,10 @@ using LibavOwned = std::unique_ptr<T, LibavDeleter>;
 
 class VideoEncoder {
  public:
-  // Throws InputError where there is no such encoder, or it refuses its options.
+  // Throws InputError if there is no such encoder, or it refuses its options.
   VideoEncoder(const PictureFormat& format, const PictureCodec& codec);
 
-  // `alone`: nothing before is needed. Throws std::runtime_error where the encoder fails.
+  // `alone`: needs no earlier packet. Throws std::runtime_error if the encoder fails.
   void Append(const uint8_t* pixels, bool alone, std::vector<uint8_t>* bytes);
 
  private:
@@ -40,7 +40,7 @@ class VideoEncoder {
   PictureFormat format_;
   PictureCodec codec_;
   uint8_t standard_ = 0;
-  int64_t pictures_ = 0;  // since it was opened
+  int64_t pictures_ = 0;  // since the encoder was opened
   LibavOwned<AVCodecContext> context_;
   LibavOwned<AVFrame> frame_;
   LibavOwned<AVPacket> packet_;
@@ -50,8 +50,8 @@ class VideoDecoder {
  public:
   explicit VideoDecoder(const PictureFormat& format);
 
-  // REQUIRES: every packet since one that stood alone. Trusts no byte: null, or one sentence on
-  // what is wrong.
+  // Trusts no byte. Returns null, or one sentence on what is wrong. REQUIRES: every packet since
+  // one that stood alone.
   const char* Decode(std::span<const uint8_t> bytes, bool alone, uint8_t* pixels);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// What is computed of a frame when the results of the one before are kept. The defaults are safe;
-// what fits a network and a camera is found by trying on a clip (`cacheinf-robot calibrate`).
+// How a frame is computed when the results of the one before are kept. The defaults are safe;
+// `cacheinf-robot calibrate` tries a clip to find what fits a network and a camera.
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
   // common/canvas/canvas.h; ModelState::Move.
@@ -24,13 +24,13 @@ struct CacheConfig {
   int growth = 1;                          // kFixed: pixels of every map
   int stem = 1;                            // convolutions that follow every change
   int refresh = 8;  // frames in which every part of the picture is stored again; 0: never
-  int flush = 0;    // every so many frames one is computed whole; 0: never. Has no key
+  int flush = 0;    // every flush-th frame is computed whole; 0: none. Has no key
   double most_work =
       0.85;             // share of a dense run beyond which reuse does not pay; 0: it always does
   bool relight = true;  // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
-  // The table lies over this object, which must outlive it.
+  // The table points into this object, which must outlive it.
   FieldTable Fields();
 
   // Throws InputError that names the key, starting with `name`.

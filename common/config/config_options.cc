@@ -10,7 +10,7 @@
 namespace cacheinf {
 namespace {
 
-// What stands behind an option in the help.
+// What the help shows after an option.
 std::string TypeName(const Field& field) {
   if (const auto* choice = std::get_if<Choice>(&field.target)) {
     return CLI::detail::join(choice->words, "|");
@@ -63,7 +63,7 @@ void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const 
       ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);
 }
 
-// A --set that is read like an option of its own.
+// Takes apart the argument of --set, whose key stands for an option of its own.
 ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
   const size_t equals = pair.find('=');
   if (equals == std::string::npos) {

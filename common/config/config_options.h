@@ -10,22 +10,22 @@
 
 namespace cacheinf {
 
-// The options of a command line that make up a program's configuration: --config, those that its
-// fields name, and --set; and those that print it.
+// The command-line options that make up a program's configuration: --config, those that its fields
+// name, and --set; and those that print it.
 class ConfigOptions {
  public:
   ConfigOptions() = default;
   ConfigOptions(const ConfigOptions&) = delete;
   ConfigOptions& operator=(const ConfigOptions&) = delete;
 
-  // Of the fields' options only these; none named: all, and those that print. Those of booleans can
-  // stand alone, for true. Outlives the command's parsing.
+  // Adds only the options of the fields in `only`; if it is empty, all of them and those that
+  // print. Options of booleans can stand alone, for true. Must outlive the command's parsing.
   void AddTo(CLI::App& command, const FieldTable& fields, const std::set<std::string>& only = {});
 
-  // Sets what the command line says, but for --config. Throws InputError.
+  // Sets what the command line says, except --config. Throws InputError.
   void Override(const FieldTable& fields) const;
 
-  // Does what --print-config or --print-config-schema asks for. False: they do not.
+  // Does what --print-config or --print-config-schema asks for. Returns false if neither was given.
   bool Print(const std::string& program, const FieldTable& defaults,
              const FieldTable& in_effect) const;
 

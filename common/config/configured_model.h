@@ -10,14 +10,14 @@
 
 namespace cacheinf {
 
-// The configuration's model from its file, with picture and decoder, ready to run. `has_tensors`:
-// frames are tensors. Throws InputError if it cannot be read, or does not fit the configuration.
+// Loads the configuration's model with picture and decoder, ready to run. `has_tensors`: frames are
+// tensors. Throws InputError if it cannot be read or does not fit the configuration.
 Graph LoadGraph(const RobotConfig& config, bool has_tensors);
 
-// The configuration's, with so many threads whatever that says. Throws InputError if this machine
-// or build has it not.
+// Makes the configuration's backend with `threads` threads, whatever the configuration says. Throws
+// InputError if this machine or build does not have it.
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads);
-// Those of the kernels of ours for CPUs are made as `cpu` says.
+// `cpu` applies to backends with our own CPU kernels.
 std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackendOptions& cpu);
 
 }  // namespace cacheinf

@@ -314,7 +314,7 @@ Json SplitAtCommas(std::string_view text) {
   return list;
 }
 
-// What somebody typed, as the JSON that he would have written in a file.
+// Turns what was typed into the JSON that a file would hold.
 Json FromCommandLine(std::string_view text, const Field& field) {
   if (IsText(field)) return text;
   const bool is_json_list = text.starts_with('[');

@@ -37,8 +37,8 @@ inline Choice MakeSwitch(bool& value) {
           [&value](size_t index) { value = index == 1; }};
 }
 
-// Texts, or the name of a file that has them, one a line: in JSON a list or a text. Where there is
-// a file there are no texts.
+// Texts, or the name of a file that holds them, one a line: in JSON a list or a text. If there is a
+// file, there are no texts.
 struct TextsOrFile {
   std::vector<std::string>* texts;
   std::string* file;
@@ -55,8 +55,8 @@ struct Field {
   std::string name;
   Target target;
   std::string doc;                                            // what it is
-  std::string when = {};                                      // when to touch it; of tables nothing
-  double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of every one listed
+  std::string when = {};                                      // when to touch it; empty for tables
+  double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of each one listed
   double maximum = std::numeric_limits<double>::infinity();
   size_t most_items = 4096;  // of a list
   std::string flag = {};     // the option of the command line: "--threads"; empty: none

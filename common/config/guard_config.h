@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// Watching over mode cache by samples that are computed exactly (common/reuse/guard.h).
+// Watches over mode cache by computing samples exactly (common/reuse/guard.h).
 struct GuardConfig {
   bool is_on = true;
   double share = 0.02;  // of a dense run's work that samples may take per frame

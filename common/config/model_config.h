@@ -31,8 +31,8 @@ struct DecoderConfig {
   enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
   Kind kind = Kind::kAuto;
   std::vector<std::string> class_names;  // or the keypoints'
-  std::string class_names_file;          // that has them, one a line; empty: there is none
-  int most = 0;                          // classes or boxes of an answer; 0: as is usual
+  std::string class_names_file;          // holds them, one a line; empty: there is none
+  int most = 0;                          // classes or boxes of an answer; 0: the usual number
   bool softmax = true;                   // classification: the outputs are not shares yet
   bool enlarge = false;                  // segmentation: to the size of the model's picture
   std::vector<int> strides;              // boxes: of each output, in input pixels

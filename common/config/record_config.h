@@ -7,8 +7,8 @@
 
 namespace cacheinf {
 
-// Keeping the last seconds of a run, and writing them when something looks wrong
-// (client/recorder.h).
+// Keeps the last seconds of a run, and writes them when something looks wrong
+// (client/record/recorder.h).
 struct RecordConfig {
   std::string folder;  // empty: nothing is kept
   double seconds = 5;

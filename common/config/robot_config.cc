@@ -158,7 +158,7 @@ FieldTable RobotConfig::Fields() {
   };
 }
 
-// With what its changes are found by.
+// The cache's fields, and those that say how its changes are found.
 FieldTable RobotConfig::CacheFields() {
   FieldTable fields = cache.Fields();
   const FieldTable more = {

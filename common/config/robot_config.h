@@ -59,18 +59,18 @@ struct RobotConfig {
   RecordConfig record;
   ServerLinkConfig server;
 
-  // Whether a server answers frames, or its part of them. In other modes one may be there, too.
+  // Whether a server answers frames or a part of them. In other modes there may be one, too.
   bool UsesServer() const {
     return mode == Mode::kRemote || mode == Mode::kSplit || mode == Mode::kCacheinf;
   }
-  // Whether somebody reads more of the model's outputs than answers say.
+  // Whether anything reads more of the model's outputs than the answers hold.
   bool ReadsWholeOutputs() const {
     return check > 0 || !output.dump_outputs.empty() || !record.folder.empty();
   }
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 
-  // For a robot beside the one that this is of: a check, a trial, a replay.
+  // For a robot beside this one: a check, a trial, a replay.
   RobotConfig WithoutServer() const;
 
   // What `shapes` says. REQUIRES: checked.
@@ -99,7 +99,7 @@ constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "lib
 // The defaults, overridden by the file. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
-// That of the options' file, overridden by the other options. Throws InputError.
+// Reads the options' file and overrides it with the other options. Throws InputError.
 RobotConfig EffectiveConfig(const ConfigOptions& options);
 
 // The same from a file's text.

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 // An empty message takes memory too.
 constexpr uint64_t kMessageOverhead = 64;
 
-// Packets at once, so that neither direction waits for the other.
+// Packets moved at once, few enough that neither direction waits for the other.
 constexpr int kMostPackets = 32;
 
 constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
@@ -333,8 +333,8 @@ bool Channel::SendChunk() {
   return true;
 }
 
-// Chunks of equal size; of a small message two now and then, because the second shows how fast the
-// link is.
+// Splits into chunks of equal size. Now and then splits a small message in two, because the second
+// chunk shows how fast the link is.
 size_t Channel::ChunkSize(size_t left) const {
   size_t count = (left + kLargestChunk - 1) / kLargestChunk;
   const bool is_old =

@@ -32,7 +32,7 @@ struct Unit {
   double factor;
 };
 
-// A number with one of the units.
+// Parses a number with one of the units.
 std::optional<double> Quantity(std::string_view text, std::initializer_list<Unit> units) {
   for (const auto& [name, factor] : units) {
     if (!text.ends_with(name)) continue;
@@ -150,7 +150,7 @@ std::optional<std::chrono::nanoseconds> DelayLine::first_arrival() const {
   return packets_.front().arrives_at;
 }
 
-// Moves busy_until_ on.
+// Advances busy_until_ by the transmission.
 void DelayLine::Transmit(size_t bytes) {
   auto left = static_cast<double>(bytes);
   for (;;) {

@@ -19,37 +19,37 @@ struct LinkShape {
     double bytes_per_second = 0;
   };
 
-  // The bandwidth over time, again and again from the beginning; none: no limit. REQUIRES: each
-  // piece lasts, and some have a bandwidth.
+  // The bandwidth over time, repeated from the beginning; empty: unlimited. REQUIRES: every piece
+  // has a duration, and at least one a bandwidth.
   std::vector<Piece> bandwidth;
   std::chrono::nanoseconds delay{};  // one way
 };
 
-// Reads "93mbit,3ms", "500kbit" or a trace, "FILE.csv,3ms" or "FILE.csv:COLUMN,3ms": lines of a
-// time in seconds and, in the column of that name or else the second one, a bandwidth in Mbit/s.
+// Parses "93mbit,3ms", "500kbit" or a trace, "FILE.csv,3ms" or "FILE.csv:COLUMN,3ms". A trace's
+// lines hold a time in seconds and a bandwidth in Mbit/s, in the named or else the second column.
 // The last line lasts as long as the one before it. Throws InputError.
 LinkShape ParseLinkShape(const std::string& text);
 
-// Packets on their way through a bottleneck and a delay, in order.
+// Carries packets in order through a bottleneck and a delay.
 class DelayLine {
  public:
   using Time = std::chrono::nanoseconds;
 
-  // What may wait in front of the bottleneck when a packet enters.
+  // Bytes that may wait at the bottleneck when a packet enters.
   static constexpr size_t kRoom = size_t{64} * 1024;
 
   DelayLine(LinkShape shape, Time now);
 
   bool HasRoom(Time now) const;
 
-  // A packet enters, and arrives later by `jitter` than it otherwise would, but never
-  // overtakes one. REQUIRES: `now` never goes back.
+  // Enters a packet, which arrives later by `jitter` but never overtakes another. REQUIRES: `now`
+  // never goes back.
   void Push(std::span<const uint8_t> packet, Time now, Time jitter = {});
 
   // When the first packet arrives or arrived; nothing if there is none.
   std::optional<Time> first_arrival() const;
 
-  // REQUIRES: there is one.
+  // REQUIRES: there is a packet.
   std::vector<uint8_t>& first() { return packets_.front().bytes; }
   void Pop() { packets_.pop_front(); }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMostSlowdown = 1000;
 
-// Of "5x"; nothing if it is something else.
+// Parses "5x"; nothing if it is something else.
 std::optional<double> Times(const std::string& text) {
   if (!text.ends_with('x')) return std::nullopt;
   double times = 0;
@@ -46,7 +46,7 @@ class EmulatedLink final : public Link {
   void Wait(std::chrono::nanoseconds at_most) override {
     PassOn();
     if (const auto arrival = line_.first_arrival()) {
-      // If it is due, the link beneath has no room for it.
+      // A packet that is already due waits for room in the link beneath.
       const std::chrono::nanoseconds left = *arrival - clock_.Now();
       if (left > std::chrono::nanoseconds(0)) at_most = std::min(at_most, left);
     }

@@ -11,19 +11,19 @@
 
 namespace cacheinf {
 
-// How a program, together with a peer on the same machine, is made one in the field.
+// Makes a program, and its peer on the same machine, behave as in the field.
 struct Emulation {
-  double slowdown = 1;            // all its work takes so many times as long
-  std::optional<LinkShape> link;  // what leaves it goes as over this
+  double slowdown = 1;            // all its work takes this many times as long
+  std::optional<LinkShape> link;  // limits what leaves the program
 };
 
-// Reads "5x", a link as ParseLinkShape does, or both, "5x,93mbit,3ms"; of "" nothing is emulated.
-// Throws InputError.
+// Parses "5x", a link as ParseLinkShape, or both, "5x,93mbit,3ms"; "" emulates nothing. Throws
+// InputError.
 Emulation ParseEmulation(const std::string& text);
 
-// A link that is as slow as the shape says in what leaves this side; the peer does the same for the
-// other direction. Packets move on whenever the link is used, and not past where its caller looks
-// less often. REQUIRES: the clock outlives it.
+// Returns a link that slows down what leaves this side as `shape` says; the peer does the same for
+// the other direction. Packets advance only while the link is used, so a caller that looks rarely
+// gets them late. REQUIRES: the clock outlives the link.
 std::unique_ptr<Link> EmulateLink(std::unique_ptr<Link> link, const LinkShape& shape,
                                   const Clock& clock);
 

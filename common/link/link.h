@@ -10,25 +10,25 @@
 
 namespace cacheinf {
 
-// A connection to one peer that carries packets, whole and in order, until it breaks. Nothing above
-// it may care what carries them: MPI, a pipe within the process, an emulated radio. Only Wait
-// blocks. One thread at a time uses it.
+// A connection to one peer that carries packets, whole and in order, until it breaks. Callers must
+// not care what carries them: MPI, a pipe within the process, an emulated radio. Only Wait blocks.
+// For one thread at a time.
 class Link {
  public:
   static constexpr size_t kLargestPacket = size_t{33} * 1024;
 
   virtual ~Link() = default;
 
-  // Hands a packet over. False: there is no room for it now. REQUIRES: 1 to kLargestPacket bytes.
+  // Sends a packet; false if there is no room now. REQUIRES: 1 to kLargestPacket bytes.
   virtual bool Send(std::span<const uint8_t> packet) = 0;
 
-  // Replaces `packet` by the next one that has arrived. False: none has.
+  // Replaces `packet` by the next one to arrive; false if there is none.
   virtual bool Receive(std::vector<uint8_t>* packet) = 0;
 
-  // Returns once a packet may have arrived or room may be there, at the latest after `at_most`.
+  // Returns once a packet may have arrived or there may be room, after `at_most` at the latest.
   virtual void Wait(std::chrono::nanoseconds at_most) = 0;
 
-  // One sentence once the connection is known to be gone for good; else empty. What had arrived
+  // One sentence once the connection is known to be gone for good, else empty. Packets that arrived
   // before can still be received.
   virtual std::string fault() const = 0;
 };

@@ -16,14 +16,14 @@ constexpr seconds kPingInterval(5);  // each wakes both sides for a while
 constexpr milliseconds kBusyPingInterval(100);
 constexpr int kMostPingsInARow = 3;
 
-// What is measured must be so many times as long as what is unknown about it.
+// A measurement must last this many times as long as its uncertainty.
 constexpr int kLeastPrecision = 4;
 
-// An estimate forgets what lies so much busy time, or so much time at all, behind.
+// An estimate forgets what is older than this much busy time, or this much time.
 constexpr double kBusySeconds = .1;
 constexpr seconds kForgottenAfter(1);
 
-// What is not known to be busy counts only where this much was sent in a row.
+// If the link may have been idle, count only after this much was sent in a row.
 constexpr uint64_t kLongRun = 64 * 1024;
 
 double Seconds(std::chrono::nanoseconds time) {
@@ -66,7 +66,7 @@ void LinkEstimate::TakePong(const Report& report, Time now, Time late_by) {
         duration, Time(report.sent_at) - (now - duration / 2)};
     round_trip_at_ = now;
   }
-  // A ping wakes a peer that looks for packets now and then only; the next one is noticed at once.
+  // The first ping only wakes a peer that looks rarely; the next one is noticed at once.
   is_pinging_ = false;
   imprecise_pings_ = is_precise ? 0 : (imprecise_pings_ + 1) % kMostPingsInARow;
   next_ping_at_ = imprecise_pings_ == 0 ? now + kPingInterval : now;
@@ -87,7 +87,7 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
     const bool was_idle = earliest_arrival > last_arrival_;
     if (was_idle) {
       begin_ = earliest_arrival;
-      begin_uncertainty_ = round_trip->duration / 16;  // the two ways may differ
+      begin_uncertainty_ = round_trip->duration / 16;  // the two directions may differ
       bytes_ = 0;
     }
     bytes_ += bytes;
@@ -106,8 +106,8 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
     }
   }
 
-  // Where transmissions are too short to be seen, the link is at least as fast as what went through
-  // with all pauses.
+  // If transmissions are too short to measure, the link is at least as fast as the throughput with
+  // all pauses.
   if (!first.had_to_wait) {
     run_begin_ = first.sent_at;
     run_bytes_ = 0;

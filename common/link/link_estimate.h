@@ -12,26 +12,26 @@
 
 namespace cacheinf {
 
-// Knows which chunks are under way, and judges by the peer's reports what the link can do.
+// Tracks which chunks are under way, and estimates from the peer's reports what the link can do.
 //
-// A chunk's transmission lasts from when it could have arrived at the earliest, or the one before
-// it did, until it arrives, all in the peer's time, which pings relate to ours. So neither pauses
-// of the sender nor late acknowledgements nor the peer's own traffic make a link look slow.
+// A chunk's transmission lasts from its earliest possible arrival, or that of the chunk before it,
+// until it arrives. All this is in the peer's time, which pings relate to ours. So no pause of the
+// sender, late report or traffic of the peer makes a link look slow.
 class LinkEstimate {
  public:
   using Time = std::chrono::nanoseconds;
 
   explicit LinkEstimate(Time now) : next_ping_at_(now) {}
 
-  // A packet with a chunk leaves. `had_to_wait`: for those before it.
+  // Notes that a packet with a chunk leaves. `had_to_wait`: for credit or room.
   void Sent(uint64_t packet_bytes, bool had_to_wait, Time now);
 
-  // Whether the next report should carry a ping; Pinged once it has left with one, whose number is
+  // Whether the next report should carry a ping. Call Pinged once it has left, with its number as
   // `now`.
   bool IsPingDue(Time now) const;
   void Pinged(Time now);
 
-  // A report came, at most `late_by` ago. Null, or one sentence on what is wrong with it.
+  // Takes a report that came at most `late_by` ago. Returns null, or what is wrong with it.
   const char* Take(const Report& report, Time now, Time late_by);
 
   // Bytes of packets with chunks.
@@ -43,7 +43,7 @@ class LinkEstimate {
 
   // In bytes per second; nothing until there is an estimate.
   std::optional<double> bandwidth() const;
-  Time bandwidth_at() const { return bandwidth_at_; }  // when it was measured last
+  Time bandwidth_at() const { return bandwidth_at_; }  // when it was last measured
 
   // The shortest of the last few.
   std::optional<Time> round_trip() const;
@@ -51,7 +51,7 @@ class LinkEstimate {
 
  private:
   struct UnderWay {
-    uint64_t end = 0;  // of all chunks sent so far
+    uint64_t end = 0;  // bytes of all chunks sent up to this one
     Time sent_at{};
     bool had_to_wait = false;
   };
@@ -77,13 +77,13 @@ class LinkEstimate {
   size_t round_trip_count_ = 0;
   Time round_trip_at_{};
 
-  // What has arrived since `begin_`, when the link was busy all the time.
+  // What has arrived since `begin_`, with the link always busy.
   Time begin_{};  // in the peer's time
   Time begin_uncertainty_{};
   uint64_t bytes_ = 0;
   Time last_arrival_{};  // in the peer's time
 
-  // What has been acknowledged since chunks began to wait for others.
+  // What was acknowledged since chunks began to wait.
   Time run_begin_{};
   uint64_t run_bytes_ = 0;
 

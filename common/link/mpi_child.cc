@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char kProgram[] = "cacheinf-mpi-child";
-// It rests for half a second between two tries.
+// The child rests for half a second between two tries.
 constexpr milliseconds kLongestRest(5000);
 
 [[noreturn]] void ThrowSystemError(const std::string& what, int error) {
@@ -48,7 +48,7 @@ std::vector<std::string> ChildEnvironment(const std::string& uri) {
     environment.emplace_back(*variable);
   }
   environment.push_back("OMPI_MCA_pmix_server_uri=" + uri);
-  // Otherwise a robot that runs as root could not start MPI.
+  // Lets a robot that runs as root start MPI.
   environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
   environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
   return environment;
@@ -61,7 +61,7 @@ std::vector<char*> Pointers(std::vector<std::string>* texts) {
   return pointers;
 }
 
-// Children that were left alone and will end by themselves. Whoever comes next buries the dead.
+// Adds a child, if any, to those left to end by themselves, and reaps the ones that have.
 void Bury(pid_t left_alone = -1) {
   static std::mutex mutex;
   static std::vector<pid_t> alone;
@@ -139,16 +139,16 @@ void MpiChild::Start(const std::string& uri, std::vector<std::string> words,
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // A descriptor that is copied onto itself stays open.
+  // Duplicating a descriptor onto itself keeps it open in the child.
   for (const int each : inherited) posix_spawn_file_actions_adddup2(&actions, each, each);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  // Of every peer that dies Open MPI tells a long story.
+  // Open MPI prints a long story about every peer that dies.
   if (!IsLogged(LogLevel::kDebug)) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
-  // Interrupted from the keyboard, this process ends the connection in order.
+  // A signal from the keyboard must not reach the child: this process ends the connection in order.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
@@ -217,7 +217,7 @@ void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
       break;
     case MpiChildLetter::kDone:
       state_ = State::kDone;
-      Bury(std::exchange(process_, -1));  // it ends now
+      Bury(std::exchange(process_, -1));  // it ends by itself now
       break;
     case MpiChildLetter::kGone:
       EndBecause(sentence);
@@ -244,7 +244,7 @@ bool MpiChild::Send(std::span<const uint8_t> packet) {
 bool MpiChild::Receive(std::vector<uint8_t>* packet) {
   if (memory_->from_peer.Pop(packet)) return true;
   Hear();
-  // If it is gone now, its last packets came before that.
+  // Packets may have arrived before it ended.
   return memory_->from_peer.Pop(packet);
 }
 

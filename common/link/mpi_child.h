@@ -16,33 +16,33 @@
 
 namespace cacheinf {
 
-// A process of its own, cacheinf-mpi-child, that speaks MPI with one peer, and the end of the link
-// to it. Nothing that happens to MPI in there can block this process. The program lies beside this
-// one or in $PATH, or is what $CACHEINF_MPI_CHILD names.
+// A separate process, cacheinf-mpi-child, that speaks MPI with one peer, and our end of the link to
+// it. Whatever happens to MPI there cannot block this process. The program is $CACHEINF_MPI_CHILD,
+// or lies beside this one or in $PATH.
 class MpiChild final : public Link {
  public:
   enum class State { kStarting, kConnected, kDone, kGone };
 
-  // Those that have ended by themselves leave nothing behind; so does starting another.
+  // Reaps children that have ended by themselves. So does starting another.
   static void BuryDead();
 
-  // Each starts one, or throws std::runtime_error. `uri` is the name server's.
+  // Each starts a process, or throws std::runtime_error. `uri` is the name server's.
   static std::unique_ptr<MpiChild> Publish(const std::string& uri, const std::string& name,
                                            const std::string& value, const MpiLimits& limits);
   static std::unique_ptr<MpiChild> Connect(const std::string& uri, const std::string& name,
                                            const MpiLimits& limits);
   static std::unique_ptr<MpiChild> Accept(const std::string& uri, const Descriptor& knock,
                                           const MpiLimits& limits);
-  // Does not wait. What was sent still leaves, if that takes less than half a second.
+  // Does not wait. What was sent still leaves if that takes less than half a second.
   ~MpiChild() override;
   MpiChild(const MpiChild&) = delete;
   MpiChild& operator=(const MpiChild&) = delete;
 
-  // Hears what the child has to say, and kills it if it takes too long.
+  // Takes the child's messages, and kills it if it takes too long.
   State Poll();
-  // Why nobody is connected yet, or no longer. Empty: nothing is known yet.
+  // Why nobody is connected yet, or any more. Empty: nothing is known.
   const std::string& sentence() const { return sentence_; }
-  // For poll: readable when Poll is worth a call.
+  // For poll: readable when Poll has something to do.
   int descriptor() const { return socket_.get(); }
 
   bool Send(std::span<const uint8_t> packet) override;
@@ -52,7 +52,7 @@ class MpiChild final : public Link {
 
  private:
   explicit MpiChild(const MpiLimits& limits);
-  // Starts the program with these words and the sockets and files that it inherits.
+  // Starts the program with these arguments and the sockets and files to inherit.
   void Start(const std::string& uri, std::vector<std::string> words, std::vector<int> inherited);
   Descriptor ShareMemory();
   void Hear();
@@ -66,7 +66,7 @@ class MpiChild final : public Link {
   MpiChildMemory* memory_ = nullptr;
   State state_ = State::kStarting;
   std::string sentence_;
-  const char* doing_ = nullptr;  // what it may not take longer for than `until`
+  const char* doing_ = nullptr;  // what it may not do beyond `until_`
   std::chrono::steady_clock::time_point until_;
   bool wants_room_ = false;
 };

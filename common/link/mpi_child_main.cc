@@ -21,8 +21,8 @@
 #include "common/link/mpi_knock.h"
 #include "common/link/mpi_pump.h"
 
-// Speaks MPI for a robot or a server that was not started by mpirun: Open MPI's connect and look-up
-// hang for good when the other side dies, and then nothing helps but to kill the process.
+// Speaks MPI for a robot or server that mpirun did not start. Open MPI's connect and look-up hang
+// for good when the other side dies, and then only killing the process helps.
 //
 //   cacheinf-mpi-child publish SOCKET NAME VALUE     gives a name to where a server can be found
 //   cacheinf-mpi-child connect SOCKET MEMORY NAME    a robot's side of a connection
@@ -37,12 +37,12 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kRest(500);             // between look-ups of a name that is not there
-constexpr milliseconds kAddressPatience(400);  // with an address that does not answer
+constexpr milliseconds kRest(500);             // between look-ups of an unknown name
+constexpr milliseconds kAddressPatience(400);  // for an address that does not answer
 constexpr milliseconds kPortPatience(12000);   // until the server's MPI has started
-constexpr milliseconds kEndPatience(500);      // to get rid of the last packets
+constexpr milliseconds kEndPatience(500);      // for the last packets to leave
 constexpr milliseconds kDrainPatience(50);     // for packets of a peer that is gone
-constexpr milliseconds kHangupPatience(800);   // of a side that is gone; then whatever hangs, ends
+constexpr milliseconds kHangupPatience(800);   // after a side is gone; then end whatever hangs
 constexpr milliseconds kSilence(1);
 constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
 constexpr nanoseconds kLongestSleep = milliseconds(50);
@@ -52,7 +52,7 @@ constexpr int kTag = 1;
 class Parent {
  public:
   explicit Parent(int socket) : socket_(socket) {
-    // Open MPI starts a process, which must not keep the connections open.
+    // The process that Open MPI starts must not keep the connections open.
     fcntl(socket, F_SETFD, FD_CLOEXEC);
     std::thread([socket] {
       pollfd parent = {socket, 0, 0};
@@ -84,11 +84,11 @@ bool IsAtEnd(ssize_t received) {
   return received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-// A local socket that was closed before its own messages were read says so first; what it sent
-// comes after that.
+// A local socket that was closed with unread messages first reports ECONNRESET; what it sent
+// follows.
 bool IsParentAtEnd(ssize_t received) { return IsAtEnd(received) && errno != ECONNRESET; }
 
-// Moves packets between the parent and the peer until one of them ends that.
+// Moves packets between parent and peer until one of them ends the connection.
 class Carrier {
  public:
   Carrier(const Parent& parent, MPI_Comm peer, MpiChildMemory* memory, const Descriptor& knock)
@@ -97,7 +97,7 @@ class Carrier {
         knock_(knock.get()),
         pump_(peer, 0, kTag, &memory->to_peer, &memory->from_peer) {
     MPI_Comm_set_errhandler(peer, MPI_ERRORS_RETURN);
-    // MPI may hang in what it was sending when the peer died.
+    // MPI may hang in a send to a peer that died.
     std::thread([&parent, socket = knock_] {
       pollfd gone = {socket, POLLRDHUP, 0};
       while (poll(&gone, 1, -1) < 0 && errno == EINTR) {
@@ -115,7 +115,7 @@ class Carrier {
       memory_.is_child_asleep = 0;
       if (has_parent_ended_) End();
     }
-    // What the peer sent before it died may still be on its way.
+    // Packets that the peer sent before it died may still be on their way.
     const auto until = steady_clock::now() + kDrainPatience;
     while (!is_peer_there_ && pump_.error().empty() && steady_clock::now() < until) Pump();
     if (!pump_.error().empty()) parent_.Leave("the connection broke: " + pump_.error());
@@ -128,8 +128,8 @@ class Carrier {
     const bool is_sending = pump_.has_more_to_send();
     if (!pump_.Pump()) return false;
     const auto now = steady_clock::now();
-    // MPI's messages wake nobody. The first one after a silence is announced on the socket, behind
-    // it, and those that follow find the peer awake.
+    // MPI's messages wake nobody. So the first one after a silence is followed by a byte on the
+    // socket; later ones find the peer awake.
     if (is_sending && now - moved_at_ > kSilence) {
       const char byte = 0;
       send(knock_, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -139,8 +139,8 @@ class Carrier {
     return true;
   }
 
-  // Until the parent or the peer may have something. An announced message that is late is looked
-  // for ever more rarely.
+  // Sleeps until parent or peer may have something. Looks ever more rarely for an announced message
+  // that is late.
   void Sleep() {
     const nanoseconds at_most = std::clamp<nanoseconds>((steady_clock::now() - moved_at_) / 10,
                                                         kShortestSleep, kLongestSleep);
@@ -160,7 +160,7 @@ class Carrier {
     }
   }
 
-  // The peer takes all that the parent sent, and hangs up.
+  // The peer takes everything that the parent sent, and hangs up.
   [[noreturn]] void End() {
     pump_.End();
     const auto until = steady_clock::now() + kEndPatience;
@@ -182,7 +182,7 @@ class Carrier {
 };
 
 void StartMpi() {
-  // It looks for its orted there, which must be of the same build.
+  // MPI looks there for its orted, which must be of the same build.
   const char* const path = std::getenv("PATH");
   const std::string programs = CACHEINF_MPI_PROGRAMS;
   setenv("PATH", path == nullptr ? programs.c_str() : (programs + ":" + path).c_str(), 1);
@@ -191,7 +191,7 @@ void StartMpi() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-// Among names that others publish with the same name server.
+// Keeps our names apart from others at the same name server.
 std::string ServiceName(const std::string& name) { return "cacheinf/" + name; }
 
 [[noreturn]] void Publish(const Parent& parent, const std::string& name, const std::string& value) {
@@ -204,7 +204,7 @@ std::string ServiceName(const std::string& name) { return "cacheinf/" + name; }
     parent.Leave("the name server did not take the name " + name);
   }
   parent.Tell(MpiChildLetter::kDone);
-  _exit(0);  // the name server keeps it
+  _exit(0);  // the name server keeps the name
 }
 
 // Returns why nobody is there.
@@ -231,7 +231,7 @@ std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std:
   Carrier(parent, server, memory, knock).Run();
 }
 
-// Until somebody is found, and then until the end.
+// Tries until it finds the server, then runs until the end.
 [[noreturn]] void Connect(const Parent& parent, MpiChildMemory* memory, const std::string& name) {
   StartMpi();
   for (;;) {

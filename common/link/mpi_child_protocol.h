@@ -10,31 +10,31 @@
 
 namespace cacheinf {
 
-// What a program and the process that speaks MPI for it, cacheinf-mpi-child, have in common: this
-// memory, and a socket that carries messages of one letter and perhaps a sentence. A program that
-// closes the socket without kEnd has died.
+// What a program shares with the process that speaks MPI for it, cacheinf-mpi-child: this memory,
+// and a socket for messages of one letter and perhaps a sentence. A program that closes the socket
+// without kEnd has died.
 struct MpiChildMemory {
   PacketQueue to_peer;
   PacketQueue from_peer;
-  // Whoever sleeps says so, to be sent kWake when there is something to do.
+  // Whoever sleeps sets its flag, to be sent kWake when there is something to do.
   std::atomic<uint32_t> is_parent_asleep;
   std::atomic<uint32_t> is_child_asleep;
 };
 
 enum class MpiChildLetter : char {
   kWake = 'w',  // to either side
-  kEnd = 'e',   // to the child: the peer is to have all that was sent, and to know that it was all
-  // What the child does from now on; before the first one, it starts MPI.
+  kEnd = 'e',   // to the child: let the peer have all that was sent, and know that it was all
+  // What the child does from now on. Before the first of these it starts MPI.
   kAsking = 'a',     // the name server
   kKnocking = 'k',   // at the server
   kMeeting = 'm',    // MPI connects
   kConnected = 'c',  // packets move
   kDone = 'd',       // the name is published
-  kResting = 'r',    // nobody is there, says the sentence; it tries again
-  kGone = 'g',       // the connection is, for the reason that the sentence says
+  kResting = 'r',    // nobody is there, for the reason in the sentence; it tries again
+  kGone = 'g',       // the connection is gone, for the reason in the sentence
 };
 
-// Sleepers are woken once.
+// Wakes a sleeper once.
 inline void Wake(std::atomic<uint32_t>* is_asleep, int socket) {
   if (is_asleep->load() == 0 || is_asleep->exchange(0) == 0) return;
   const auto letter = MpiChildLetter::kWake;

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char kGreeting[] = "cacheinf/1";
-constexpr milliseconds kPatience(1000);  // with a visitor who says nothing
+constexpr milliseconds kPatience(1000);  // for a visitor who says nothing
 constexpr size_t kMostVisitors = 64;
 constexpr size_t kLongestLine = 1024;
 constexpr size_t kLongestPublished = 900;  // MPI takes 1024
@@ -49,7 +49,7 @@ std::string RandomToken() {
   return token;
 }
 
-// Listens on IPv4 and IPv6; on IPv4 alone where the system has no other.
+// Listens on IPv4 and IPv6, or on IPv4 alone where the system has no IPv6.
 Descriptor Listen() {
   for (const int family : {AF_INET6, AF_INET}) {
     Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -77,7 +77,7 @@ int PortOf(const Descriptor& socket) {
                                            : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
 }
 
-// Addresses of this machine, the loopback's last. Those that hold on one wire only are left out.
+// Addresses of this machine, loopback last, without link-local ones.
 std::vector<std::string> OwnAddresses() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) ThrowSystemError("getifaddrs");
@@ -203,7 +203,7 @@ Descriptor Knock(const std::string& published, milliseconds at_most) {
 std::optional<std::string> ReadLine(const Descriptor& connection, milliseconds at_most) {
   const auto until = steady_clock::now() + at_most;
   std::string line;
-  // One by one, to leave what follows the line.
+  // Byte by byte, to leave what follows the line.
   while (line.size() < kLongestLine && WaitFor(connection, POLLIN, until)) {
     char byte = 0;
     const ssize_t count = recv(connection.get(), &byte, 1, 0);

@@ -11,10 +11,10 @@
 
 namespace cacheinf {
 
-// Before a robot and a server connect by MPI, the robot knocks: it opens a TCP connection to where
-// the server's name leads, and learns the MPI port that was opened for it alone. MPI's own connect
-// and accept wait for ever for a partner that is gone, and two robots at one port disturb each
-// other. The connection stays open, so that each side sees at once when the other one dies.
+// Before a robot and a server connect by MPI, the robot knocks: it opens a TCP connection to the
+// address under the server's name, and gets an MPI port opened for it alone. MPI's own connect and
+// accept wait forever for a partner that is gone, and two robots at one port disturb each other.
+// The connection stays open, so that each side notices at once when the other dies.
 //
 //   robot:  "cacheinf/1 TOKEN\n"      the token shows that it read the server's name
 //   server: "cacheinf/1\n"            at once
@@ -23,16 +23,16 @@ namespace cacheinf {
 // The server's end.
 class KnockListener {
  public:
-  // Listens at every address of this machine, on a port of the system's choice.
+  // Listens at every address of this machine, on a port that the system chooses.
   KnockListener();
 
   // What the server publishes under its name.
   const std::string& published() const { return published_; }
 
-  // The connection of somebody who knocked well, greeted; none if nobody did. Does not wait.
+  // Returns the greeted connection of somebody who knocked correctly, or none. Does not wait.
   Descriptor Accept();
 
-  // For poll: readable when Accept is worth a call.
+  // For poll: readable when Accept has something to do.
   std::vector<int> descriptors() const;
 
  private:
@@ -48,10 +48,10 @@ class KnockListener {
   std::vector<Visitor> visitors_;
 };
 
-// Knocks where `published` says. Null: nobody is there. Takes up to `at_most` for each address.
+// Knocks where `published` says, for up to `at_most` per address. Returns none if nobody is there.
 Descriptor Knock(const std::string& published, std::chrono::milliseconds at_most);
 
-// A line that ends by then, without its end; none if the connection ends, or the time.
+// Returns a line without its end; nothing if the connection ends or time runs out.
 std::optional<std::string> ReadLine(const Descriptor& connection,
                                     std::chrono::milliseconds at_most);
 

@@ -12,8 +12,8 @@
 namespace cacheinf {
 namespace {
 
-// While one lives, the leak sanitizer does not count what is allocated: Open MPI's components leak
-// and are then unloaded, which leaves a suppression by name nothing to match.
+// Keeps the leak sanitizer from counting allocations: Open MPI's components leak and are then
+// unloaded, so a suppression by name has nothing to match.
 #ifdef __SANITIZE_ADDRESS__
 using UncountedLeaks = __lsan::ScopedDisabler;
 #else
@@ -22,7 +22,7 @@ struct UncountedLeaks {
 };
 #endif
 
-// The tool interface tells before MPI_Init, where MPIX_Query_cuda_support does not yet.
+// The tool interface works before MPI_Init, where MPIX_Query_cuda_support does not.
 bool ReadBooleanVariable(const char* name) {
   const UncountedLeaks uncounted;
   int provided = 0;
@@ -46,7 +46,7 @@ std::string MpiLibraryText() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text;
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
-  return text.data();  // the length counts the final zero in some versions
+  return text.data();  // in some versions the length counts the final zero
 }
 
 MpiLibrary QueryMpi() {

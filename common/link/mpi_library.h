@@ -10,7 +10,7 @@ struct MpiLibrary {
   std::string version;      // "Open MPI v4.1.4"; empty: built without MPI
   bool cuda_aware = false;  // reports that it can send CUDA device memory
 
-  // "Open MPI v4.1.4, without CUDA".
+  // Returns, for example, "Open MPI v4.1.4, without CUDA".
   std::string Describe() const {
     if (version.empty()) return "not in this build";
     return version + (cuda_aware ? ", sends CUDA memory" : ", without CUDA");
@@ -20,7 +20,7 @@ struct MpiLibrary {
 // Does not initialise MPI.
 MpiLibrary QueryMpi();
 
-// Its version and who built it, as scripts/name-server writes it; empty: built without MPI.
+// Returns version and builder, as scripts/name-server writes them; empty: built without MPI.
 std::string MpiLibraryText();
 
 }  // namespace cacheinf

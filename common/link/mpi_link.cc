@@ -26,7 +26,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause(1000);
 constexpr milliseconds kLongestPause(10000);
-constexpr milliseconds kFileInterval(1000);  // between two looks at the name server's file
+constexpr milliseconds kFileInterval(1000);  // between looks at the name server's file
 constexpr size_t kMostPending = 64;
 
 NameServer CheckedNameServer(const fs::path& file) {
@@ -46,10 +46,10 @@ void LogLibrary() { LogInfo("MPI is " + QueryMpi().Describe()); }
 }  // namespace
 
 struct MpiConnector::State {
-  // Of a server within the same mpirun.
+  // For a server within the same mpirun.
   std::shared_ptr<MpiWorld> world;
 
-  // Of one with a name.
+  // For a server with a name.
   LinkAddress address;
   MpiLimits limits;
   std::unique_ptr<MpiChild> child;
@@ -108,10 +108,10 @@ void MpiConnector::State::Try() {
 const std::string& MpiConnector::problem() const { return state_->problem; }
 
 struct MpiListener::State {
-  // Of the robots within the same mpirun.
+  // For robots within the same mpirun.
   std::shared_ptr<MpiWorld> world;
 
-  // Of those that look for a name.
+  // For robots that look up a name.
   LinkAddress address;
   MpiLimits limits;
   NameServer name_server;
@@ -168,7 +168,7 @@ void MpiListener::State::Publish() {
   next_look = steady_clock::now() + kFileInterval;
 }
 
-// A new name server knows nothing of what the old one knew.
+// Publishes the name again at a new name server, which does not know it.
 void MpiListener::State::KeepPublished() {
   if (steady_clock::now() < next_look) return;
   next_look = steady_clock::now() + kFileInterval;
@@ -185,7 +185,7 @@ void MpiListener::State::KeepPublished() {
     name_server = current;
     Publish();
   } catch (const std::runtime_error& error) {
-    LogDebug(error.what());  // while there is no file, nobody finds this server by it
+    LogDebug(error.what());  // without the file nobody finds this server by it
   }
 }
 
@@ -210,7 +210,7 @@ std::unique_ptr<Link> MpiListener::State::Accept() {
 void MpiListener::State::WaitForNews(milliseconds at_most) const {
   std::vector<pollfd> waited;
   const auto add = [&waited](int descriptor) { waited.push_back({descriptor, POLLIN, 0}); };
-  milliseconds longest(world ? 5 : 200);  // limits run out, and files change, without a word
+  milliseconds longest(world ? 5 : 200);  // limits and files change without waking poll
   if (!world) {
     for (const int descriptor : knocks->descriptors()) add(descriptor);
     for (const std::unique_ptr<MpiChild>& child : pending) add(child->descriptor());

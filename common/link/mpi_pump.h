@@ -11,32 +11,32 @@
 
 namespace cacheinf {
 
-// Moves packets between two queues and a peer, each a message of bytes; MPI reads and writes the
-// queues' slots. Never blocks. An empty message says that no other follows.
+// Moves packets between two queues and a peer, each as a message of bytes. MPI reads and writes the
+// queues' slots. Never blocks. An empty message is the last one.
 class MpiPump {
  public:
-  // REQUIRES: errors of the communicator return; the queues outlive the pump.
+  // REQUIRES: the communicator returns errors; the queues outlive the pump.
   MpiPump(MPI_Comm communicator, int peer, int tag, PacketQueue* outgoing, PacketQueue* incoming);
   MpiPump(const MpiPump&) = delete;
   MpiPump& operator=(const MpiPump&) = delete;
 
-  // Whether anything was moved.
+  // Returns whether anything was moved.
   bool Pump();
 
-  // Whether packets are there that MPI has not got yet.
+  // Whether there are packets that MPI has not got yet.
   bool has_more_to_send() const { return sent_ != outgoing_.written; }
 
-  // Tells the peer, after all that is in the queue.
+  // Tells the peer that nothing follows what is in the queue.
   void End() { is_ending_ = true; }
-  // Whether the peer was told so.
+  // Whether the peer was told.
   bool has_ended() const { return has_ended_; }
   bool has_peer_ended() const { return has_peer_ended_; }
 
-  // What MPI complained of; empty if of nothing.
+  // What MPI complained of; empty: nothing.
   const std::string& error() const { return error_; }
 
-  // Takes back the receives that are posted; no Pump after it. False: a message is still on its
-  // way, so MPI uses the queues, which must stay where they are.
+  // Cancels posted receives; do not pump after it. Returns false if a message is still on its way:
+  // MPI then uses the queues, which must stay where they are.
   bool Cancel();
 
  private:
@@ -53,8 +53,8 @@ class MpiPump {
   std::array<MPI_Request, PacketQueue::kSlots> sends_;
   std::array<MPI_Request, PacketQueue::kSlots> receives_;
   MPI_Request end_ = MPI_REQUEST_NULL;
-  uint32_t sent_ = 0;    // packets of `outgoing` that MPI has
-  uint32_t posted_ = 0;  // slots of `incoming` that MPI has, or had
+  uint32_t sent_ = 0;    // packets of `outgoing` given to MPI
+  uint32_t posted_ = 0;  // slots of `incoming` ever given to MPI
   bool is_ending_ = false;
   bool is_end_sent_ = false;
   bool has_ended_ = false;

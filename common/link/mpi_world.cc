@@ -18,15 +18,15 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-// Links have their number, from 1 on, as tag. On this one a robot tells the server the number of
-// the link that it opens, and 0 when it leaves.
+// A link's tag is its number, from 1. With this tag a robot tells the server the number of a link
+// that it opens, and 0 when it leaves.
 constexpr int kNewsTag = 0;
 constexpr std::chrono::milliseconds kEndPatience(500);
-// A message waits 2 % of the silence before it, within these limits.
+// A message waits for 2 % of the silence before it, within these limits.
 constexpr std::chrono::microseconds kShortestSleep(50);
 constexpr std::chrono::microseconds kLongestSleep(2000);
 
-// MPI is called by one thread at a time.
+// One thread at a time calls MPI.
 std::mutex& MpiMutex() {
   static std::mutex mutex;
   return mutex;
@@ -108,7 +108,7 @@ std::shared_ptr<MpiWorld> MpiWorld::Join(bool is_server) {
 }
 
 MpiWorld::MpiWorld(bool is_server) : is_server_(is_server) {
-  // Who leaves first does not wait for the others.
+  // A program that leaves first must not wait for the others.
   setenv("OMPI_MCA_async_mpi_finalize", "1", 0);
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);

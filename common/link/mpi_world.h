@@ -13,22 +13,22 @@
 
 namespace cacheinf {
 
-// The programs that one mpirun started: a server and its robots, whose links are MPI messages
-// within MPI_COMM_WORLD. Any thread may call it and use a link of its own.
+// The programs that one mpirun started: a server and its robots, whose links are messages within
+// MPI_COMM_WORLD. Any thread may call it and use a link of its own.
 class MpiWorld : public std::enable_shared_from_this<MpiWorld> {
  public:
-  // Starts MPI and learns who is who; waits until all programs have got there. Once in a process.
-  // Throws InputError if not exactly one of them is a server, or mpirun did not start this one.
+  // Starts MPI, waits for all programs to do so, and learns their roles. Call once per process.
+  // Throws InputError if there is not exactly one server, or mpirun did not start this program.
   static std::shared_ptr<MpiWorld> Join(bool is_server);
-  // Says goodbye to the server and waits for nobody.
+  // Says goodbye to the server. Waits for nobody.
   ~MpiWorld();
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;
 
-  // A robot's link to the server. After one has gone there may be another.
+  // Returns a robot's link to the server. There may be another once it is gone.
   std::unique_ptr<Link> Connect();
 
-  // A server's link to a robot that connected; null if none did.
+  // Returns the link to a robot that connected, or null.
   std::unique_ptr<Link> Accept();
   // Whether every robot said goodbye.
   bool have_all_left() const { return robots_left_ == robots_; }
@@ -44,8 +44,8 @@ class MpiWorld : public std::enable_shared_from_this<MpiWorld> {
   int server_ = -1;  // its rank
   int robots_ = 0;
   int robots_left_ = 0;
-  int32_t links_ = 0;               // that this robot has made
-  std::array<int32_t, 1> heard_{};  // where a server receives what robots tell it
+  int32_t links_ = 0;               // made by this robot so far
+  std::array<int32_t, 1> heard_{};  // where a server receives robots' news
   MPI_Request hearing_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Wire>> closing_;  // of links that are gone
 };

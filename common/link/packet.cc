@@ -10,7 +10,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kPrefixBytes = 16;  // up to and with the checksum
+constexpr size_t kPrefixBytes = 16;  // up to and including the checksum
 constexpr size_t kHeaderBytes = 24;
 constexpr uint8_t kVersion = 2;
 
@@ -20,7 +20,7 @@ constexpr int64_t kLatestTime = int64_t{1} << 60;
 template <typename Body, typename Other>
 concept Is = std::is_same_v<std::remove_const_t<Body>, Other>;
 
-// The members in their order on the wire; one list for both ways.
+// Visits members in their order on the wire; one list for both directions.
 template <Is<Chunk> Body, typename Visitor>
 void VisitMembers(Body& chunk, Visitor visit) {
   visit(chunk.kind);
@@ -48,7 +48,7 @@ void VisitMembers(Body& abandonment, Visitor visit) {
   visit(abandonment.frame);
 }
 
-// What the members take.
+// Bytes of the members.
 template <typename Body>
 constexpr size_t kBodyBytes = 0;
 template <>

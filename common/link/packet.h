@@ -12,11 +12,11 @@
 //   bytes 0..2    'C', 'I', version 2
 //   byte 3        type
 //   bytes 4..7    length of the packet
-//   bytes 8..15   XXH3 of bytes 16 and on, with bytes 0..7 as its seed
+//   bytes 8..15   XXH3 of the bytes from 16 on, with bytes 0..7 as its seed
 //   bytes 16..23  number of the packet: 0, 1, 2, … in each direction
-//   then          by type, the members of the structs below in their order
+//   then          by type, the members of the structs below in order
 //
-// Times are nanoseconds of the clock of the side that they name.
+// Times are nanoseconds of the named side's clock.
 
 namespace cacheinf {
 
@@ -28,24 +28,24 @@ struct Chunk {
   int64_t frame = 0;
   uint64_t message_bytes = 0;
   uint64_t offset = 0;
-  std::span<const uint8_t> bytes;  // of a packet that was read: points into it
+  std::span<const uint8_t> bytes;  // in a packet that was read: points into it
 };
 
-// Acknowledges, measures, and shows that its sender lives.
+// Acknowledges, measures, and shows that its sender is alive.
 struct Report {
   uint64_t arrived_bytes = 0;    // of all packets with chunks so far
-  int64_t arrived_at = kNoTime;  // the last of them, in the sender's time
-  int64_t arrived_late_by = 0;   // it may have lain there unnoticed for so long
+  int64_t arrived_at = kNoTime;  // when the last of them did, in the sender's time
+  int64_t arrived_late_by = 0;   // how long it may have lain unnoticed
   int64_t sent_at = 0;           // in the sender's time
-  int64_t ping = kNoTime;        // if any: wants this number back at once
+  int64_t ping = kNoTime;        // if any: the peer returns this number at once
   int64_t pong = kNoTime;        // if any: the ping that this answers
   int64_t pinged_late_by = 0;
   uint8_t is_quiet = 0;           // 1: none of the sender's chunks are under way
-  uint64_t bytes_per_second = 0;  // at which its chunks arrive here, as it knows; 0: it does not
-  int64_t measured_ago = 0;       // that
+  uint64_t bytes_per_second = 0;  // of the sender's own chunks; 0: unknown
+  int64_t measured_ago = 0;       // age of bytes_per_second
 };
 
-// The rest of the message that was begun will not come.
+// The rest of the current message will not come.
 struct Abandonment {
   int64_t frame = 0;
 };
@@ -61,11 +61,11 @@ constexpr size_t kChunkOverhead = 24 + 1 + 3 * 8;
 constexpr size_t kLargestChunkPacket = size_t{32} * 1024;
 constexpr size_t kLargestChunk = kLargestChunkPacket - kChunkOverhead;
 
-// Replaces `bytes` by the packet. REQUIRES: what ReadPacket would accept.
+// Replaces `bytes` by the packet. REQUIRES: a packet that ReadPacket accepts.
 void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes);
 
-// Null, or one sentence on what is wrong with the bytes, of which none is trusted; then the packet
-// is unchanged.
+// Returns null, or one sentence on what is wrong with the bytes, leaving the packet unchanged.
+// Trusts no byte.
 const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet);
 
 }  // namespace cacheinf

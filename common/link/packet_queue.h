@@ -13,9 +13,9 @@
 
 namespace cacheinf {
 
-// Packets on their way from one thread to another, which may be another process's: no pointers, and
-// zeros are an empty queue. `written` and `read` count packets; only the writer changes the first
-// and what is not written yet, only the reader the second.
+// Passes packets from one thread to another, even in another process: it holds no pointers, and
+// zeros are an empty queue. `written` and `read` count packets. Only the writer changes `written`
+// and the free slots, only the reader changes `read`.
 struct PacketQueue {
   static constexpr uint32_t kSlots = 32;
   static_assert(std::atomic<uint32_t>::is_always_lock_free, "shared between processes");

@@ -8,8 +8,8 @@
 
 namespace cacheinf {
 
-// Reads an ONNX file, a TorchScript archive or a native model file; tells them by content.
-// Throws InputError with one sentence that names the file, and the operator where one is at fault.
+// Reads an ONNX file, a TorchScript archive or a native model file, told apart by content. Throws
+// InputError with one sentence that names the file, and the operator if one is at fault.
 Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options = {});
 
 }  // namespace cacheinf

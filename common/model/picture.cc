@@ -27,7 +27,7 @@ uint8_t Grey(const std::array<int, 3>& bgr) {
   return static_cast<uint8_t>((1868 * bgr[0] + 9617 * bgr[1] + 4899 * bgr[2] + 8192) >> 14);
 }
 
-// A pixel of the model's picture, in its order of channels; returns where the next one goes.
+// Writes a pixel in the model's order of channels; returns where the next one goes.
 template <int kFrameChannels>
 uint8_t* PutPixel(PictureSpec::Channels order, std::array<int, 3> bgr, uint8_t* out) {
   if (kFrameChannels == 1) bgr = {bgr[0], bgr[0], bgr[0]};
@@ -55,7 +55,7 @@ double AxisFit::ToFrame(double model) const {
   return std::clamp(frame, 0.0, static_cast<double>(frame_size));
 }
 
-// Halved, the two neighbours are the cell.
+// Down to half the size, the two neighbours that are blended are the cell.
 int AxisFit::cell() const {
   if (frame_length <= 2 * model_length) return 1;
   return std::min(frame_length / model_length, kLargestCell);
@@ -100,7 +100,7 @@ PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_heigh
 
 std::vector<PictureFit::Tap> PictureFit::Taps(const AxisFit& axis) {
   std::vector<Tap> taps(static_cast<size_t>(axis.model_length));
-  // In cells; `length` is that of the target, in the frame's pixels of a cell.
+  // In cells; `length` is the target's, in pixels of the frame per cell.
   const int64_t length = int64_t{axis.model_length} * axis.cell();
   const int64_t last = axis.frame_length / axis.cell() - 1;
   for (int64_t x = 0; x < axis.model_length; ++x) {
@@ -128,14 +128,14 @@ class PictureFit::Rows {
         cells_(columns_.frame_length / columns_.cell()) {
     if (!is_averaged_) return;
     const auto channels = static_cast<size_t>(frame.channels);
-    // One more, as average_cells wants it.
+    // One more, which average_cells may read.
     sums_.resize(static_cast<size_t>(columns_.frame_length) * channels + 1);
     for (Averaged& row : averaged_) row.levels.resize(static_cast<size_t>(cells_) * channels);
   }
 
   int row_length() const { return cells_ * frame_.channels; }
 
-  // Until the second next row is asked for. Of neighbours, each is averaged once.
+  // Valid until the next row but one is asked for. Neighbouring rows are averaged once each.
   const uint8_t* Row(int row) {
     if (!is_averaged_) return Pixels(row);
     Averaged& own = averaged_[static_cast<size_t>(row % 2)];
@@ -221,7 +221,7 @@ void PictureFit::Resize(const Picture& frame, Range rows, uint8_t* out) const {
   const auto left_bytes =
       static_cast<size_t>(columns_.model_begin) * static_cast<size_t>(channels());
   Rows frame_rows(*this, frame);
-  // One more, as blend_columns wants it.
+  // One more, which blend_columns may read.
   std::vector<int32_t> blended(static_cast<size_t>(frame_rows.row_length()) + 1);
   for (int y = rows.begin; y < rows.end; ++y) {
     uint8_t* out_row = out + static_cast<size_t>(y) * row_bytes;

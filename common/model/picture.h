@@ -10,7 +10,7 @@
 #include "sparse_ops/cpu/blend_kernels.h"
 #include "sparse_ops/views.h"
 
-// From a camera's frame to a model's input, in integers with one defined rounding: every machine
+// Turns a camera's frame into a model's input, in integers with one defined rounding: every machine
 // gives the same bytes, and a row's bytes do not depend on the rows computed with it.
 
 namespace cacheinf {
@@ -30,16 +30,16 @@ struct Picture {
 // REQUIRES: width height channels pixels, rows without gaps.
 Picture MakePicture(int width, int height, int channels, std::vector<uint8_t> pixels);
 
-// Which part of the frame's axis maps to which part of the model's: linearly, pixel edges onto
-// pixel edges.
+// Which part of the frame's axis maps to which part of the model's. The map is linear, pixel edges
+// onto pixel edges.
 struct AxisFit {
   int frame_size = 0;
-  int frame_begin = 0;  // the visible part: all of it, unless cropped
+  int frame_begin = 0;  // the visible part: everything, unless cropped
   int frame_length = 0;
-  int model_begin = 0;  // the part that it fills: all of it, unless letterboxed
+  int model_begin = 0;  // the part that it fills: everything, unless letterboxed
   int model_length = 0;
 
-  // So many neighbours of the frame's pixels are averaged first.
+  // This many neighbouring pixels of the frame are averaged first.
   int cell() const;
 
   // Where a point of the model's picture lies in the frame, in pixels from its edge; clipped to it.
@@ -53,16 +53,15 @@ struct AxisFit {
 
 // Fits frames of one size to a model's picture.
 //
-// The rule: with half-pixel centres, the pixel x of a target `length` long lies at
-// ((2x + 1) source_length - length) / (2 length) in the source, rounded to 1/2048 of a pixel and
-// kept between the first and the last centre. The value is the sum of the four neighbours
-// weighted by products of 1/2048ths, rounded to nearest once. Where the source is more than twice
-// as long, it is first averaged in cells of source_length / length pixels, at most 16, rounded
-// down, so that nearly every pixel counts: each level is the sum of a cell times 2^24 / its pixels,
-// rounded, / 2^24, rounded. Of what is left beyond the last whole cell nothing is seen. A letterbox
-// scales by the smaller of the two ratios, a crop by the larger, both in the middle; odd pixels of
-// a border go to the right and the bottom. Grey is (1868 blue + 9617 green + 4899 red + 8192) /
-// 16384, after resizing.
+// The rule: with half-pixel centres, pixel x of a target `length` long lies at ((2x + 1)
+// source_length - length) / (2 length) in the source, rounded to 1/2048 of a pixel and kept between
+// the first and the last centre. The value is the sum of the four neighbours weighted by products
+// of 1/2048ths, rounded to nearest once. A source more than twice as long is first averaged in
+// cells of source_length / length pixels, rounded down, at most 16, so that nearly every pixel
+// counts: each level is the sum of a cell times 2^24 / its pixels, rounded, / 2^24, rounded. What
+// lies beyond the last whole cell is ignored. A letterbox scales by the smaller of the two ratios,
+// a crop by the larger; both are centred, and odd pixels of a border go to the right and the
+// bottom. Grey is (1868 blue + 9617 green + 4899 red + 8192) / 16384, after resizing.
 class PictureFit {
  public:
   // Throws InputError for an empty or absurdly large frame. REQUIRES: a spec with sizes.
@@ -77,7 +76,7 @@ class PictureFit {
   Rectangle place() const { return {rows_.model_range(), columns_.model_range()}; }
 
   // Computes `rows` of the model's picture into `out`, which holds the whole picture: height ×
-  // width × channels() bytes, channels in the spec's order. REQUIRES: a frame of the size given.
+  // width × channels() bytes, channels in the spec's order. REQUIRES: a frame of the given size.
   void Resize(const Picture& frame, Range rows, uint8_t* out) const;
 
  private:
@@ -95,7 +94,7 @@ class PictureFit {
   AxisFit rows_;
   std::vector<Tap> column_taps_;
   std::vector<Tap> row_taps_;
-  bool keeps_columns_ = false;  // each of the model's is one of the cells', in its order
+  bool keeps_columns_ = false;  // each of the model's is one of the cells', in the same order
 };
 
 }  // namespace cacheinf

@@ -15,22 +15,22 @@
 
 namespace cacheinf {
 
-// Sends what a probe asks for, as a server does. Throws InputError if what it asked for before has
-// not left yet.
+// Sends back what a probe asks for, as a server does. Throws InputError if earlier answers still
+// wait to leave.
 void AnswerProbe(Channel& channel, const message::Probe& probe);
 
-// Times messages to a server and back, before it is greeted or after. Nothing else may be received
+// Times messages to a server and back, before or after it is greeted. Nothing else may be received
 // meanwhile.
 class LinkProbe {
  public:
   using Time = std::chrono::nanoseconds;
   using Wait = ServerConnection::Wait;
 
-  // Both outlive this.
+  // Channel and clock must outlive this.
   LinkProbe(Channel& channel, const Clock& clock, Wait wait = {});
 
-  // What it takes to send so many bytes and get so many back, one at least. Throws
-  // std::runtime_error if the channel breaks, or the server takes a minute.
+  // Returns how long it takes to send `bytes` and get `bytes_back` (at least 1) back. Throws
+  // std::runtime_error if the channel breaks or the server takes a minute.
   Time Exchange(size_t bytes, size_t bytes_back);
 
  private:
@@ -39,18 +39,18 @@ class LinkProbe {
   const Wait wait_;
 };
 
-// What the link and the server's thread make of messages of one size: medians.
+// Median times of messages of one size, over the link and the server's thread.
 struct ProbedSize {
   size_t bytes = 0;
-  double round_trip_ms = 0;  // there, and as many back
-  // By what takes longer than one byte each way does; nothing where that is lost in noise.
+  double round_trip_ms = 0;  // there, and as many bytes back
+  // From the time beyond that of one byte each way; nothing where noise hides it.
   std::optional<double> mbit_to_server = {};
   std::optional<double> mbit_to_robot = {};
 };
 
-// Of sizes that ascend, each in so many rounds; of those above one that takes a second to go and
-// come back, none. Ends early once `stop` is set, without the size in hand. Throws as Exchange
-// does. REQUIRES: three rounds.
+// Probes ascending sizes, each in `rounds` rounds, up to one whose round trip takes a second. Ends
+// early once `stop` is set, without the current size. Throws as Exchange does. REQUIRES: at least
+// three rounds.
 std::vector<ProbedSize> ProbeLink(LinkProbe& probe, std::span<const size_t> sizes, int rounds,
                                   const std::atomic<bool>& stop);
 

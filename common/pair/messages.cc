@@ -25,11 +25,11 @@ constexpr size_t kMostText = 1024;
 constexpr size_t kMostJson = size_t{1} << 16;
 constexpr size_t kMostBytes = size_t{1} << 30;
 constexpr size_t kMostItems = size_t{1} << 20;
-constexpr size_t kMostMaskWords = size_t{1} << 20;  // of 8192 × 8192 pixels
+constexpr size_t kMostMaskWords = size_t{1} << 20;  // for 8192 × 8192 pixels
 constexpr int kLongestShift = 1 << 14;
 
-// A writer and a reader have the same functions, one a kind of field, so that VisitFields lists the
-// fields of each message once for both. Names are for refusals.
+// Writer and Reader have the same functions, one per kind of field, so that VisitFields lists each
+// message's fields once for both. Names appear in refusals.
 
 class Writer {
  public:
@@ -59,7 +59,7 @@ class Writer {
     Length(items.size());
     for (T& item : items) visit(item);
   }
-  // A value that is nearly always the default one.
+  // A value that nearly always is the default.
   template <typename T, typename Visit>
   void Rare(const char* /*name*/, T& value, bool is_default, const Visit& visit) {
     uint8_t is_there = is_default ? 0 : 1;
@@ -103,7 +103,7 @@ class Reader {
   void Number(const char* name, T& number, T least, T most) {
     T read{};
     if (!Take(name, &read, sizeof(read))) return;
-    // In this way round, so that NaN is refused.
+    // This way round it refuses NaN, too.
     if (!(read >= least && read <= most)) return Refuse(name, "is out of bounds");
     number = read;
   }
@@ -127,7 +127,7 @@ class Reader {
   }
   template <typename T, typename Visit>
   void List(const char* name, std::vector<T>& items, const Visit& visit) {
-    // No item takes less than a byte, and memory for them is had as they come.
+    // An item takes at least a byte, and memory grows as items are read.
     const size_t length = Length(name, kMostItems, 1);
     items.clear();
     for (size_t i = 0; i < length && is_sound(); ++i) visit(items.emplace_back());
@@ -158,7 +158,7 @@ class Reader {
       Refuse(name, fmt::format("is no configuration: {}", error.what()));
     }
   }
-  // Of what was read together.
+  // For faults that show only in several fields together.
   void Check(const char* fault) {
     if (fault != nullptr && is_sound()) fault_ = fault;
   }
@@ -180,7 +180,7 @@ class Reader {
     rest_ = rest_.subspan(size);
     return true;
   }
-  // Of what lies in the bytes that are left.
+  // Reads a length that the remaining bytes can hold.
   size_t Length(const char* name, size_t most, size_t item_bytes) {
     uint32_t length = 0;
     if (!Take(name, &length, sizeof(length))) return 0;

@@ -37,9 +37,9 @@
 //   Probe ──────────────────────▶             at any time, before Hello as well
 //         ◀────────────────────── Probe       if the robot wants one
 //
-// As bytes a message is its fields in the order in which they stand here: numbers little-endian,
-// lists and texts after their length (32 bits), masks as in sparse_ops/mask/wire.h. Which message
-// some bytes are, the channel says that carries them.
+// On the wire a message is its fields in the order given here: numbers little-endian, lists and
+// texts prefixed by their length (32 bits), masks as in sparse_ops/mask/wire.h. The channel carries
+// the kind of message.
 
 namespace cacheinf::message {
 
@@ -61,7 +61,7 @@ enum class Kind : uint8_t {
   kProbe,
 };
 
-// A model file's bytes are known by these.
+// Identifies a model file's bytes.
 struct Fingerprint {
   uint64_t checksum = 0;  // PackChecksum
   uint64_t bytes = 0;
@@ -73,8 +73,8 @@ struct Hello {
   static constexpr Kind kKind = Kind::kHello;
   static constexpr uint32_t kProtocol = 3;
 
-  uint32_t protocol = kProtocol;  // of another one nothing that follows is read
-  std::string build = {};         // builds of the same name give the same bits
+  uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
+  std::string build = {};         // builds of the same name compute the same bits
   Fingerprint model;
   std::string robot = {};  // its name, for people
 };
@@ -85,8 +85,8 @@ struct Welcome {
   bool needs_model = false;
 };
 
-// A part of the model's native file (common/model/graph/pack.h); the first begins at 0, each where
-// the one before ended.
+// A part of the model's native file (common/model/graph/pack.h). The first begins at 0, each next
+// one where the last ended.
 struct ModelPiece {
   static constexpr Kind kKind = Kind::kModelPiece;
 
@@ -94,7 +94,7 @@ struct ModelPiece {
   std::vector<uint8_t> bytes = {};
 };
 
-// All that does not change from frame to frame.
+// Everything that does not change from frame to frame.
 struct Settings {
   static constexpr Kind kKind = Kind::kSettings;
 
@@ -102,31 +102,31 @@ struct Settings {
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
-  std::vector<Scheme> schemes;  // one an operator; empty: direct
+  std::vector<Scheme> schemes;  // one per operator; empty: direct
   SliceCodec slice_codec = SliceCodec::kRaw;
 
-  // kSplit: both sides' states, and who owns what.
+  // kSplit: the states of both sides, and who owns what.
   ChangePolicy policy;
   Keep keep = Keep::kAll;  // or kChosen
   std::vector<ValueId> kept;
   std::vector<Cut> cuts;
 
-  // kRemote: what the server decides by.
+  // kRemote: what the server's decisions depend on.
   CacheConfig cache;
   TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
   double change_threshold = 0.0;  // ChangeConfig
-  int most_scores = 0;            // of the first output, the best ones; 0: all come back
+  int most_scores = 0;            // send only so many best scores of the first output; 0: all
 };
 
-// Whether a server cannot take frames of the second before it has prepared another state.
+// Whether a server must prepare another state before it takes frames of `after`.
 bool NeedsNewState(const Settings& before, const Settings& after);
 
-// What the network costs on the robot: asks for a schedule.
+// What the network costs on the robot. Asks for a schedule.
 struct Profile {
   static constexpr Kind kKind = Kind::kProfile;
 
-  Settings settings;  // kRemote: by which the server is to measure what it costs there
-  std::vector<uint8_t> profile = {};  // common/plan/profile.h as compressed_text.h has it
+  Settings settings;                  // kRemote: the server measures its own costs under these
+  std::vector<uint8_t> profile = {};  // common/plan/profile.h, compressed (compressed_text.h)
 };
 
 struct Schedule {
@@ -141,30 +141,30 @@ struct Ready {
   int64_t settings = 0;
 };
 
-// In kSplit: a decision of the robot's. Shared frames come with slices of what the server reads.
+// In kSplit: the robot's decision. If shared, slices of what the server reads follow.
 struct Frame {
   static constexpr Kind kKind = Kind::kFrame;
 
   FrameDecision decision;
-  int64_t follows = -1;    // the decision that the server was told before; -1: it holds nothing
+  int64_t follows = -1;    // the previous decision that the server was told; -1: it holds nothing
   int64_t committed = -1;  // the last frame that the robot finished with the server
-  // Whether the server computes its rows. Else the robot computes all, and what the server stores
-  // becomes stale where it may have changed.
+  // Whether the server computes its rows. If not, the robot computes all, and whatever may have
+  // changed becomes stale in the server's store.
   bool is_shared = true;
 };
 
-// In kRemote: a picture. Of slow links it takes most, and no more than it must.
+// In kRemote: a picture. Kept small, since it takes most of a slow link.
 struct RemoteFrame {
   static constexpr Kind kKind = Kind::kRemoteFrame;
 
-  int64_t number = 0;                 // one more than that of the picture before
-  int64_t frame = 0;                  // the robot's own number
-  bool keeps = false;                 // whether the server decides what changed, or computes all
-  Rectangle place = {};               // the part of the picture that shows the frame; 16 bits each
+  int64_t number = 0;    // one more than the previous picture's
+  int64_t frame = 0;     // the robot's frame number
+  bool keeps = false;    // whether the server computes only what changed, as it decides
+  Rectangle place = {};  // the part that shows the frame; 16 bits each
   std::vector<uint8_t> picture = {};  // common/codec/picture_codec.h
 };
 
-// Rows that cross in a frame.
+// Rows that cross the link in a frame.
 struct Slice {
   static constexpr Kind kKind = Kind::kSlice;
 
@@ -178,25 +178,25 @@ struct Answer {
   static constexpr Kind kKind = Kind::kAnswer;
 
   int64_t frame = 0;
-  FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as it was decided
+  FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as decided
   float active = 0;                                        // share of the picture's pixels
   float work = 0;                                          // share of a dense run's multiply-adds
   uint32_t compute_us = 0;
   uint32_t decode_us = 0;  // of the picture, or of the robot's slices
-  // In kRemote: where a pixel that the network saw lies in the picture, and a coded slice of all of
-  // each graph output.
+  // In kRemote: where a pixel that the network saw lies in the picture, and all of each graph
+  // output as a coded slice.
   Homography frame_from_seen = {};
   std::vector<std::vector<uint8_t>> outputs = {};
 };
 
-// The robot waits for nothing of this frame any more.
+// The robot no longer waits for this frame.
 struct GiveUp {
   static constexpr Kind kKind = Kind::kGiveUp;
 
   int64_t frame = 0;
 };
 
-// The server has no part in this frame, and holds nothing until a frame that follows none.
+// The server takes no part in this frame, and holds nothing until a frame that follows none.
 struct FrameRefusal {
   static constexpr Kind kKind = Kind::kFrameRefusal;
 
@@ -209,7 +209,7 @@ struct Probe {
   static constexpr Kind kKind = Kind::kProbe;
   static constexpr uint32_t kMostBytes = 4 << 20;
 
-  uint32_t wanted = 0;  // so many bytes are to come back; 0: no answer
+  uint32_t wanted = 0;  // bytes to send back; 0: no answer
   std::vector<uint8_t> bytes = {};
 };
 
@@ -223,9 +223,8 @@ struct Bye {
 template <typename Message>
 std::vector<uint8_t> Encode(Message message);
 
-// Trusts no byte. Returns one sentence on what is wrong with them, in which case `message` has
-// anything; or nothing. Looks at no model: whether masks, rows and values are its own, the caller
-// checks.
+// Trusts no byte. Returns "" or one sentence on what is wrong with the bytes, after which `message`
+// may hold anything. Knows no model: the caller checks that masks, rows and values fit its own.
 template <typename Message>
 std::string Decode(std::span<const uint8_t> bytes, Message* message);
 

@@ -26,7 +26,7 @@ fs::path TemporaryBeside(const fs::path& path) {
   return fmt::format("{}.{}-{}.part", path.string(), getpid(), count++);
 }
 
-// What cannot be read is removed, so that the next robot brings it again.
+// Removes a file that cannot be read, so that the next robot sends it again.
 Graph Read(const fs::path& path) {
   try {
     return ReadPack(path);

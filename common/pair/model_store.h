@@ -17,33 +17,33 @@
 
 namespace cacheinf {
 
-// The models that a server has: their files in a folder, under their fingerprints, and those in use
-// compiled, once for all sessions. Sessions may use it from threads of their own.
+// A server's models: their files in a folder, named by fingerprint, and those in use compiled once
+// for all sessions. Sessions may call it from their own threads.
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
-  // Makes the folder. Throws InputError if it cannot.
+  // Makes the folder, or throws InputError.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend);
 
   bool Has(const message::Fingerprint& model) const;
 
-  // With weights packed for these schemes (message::Settings::schemes). Takes a while the first
-  // time. Throws InputError if the file is damaged or the schemes do not fit it.
+  // Returns the model packed for these schemes (message::Settings::schemes); slow the first time.
+  // Throws InputError if the file is damaged or the schemes do not fit it.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
                                            const std::vector<Scheme>& schemes);
 
-  // A file on its way into the store.
+  // A model file on its way into the store.
   class Incoming {
    public:
-    // Throws InputError if there is no place for it.
+    // Throws InputError if there is no room for it.
     Incoming(const ModelStore& store, const message::Fingerprint& model);
     ~Incoming();
     Incoming(const Incoming&) = delete;
     Incoming& operator=(const Incoming&) = delete;
 
-    // Throws InputError if the piece is not the next one, cannot be written, or is the last of
-    // other bytes than those of the fingerprint. Returns whether it was the last.
+    // Returns whether the piece was the last. Throws InputError if it is not the next one, cannot
+    // be written, or completes bytes that do not match the fingerprint.
     bool Take(const message::ModelPiece& piece);
 
    private:
@@ -61,7 +61,7 @@ class ModelStore {
 
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;
-  std::mutex mutex_;  // of what follows; held while a model is compiled, so that it is so once
+  std::mutex mutex_;  // guards compiled_; held during compilation, which must happen once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };
 

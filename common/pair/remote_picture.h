@@ -12,7 +12,7 @@ namespace cacheinf {
 // Throws InputError if the model takes no picture.
 PictureFormat PictureFormatOf(const Graph& graph);
 
-// As slices see a value: one that is not a map has one pixel.
+// All pixels of a value as slices see it: a value that is not a map has one.
 Mask AllPixelsOf(const Value& value);
 
 }  // namespace cacheinf

@@ -90,14 +90,14 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   return false;
 }
 
-// If it has left, the server still decodes it, and the next picture can go on from there.
+// If the picture has left, the server still decodes it, and the next one can build on it.
 void RemoteRobot::GiveUp() {
   if (connection_.channel().GiveUp(number_)) is_whole_due_ = true;
   Say(connection_.channel(), message::GiveUp{number_});
 }
 
-// Whether the answer that is waited for was among them. Those to frames that were given up still
-// come; then the state's outputs are the robot's own.
+// Returns whether the awaited answer has arrived. Ignores answers to frames that were given up: the
+// outputs are the robot's own by then.
 bool RemoteRobot::TakeMessages() {
   bool is_answered = false;
   while (const std::optional<Message> received = connection_.Receive()) {

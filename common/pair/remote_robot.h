@@ -20,35 +20,35 @@
 
 namespace cacheinf {
 
-// The robot's side of mode remote: sends pictures to a server, and brings its answers to where a
-// state has its outputs.
+// The robot's side of mode remote: sends pictures to a server and puts its answers in place of a
+// state's outputs.
 class RemoteRobot {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
   using Wait = ServerConnection::Wait;
 
-  // Tells the server the settings. Throws InputError if this machine cannot encode so, or the model
-  // takes no picture. The connection, the state and the clock outlive this.
+  // Sends the server the settings. Throws InputError if this machine cannot encode with `codec`, or
+  // the model takes no picture. Connection, state and clock must outlive this.
   RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
               ModelState& state, const Clock& clock, const message::Settings& settings,
               const PictureCodec& codec, Wait wait = {}, Slowdown slowdown = {});
 
-  // From the next picture on. Throws as above.
+  // Takes effect from the next picture on. Throws as the constructor.
   void SetCodec(const PictureCodec& codec);
 
-  // Whether the server computes what changed of the pictures to come, or all; at first all.
+  // Whether the server computes only what changed in the coming pictures; at first it computes all.
   void SetServerKeeps(bool keeps) { server_keeps_ = keeps; }
 
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // The outputs become those of the picture, of which `place` shows the frame. False, and the
-  // outputs have anything, if there is no answer by `give_up_at`, or the server refuses or is lost.
+  // Fills the outputs from the picture, of which `place` shows the frame. Returns false, with
+  // undefined outputs, if no answer comes by `give_up_at`, or the server refuses or is lost.
   bool Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                Time give_up_at = kNever);
 
-  // Of the last frame that was computed.
+  // Of the last computed frame.
   const message::Answer& answer() const { return answer_; }
   const ServerPart& part() const { return part_; }
 
@@ -65,11 +65,11 @@ class RemoteRobot {
   const Slowdown slowdown_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
-  int64_t number_ = 0;       // of the last frame
+  int64_t number_ = 0;       // of the last picture
   int64_t awaited_ = -1;     // the frame whose answer is waited for; -1: none
-  int64_t whole_since_ = 0;  // the last one whose picture stood alone
+  int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
-  bool is_refused_ = false;  // the last frame
+  bool is_refused_ = false;  // the last picture
   message::Answer answer_;
   ServerPart part_;
 };

@@ -93,7 +93,7 @@ bool RemoteServer::Step() {
   return true;
 }
 
-// Null, or why there is no picture.
+// Returns null, or why there is no picture.
 const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
   const PictureSpec& spec = model_->graph().picture;
   if (!IsWithin(frame.place.rows, spec.height) || !IsWithin(frame.place.columns, spec.width)) {
@@ -106,7 +106,7 @@ const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
   return nullptr;
 }
 
-// The state that has the outputs then.
+// Returns the state that then holds the outputs.
 ModelState& RemoteServer::Compute(message::Answer* answer) {
   if (!keeps_) {
     if (!whole_) whole_.emplace(model_);

@@ -20,30 +20,30 @@
 
 namespace cacheinf {
 
-// The server's side of mode remote: gets a robot's pictures and answers with what they come to. It
-// computes each whole, or decides itself, by the code that a robot decides by, what changed, as the
-// robot wishes from picture to picture. (Each has a state of its own, made for the first such
-// picture, because one that keeps nothing computes a whole picture sooner.)
+// The server's side of mode remote: answers a robot's pictures with the network's outputs. For each
+// picture the robot says whether to compute it whole, or only what changed, which the server
+// decides by the robot's code. (Each way has its own state, made on first use: a state that keeps
+// nothing computes a whole picture faster.)
 class RemoteServer {
  public:
-  // Sees every picture that was decoded, as the network will, and which frame it is of.
+  // Sees every decoded picture, as the network will, and the number of its frame.
   using OnPicture =
       std::function<void(int64_t frame, const PictureView& picture, const PictureSpec& spec)>;
 
-  // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
+  // Throws InputError if the settings do not fit the model. Channel and clock must outlive this.
   RemoteServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
                Channel& channel, const Clock& clock, OnPicture on_picture = {},
                Slowdown slowdown = {});
 
-  // Decodes the picture, since the next may need it, or refuses it. The robot waits for no answer
-  // to those before it.
+  // Decodes the picture, which the next one may need, or refuses it. The robot no longer waits for
+  // answers to earlier pictures.
   void Take(const message::RemoteFrame& frame);
   void Take(const message::GiveUp& give_up);
 
-  // Computes the picture that is waited for, and answers. False: none is.
+  // Computes and answers the awaited picture. Returns false if there is none.
   bool Step();
 
-  // Once an answer is out, what is left for the next frame. False: nothing is.
+  // Prepares for the next frame once an answer is out. Returns false if there is nothing to do.
   bool Refresh();
 
  private:
@@ -62,12 +62,12 @@ class RemoteServer {
   std::optional<ModelState> whole_;
   std::optional<ModelState> kept_;
   std::optional<FrameCache> cache_;  // on `kept_`
-  bool keeps_ = false;               // the picture in hand
+  bool keeps_ = false;               // for the current picture
   const OnPicture on_picture_;
   const Slowdown slowdown_;
-  int64_t frame_ = 0;                      // of the picture in hand
-  Rectangle place_;                        // of the frames in their pictures
-  std::optional<message::Answer> wanted_;  // to the picture in hand, as far as it is known
+  int64_t frame_ = 0;                      // of the current picture
+  Rectangle place_;                        // the part of the picture that shows the frame
+  std::optional<message::Answer> wanted_;  // to the current picture, as far as it is known
   bool may_refresh_ = false;
 };
 

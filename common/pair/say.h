@@ -10,10 +10,10 @@
 
 namespace cacheinf {
 
-// Of messages that Channel::GiveUp never takes back.
+// Frame number of messages that Channel::GiveUp never takes back.
 inline constexpr int64_t kNoFrame = -1;
 
-// Of a slice that is not coded: more than any value of ours has.
+// Limit of an uncoded slice, above any value of ours.
 inline constexpr size_t kMostSliceBytes = size_t{512} << 20;
 
 template <typename T>
@@ -21,7 +21,7 @@ Message MessageOf(T message, int64_t frame = kNoFrame) {
   return {static_cast<uint8_t>(T::kKind), frame, Encode(std::move(message))};
 }
 
-// False: the channel is broken.
+// Returns false if the channel is broken.
 template <typename T>
 bool Say(Channel& channel, T message, int64_t frame = kNoFrame) {
   return channel.Send(MessageOf(std::move(message), frame));

@@ -17,9 +17,9 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
-// More is not queued at once: the whole model would stand in memory again.
+// Queue no more at once, or the whole model would be in memory twice.
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
-// A seventh of a second each way at 1 Mbit/s, and two chunks.
+// Takes a seventh of a second each way at 1 Mbit/s, in two chunks.
 constexpr uint32_t kProbeBytes = 16 << 10;
 
 }  // namespace
@@ -54,7 +54,7 @@ std::optional<Message> ServerConnection::Receive() {
   while (std::optional<Message> message = channel_.Receive()) {
     if (Is<message::Slice>(*message) || Is<message::Answer>(*message) ||
         Is<message::FrameRefusal>(*message)) {
-      // Before it is ready they are of a state that it has given up.
+      // Until the server is ready, these belong to a state that it has given up.
       if (step_ != Step::kReady) continue;
       return message;
     }

@@ -16,39 +16,37 @@
 
 namespace cacheinf {
 
-// The graph as a native model file in memory (common/model/graph/pack.h). Throws InputError if the
-// temporary folder cannot hold it.
+// Returns the graph as a native model file in memory (common/model/graph/pack.h). Throws InputError
+// if the temporary folder cannot hold it.
 MappedFile PackForServers(const Graph& graph);
 
-// The robot's end of what comes before frames (messages.h): greets a server, gives it the model if
-// it has not got it, and settings, and knows when it is ready. It never waits, and goes on in
-// Receive.
+// The robot's end of what precedes frames (messages.h): greets a server, sends it the model if it
+// lacks it, and settings, and knows when it is ready. Never waits; makes progress in Receive.
 class ServerConnection {
  public:
-  // A server that takes longer for a frame is as good as none.
+  // A server that takes longer for a frame counts as lost.
   static constexpr std::chrono::seconds kPatience{10};
 
-  // A build's name stands for the bits that it computes. The channel outlives this.
+  // A build's name stands for the bits that it computes. The channel must outlive this.
   ServerConnection(Channel& channel, const std::string& build, const std::string& robot,
                    MappedFile model);
 
-  // The next message about frames, or none. Call it with every frame at least.
+  // Returns the next message about frames, or nothing. Call at least once per frame.
   std::optional<Message> Receive();
 
-  // Holds for the frames after it; the version is counted here. If the server needs another state
-  // for them, it is not ready until it has prepared that.
+  // Applies to later frames; sets the version itself. If the frames need another state, the server
+  // is not ready until it has prepared that.
   void Use(message::Settings settings);
   const message::Settings& settings() const { return settings_; }
 
-  // Sends a probe each way once the server has the model, so that the link is known before frames
-  // are.
+  // Sends a probe each way once the server has the model, to know the link before the first frame.
   void ProbeLink();
 
-  // Sends a robot's profile (ToJsonText) once the server has the model; the settings are those by
-  // which the server measures its own.
+  // Sends a robot's profile (ToJsonText) once the server has the model. The server measures its own
+  // under `settings`.
   void AskForSchedule(message::Settings settings, const std::string& profile);
 
-  // What it answered, once, unread (message::Schedule); nothing before it did.
+  // Returns the server's answer once, undecoded (message::Schedule); nothing before it arrives.
   std::optional<std::vector<uint8_t>> TakeSchedule() {
     return std::exchange(schedule_, std::nullopt);
   }
@@ -58,18 +56,18 @@ class ServerConnection {
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 
-  // Whether it was of any use before it ended.
+  // Whether the server was ever ready.
   bool has_been_ready() const { return has_been_ready_; }
 
-  // Ends the connection, and says so to the server.
+  // Ends the connection and tells the server why.
   void Leave(const std::string& reason);
 
-  // Why this server serves no more; empty while it does, or may yet.
+  // Why the connection has ended; empty while it has not.
   std::string fault() const;
 
   Channel& channel() { return channel_; }
 
-  // Waits for a message until then; Channel::WaitForMessage, unless a test has a clock of its own.
+  // Waits for a message; Channel::WaitForMessage unless a test has its own clock.
   using Wait = std::function<bool(std::chrono::nanoseconds deadline)>;
   Wait WaitBy(Wait wait) const;
 
@@ -89,7 +87,7 @@ class ServerConnection {
   bool has_settings_ = false;
   bool has_been_ready_ = false;
   bool is_probe_due_ = false;
-  std::optional<message::Profile> profile_;  // that is still to be sent
+  std::optional<message::Profile> profile_;  // still to be sent
   std::optional<std::vector<uint8_t>> schedule_;
   std::string fault_;
 };

@@ -6,10 +6,10 @@
 
 namespace cacheinf {
 
-// What a server did for a frame, and what that took.
+// What a server did for a frame, and how long it took.
 struct ServerPart {
   std::chrono::nanoseconds encoding{};  // on the robot
-  std::chrono::nanoseconds waiting{};   // of the robot, for the link and the server
+  std::chrono::nanoseconds waiting{};   // the robot waited for the link and the server
   std::chrono::nanoseconds decoding{};  // on the server
   std::chrono::nanoseconds computing{};
   double work = 0;       // share of a dense run's multiply-adds

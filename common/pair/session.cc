@@ -93,7 +93,7 @@ void Session::Take(const Message& message) {
   }
 }
 
-// It comes behind all slices of the frame in hand.
+// It follows all slices of the current frame.
 void Session::Hold(const Message& message) {
   split_->ExpectNoMoreSlices();
   held_ = message;
@@ -127,7 +127,7 @@ void Session::TakeSettings(const message::Settings& settings) {
   preparing_ = std::async(std::launch::async, [this, settings] { return Prepare(settings); });
 }
 
-// On a thread of its own.
+// Runs on its own thread.
 Session::Work Session::Prepare(const message::Settings& settings) {
   std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes);
   Work work;

@@ -19,9 +19,9 @@
 
 namespace cacheinf {
 
-// A server's conversation with one robot (messages.h), from its greeting to its end. A server has
-// one for each, calls their Advance in turn on the thread that computes, and so is fair by the
-// stage. Nothing in here waits; models are read and packed on a thread of the session's own.
+// A server's conversation with one robot (messages.h), from greeting to end. A server calls Advance
+// of each session in turn on the computing thread, so robots share it stage by stage. Nothing here
+// waits; models are read and packed on a thread of the session's own.
 //
 //   Session session(channel, store, clock, build);   // the channel pumps on a thread of its own
 //   while (!session.is_over()) {
@@ -29,27 +29,27 @@ namespace cacheinf {
 //   }
 class Session {
  public:
-  // Solves a schedule for a robot, given its profile, and returns it as a text. On a thread of its
-  // own; ends soon once `stop` is set. Throws InputError on what it cannot use.
+  // Solves a schedule for a robot, given its profile, and returns it as text. Runs on its own
+  // thread and ends soon after `stop` is set. Throws InputError on what it cannot use.
   using Solve = std::function<std::string(
       std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
       const std::string& robot_profile, const std::atomic<bool>& stop)>;
 
-  // A build's name stands for the bits that it computes. What is referred to outlives this. Without
-  // `solve` a robot that asks for a schedule gets none.
+  // A build's name stands for the bits that it computes. Without `solve`, a robot that asks for a
+  // schedule gets none. All references must outlive this.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
           RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {}, Solve solve = {});
   ~Session() { stops_solving_ = true; }
 
-  // Takes what has arrived, and computes a stage at most. Returns whether there was anything to
-  // do. Whatever arrives, it throws nothing.
+  // Takes what has arrived and computes at most one stage. Returns whether there was anything to
+  // do. Never throws, whatever arrives.
   bool Advance();
 
-  // Whether the robot has been given the right to stay, and its name then.
+  // Whether a robot has been admitted; robot() is its name then.
   bool has_robot() const { return is_greeted_; }
   const std::string& robot() const { return robot_; }
 
-  // Ends it and tells the robot why.
+  // Ends the session and tells the robot why.
   void Leave(const std::string& reason);
 
   bool is_over() const { return !end().empty(); }
@@ -80,7 +80,7 @@ class Session {
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
   std::optional<message::Settings> settings_;
-  // One of them, as the settings say.
+  // One of them, by the mode of the settings.
   struct Work {
     std::unique_ptr<SplitServer> split;
     std::unique_ptr<RemoteServer> remote;
@@ -89,7 +89,7 @@ class Session {
   std::future<Work> preparing_;
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;
-  std::optional<Message> held_;  // until the frame in hand is done, or what is prepared is ready
+  std::optional<Message> held_;  // waits for the current frame to be done
   std::string end_;
   std::atomic<bool> stops_solving_ = false;
   std::future<std::string> solving_;

@@ -67,7 +67,7 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
           .decision = told, .follows = told_, .committed = committed_, .is_shared = is_shared});
   told_ = decision.number;
   if (!is_shared) return ComputeAlone(decision, seen, policy);
-  // All that the server lacks may take longer than a frame has time.
+  // The server lacks everything, which may take longer to send than a frame has.
   if (is_first && give_up_at != kNever) give_up_at = clock_.Now();
   try {
     return Share(told, seen, policy, give_up_at);
@@ -103,7 +103,7 @@ ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const Pictur
   if (decision.kind != FrameDecision::Kind::kWhole || !is_compared) {
     return state_.Apply(decision, seen, policy);
   }
-  // Bit by bit with what is stored, so that the server need not be sent everything again.
+  // Compares bits with what is stored, so that the server need not be sent everything again.
   state_.BeginFrame(decision, seen, policy);
   state_.Finish();
   return {};
@@ -147,11 +147,11 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
   return walk_.work();
 }
 
-// False if it is waited for no longer.
+// Returns false to give the frame up.
 bool SplitRobot::WaitForSlice(Time give_up_at) {
   slowdown_.CatchUp();
   const Time begin = clock_.Now();
-  // Its link may live on where it does not.
+  // The link may outlive a server that hangs.
   const Time patient_until = begin + ServerConnection::kPatience;
   connection_.channel().Expect(true);
   const bool has_come = begin < give_up_at && wait_(std::min(give_up_at, patient_until));
@@ -189,7 +189,7 @@ void SplitRobot::TakeMessages() {
 }
 
 void SplitRobot::Take(message::Slice slice) {
-  // Of a frame that was given up they may still come.
+  // Slices of a frame that was given up may still arrive.
   if (!walk_.is_open() || slice.frame != number_) return;
   part_->received_bytes += slice.bytes.size();
   std::vector<uint8_t> plain;
@@ -203,7 +203,7 @@ void SplitRobot::Take(message::Slice slice) {
 void SplitRobot::Take(const message::Answer& answer) {
   if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
   if (answer.frame != behind_) return;
-  // It has taken all slices of that frame.
+  // The server has taken all slices of that frame.
   behind_ = -1;
   state_.ConfirmSent();
 }

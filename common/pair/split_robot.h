@@ -21,44 +21,44 @@ namespace cacheinf {
 
 struct FrameDecision;
 
-// The robot's side of mode split: executes the robot's decisions (common/reuse/reuse.h), together
-// with a server where there is one that is ready and not behind, else alone. However a frame goes,
-// afterwards the state's outputs are its answer, as ModelState::Apply gives it.
+// The robot's side of mode split: executes the robot's decisions (common/reuse/reuse.h) together
+// with a server that is ready and not behind, else alone. Either way the state's outputs are then
+// the frame's answer, as ModelState::Apply gives it.
 //
-// One late frame does not make the next one late. A frame that was given up the robot finishes
-// alone, and until the server has caught up with it, the robot computes alone and only tells the
-// server of its decisions. So it is with the first frame that a server hears of, where there is a
-// deadline. (What the server computes the robot does not hold: having to compute alone takes about
-// a dense run, once.)
+// One late frame does not make the next one late. When the robot gives a frame up, it finishes it
+// alone. Until the server has caught up with it, the robot computes alone and only tells the server
+// its decisions. The first frame that a server gets is given up like this if there is a deadline.
+// (The robot does not hold what the server computes, so computing alone takes about a dense run,
+// once.)
 class SplitRobot {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
   using Wait = ServerConnection::Wait;
 
-  // `settings` of the split that the state was made for; policy and version are filled in by
-  // frame. Throws InputError if the cuts do not fit the model. REQUIRES: a state that trades, with
-  // the settings' schemes and kept values; the connection, the state and the clock outlive this.
+  // `settings` are those of the split that the state was made for; each frame fills in policy and
+  // version. Throws InputError if the cuts do not fit the model. REQUIRES: the state trades and has
+  // the settings' schemes and kept values; connection, state and clock outlive this.
   SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
              message::Settings settings, Wait wait = {}, Slowdown slowdown = {});
   ~SplitRobot();
   SplitRobot(const SplitRobot&) = delete;
   SplitRobot& operator=(const SplitRobot&) = delete;
 
-  // From the next frame on. Throws InputError if they do not fit the model.
+  // Takes effect from the next frame on. Throws InputError if the cuts do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
 
-  // Whether the server takes frames under this policy; tells it what it must know for that.
+  // Whether the server takes frames under this policy. Sends it what it must know for that.
   bool IsReady(const ChangePolicy& policy);
 
-  // Executes a decision; `seen` is what the network sees. The server is waited for until
-  // `give_up_at`; a refresh, for which nobody waits, has no such time. Returns what the robot
-  // computed. If it throws, the next decision makes up for it.
+  // Executes a decision and returns what the robot computed. `seen` is what the network sees. Waits
+  // for the server until `give_up_at`; a refresh, for which nobody waits, needs no such time. If
+  // this throws, the next decision makes up for it.
   ChangedWork Execute(const FrameDecision& decision, const PictureView& seen,
                       const ChangePolicy& policy, Time give_up_at = kNever);
 
-  // Whether the robot holds all of the last frame, as it must where spreads are to be measured; and
-  // sees to it that it does after the next.
+  // Whether the robot holds all of the last frame, which measuring spreads requires.
+  // ComputeNextAlone makes it hold all of the next.
   bool computed_all() const { return computed_all_; }
   void ComputeNextAlone() { is_next_alone_ = true; }
 
@@ -71,8 +71,8 @@ class SplitRobot {
   };
   const Counts& counts() const { return counts_; }
 
-  // Of the last decision; nothing if the server had no part in it. What the server computed it
-  // says behind its last slice: where that has not come yet, it is that of the frame before.
+  // Of the last decision; nothing if the server had no part in it. The server reports its times and
+  // work after its last slice; until that report arrives, they are the previous frame's.
   const std::optional<ServerPart>& part() const { return part_; }
 
  private:
@@ -93,20 +93,20 @@ class SplitRobot {
   const Wait wait_;
   const Slowdown slowdown_;
   SplitWalk walk_;
-  message::Settings settings_;  // as the server was told, or is to be
+  message::Settings settings_;  // as the server was told, or will be
   bool has_new_settings_ = true;
 
-  int64_t told_ = -1;       // the last decision that the server was told; -1: it holds nothing
-  int64_t heard_from_ = 0;  // the first that it was told since it held nothing
-  int64_t committed_ = -1;  // the last that both finished
-  int64_t behind_ = -1;     // given up; the server is not done with it
-  int64_t number_ = -1;     // of the frame in hand
+  int64_t told_ = -1;       // the last decision sent to the server; -1: it holds nothing
+  int64_t heard_from_ = 0;  // the first decision sent since it held nothing
+  int64_t committed_ = -1;  // the last one that both finished
+  int64_t behind_ = -1;     // given up, but not yet done on the server; -1: none
+  int64_t number_ = -1;     // of the current frame
   std::vector<int> robot_rows_;
   bool computed_all_ = true;
   bool is_next_alone_ = false;
   Counts counts_;
   std::optional<ServerPart> part_;
-  message::Answer last_answer_;  // to no refresh
+  message::Answer last_answer_;  // to a frame that is no refresh
 };
 
 }  // namespace cacheinf

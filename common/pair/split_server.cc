@@ -74,7 +74,7 @@ void SplitServer::Take(const message::Frame& frame) {
     state_.Forget();
     told_ = shared_ = -1;
   } else if (told_ == -1) {
-    return;  // it has been refused already
+    return;  // already refused
   } else if (frame.follows != told_) {
     return Refuse(decision.number, fmt::format("it does not hold frame {}", frame.follows));
   }
@@ -82,7 +82,7 @@ void SplitServer::Take(const message::Frame& frame) {
     return Refuse(decision.number, fmt::format("it has no settings {}", decision.settings));
   }
   try {
-    // What became of the slices that were sent last.
+    // Whether the slices sent last were used.
     frame.committed == shared_ ? state_.ConfirmSent() : state_.ForgetSent();
     told_ = decision.number;
     if (!frame.is_shared) return walk_.Follow(decision, settings_.cuts, settings_.policy);
@@ -103,7 +103,7 @@ void SplitServer::Take(const message::Frame& frame) {
 }
 
 void SplitServer::Take(message::Slice slice) {
-  if (!walk_.is_open() || slice.frame != told_) return;  // of a frame that has been refused
+  if (!walk_.is_open() || slice.frame != told_) return;  // of a refused frame
   std::vector<uint8_t> plain;
   const auto begin = clock_.Now();
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {

@@ -16,34 +16,34 @@
 
 namespace cacheinf {
 
-// The server's side of mode split: follows a robot's decisions, one after the other, and computes
-// its rows of those that are shared. It never waits.
+// The server's side of mode split: follows a robot's decisions in order and computes its rows of
+// the shared ones. Never waits.
 //
-// It holds what the last decision that it was told gives, or nothing: at first, and after it has
-// refused a frame. Then it is deaf until one comes that follows none. A frame that the robot gives
-// up it finishes, without sending anything of it.
+// It holds the result of the last decision it was told, or nothing: at first, and after refusing a
+// frame. It then ignores frames until one follows none. It finishes a frame that the robot gives
+// up, but sends nothing more of it.
 class SplitServer {
  public:
-  // Throws InputError if the settings do not fit the model. Channel and clock outlive this.
+  // Throws InputError if the settings do not fit the model. Channel and clock must outlive this.
   SplitServer(const std::shared_ptr<const CompiledModel>& model, const message::Settings& settings,
               Channel& channel, const Clock& clock, Slowdown slowdown = {});
 
-  // Settings that need no other state (message::NeedsNewState). Throws InputError as above.
-  // REQUIRES: no frame in hand.
+  // Takes settings that need no other state (message::NeedsNewState). Throws InputError as the
+  // constructor. REQUIRES: no current frame.
   void Use(const message::Settings& settings);
 
-  // Whether a frame is in hand, of which more slices may come. The next one can be taken when it
-  // is done, or if it follows none.
+  // Whether there is a current frame, whose slices may still arrive. The next frame can be taken
+  // once it is done, or if it follows none.
   bool is_open() const { return walk_.is_open(); }
 
   void Take(const message::Frame& frame);
   void Take(message::Slice slice);
   void Take(const message::GiveUp& give_up);
 
-  // Runs a stage of the frame in hand. False: it waits for a slice, or there is none.
+  // Runs a stage of the current frame. Returns false if it waits for a slice or there is no frame.
   bool Step();
 
-  // All slices have come that will come, so the frame in hand must not wait for more.
+  // All slices of the current frame have arrived; refuses the frame if it needs more.
   void ExpectNoMoreSlices();
 
  private:
@@ -57,10 +57,10 @@ class SplitServer {
   message::Settings settings_;
   ModelState state_;
   SplitWalk walk_;
-  int64_t told_ = -1;    // what the state holds; -1: nothing
-  int64_t shared_ = -1;  // the last frame of which slices were sent
+  int64_t told_ = -1;    // the decision the state holds; -1: nothing
+  int64_t shared_ = -1;  // the last frame whose slices were sent
   bool is_given_up_ = false;
-  message::Answer answer_;  // to the frame in hand
+  message::Answer answer_;  // to the current frame
   std::chrono::nanoseconds computing_{};
   std::chrono::nanoseconds decoding_{};
 };

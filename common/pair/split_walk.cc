@@ -10,7 +10,7 @@
 namespace cacheinf {
 namespace {
 
-// The value in whose buffer this one lies.
+// Returns the value whose buffer holds this one.
 ValueId OwnerOf(const Layout& layout, ValueId value) {
   while (layout.places[value].viewed != kNone) value = layout.places[value].viewed;
   return value;
@@ -66,9 +66,9 @@ void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& c
   });
 }
 
-// The first stage from the transfer on that finds its readers' masks or numbers here.
+// Returns the first stage, from the transfer on, that needs its masks or numbers.
 size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
-  // One mask for all maps of a size is fixed early.
+  // All maps of a size share one mask, which is fixed early.
   if (policy_.kind == ChangePolicy::Kind::kFixed) return transfer.after_stages;
   const Layout& layout = state_.layout();
   const std::vector<Operator>& operators = state_.graph().operators;
@@ -78,7 +78,7 @@ size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
   };
   size_t stage = 0;
   for (OpId id = 0; id < static_cast<OpId>(operators.size()); ++id) {
-    // An operator that ends no stage finds its masks before the next that does.
+    // An operator that ends no stage gets its masks before the next one that does.
     const bool is_root = layout.stages[stage].root == id;
     const Operator& op = operators[id];
     if (stage >= transfer.after_stages && !(is_root && rows().computed[id].empty()) &&
@@ -103,7 +103,7 @@ bool SplitWalk::Take(uint32_t transfer, std::vector<uint8_t> slice) {
 }
 
 SplitWalk::Progress SplitWalk::Step() {
-  // In their order, whenever they arrive, so that a run can be repeated.
+  // Take slices in order, whenever they arrive, so that a run can be repeated.
   while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
     const Incoming& next = incoming_.front();
     if (!next.slice) return Progress::kWaits;

@@ -17,68 +17,68 @@ namespace cacheinf {
 
 struct FrameDecision;
 
-// One side's way through frames whose rows are split (common/plan/split.h): stage by stage, with
-// slices that leave as soon as their rows are done, and are taken in before a stage reads them. It
-// never waits: who calls it does, for Take.
+// One side's way through frames whose rows are split (common/plan/split.h), stage by stage. A slice
+// leaves as soon as its rows are done, and is taken in before a stage reads it. Never waits: the
+// caller waits for slices and passes them to Take.
 //
-// Both sides walk the same decisions in the same order. The robot finishes alone any frame
-// it gives up, and the server goes on, since all slices of the frame still come: so its caches are
-// of that frame, too. What became of the slices that left, the owner of the state tells it
-// (ModelState::ConfirmSent, ForgetSent) before the next Begin.
+// Both sides walk the same decisions in the same order. When the robot gives a frame up, it
+// finishes it alone. The server goes on, since all its slices still arrive, so its caches hold that
+// frame, too. Before the next Begin, the state's owner must tell the state what became of the
+// slices that left (ModelState::ConfirmSent, ForgetSent).
 class SplitWalk {
  public:
   enum class Side : uint8_t { kRobot, kServer };
   // Sends a slice (common/exec/slice.h) of one of SplitRows::transfers.
   using Send = std::function<void(uint32_t transfer, std::vector<uint8_t> slice)>;
 
-  // REQUIRES: a state of a graph with one input, which trades and outlives this.
+  // REQUIRES: the graph has one input; the state trades and outlives this.
   SplitWalk(Side side, ModelState& state, Send send);
   SplitWalk(const SplitWalk&) = delete;
   SplitWalk& operator=(const SplitWalk&) = delete;
 
-  // Begins the decision's frame (ModelState::BeginFrame). The robot shows the picture that the
-  // network is to see, but for a refresh. Throws InputError, and changes nothing, if rows or masks
-  // do not fit the model, or the policy cannot be split.
+  // Begins the decision's frame (ModelState::BeginFrame). The robot passes the picture that the
+  // network is to see, except for a refresh. Throws InputError, and changes nothing, if rows or
+  // masks do not fit the model, or the policy cannot be split.
   void Begin(const FrameDecision& decision, const std::vector<Cut>& cuts,
              const ChangePolicy& policy, const PictureView& seen = {});
 
-  // The robot computes this one alone: what it may have changed becomes stale here.
+  // Notes a frame that the robot computes alone: whatever it may have changed becomes stale here.
   // Throws as Begin. REQUIRES: the server's side.
   void Follow(const FrameDecision& decision, const std::vector<Cut>& cuts,
               const ChangePolicy& policy);
 
-  // A slice of the frame has arrived. False: it is none that this side waits for.
+  // Takes a slice of the frame. Returns false if this side does not expect it.
   bool Take(uint32_t transfer, std::vector<uint8_t> slice);
 
-  // Whether all slices of the frame have.
+  // Whether all slices of the frame have arrived.
   bool has_all() const { return missing_ == 0; }
 
   enum class Progress : uint8_t {
     kStepped,  // a stage has run
-    kWaits,    // the next one reads what has not arrived
+    kWaits,    // the next stage reads a slice that has not arrived
     kDone,     // the frame is committed
-    kRefused,  // a slice was no good; the frame is abandoned
+    kRefused,  // a slice was bad; the frame is abandoned
   };
-  // If a stage throws, the frame is abandoned, and the exception goes on.
+  // Abandons the frame if a stage throws, and rethrows.
   Progress Step();
   bool is_open() const { return is_open_; }
-  // In one sentence, after kRefused.
+  // One sentence, after kRefused.
   const std::string& fault() const { return fault_; }
 
-  // The frame's end without the peer, which still gets what it was to get, or after an Abandon.
+  // Finishes the frame without the peer, which still gets all its slices; also after an Abandon.
   // REQUIRES: the robot's side.
   void FinishAlone();
 
-  // What is left of the frame is stale.
+  // Ends the frame and marks the rest of it as stale.
   void Abandon();
 
-  // Of the last frame, on this side.
+  // What this side computed of the last frame.
   const ChangedWork& work() const { return work_; }
 
  private:
   struct Incoming {
     uint32_t transfer = 0;
-    size_t before_stage = 0;  // it is due
+    size_t before_stage = 0;  // when it is due
     std::optional<std::vector<uint8_t>> slice = std::nullopt;
   };
 
@@ -96,7 +96,7 @@ class SplitWalk {
   SplitRows rows_;
   std::vector<uint32_t> outgoing_;  // in order
   size_t next_outgoing_ = 0;
-  std::vector<Incoming> incoming_;  // in order; what was taken in is gone
+  std::vector<Incoming> incoming_;  // in order, without those already taken in
   size_t missing_ = 0;
   bool is_open_ = false;
   std::string fault_;

@@ -54,7 +54,7 @@ class NeededRows {
   AxisWindow window_;
   bool is_identity_ = true;
   bool is_rising_ = true;
-  std::vector<int> begin_;  // of this row and all behind it
+  std::vector<int> begin_;  // of this row and all after it
   std::vector<int> end_;    // of this row and all before it
 };
 
@@ -119,7 +119,7 @@ void CheckPair(const Profile& robot, const Profile& server) {
 
 }  // namespace
 
-// What does not depend on the situation.
+// Everything that does not depend on the situation.
 struct CostModel::Network {
   struct Input {
     int from = kPicture;
@@ -139,9 +139,9 @@ struct CostModel::Network {
   int picture_rows = 1;
   std::vector<Node> nodes;
   std::vector<Input> inputs;
-  std::vector<int> views;  // operators; the last first
+  std::vector<int> views;  // operators, last first
   std::vector<int> outputs;
-  std::vector<int> last_reader;  // an output's is behind all
+  std::vector<int> last_reader;  // count() for an output
   std::vector<int> cut_places;
   std::array<Curves, 2> ms;
   Curves active;
@@ -182,7 +182,7 @@ struct CostModel::Network {
 
   int count() const { return static_cast<int>(nodes.size()); }
 
-  // All operators, of a frame of so much work.
+  // Time of all operators for a frame of this much work.
   double ServerMs(double work) const {
     double sum = 0;
     for (size_t id = 0; id < nodes.size(); ++id) {
@@ -228,11 +228,11 @@ struct CostModel::Network {
   }
 };
 
-// What things cost in a situation, all rows of an operator's.
+// What things cost in a situation, for all rows of an operator.
 class CostModel::Costs {
  public:
   struct Crossing {
-    double bytes = kNothing;  // not asked for yet
+    double bytes = kNothing;  // not computed yet
     double encode_ms = 0;
     double decode_ms = 0;
   };
@@ -262,7 +262,7 @@ class CostModel::Costs {
                 factor_[kAtServer] * network.server.picture_decode_ms.At(work)};
   }
 
-  // Of an operator's output, or the picture, on its way to that side.
+  // Cost of moving an operator's output, or the picture, to `receiver`.
   const Crossing& CrossingTo(size_t receiver, int id) const {
     if (id == kPicture) return picture_;
     const auto op = static_cast<size_t>(id);
@@ -277,7 +277,7 @@ class CostModel::Costs {
     crossing.encode_ms =
         factor_[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
     crossing.decode_ms = factor_[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
-    // Of a profile without slices: as floats.
+    // A profile without slices: as floats.
     if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
       crossing.bytes = share[receiver][op] * static_cast<double>(like.row_bytes) * like.rows;
     }
@@ -286,7 +286,7 @@ class CostModel::Costs {
 
   // By side.
   std::array<std::vector<double>, 2> ms;
-  std::array<std::vector<double>, 2> share;  // of pixels that are computed
+  std::array<std::vector<double>, 2> share;  // of computed pixels
   std::array<double, 2> whole_ms = {};       // all operators
 
  private:
@@ -298,11 +298,11 @@ class CostModel::Costs {
   bool keeps_;
   std::array<double, 2> work_;
   std::array<double, 2> factor_;
-  mutable std::array<std::vector<Crossing>, 2> crossing_;  // by who gets them
+  mutable std::array<std::vector<Crossing>, 2> crossing_;  // by receiver
   Crossing picture_;
 };
 
-// One entry an operator, by side where it is an array.
+// One entry per operator; arrays are by side.
 struct CostModel::Scratch {
   struct Entry {
     int run = 0;
@@ -310,17 +310,17 @@ struct CostModel::Scratch {
     bool is_exchanged = false;
     std::array<Range, 2> needed;
     std::array<Range, 2> computed;
-    std::array<Range, 2> missing;      // what the side gets of the other
-    std::array<double, 2> arrival_ms;  // of what it has not yet taken in; or kNothing
+    std::array<Range, 2> missing;      // what the side gets from the other
+    std::array<double, 2> arrival_ms;  // of what it has yet to take in; or kNothing
   };
   std::vector<Entry> entries;
-  std::vector<int> run_rows;  // of the picture, by run
+  std::vector<int> run_rows;  // rows of the picture, by run
 };
 
-// A frame in a split: first which rows, backwards, then when, forwards.
+// Follows a frame through a split: finds its rows backwards, then its times forwards.
 class CostModel::Walk {
  public:
-  // Of the first `count` operators.
+  // Follows the first `count` operators.
   Walk(const CostModel& model, const Plan& plan, int count, Timeline* timeline = nullptr)
       : network_(*model.network_),
         situation_(model.situation_),
@@ -346,16 +346,15 @@ class CostModel::Walk {
     return rows;
   }
 
-  // The recursion of CacheInf's section 4.3.2 over the rows that a side computes, its halo
-  // included:
+  // The recursion of CacheInf's section 4.3.2 over the rows that a side computes, halo included:
   //
   //   t_i^c = t_{i-1}^c + T_c(o_i, x_i, r_c - R(o_i))                                  x_i <= x'_i
   //   t_i^c = max(t_{i-1}^c, t_i^s + D(o_i, x'_i - x_i, r) / b) + T_c(o_i, x_i, …)     x_i > x'_i
   //
-  // and t_i^s likewise. What differs from the paper: t^s on the right is the time at which the
-  // sender has the rows, not the time of the same operator; what crosses waits for the link, which
-  // carries one slice after the other in each direction, for coding and for half a round trip; and
-  // the receiver begins the operator after that, since it reads those rows.
+  // and t_i^s likewise. Unlike in the paper, t^s on the right is the time at which the sender has
+  // the rows, not the time of the same operator. What crosses waits for coding, for half a round
+  // trip, and for the link, which carries one slice after the other each way. The receiver begins
+  // the operator only then, since it reads those rows.
   void Run(double begin_ms) {
     now_ms_ = {begin_ms, 0.0};
     busy_ms_ = {begin_ms, 0.0};
@@ -376,7 +375,7 @@ class CostModel::Walk {
     }
   }
 
-  // x_n = 1: the answer is on the robot.
+  // x_n = 1: the answer ends on the robot.
   void TakeOutputs() {
     for (const int id : network_.outputs) Take(kAtRobot, id);
   }
@@ -419,7 +418,7 @@ class CostModel::Walk {
         entries_[id].is_exchanged = node.is_kept;
       }
     }
-    // What a view shows crosses as what it is a view of.
+    // A view's rows cross as those of the value it shows.
     for (const int view : network_.views) {
       if (view >= count_ || !entries_[view].is_exchanged) continue;
       entries_[view].is_exchanged = false;
@@ -429,7 +428,7 @@ class CostModel::Walk {
     }
   }
 
-  // As CompileRows of split.h does it.
+  // Mirrors CompileRows of split.h.
   void FindRows() {
     for (int id = count_; id-- > 0;) {
       const Network::Node& node = network_.nodes[id];
@@ -494,7 +493,7 @@ class CostModel::Walk {
          now_ms_[side] - ms, now_ms_[side]);
   }
 
-  // When it is there.
+  // Returns when the rows arrive.
   double Send(size_t receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
     const double share = static_cast<double>(rows) / all_rows;
     Work(1 - receiver, share * crossing.encode_ms, id, "encode ");
@@ -511,7 +510,7 @@ class CostModel::Walk {
     return free_ms + situation_.round_trip_ms / 2;
   }
 
-  // What this side gets of an operator's output is taken in where it is first read.
+  // A side takes in what it gets of an operator's output where it first reads it.
   void Take(size_t side, int id) {
     double& arrival_ms = id == kPicture ? picture_arrival_ms_ : entries_[id].arrival_ms[side];
     if (arrival_ms == kNothing || (id == kPicture && side == kAtRobot)) return;
@@ -551,7 +550,7 @@ class CostModel::Walk {
   bool server_has_begun_ = false;
   std::array<double, 2> now_ms_ = {};
   std::array<double, 2> busy_ms_ = {};
-  // By who receives.
+  // By receiver.
   std::array<double, 2> link_free_ms_ = {};
   std::array<double, 2> bytes_ = {};
   double link_ms_ = 0;
@@ -677,7 +676,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   return prediction;
 }
 
-// Power by time: it computes, or else sends or receives, or else waits.
+// Power times time: the robot computes, else sends or receives, else waits.
 void CostModel::SetEnergy(Prediction& prediction) const {
   const Profile& robot = network_->robot;
   const double other_ms = std::max(0.0, prediction.latency_ms - prediction.robot_ms);

@@ -14,31 +14,31 @@
 
 namespace cacheinf {
 
-// What a plan's cost depends on beside the profiles.
+// What a plan's cost depends on besides the profiles.
 struct Situation {
   double mbit_up = 0;  // 10^6 bits a second from robot to server; 0: the link is down
   double mbit_down = 0;
   double round_trip_ms = 0;
-  // Shares of a dense run that a side would compute for what it does not hold: 1 - r_c, 1 - r_s.
+  // Share of a dense run that a side computes for what it does not hold: 1 - r_c, 1 - r_s.
   double robot_work = 1;
   double server_work = 1;
   // What frames really took over what was predicted.
   double robot_factor = 1;
   double server_factor = 1;
   double link_factor = 1;
-  double server_queue_ms = 0;  // before a server that is shared takes a frame up
+  double server_queue_ms = 0;  // wait before a shared server takes a frame up
 
   bool operator==(const Situation&) const = default;
 };
 
 struct Prediction {
-  double latency_ms = 0;  // infinite for a plan that needs a link that is down
-  double robot_ms = 0;    // computing, codecs included
+  double latency_ms = 0;  // infinite if the plan needs a link that is down
+  double robot_ms = 0;    // computing, including codecs
   double server_ms = 0;
   double up_bytes = 0;
   double down_bytes = 0;
-  double link_ms = 0;   // sending and receiving, without waiting for its turn
-  double energy_j = 0;  // the robot's
+  double link_ms = 0;   // sending and receiving, without waiting for the link
+  double energy_j = 0;  // of the robot
 };
 
 // What happens when, for people.
@@ -50,27 +50,27 @@ struct Timeline {
     double begin_ms = 0;
     double end_ms = 0;
   };
-  std::vector<Piece> pieces;  // those of a lane in their order
+  std::vector<Piece> pieces;  // of each lane in order
 };
 constexpr Words<4> WordsOf(Timeline::Lane) { return {"robot", "up", "server", "down"}; }
 
-// Rows of every operator that a side computes, and that cross from it once it has.
+// Per operator, the rows that a side computes, and those that cross from it afterwards.
 struct PlannedRows {
   std::vector<Range> computed;
   std::vector<Range> sent;
   Range sent_picture;
 };
 
-// What plans cost, by two profiles of one network. For one thread at a time.
+// Predicts what plans cost, from two profiles of one network. For one thread at a time.
 class CostModel {
  public:
-  // Throws InputError, which says what to do, if the profiles are not of a robot and a server that
-  // have the same network under the same settings.
+  // Throws InputError, which says what to do, if the profiles are not of a robot and a server with
+  // the same network under the same settings.
   CostModel(const Profile& robot, const Profile& server, const Situation& situation);
   CostModel(CostModel&& other) noexcept;
   ~CostModel();
 
-  // The same profiles in another situation. Cheap: it shares all that does not depend on it.
+  // Returns the model of another situation. Cheap: they share all that does not depend on it.
   CostModel At(const Situation& situation) const;
 
   const Situation& situation() const { return situation_; }
@@ -78,31 +78,31 @@ class CostModel {
   const Profile& server() const;
   bool is_linked() const { return situation_.mbit_up > 0 && situation_.mbit_down > 0; }
 
-  // REQUIRES: cuts that lie behind operators or the picture and ascend.
+  // REQUIRES: the cuts ascend and are behind operators or the picture.
   Prediction Predict(const Plan& plan) const { return Predict(plan, nullptr); }
   Timeline PredictTimeline(const Plan& plan) const;
   double Ms(const Plan& plan) const { return Predict(plan, nullptr).latency_ms; }
 
-  // Of kSplit. As CompileRows of split.h has them where what is active lies evenly in the picture.
+  // For kSplit: the rows as CompileRows of split.h gives them for evenly spread active pixels.
   std::array<PlannedRows, 2> RowsOf(const Plan& plan) const;
 
-  // Where a cut may stand: what crosses it is kept. Ascending; -1 is the first.
+  // Where a cut may stand: all that crosses there is kept. Ascending from -1.
   const std::vector<int>& cut_places() const;
 
-  // When both sides are done with the first so many operators at the earliest, whatever the cuts
-  // behind them. REQUIRES: a cut may stand behind them.
+  // The earliest times at which each side is done with the first `operator_count` operators,
+  // whatever cuts follow. REQUIRES: a cut may stand behind them.
   struct Progress {
     double robot_ms = 0;
     double server_ms = 0;
   };
   Progress PredictFirst(const Plan& plan, int operator_count) const;
 
-  // Of one operator: all its rows on that side, and all of its output on the way there, codec
-  // included. The latter is infinite where it must not cross.
+  // Time of an operator: for all its rows on that side, and for all of its output to get there,
+  // codec included. The latter is infinite if the output must not cross.
   double OperatorMs(Side side, int op, bool keeps) const;
   double CrossingMs(Side receiver, int op, bool keeps) const;  // op -1: the picture
 
-  // Before the first and after the last operator, on the robot.
+  // Time before the first and after the last operator, on the robot.
   double BeginMs(bool keeps) const;
   double EndMs() const;
 
@@ -121,7 +121,7 @@ class CostModel {
 
   std::shared_ptr<const Network> network_;
   Situation situation_;
-  mutable std::array<std::unique_ptr<const Costs>, 2> costs_;  // dense, with caches; once asked for
+  mutable std::array<std::unique_ptr<const Costs>, 2> costs_;  // dense, with caches; lazily made
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -6,8 +6,8 @@
 
 namespace cacheinf {
 
-// A measured dependence on a share between 0 and 1: straight between its points, constant beyond
-// them. A curve without points is 0 everywhere.
+// A measured dependence on a share between 0 and 1: linear between its points, constant beyond
+// them. Without points it is 0 everywhere.
 struct Curve {
   struct Point {
     double x = 0;
@@ -24,8 +24,8 @@ struct Curve {
   static Curve Constant(double y) { return {{{0.0, y}}}; }
 };
 
-// The curve that never falls and lies nearest to the samples, by least squares (pool adjacent
-// violators): one point for every x among them.
+// Returns the never-falling curve nearest to the samples by least squares (pool adjacent
+// violators), with one point for every x among them.
 Curve FitRising(std::span<const Curve::Point> samples);
 
 }  // namespace cacheinf

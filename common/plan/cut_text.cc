@@ -29,7 +29,7 @@ std::optional<double> NumberOf(std::string_view text) {
 }
 
 Cut ParseCut(const std::string& text, const Graph& graph) {
-  // Names may hold colons as well.
+  // Names may contain colons, too.
   Cut cut = {ValueNamed(text, graph), 0};
   if (cut.value != kNone) return cut;
   const size_t colon = text.rfind(':');

@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// Cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value has a name of
-// its own, or that of the operator that gives it. Throws InputError.
+// Parses cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value is
+// named by its own name or by the operator that produces it. Throws InputError.
 std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph);
 
 }  // namespace cacheinf

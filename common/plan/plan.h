@@ -9,14 +9,14 @@
 
 namespace cacheinf {
 
-// Who computes what of a frame, in which form it crosses.
+// Who computes what of a frame, and in which form it crosses.
 struct Plan {
   enum class Kind : uint8_t { kLocal, kRemote, kSplit };
 
-  // A cut of split.h, by the operators of a profile; -1: behind the picture. The operators behind
-  // it, up to the next cut's, are a run. Of a run the robot owns this share of the active rows;
-  // before the first cut, all. What is kept and read in another run than its own crosses to who
-  // needs it; of all else each side computes what it needs. So two cuts of one share trade halos.
+  // A cut of split.h, by a profile's operators; -1: behind the picture. The operators behind it, up
+  // to the next cut, form a run. The robot owns this share of a run's active rows, and everything
+  // before the first cut. A kept value read outside its own run crosses to who needs it; each side
+  // computes all else that it needs. So two cuts of one share trade halos.
   struct Cut {
     int after = -1;
     int robot_thousandths = 0;
@@ -25,23 +25,23 @@ struct Plan {
   };
 
   Kind kind = Kind::kLocal;
-  bool keeps = true;           // results from frame to frame: the robot's, in kRemote the server's
-  std::string codec = {};      // kRemote: of the picture
+  bool keeps = true;       // results from frame to frame: on the robot, in kRemote on the server
+  std::string codec = {};  // kRemote: the picture's codec
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
 
   bool operator==(const Plan&) const = default;
 };
 constexpr Words<3> WordsOf(Plan::Kind) { return {"local", "remote", "split"}; }
 
-// "local cache", "remote video:libx264 cache", "split 12:400,57:0 dense".
+// Returns, for example, "local cache", "remote video:libx264 cache", "split 12:400,57:0 dense".
 std::string ToText(const Plan& plan);
 
-// The first of the picture's rows that the robot does not own if what is active lies evenly in it.
+// The first row of the picture that the robot does not own, if active pixels are spread evenly.
 constexpr int PictureRowsOf(int robot_thousandths, int picture_rows) {
   return (robot_thousandths * picture_rows + 999) / 1000;
 }
 
-// The same of a map, from the picture's.
+// The same row of a map, from that of the picture.
 constexpr int MapRowsOf(int64_t picture_row, int picture_rows, int map_rows) {
   return static_cast<int>((picture_row * map_rows + picture_rows / 2) / picture_rows);
 }

@@ -8,25 +8,25 @@
 namespace cacheinf {
 namespace {
 
-// Of a link that nothing was sent over yet, so that something will be.
+// Assumed of an unused link, so that it gets used.
 constexpr double kHopedMbit = 100;
-// An older figure is believed to have become better: else a link that was bad once is never tried
+// Assume that an older figure has improved; otherwise a link that was bad once is never tried
 // again.
 constexpr double kTrustedSeconds = 15;
 constexpr double kMostMbit = 1000;
 
-// While nobody looks at what changes, the work is believed to have become less, so that somebody
-// will.
+// While nothing sees what changes, assume that the work has become less, so that a plan that looks
+// gets chosen.
 constexpr int kFramesTrusted = 100;
 constexpr double kHopedWork = 0.1;
-// Frames computed whole, although results are kept, of which one is no accident.
+// So many whole frames in a row are no accident, although results are kept.
 constexpr int kWholeInARow = 2;
 
-// Of a frame's time, that a plan is left for another where beginning costs nothing.
+// Share of a frame's time that a plan must lose before it is left, where switching costs nothing.
 constexpr double kLeastLost = 0.1;
 
-// After so many frames what is known of a codec may be wrong. It is tried if by what is known it
-// takes at most so much longer than the plan at hand.
+// After so many frames what is known of a codec may be outdated. Try it if it is predicted to take
+// at most this many times as long as the current plan.
 constexpr int kFramesKnown = 300;
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
@@ -47,7 +47,7 @@ double HopedMbit(const PlanChooser::OneWay& way, const PlanChooser::OneWay& othe
   return known.mbit ? std::min(kMostMbit, *known.mbit * age) : kHopedMbit;
 }
 
-// The work of a frame, of which a server that got it in this codec had so much.
+// The frame's work, given the work that a server saw after this codec.
 double Unseen(const ProfiledCodec& codec, double seen) {
   double least = 0;
   double most = 1;
@@ -69,7 +69,7 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
-  // While a server is met, another of the robot's processes starts beside its frames.
+  // Meeting a server starts another process on the robot, beside its frames.
   if (link.is_up && !was_up_) {
     robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
@@ -91,7 +91,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
     for (const Plan& plan : nearby_(situation_)) {
       if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
     }
-    // The situation may be another's by a hair.
+    // Tiny changes of the situation must not drop home.
     if (home_ && home_->kind == Plan::Kind::kSplit && Find(*home_, candidates_) == nullptr) {
       Consider(model, *home_);
     }
@@ -160,7 +160,7 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
         0.0, (before == nullptr ? 0 : before->lost_ms) + latency(*home) - latency(candidate));
     double won_ms = candidate.lost_ms - kLeastLost * latency(*home);
     if (won_ms <= most_won_ms) continue;
-    // One that is being tried has begun.
+    // A plan that is being tried has already begun.
     if (candidate.plan != plan_) {
       won_ms = std::min(won_ms, candidate.lost_ms - BeginMs(candidate) - BeginMs(*home));
     }
@@ -194,7 +194,7 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   return best;
 }
 
-// The work of the frame that was executed, where anybody looked at what changed.
+// The work of the executed frame, if anything looked at what changed.
 std::optional<double> PlanChooser::Seen(const Taken& taken) const {
   if (!taken.share || taken.executed != Plan::Kind::kRemote) return taken.share;
   const auto codec = std::ranges::find(model_.robot().codecs, plan_.codec, &ProfiledCodec::codec);
@@ -221,12 +221,12 @@ void PlanChooser::Note(const Taken& taken) {
   for_tries_ms_ += kShareForTries * taken.latency_ms;
   Doubt();
   const std::optional<double> seen = Seen(taken);
-  // That there was more work than was believed is nothing that a machine does.
+  // More work than was assumed does not make a machine slow.
   Situation then = situation_;
   if (seen) then.robot_work = then.server_work = *seen;
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
-  // A first frame meets memory that nobody has touched, and a server that is not ready.
+  // A first frame meets untouched memory and a server that is not ready.
   if (frames_of_plan_ <= 1) return;
   const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
   const bool is_whole = plan_.keeps && !seen;
@@ -243,7 +243,7 @@ void PlanChooser::Note(const Taken& taken) {
   situation_.link_factor = link_.value();
 }
 
-// What was bad once is worth a try again.
+// What was bad once is worth another try.
 void PlanChooser::Doubt() {
   if (++robot_unused_ % kFramesKnown == 0) {
     robot_.Doubt();
@@ -257,9 +257,9 @@ void PlanChooser::Doubt() {
 }
 
 void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole) {
-  // Of a frame computed whole by accident the server's time says nothing of others.
+  // The server's time for a frame computed whole by accident says nothing about others.
   if (!is_whole) server_.Note(taken.server_ms, expected.server_ms);
-  // What a message takes however short it is says nothing about the bandwidth.
+  // The fixed time of a message says nothing about the bandwidth.
   const double link_ms =
       expected.link_ms + SendMs(situation_, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);

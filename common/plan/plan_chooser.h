@@ -14,26 +14,26 @@
 
 namespace cacheinf {
 
-// Chooses a plan for each of a robot's frames: predicts what a few take in the situation at hand,
-// and corrects its predictions by what frames really took. The first frame of a plan is computed
-// whole, so a plan is left once staying has cost as much as going to a better one, and back, would.
-// What a codec makes of a scene shows only in use: one that may be as good is tried for two frames
-// whenever a fiftieth of the robot's time has paid for it.
+// Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the current
+// situation, and corrects the predictions by what frames really took. A plan's first frame is
+// computed whole, so it leaves a plan only once staying has cost as much as going to a better one
+// and back. Only use shows how a codec does on a scene: one that may be as good is tried for two
+// frames whenever a fiftieth of the robot's time has paid for it.
 class PlanChooser {
  public:
-  // What a schedule has for a situation and those near it.
+  // Returns a schedule's plans for a situation and those near it.
   using Nearby = std::function<std::vector<Plan>(const Situation& situation)>;
 
-  // A schedule's plans are candidates beside those that it need not find: the robot alone, and
-  // every codec of its profile. Throws InputError as CostModel does.
+  // Considers a schedule's plans, and those that need no schedule: the robot alone, and every codec
+  // of its profile. Throws InputError as CostModel does.
   PlanChooser(const Profile& robot, const Profile& server, Nearby nearby);
 
-  // One way of the link, as far as it was measured; where it was not, the other way stands in.
+  // One direction of the link as far as it was measured; else the other direction stands in.
   struct OneWay {
     std::optional<double> mbit = {};
     double age_s = 0;
   };
-  // Of the delay only the round trip can be measured, of which predictions take half for each way.
+  // Only the round trip of a delay can be measured; predictions take half of it each way.
   struct Link {
     bool is_up = false;
     OneWay to_server = {};
@@ -42,22 +42,22 @@ class PlanChooser {
   };
   const Plan& Choose(const Link& link);
 
-  // Of the frame that followed the last plan chosen. `executed` may be the robot alone where the
-  // server was not ready.
+  // What the frame that followed the last choice took. `executed` is the robot alone if the server
+  // was not ready.
   struct Taken {
     Plan::Kind executed = Plan::Kind::kLocal;
     double latency_ms = 0;
     double server_ms = 0;   // decoding and computing; kRemote
     double waiting_ms = 0;  // for the link and the server; kRemote
     double sent_bytes = 0;  // to the server; kRemote
-    // Of a dense run's multiply-adds, where only what changed was computed; the server's of
+    // Share of a dense run's multiply-adds, if only what changed was computed; the server's in
     // kRemote.
     std::optional<double> share;
   };
   void Note(const Taken& taken);
 
   const Situation& situation() const { return situation_; }
-  const Prediction& prediction() const { return prediction_; }  // of the plan chosen last
+  const Prediction& prediction() const { return prediction_; }  // of the last choice
   // Why the last plan was taken, in one line: "remote video cache: 21 ms; local cache: 34 ms".
   std::string Reason() const;
 
@@ -65,17 +65,17 @@ class PlanChooser {
   struct Candidate {
     Plan plan;
     Prediction prediction;
-    double lost_ms = 0;  // by staying home while this one was better
+    double lost_ms = 0;  // lost so far by staying with home_ although this was better
   };
   // What frames took over what was predicted: the median of the last few, because a machine that
   // does something else for a frame or two is no slower.
   class Factor {
    public:
-    // `fewest`: fewer frames that took long say nothing.
+    // `fewest`: with fewer frames, slow ones are not believed.
     explicit Factor(size_t fewest = 1) : fewest_(fewest) {}
-    // REQUIRES: the prediction holds the factor as it is.
+    // REQUIRES: the prediction includes the factor's current value.
     void Note(double measured, double predicted);
-    // What is known may be wrong: the next frames count alone.
+    // What is known may be outdated: only the next frames count.
     void Doubt();
     double value() const { return value_; }
 
@@ -87,15 +87,15 @@ class PlanChooser {
   struct CodecFactors {
     Factor robot;  // of the robot's part
     Factor bytes;
-    int unused = 0;  // frames since it was used or tried
+    int unused = 0;  // frames since it was last used or tried
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
-  // Null: it is none of them.
+  // Returns null if the plan is not among them.
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
-  // What the first frame of a plan takes beyond another of its frames.
+  // What a plan's first frame takes beyond a later one.
   double BeginMs(const Candidate& candidate) const;
   void ChooseHome(const std::vector<Candidate>& last);
   const Candidate* WorthTrying();
@@ -106,11 +106,11 @@ class PlanChooser {
   const Nearby nearby_;
   Situation situation_;
   std::vector<Candidate> candidates_;  // of the last choice
-  std::optional<Plan> home_;           // that is left for a better one alone
-  Plan plan_;                          // of the last choice: home, or one that is tried
+  std::optional<Plan> home_;           // left only for a better plan
+  Plan plan_;                          // the last choice: home_, or a plan being tried
   Prediction prediction_;
-  double whole_ms_ = 0;  // of the robot alone, nothing kept
-  // Frames alone are the first ones, when machines are at their slowest.
+  double whole_ms_ = 0;  // of the robot alone with nothing kept
+  // The first frames are computed alone, while machines are at their slowest.
   static constexpr size_t kFewestAlone = 5;
   Factor robot_{kFewestAlone};
   int robot_unused_ = 0;  // frames since it was alone
@@ -121,7 +121,7 @@ class PlanChooser {
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;  // in a row
   double for_tries_ms_ = 0;
-  // Since anybody looked at how much changes; so that the first look counts in full.
+  // Frames since anything saw how much changes; starts high, so that the first look counts in full.
   int frames_unseen_;
   int whole_in_a_row_ = 0;  // by a plan that keeps results
 };

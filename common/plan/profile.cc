@@ -175,7 +175,7 @@ AxisWindow WindowOf(const CheckedJson& json) {
   return rows;
 }
 
-// `before`: the operators read so far, which alone may be inputs.
+// `before`: the operators read so far; only they may be inputs.
 std::vector<ProfiledOperator::Input> InputsOf(const CheckedJson& json, int rows,
                                               const std::vector<ProfiledOperator>& before) {
   std::vector<ProfiledOperator::Input> inputs;
@@ -346,7 +346,7 @@ std::string ToJsonText(const Profile& profile) {
                             {"active_median_error", profile.active_median_error},
                             {"active_p95_error", profile.active_p95_error},
                             {"operators", ListOf(profile.operators)}};
-  // Names in a model's file may hold bytes that are not UTF-8, which JSON must be.
+  // JSON must be UTF-8, but names in a model's file may not be.
   return json.dump(-1, ' ', /*ensure_ascii=*/false, ProfileJson::error_handler_t::replace) + "\n";
 }
 

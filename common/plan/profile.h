@@ -15,51 +15,51 @@
 // What a network costs on one machine: measured by cacheinf-profile, read by planners.
 //
 // The work of a frame, 1 - r, is the share of a dense run's multiply-adds that a state has computed
-// for it. What changes in a clip shows in it whatever its shape: a tenth of a picture's pixels in
-// one place is a tenth of the work, in many places half of it.
+// for it. It shows what changes in a clip whatever its shape: a tenth of the pixels in one place is
+// a tenth of the work, in many places half of it.
 
 namespace cacheinf {
 
 enum class Side : uint8_t { kRobot, kServer };
 constexpr Words<2> WordsOf(Side) { return {"robot", "server"}; }
 
-// An operator as planners see it. Both sides' profiles of a model have the same ones in the same
-// order, which is that of execution; of the robot's profile planners take what the network is like.
+// An operator as planners see it. Both sides' profiles of a model list the same operators in order
+// of execution. Planners take the network's properties from the robot's profile.
 struct ProfiledOperator {
-  std::string name;  // of its first output, as `inspect` prints it: what --cut takes
+  std::string name;  // of its first output, as `inspect` prints and --cut takes it
   std::string kind;  // "conv 3x3/2"
   struct Input {
-    int from = -1;  // the operator that gives it; -1: the picture
+    int from = -1;  // the operator that produces it; -1: the picture
     AxisWindow rows;
   };
-  std::vector<Input> inputs;  // maps that are no constants
+  std::vector<Input> inputs;  // maps that are not constant
   int rows = 1;               // of its output
   int64_t row_bytes = 0;      // of a row of the output, as floats
   bool is_local = true;
   bool is_kept = true;     // rows of its output may cross
   bool is_output = false;  // its output is one of the network's
-  bool is_view = false;    // in the numbers of its first input, which crosses in its stead
+  bool is_view = false;    // shows its first input's numbers; that crosses instead
 
-  // T(o, x, r): over the share of its pixels that are computed, x (1 - r_o). Kernels, masks, lists
-  // and change test; a share of 0 still costs what an operator costs that has nothing to do. Those
-  // of all operators are what a state takes for a frame: to take the picture in counts for the
-  // first that runs, to commit the frame for the last.
+  // T(o, x, r): time over the share of its pixels that is computed, x (1 - r_o). Covers kernels,
+  // masks, lists and change test; at share 0, an operator with nothing to do. The sum over all
+  // operators is a state's time for a frame: the first that runs includes taking in the picture,
+  // the last committing the frame.
   Curve ms;
   // With nothing kept: all pixels, without masks and tests.
   double dense_ms = 0;
-  // U(o, x, r): over the share of its pixels that a refresh stores.
+  // U(o, x, r): time over the share of its pixels that a refresh stores.
   Curve refresh_ms;
 
-  // Planners take what follows of the network from the robot's profile, and only times from the
-  // server's. 1 - r_o = 1 - r + R(o): the share of its pixels that is computed, over the work of
-  // the frame, as masks really grow under the settings in force.
+  // From here on planners take network properties from the robot's profile, and only times from the
+  // server's. 1 - r_o = 1 - r + R(o): the share of its pixels that is computed, over the frame's
+  // work, as masks really grow under these settings.
   Curve active;
-  // Of a kept value's changed pixels in the slice codec, over the same: bytes, mask included, of
-  // all rows; and what coding and decoding them takes here.
+  // A kept value's changed pixels in the slice codec, over the frame's work: bytes of all rows,
+  // mask included, and what coding and decoding them takes here.
   Curve slice_bytes;
   Curve encode_ms;
   Curve decode_ms;
-  // The same of all its pixels, as they cross where nothing is kept.
+  // The same for all its pixels, as they cross where nothing is kept.
   double whole_bytes = 0;
   double whole_encode_ms = 0;
   double whole_decode_ms = 0;
@@ -68,11 +68,11 @@ struct ProfiledOperator {
 // The picture in a codec of --codec.
 struct ProfiledCodec {
   std::string codec;
-  Curve bytes;           // over the work of the frame
-  double encode_ms = 0;  // a robot's
-  double decode_ms = 0;  // a server's
-  // The work of a server that gets it, over the same; without points: the same. Noise that the
-  // codec makes is change as well, and change that it drops is none.
+  Curve bytes;           // over the frame's work
+  double encode_ms = 0;  // on a robot
+  double decode_ms = 0;  // on a server
+  // The work of a server that gets it, over the frame's work; without points they are equal. Noise
+  // of the codec counts as change, and change that it drops does not.
   Curve seen = {};
 
   double SeenOf(double work) const { return seen.points.empty() ? work : seen.At(work); }
@@ -84,23 +84,23 @@ struct Profile {
   Side side = Side::kRobot;
   std::string model;            // its name
   uint64_t model_checksum = 0;  // PackChecksum; 0: imported
-  std::string settings;  // policy, thresholds, kept values …: of another text it is another profile
-  std::string machine;  // for people
+  std::string settings;  // policy, thresholds, kept values …: another text, another profile
+  std::string machine;   // for people
   std::string machine_fingerprint;
   std::string build;
   std::string backend;
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  std::vector<std::string> assumptions;  // what was not measured but assumed; for people
+  std::vector<std::string> assumptions;  // assumed, not measured; for people
 
   std::vector<ProfiledOperator> operators;
 
   // What a frame takes outside operators.
-  double fit_ms = 0;   // making the model's picture of the camera's
-  Curve decide_ms;     // following the camera, finding what changed; over the work
-  double read_ms = 0;  // the answer out of the outputs
+  double fit_ms = 0;   // turning the camera's picture into the model's
+  Curve decide_ms;     // following the camera and finding what changed, over the work
+  double read_ms = 0;  // reading the answer from the outputs
   std::vector<ProfiledCodec> codecs;
-  // Its rows as a slice, as of an operator above: what crosses where both sides read them.
+  // The picture's rows as a slice, as for an operator above: they cross where both sides read them.
   Curve picture_slice_bytes;
   Curve picture_encode_ms;
   Curve picture_decode_ms;
@@ -109,25 +109,25 @@ struct Profile {
   double answer_encode_ms = 0;
   double answer_decode_ms = 0;
 
-  // Watts while it computes, sends or receives, and waits; 0: unknown.
+  // Watts while computing, while sending or receiving, and while waiting; 0: unknown.
   double computing_watts = 0;
   double sending_watts = 0;
   double waiting_watts = 0;
 
-  // |predicted / measured - 1| of the time that operators take in frames that the fit has not seen,
-  // whole ones and changed ones, given the shares of pixels that they computed …
+  // The error |predicted / measured - 1| of operators' total time in frames that the fit has not
+  // seen, whole and changed ones, given the shares of pixels that they computed …
   double median_error = 0;
   double p95_error = 0;
-  // … and of changed ones given only their work, through `active`. On the robot.
+  // … and in changed ones given only their work, through `active`. On the robot.
   double active_median_error = 0;
   double active_p95_error = 0;
 };
 
-// Of a machine that takes so many times as long, as --emulate makes one.
+// Returns the profile of a machine that takes this many times as long, as --emulate makes one.
 Profile SlowedDown(Profile profile, double factor);
 
-// One JSON object. Loading refuses what is damaged or of another version, by InputError that names
-// the file and says what to do.
+// One JSON object. Loading throws InputError, which names the file and says what to do, for a
+// damaged profile or one of another version.
 std::string ToJsonText(const Profile& profile);
 Profile ParseProfile(const std::string& text, const std::string& name);
 Profile LoadProfile(const std::filesystem::path& path);

@@ -10,12 +10,12 @@
 
 namespace cacheinf {
 
-// What a network is like, as planners see it, without a cost: one for every operator of the graph,
-// in its order.
+// Describes a network for planners, without costs: one entry per operator of the graph, in its
+// order.
 std::vector<ProfiledOperator> DescribeOperators(const Graph& graph, const Layout& layout);
 
-// Throws InputError, which says what to do, if the operators are not those of the graph. `name`
-// says where they are from.
+// Throws InputError, which says what to do, if the operators are not the graph's. `name` says where
+// they are from.
 void CheckAreOf(const std::vector<ProfiledOperator>& operators, const std::string& name,
                 const Graph& graph, const Layout& layout);
 

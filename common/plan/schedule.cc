@@ -21,7 +21,7 @@ using ScheduleJson = CheckedJson::Json;
 constexpr const char* kScheduleFormat = "cacheinf schedule";
 constexpr const char* kSolveAgain = "solve it again (cacheinf-schedule solve)";
 constexpr uint64_t kLargestSchedule = uint64_t{64} << 20;
-constexpr size_t kMostSteps = 1000;  // of an axis
+constexpr size_t kMostSteps = 1000;  // steps of an axis
 constexpr size_t kMostBuckets = 1 << 20;
 constexpr int64_t kLastOperator = 1 << 20;
 
@@ -83,7 +83,7 @@ std::vector<double> ReadAxis(const CheckedJson& json, const char* key, double mo
   return steps;
 }
 
-// Where a value lies on an axis: between a step and the next, so far towards that.
+// A value's place on an axis: this fraction of the way from a step to the next.
 struct AxisPlace {
   size_t step = 0;
   double fraction = 0;
@@ -119,7 +119,7 @@ Situation Schedule::SituationOf(size_t bucket) const {
 }
 
 Schedule::Found Schedule::Lookup(const Situation& situation) const {
-  // What is slower than a quarter of the slowest link is no link.
+  // Anything slower than a quarter of the slowest link counts as no link.
   const double least_mbit = mbit[0] > 0 || mbit.size() == 1 ? mbit[0] : mbit[1];
   const auto logarithm = [&](double value) {
     return std::log(std::max({value, least_mbit / 4, 1e-9}));
@@ -164,7 +164,7 @@ std::string ToJsonText(const Schedule& schedule) {
                        {"mbit", schedule.mbit},
                        {"robot_work", schedule.robot_work},
                        {"server_work", schedule.server_work}};
-  // One bucket a line, and one profile.
+  // One line per bucket, and per profile.
   std::string text = json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace);
   text.erase(text.rfind('\n'));
   const auto in_one_line = [](const Profile& profile) {

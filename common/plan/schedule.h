@@ -13,10 +13,10 @@
 
 namespace cacheinf {
 
-// Differs if anything that was measured does.
+// Differs if any measurement differs.
 uint64_t FingerprintOf(const Profile& profile);
 
-// A plan for every situation, solved beforehand.
+// A plan for every situation, solved in advance.
 struct Schedule {
   static constexpr int kVersion = 2;
 
@@ -30,20 +30,20 @@ struct Schedule {
   std::string model;
   std::string planner;
   uint64_t seed = 1;
-  // What it was solved from, by which a robot predicts what its frames take.
+  // What it was solved from; a robot predicts its frames by these.
   Profile robot;
   Profile server;
 
-  // What buckets share.
+  // Shared by all buckets.
   double round_trip_ms = 0;
   double server_queue_ms = 0;
-  // Their axes, which ascend: the bandwidth, of which the first may be 0, and what differs from
-  // what each side holds. Plans are solved for the same bandwidth both ways and looked up by that
-  // of the slower way; what they take where the ways differ is the cost model's to predict.
+  // Ascending axes: the bandwidth, which may begin with 0, and the work of each side for what it
+  // does not hold. Plans are solved for equal bandwidth both ways and looked up by the slower way;
+  // the cost model predicts what they take where the ways differ.
   std::vector<double> mbit;
   std::vector<double> robot_work;
   std::vector<double> server_work;
-  // Of the last axis first.
+  // The last axis varies fastest.
   std::vector<Bucket> buckets;
 
   Situation SituationOf(size_t bucket) const;
@@ -53,21 +53,21 @@ struct Schedule {
 
   struct Found {
     size_t bucket = 0;        // the nearest
-    std::vector<Plan> plans;  // of it and of its neighbours around the situation, nearest first
-    double latency_ms = 0;    // between theirs
+    std::vector<Plan> plans;  // of the buckets around the situation, nearest first
+    double latency_ms = 0;    // interpolated
   };
-  // REQUIRES: all buckets solved.
+  // REQUIRES: all buckets are solved.
   Found Lookup(const Situation& situation) const;
 };
 
-// One JSON object. Loading refuses what is damaged, of another version, or not solved to the end,
-// by InputError that names the file and says what to do. `may_lack`: buckets not yet solved are
-// fine.
+// One JSON object. Loading throws InputError, which names the file and says what to do, for a
+// schedule that is damaged, of another version, or not solved to the end. `may_lack` allows
+// unsolved buckets.
 std::string ToJsonText(const Schedule& schedule);
 Schedule ParseSchedule(const std::string& text, const std::string& name, bool may_lack = false);
 Schedule LoadSchedule(const std::filesystem::path& path, bool may_lack = false);
 
-// Throws InputError, which says what to do, if it was solved from other profiles.
+// Throws InputError, which says what to do, if the schedule was solved from other profiles.
 void CheckIsOf(const Schedule& schedule, const std::string& name, const Profile& robot,
                const Profile& server);
 

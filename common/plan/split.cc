@@ -29,7 +29,7 @@ class RowsCompiler {
     }
     rows_[kServer].holds_inputs = false;
     is_exchanged_ = ownership.is_exchanged;
-    // The last view first, so that views of views end where the numbers are written.
+    // The last view first, so that views of views end at the value that holds the numbers.
     for (size_t id = graph.operators.size(); id-- > 0;) {
       const Operator& op = graph.operators[id];
       const bool is_view = layout.is_done_by_placement[id] && op.As<op::Concat>() == nullptr;
@@ -91,7 +91,7 @@ class RowsCompiler {
     }
   }
 
-  // This side computes these rows of the stage's root, from what it needs before.
+  // Notes that this side computes these rows of the stage's root, and what that needs.
   void Compute(Owner side, const Stage& stage, Range rows) {
     rows_[side].computed[stage.root] = rows;
     if (rows.empty()) return;
@@ -121,13 +121,13 @@ class RowsCompiler {
   const Layout& layout_;
   const Ownership& ownership_;
   std::vector<bool> is_exchanged_;
-  std::array<std::vector<Range>, 2> needed_;  // of kept values, by all stages behind
-  std::array<std::vector<Range>, 2> inner_;   // of others, by the stage in hand
+  std::array<std::vector<Range>, 2> needed_;  // of kept values, by all later stages
+  std::array<std::vector<Range>, 2> inner_;   // of others, by the current stage
   std::array<FrameRows, 2> rows_;
   std::vector<Transfer> transfers_;
 };
 
-// The first row below which the share of the active pixels lies above.
+// The first row that has its share of the active pixels above it.
 int BoundaryOf(const std::vector<int>& active_by_row, int thousandths) {
   const auto rows = static_cast<int>(active_by_row.size());
   const int64_t all = std::accumulate(active_by_row.begin(), active_by_row.end(), int64_t{0});
@@ -159,7 +159,7 @@ std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base) {
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
                       const std::vector<int>& robot_rows, int picture_rows) {
   if (robot_rows.size() != cuts.size()) throw InputError("every cut must have its rows");
-  // The cut's entry, behind each operator; the first: behind the graph inputs.
+  // Which cut is behind each operator; the first entry: behind the graph inputs.
   std::vector<int> cut_behind(graph.operators.size() + 1, kNone);
   for (size_t i = 0; i < cuts.size(); ++i) {
     const ValueId value = cuts[i].value;

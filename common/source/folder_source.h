@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// By its extension.
+// Goes by the extension.
 bool IsPictureFile(const std::filesystem::path& path);
 
 // The .npy files of a folder, or else its pictures, in the order of their names.

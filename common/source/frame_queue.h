@@ -14,10 +14,10 @@
 
 namespace cacheinf {
 
-// Reads a source on its own thread, so that the next frame is there when the last one is
-// answered. Of a live source Next gives the newest frame and drops those that waited longer: an
-// answer to them would come too late. Of any other source it gives every frame, in order, and
-// reads a few ahead.
+// Reads a source on its own thread, so that the next frame is ready when the last one is answered.
+// From a live source Next gives the newest frame and drops those that waited longer: an answer to
+// them would come too late. From any other source it gives every frame, in order, and reads a few
+// ahead.
 class FrameQueue : public FrameSource {
  public:
   // At most `capacity` frames wait. REQUIRES: capacity >= 1.
@@ -28,13 +28,13 @@ class FrameQueue : public FrameSource {
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
-  // Waits for a frame. Rethrows what the source threw, after the frames read before.
+  // Waits for a frame. Rethrows what the source threw, after the frames read before that.
   std::optional<Frame> Next() override;
 
   // Frames that were read but dropped for newer ones.
   int64_t dropped() const { return dropped_; }
 
-  // Those before the frame that Next gave last.
+  // Frames that the source skipped before the one that Next gave last.
   int64_t skipped() const override { return skipped_; }
   bool is_live() const override { return is_live_; }
   bool has_tensors() const override { return has_tensors_; }
@@ -57,11 +57,11 @@ class FrameQueue : public FrameSource {
   const double frame_rate_;
   const int truth_class_count_;
 
-  // Of the caller of Next.
+  // Used by the caller of Next.
   int64_t skipped_;
   int64_t dropped_ = 0;
 
-  // Of both threads.
+  // Shared by both threads.
   std::mutex mutex_;
   std::condition_variable has_changed_;
   std::deque<Waiting> waiting_;

@@ -65,7 +65,7 @@ std::unique_ptr<FrameSource> OpenLive(std::string name, ReopeningSource::Open op
                                            pause);
 }
 
-// Opened once, it says what it is.
+// The source says what it is only once it is open.
 std::unique_ptr<FrameSource> OpenFromWeb(const std::string& address, const Clock& clock,
                                          const CameraPatience& patience) {
   std::unique_ptr<FrameSource> source = OpenVideoOrStream(address, clock);

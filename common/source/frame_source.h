@@ -51,7 +51,7 @@ class FrameSource {
 
 // What to do when a camera stops giving frames (reopening_source.h).
 struct CameraPatience {
-  std::chrono::nanoseconds longest{0};  // that it is waited for; 0: the source ends
+  std::chrono::nanoseconds longest{0};  // to wait for it; 0: the source ends
   std::function<bool()> is_over;        // whether to stop waiting; empty: never
 };
 
@@ -63,10 +63,10 @@ struct CameraPatience {
 //   rtsp://…, rtmp://…, udp://…, …             what a camera sends over a network
 //   http://…, https://…                        the same; a video where it states its length
 //   a file, or another address                 a picture or a video
-// Cameras, pipelines and what comes over a network are live. Patience is for these, but not for
-// pipelines that have an end: those with filesrc or num-buffers.
-// Throws InputError, in one sentence, if it is missing, broken or empty. The clock, and what tells
-// of the end, outlive the source.
+// Cameras, pipelines and what comes over a network are live. Patience applies to these, except to
+// pipelines that have an end: those with filesrc or num-buffers. Throws InputError, in one
+// sentence, if the source is missing, broken or empty. The clock and what patience.is_over uses
+// must outlive the source.
 std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,
                                         const CameraPatience& patience = {});
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 
-// As 8-bit grey or blue, green, red; sharing the pixels where they are that already.
+// As 8-bit grey or blue, green, red. Shares the pixels if they are that already.
 cv::Mat Converted(const cv::Mat& image) {
   cv::Mat converted;
   switch (image.type()) {
@@ -77,7 +77,7 @@ Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   }
 }
 
-// Not by imwrite, which would not tell of a full disk.
+// Does not use imwrite, which would not report a full disk.
 void WritePng(const std::filesystem::path& path, const cv::Mat& image, int compression) {
   std::vector<uint8_t> bytes;
   if (!cv::imencode(".png", image, bytes, {cv::IMWRITE_PNG_COMPRESSION, compression})) {

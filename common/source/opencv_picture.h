@@ -16,7 +16,7 @@ Picture PictureFrom(const cv::Mat& image);
 // A view of the picture's pixels, which OpenCV must not write to.
 cv::Mat ImageOf(const Picture& picture);
 
-// As the flags of cv::imread say. Throws InputError, naming the file.
+// Reads as the flags of cv::imread say. Throws InputError, naming the file.
 Picture ReadPictureFile(const std::filesystem::path& path, int flags);
 
 // Throws InputError, naming the file. `compression` is zlib's.

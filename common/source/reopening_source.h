@@ -20,12 +20,12 @@ class ReopeningSource final : public FrameSource {
   using Open = std::function<std::unique_ptr<FrameSource>()>;  // throws InputError where it fails
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  // Opens the camera, and throws InputError if that fails. `name` is for messages. The clock
-  // outlives this. `pause` waits; it may return early.
+  // Opens the camera, and throws InputError if that fails. `name` is for messages. The clock must
+  // outlive this object. `pause` waits; it may return early.
   ReopeningSource(std::string name, Open open, const Clock& clock, const CameraPatience& patience,
                   Pause pause);
 
-  // When patience ends: nothing.
+  // Returns nothing when patience ends.
   std::optional<Frame> Next() override;
 
   int64_t skipped() const override { return skipped_before_ + (source_ ? source_->skipped() : 0); }

@@ -9,17 +9,17 @@
 
 #include "common/base/error.h"
 
-// Only +, -, *, / and floor of doubles, and integers: these are the same on every machine, which
-// the C library's sine, say, is not. Where random numbers are drawn side by side it is inside
-// braces, which fix their order.
+// Uses only +, -, *, / and floor of doubles, and integers. These give the same on every machine,
+// unlike, say, the C library's sine. Several random numbers in one expression stand inside braces,
+// which fix their order.
 
 namespace cacheinf {
 
 namespace {
 
 constexpr int kShapeKinds = kSceneClassCount - 1;
-// The world's unit is a pixel of a picture whose shorter side has this many: every size of picture
-// shows the same scene.
+// The world's unit is a pixel of a picture whose shorter side has this many, so that every size of
+// picture shows the same scene.
 constexpr double kUnitsPerSide = 240.0;
 constexpr double kMinRadius = 16.0;
 constexpr double kMaxRadius = 40.0;
@@ -384,8 +384,8 @@ class Scene::Impl {
     light_y_ = MakeSwing(random, 0.4 * options_.illumination, 60.0, 200.0);
   }
 
-  // Shapes live in a window around the camera and come back on the other side when they leave it,
-  // unseen: it is as large as the camera ever sees, plus a shape.
+  // Shapes live in a window around the camera, as large as the camera ever sees plus a shape. They
+  // leave it and come back on the other side unseen.
   void PlaceShapes(Random& random) {
     const double zoom_out = 1.0 / ((1.0 - zoom_.amplitude) * PixelsPerUnit());
     const double half_width = 0.5 * options_.width * zoom_out;
@@ -415,7 +415,7 @@ class Scene::Impl {
     }
   }
 
-  // The best of a few random places: the farthest from the shapes already there.
+  // The best of a few random places: the one farthest from the shapes already there.
   std::pair<double, double> FreePlace(Random& random) const {
     std::pair<double, double> best;
     double best_distance = -1.0;

@@ -222,8 +222,8 @@ BlockTracker::Shift BlockTracker::MedianShift() {
   return {median(&Shift::x), median(&Shift::y)};
 }
 
-// The fourth root of the mean squares: half of the blocks in their places weigh more than all of
-// them nearly there.
+// Averages fourth roots of mean squares, so that half of the blocks exactly in place weigh more
+// than all of them nearly in place.
 double BlockTracker::Misfit(Shift shift) const {
   double misfit = 0;
   int count = 0;

@@ -10,22 +10,22 @@
 
 namespace cacheinf {
 
-// One translation for the frame, by searching for its blocks in the reference (DeepCache, section
-// 4), on the brightness of pixels:
+// Finds one translation for the frame by searching for its blocks in the reference (DeepCache,
+// section 4), on the brightness of pixels:
 //  1. The frame is cut into blocks; those at the right and the bottom may be smaller.
-//  2. For every skip-th row and column of blocks the best match is looked for, by the sum of
-//     squared differences, within `range` pixels and the reference, by diamond search: its large
-//     diamond until the centre is best, then the small one. Of equal matches the one found first
-//     stays, and the search begins in place.
-//  3. The translation is the mean of those matches whose signal-to-noise ratio exceeds `psnr`,
-//     rounded to whole pixels (`mean`); or whichever of none, mean and median fits the searched
-//     blocks best (`best`: the mean of the square roots of their errors, none of which counts for
-//     more than that of a block that just does not match): a mean alone goes astray where a still
-//     camera sees something move.
-//  4. A block matches if its ratio exceeds `psnr` under the translation, as far as it goes by what
-//     step 2 computed.
+//  2. Every skip-th row and column of blocks is searched for its best match, by the sum of squared
+//     differences, within `range` pixels and the reference. The diamond search begins in place,
+//     moves its large diamond until the centre is best, then uses the small one. Of equal matches
+//     the one found first stays.
+//  3. With `mean` the translation is the mean of the matches whose signal-to-noise ratio exceeds
+//     `psnr`, rounded to whole pixels. With `best` it is whichever of none, mean and median fits
+//     the searched blocks best, by the mean of the square roots of their errors, each capped at
+//     that of a block that just does not match. The mean alone goes astray where a still camera
+//     sees something move.
+//  4. A block matches if its ratio exceeds `psnr` under the translation. Sums from step 2 are used
+//     where there are any.
 //
-// A frame of which no block matches is lost (kTooDifferent).
+// A frame is lost (kTooDifferent) if none of its blocks matches.
 class BlockTracker final : public Tracker {
  public:
   explicit BlockTracker(const BlockMatchingConfig& config);
@@ -85,7 +85,7 @@ class BlockTracker final : public Tracker {
   uint32_t search_ = 0;             // the number of the last search for a block
   std::vector<uint32_t> tried_;     // [shift y][shift x]: the last search that tried it
   std::vector<Searched> searched_;  // by block
-  std::vector<Shift> matches_;      // of the searched blocks that match
+  std::vector<Shift> matches_;      // of searched blocks that match
   std::vector<int> sorted_;         // one coordinate of them
 };
 

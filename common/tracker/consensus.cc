@@ -32,7 +32,7 @@ struct Point {
   double y = 0;
 };
 
-// A pair, both points around their pictures' middle and about 1 from it.
+// A pair of points, scaled to lie about 1 from the middle of their pictures.
 struct Pair {
   Point frame;
   Point reference;
@@ -59,7 +59,7 @@ struct Middle {
   }
 };
 
-// By elimination; nothing where the equations do not tell.
+// Solves by elimination; returns nothing if the equations do not determine the numbers.
 std::optional<Numbers> Solve(Equations equations) {
   for (size_t column = 0; column < kUnknowns; ++column) {
     size_t pivot = column;
@@ -118,7 +118,7 @@ size_t CountAgreeing(const Numbers& homography, const std::vector<Pair>& pairs, 
   }));
 }
 
-// One step of Gauss and Newton from those that agree.
+// One Gauss-Newton step from the pairs that agree.
 std::optional<Numbers> Step(const Numbers& h, const std::vector<Pair>& pairs) {
   Equations normal = {};
   const auto add = [&normal](const Numbers& slopes, double error) {
@@ -170,7 +170,7 @@ Candidate Draw(const std::vector<Pair>& pairs, double distance) {
     const size_t count = CountAgreeing(*homography, pairs, distance);
     if (count <= best.count) continue;
     best = {*homography, count};
-    // As many as it takes to draw four that agree, once, with that confidence.
+    // As many draws as it takes to get four agreeing pairs once, with that confidence.
     const double share = static_cast<double>(count) / static_cast<double>(pairs.size());
     const double missed = 1 - std::pow(share, static_cast<double>(kDrawn));
     draws =
@@ -196,7 +196,7 @@ Candidate FitToAllThatAgree(const std::vector<Pair>& pairs, double distance, Can
   return best;
 }
 
-// Of pixels again.
+// Returns to pixels of whole pictures.
 Homography OfWholePictures(const Numbers& h, const Middle& frame, const Middle& reference) {
   // H' = R H F with F from pixels of the frame and R to pixels of the reference.
   Homography out;

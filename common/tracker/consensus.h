@@ -14,10 +14,10 @@ struct Consensus {
   size_t count = 0;  // 0: there is no homography
 };
 
-// Draws four pairs at a time (RANSAC), always the same ones, takes the homography that most pairs
-// agree with, within that many pixels of the reference, and fits it to all of these by least
-// squares, as long as more come to agree. In this thread and with the same bits everywhere, which
-// OpenCV does not promise: it multiplies matrices with the BLAS that a program is linked with.
+// Draws four pairs at a time (RANSAC), always the same ones. Takes the homography that most pairs
+// agree with to within `inlier_pixels` in the reference, and fits it to all of these by least
+// squares as long as more come to agree. Runs in this thread with the same bits everywhere. OpenCV
+// does not promise that: it multiplies matrices with the BLAS that a program is linked with.
 Consensus FindConsensus(const PointPairs& pairs, double inlier_pixels);
 
 }  // namespace cacheinf

@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace {
 
-// Of Lucas-Kanade.
+// Lucas-Kanade.
 const cv::Size kWindow = {13, 13};
 constexpr int kPyramidLevels = 3;  // above the picture itself
 constexpr int kMostIterations = 12;
@@ -15,7 +15,7 @@ constexpr double kSmallStep = 0.02;          // pixels, after which it ends
 constexpr double kLeastGradient = 1e-3;      // of a window, as OpenCV counts
 constexpr float kLargestDifference = 40.0f;  // mean of a window, in levels
 
-// Of corners.
+// Corners.
 constexpr int kMostCorners = 160;
 constexpr double kLeastQuality = 0.01;  // of the best corner's
 constexpr double kLeastDistance = 4.0;  // in the picture of half the size

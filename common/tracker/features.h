@@ -7,8 +7,8 @@
 #include "common/reuse/grey_picture.h"
 #include "sparse_ops/homography.h"
 
-// Points that two pictures share. Part of the homography tracker: the one header here that shows
-// OpenCV.
+// Points that two pictures share. Part of the homography tracker, and the only header here that
+// shows OpenCV.
 
 namespace cacheinf {
 
@@ -30,7 +30,7 @@ class CornerFlow {
   void SetReference(const GreyPicture& reference);
   void SetFrame(const GreyPicture& frame);
   bool has_features() const { return !corners_.empty(); }
-  // `guess` is where the frame may lie.
+  // The guess says where the frame may lie.
   void Match(const Homography& reference_from_frame_guess, PointPairs* pairs);
 
  private:

@@ -53,7 +53,7 @@ struct WorkingPicture {
     blurred.Assign({grey.pixels(), grey.width(), grey.height(), 1}, blur);
   }
   bool IsTooSmall() const { return std::min(grey.width(), grey.height()) < kSmallestSide; }
-  // Else nothing but noise is to be seen.
+  // Without contrast there is only noise.
   bool HasContrast() const {
     const auto [darkest, brightest] =
         std::minmax_element(blurred.pixels(), blurred.pixels() + blurred.pixel_count());
@@ -61,8 +61,7 @@ struct WorkingPicture {
   }
 };
 
-// The homography between pictures of which the one given is that between the same, `factor` times
-// smaller.
+// The homography between two pictures, from that between the same pictures `factor` times smaller.
 Homography Enlarged(const Homography& small, double factor) {
   const AxisPlacement axis = {1 / factor, 0.5 / factor - 0.5};
   return OfMap(small, axis, axis);
@@ -117,7 +116,7 @@ class HomographyTracker::Impl {
   }
 
  private:
-  // Where the frame may lie and how it may be lit.
+  // A guess of how the frame lies and how it is lit.
   struct Guess {
     Homography reference_from_frame;  // in pixels of the working pictures
     Light light;
@@ -166,7 +165,7 @@ class HomographyTracker::Impl {
     return finding;
   }
 
-  // Flow follows brightness, so it sees the frame in the reference's light.
+  // Optical flow follows brightness, so it sees the frame in the reference's light.
   void SetFrame(const Light& light) {
     if (light.IsIdentity()) return corners_.SetFrame(frame_.grey);
     relit_ = frame_.grey;
@@ -174,7 +173,7 @@ class HomographyTracker::Impl {
     corners_.SetFrame(relit_);
   }
 
-  // From the distribution of the brightness alone, wherever the camera looks.
+  // From the distribution of brightness alone, wherever the camera looks.
   Light EstimateLight() {
     const auto [dark, middle, bright] = Levels(reference_.blurred);
     const auto [frame_dark, frame_middle, frame_bright] = Levels(frame_.blurred);
@@ -196,7 +195,7 @@ class HomographyTracker::Impl {
     return {at(last / 10), at(last / 2), at(last - last / 10)};
   }
 
-  // Where features say nothing: still if the pictures are alike, in one light or another; else
+  // For when features say nothing: still if the pictures are alike, in one light or another; else
   // lost.
   Finding FindInPlace(Loss loss) {
     Finding finding;
@@ -214,7 +213,7 @@ class HomographyTracker::Impl {
     return finding;
   }
 
-  // The share of the blurred pixels that are what the reference has in their places, in that light.
+  // The share of the blurred pixels that match the reference's in place, in that light.
   double ShareAlike(const Light& light) const {
     size_t alike = 0;
     const size_t count = frame_.blurred.pixel_count();

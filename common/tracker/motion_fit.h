@@ -15,12 +15,12 @@ struct Fit {
 };
 
 // The homography that most pairs agree with; the identity if nearly as many agree that nothing
-// moved by half a pixel. The points are those of pictures of that size, `factor` times smaller than
-// what they show.
+// moved by half a pixel. The points lie in pictures of this size, which are `factor` times smaller
+// than what they show.
 Fit FitHomography(const PointPairs& pairs, int width, int height, int factor);
 
-// kNone, or what forbids that this is how a camera moved between two pictures of that size: folded
-// or flipped somewhere, scaled by more than 2, or too little in view.
+// Returns kNone, or why no camera can have moved like this between two pictures of that size:
+// folded or flipped somewhere, scaled by more than 2, or too little in view.
 Loss Judge(const Homography& reference_from_frame, int width, int height);
 
 }  // namespace cacheinf

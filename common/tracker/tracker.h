@@ -18,8 +18,8 @@ struct Motion {
   // still, and where the motion is lost.
   Homography reference_from_frame;
   Loss loss = Loss::kNone;
-  // Of the frame against the reference, in 8-bit levels, about. Exactly the identity where the
-  // light is the same.
+  // The frame's light against the reference's, approximately, in 8-bit levels. Exactly the identity
+  // where the light is the same.
   Light light;
   // The share of features, or of blocks, that agree.
   double match_ratio = 1;

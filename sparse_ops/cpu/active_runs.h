@@ -10,9 +10,8 @@
 namespace cacheinf {
 namespace cpu {
 
-// Active pixels in one order, numbered from 0: image by image, run by run. A row that is
-// all active is a run as wide as the map. So threads share active pixels, not
-// rows.
+// Active pixels in one order, numbered from 0: image by image, run by run. A row that is all active
+// is one run as wide as the map. So threads share out active pixels, not rows.
 class ActiveRuns {
  public:
   ActiveRuns(const ActivePixels& pixels, int batch, int width)
@@ -24,8 +23,8 @@ class ActiveRuns {
 
   int count() const { return count_; }
 
-  // Calls fn(image, run, number) for the runs, and parts of runs, that hold the pixels with these
-  // numbers; `number` is that of the run's first pixel.
+  // Calls fn(image, run, number) for the runs, or parts of runs, that hold the pixels with these
+  // numbers; `number` is the first pixel's.
   template <typename Fn>
   void ForEachIn(Range numbers, const Fn& fn) const {
     if (numbers.empty()) return;
@@ -43,8 +42,8 @@ class ActiveRuns {
     }
   }
 
-  // Calls fn(numbers) for parts of all pixels, each on one of the pool's threads; `work` is a
-  // pixel's cost, in numbers read.
+  // Splits all pixels into parts and calls fn(numbers) for each, on one of the pool's threads;
+  // `work` is the cost of a pixel, in numbers read.
   template <typename Fn>
   void ForEachPart(ThreadPool& pool, int64_t work, const Fn& fn) const {
     // Below this much work a second thread costs more to wake than it saves.
@@ -57,7 +56,7 @@ class ActiveRuns {
     });
   }
 
-  // Calls fn(image, run) for all runs, or parts of them.
+  // Calls fn(image, run) for all runs, or for parts of them.
   template <typename Fn>
   void ForEach(ThreadPool& pool, int64_t work, const Fn& fn) const {
     ForEachPart(pool, work, [&](Range numbers) {
@@ -66,7 +65,7 @@ class ActiveRuns {
   }
 
  private:
-  // Of one image.
+  // Pixels of one image before this run.
   int CountBefore(int run) const {
     return pixels_.is_sparse ? pixels_.pixels_before[run] - pixels_.pixels_before[0] : run * width_;
   }

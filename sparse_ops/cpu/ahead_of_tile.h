@@ -8,10 +8,10 @@
 namespace cacheinf {
 namespace cpu {
 
-// What a tile prefetches, a few lines at each step over some channels.
+// Prefetches for a tile, a few lines at each step over some channels.
 class AheadOfTile {
  public:
-  // The share of pixels [first, last) of `count`, in `steps` steps; in none, nothing.
+  // Takes the share of pixels [first, last) of `count`, in `steps` steps; with no steps, nothing.
   AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
     const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
     next_ = ahead.begin + all * first / count * kLineFloats;

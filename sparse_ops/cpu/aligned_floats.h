@@ -8,8 +8,8 @@
 namespace cacheinf {
 namespace cpu {
 
-// Zero-initialised numbers, aligned for any vector; large blocks lie in large
-// pages, where the system has them.
+// Numbers that start as zero, aligned for any vector. Large blocks lie in large pages if the system
+// has them.
 class AlignedFloats {
  public:
   AlignedFloats() = default;

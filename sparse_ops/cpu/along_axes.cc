@@ -15,8 +15,8 @@ bool IsContiguousAlong(const ConstTensorView& view, int axis) {
   return view.strides[axis] == 1 || view.dims[axis] == 1;
 }
 
-// Calls fn(in, out) with the addresses of index 0 along `axis`, for every index of the others that
-// is active. What goes along a map's rows is not local: it takes all of them at once.
+// Calls fn(in, out) with the addresses of index 0 along `axis`, for every active index of the other
+// axes. An operator along a map's rows is not local, so it gets all of them at once.
 template <typename Fn>
 void ForEachAcross(const ConstTensorView& input, const TensorView& output, int axis,
                    const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
@@ -40,7 +40,7 @@ bool IsMapWithChannelsTogether(const ConstTensorView& view) {
   return view.rank == 4 && IsContiguousAlong(view, 1);
 }
 
-// Reductions over the rows and columns of a map share out its images and channels.
+// Reductions over the rows and columns of a map share out its images and channels among threads.
 constexpr int kChannelsPerItem = 64;
 
 PixelGrid WholePicture(const ConstImageView& map, int n, int first_channel) {
@@ -48,7 +48,7 @@ PixelGrid WholePicture(const ConstImageView& map, int n, int first_channel) {
           map.width};
 }
 
-// Some adjacent groups of one image: one of many channels, or as many small ones as make up
+// Some adjacent groups of one image: one with many channels, or enough small ones to make up
 // kChannelsPerItem.
 class GroupItem {
  public:
@@ -84,7 +84,7 @@ class GroupItem {
  private:
   static constexpr int kSumLanes = 16;
 
-  // Channel by channel into its group's lanes: sum(grid, first channel, channels, sums).
+  // Adds every channel to its group's lanes: sum(grid, first channel, channels, sums).
   template <typename Sum>
   void SumGroups(const Sum& sum) {
     for (auto& lanes : lanes_) std::fill(std::begin(lanes), std::end(lanes), 0.0f);

@@ -98,7 +98,7 @@ void SumRows(const uint8_t* HWY_RESTRICT first, int64_t stride, int rows, int co
   }
 }
 
-// Four sums at a time, as BlendPixels.
+// Takes four sums at a time, like BlendPixels.
 void AverageCells(const uint16_t* HWY_RESTRICT sums, int cell, uint32_t scale, int count,
                   uint8_t* HWY_RESTRICT out) {
   const hn::FixedTag<uint32_t, 4> tag;
@@ -137,7 +137,7 @@ void BlendRows(const uint8_t* HWY_RESTRICT first, const uint8_t* HWY_RESTRICT se
   for (; i < count; ++i) sums[i] = Between(first[i], second[i], weight);
 }
 
-// Four sums are taken at a time, one of them of the next pixel, whose place is written after.
+// Takes four sums at a time; one belongs to the next pixel, which is written afterwards.
 template <bool kReverses>
 void BlendPixels(const int32_t* HWY_RESTRICT sums, const BlendTap* HWY_RESTRICT taps, int count,
                  uint8_t* HWY_RESTRICT out) {

@@ -10,7 +10,7 @@ namespace cpu {
 
 inline constexpr int kBlendBits = 11;  // weights are of 1 / 2048
 
-// The neighbours of a sample on an axis.
+// The two neighbours that a sample on an axis blends.
 struct BlendTap {
   int first = 0;
   int second = 0;
@@ -21,8 +21,8 @@ struct BlendKernels {
   // Sums of each byte over some rows, `stride` bytes apart. REQUIRES: 256 rows at most.
   void (*sum_rows)(const uint8_t* first, int64_t stride, int rows, int count,
                    uint16_t* sums) = nullptr;
-  // Of a row of such sums of 3-channel pixels, and of cells of `cell` pixels: the sum over each,
-  // times `scale` / 2^24, rounded to nearest. Reads up to one sum beyond the cells.
+  // Sums each cell of `cell` pixels in a row of such sums of 3-channel pixels, times `scale` /
+  // 2^24, rounded to nearest. Reads up to one sum beyond the cells.
   void (*average_cells)(const uint16_t* sums, int cell, uint32_t scale, int count,
                         uint8_t* out) = nullptr;
   // The weighted sum of two rows of bytes, in 1 / 2048.

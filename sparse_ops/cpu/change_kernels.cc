@@ -39,7 +39,7 @@ void FindDifferentBits(const PixelLine<const float>& fresh, const PixelLine<cons
   }
 }
 
-// Halves added to halves.
+// Adds halves to halves.
 template <typename D>
 HWY_INLINE float SumHalves(D, hn::Vec<D> lanes) {
   if constexpr (hn::MaxLanes(D()) == 1) {
@@ -82,7 +82,7 @@ void SquareChanges(const float* fresh, const float* stored, const float* scale, 
   for (int first = 0; first < channels; first += kChangeLanes) {
     CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
       const int c = first + v * kLanes;
-      // Numbers that are not there are squares of zero, which leave a sum as it is.
+      // Missing channels are squares of zero, which leave a sum as it is.
       if (c >= channels) break;
       lanes[v] =
           AddSquaredChange(lanes[v], LoadFirst(fresh + c, channels - c),

@@ -12,7 +12,7 @@ namespace cpu {
 
 inline constexpr int kChangeLanes = 16;  // of ops.h
 
-// Where pixels lie, `step` floats apart.
+// Pixels in a line, `step` floats apart.
 template <typename T>
 struct PixelLine {
   T* first = nullptr;
@@ -24,7 +24,7 @@ struct ChangeKernels {
   void (*find)(const ChangeTest& test, const PixelLine<const float>& fresh,
                const PixelLine<const float>& stored, int pixels, int channels,
                uint8_t* changed) = nullptr;
-  // The same from their sums of squares in lanes, [pixel][kChangeLanes]. REQUIRES: a threshold.
+  // The same, given the sums of squares in lanes, [pixel][kChangeLanes]. REQUIRES: a threshold.
   void (*judge)(const ChangeTest& test, const float* squares, int pixels, int channels,
                 uint8_t* changed) = nullptr;
   // Copies the pixels whose changed[i] is `wanted`.

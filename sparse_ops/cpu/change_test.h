@@ -20,8 +20,8 @@ class PixelTest {
   PixelTest(const ChangeTest& test, int channels)
       : test_(test), channels_(channels), kernels_(ChooseChangeKernels()) {}
 
-  // Overwrites the old values with those new ones that ChangeTest stores. `number` is the number of
-  // the first of these active pixels.
+  // Overwrites old values with the new ones that ChangeTest stores. `number` is that of the first
+  // of these active pixels.
   void StoreIfChanged(const PixelLine<const float>& fresh, const PixelLine<float>& stored,
                       int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
@@ -30,7 +30,7 @@ class PixelTest {
     if (test_.stores_all) kernels_.copy(changed, 0, fresh, stored, pixels, channels_);
   }
 
-  // `stored` is new, `old` what it was: puts it back where the new value must not be stored.
+  // `stored` is new, `old` is what it was: restores it where the new value must not be stored.
   void RestoreUnlessChanged(const PixelLine<const float>& old, const PixelLine<float>& stored,
                             int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
@@ -46,21 +46,21 @@ class PixelTest {
   const ChangeKernels& kernels_;
 };
 
-// For an output map of this size.
+// For an output map of this width.
 size_t TestScratchFloats(int width, int channels, int threads);
 
-// The change test for operators without one. Calls run(some) for parts of the active pixels, from
-// several threads at once; run computes those pixels on its thread alone and writes no others.
-// Pixels whose new values are no changes get their old ones back.
-// REQUIRES: an output that overlaps no operand.
+// The change test for operators that have none. Calls run(some) for parts of the active pixels,
+// from several threads at once; `run` computes those pixels on its own thread and writes no others.
+// Pixels whose new values are not changes get their old ones back. REQUIRES: an output that
+// overlaps no operand.
 template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
                  ThreadPool& pool, float* scratch, const Run& run);
 
 // -------------------------------------------------------------------------------------------------
 
-// Parts of the active pixels that a thread computes and tests while they are in its cache: whole
-// runs, of about `pixels_of_part` pixels.
+// Splits active pixels into parts of whole runs, with about `pixels_of_part` pixels each. A thread
+// computes and tests a part while it is in its cache.
 class TestParts {
  public:
   TestParts(const ActivePixels& pixels, int channels)
@@ -73,7 +73,7 @@ class TestParts {
     return (before[pixels_.run_count] - before[0] + pixels_of_part_ - 1) / pixels_of_part_;
   }
 
-  // The runs whose first pixel lies in this part of all.
+  // The runs whose first pixel lies in part `index`.
   ActivePixels Part(int index) const {
     const int begin = RunFrom(index * pixels_of_part_);
     const int end = RunFrom((index + 1) * pixels_of_part_);
@@ -94,7 +94,7 @@ class TestParts {
   int pixels_of_part_;
 };
 
-// Lays pixels end to end.
+// Copies pixels so that they lie end to end.
 inline void CopyRun(const PixelLine<float>& from, int pixels, int channels, float* to) {
   const size_t bytes = static_cast<size_t>(channels) * sizeof(float);
   if (from.step == channels) {

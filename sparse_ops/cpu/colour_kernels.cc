@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of R = G = B luma's sum is 219 / 255, that of differences 0.
+// The coefficients of luma sum to 219 / 255, those of each difference to 0.
 constexpr int kBits = 16;
 constexpr int kHalf = 1 << (kBits - 1);
 constexpr int kYRed = 16829;
@@ -39,14 +39,14 @@ constexpr int kBlueOfU = 132201;
 constexpr int kBlack = 16;
 constexpr int kNoColour = 128;
 
-// What is added before the shift, to luma and to a difference of four pixels' sum.
+// Added before the shift: to luma, and to the summed difference of four pixels.
 constexpr int kToLuma = kHalf + (kBlack << kBits);
 constexpr int kDifferenceBits = kBits + 2;
 constexpr int kToDifference = 4 * kHalf + ((4 * kNoColour) << kBits);
 
 constexpr int kMost = 128;
 
-// So many neighbours of a row. What computes them computes whole vectors.
+// This many neighbours of a row. Computations on them take whole vectors.
 struct Chunk {
   HWY_ALIGN uint8_t red[kMost];
   HWY_ALIGN uint8_t green[kMost];
@@ -129,7 +129,7 @@ void FindColours(int count, Chunk* of) {
 using NumberTag = HWY_CAPPED(int32_t, 16);
 using Numbers = hn::Vec<NumberTag>;
 using NarrowTag = hn::Rebind<uint8_t, NumberTag>;
-using PairTag = hn::Repartition<uint16_t, NumberTag>;  // of two neighbours' bytes
+using PairTag = hn::Repartition<uint16_t, NumberTag>;  // two neighbours' bytes
 using WideTag = hn::Rebind<uint8_t, PairTag>;
 using SplitTag = hn::FixedTag<uint8_t, 16>;
 
@@ -184,7 +184,7 @@ void FindLuma(int count, Chunk* of) {
   }
 }
 
-// Bytes of neighbours.
+// Bytes of neighbours, apart.
 struct Pairs {
   Numbers first;
   Numbers second;
@@ -224,7 +224,7 @@ HWY_INLINE Numbers Levels(Numbers scaled) {
   return hn::Min(hn::Max(hn::ShiftRight<kBits>(scaled), hn::Zero(tag)), hn::Set(tag, 255));
 }
 
-// The bytes of neighbours side by side.
+// Stores the bytes of neighbours side by side.
 HWY_INLINE void StoreLevels(const Pairs& light, Numbers colour, uint8_t* to) {
   const hn::Rebind<uint16_t, NumberTag> pairs;
   const Numbers first = Levels(hn::Add(light.first, colour));

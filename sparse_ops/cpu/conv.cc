@@ -10,27 +10,27 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// Where weights do not stay in the second-level cache, blocks are taken through at least so many
-// pixels, or so many that their input stays there as well.
+// If weights do not stay in the second-level cache, each block runs through at least this many
+// pixels, or as many as keep their input there too.
 constexpr int64_t kCachedInputBytes = 1024 * 1024;
 constexpr int kPixelsOfLargeWeights = 10 * kListPixels;
 
-// Below so many multiply-adds waking a second thread costs more than it brings.
+// With fewer multiply-adds, waking a second thread costs more than it saves.
 constexpr int64_t kParallelWork = 100'000;
 constexpr int kItemsPerThread = 4;
 
-// One thread computes so many pixels before it compares them with the stored ones; where weights
-// are large, as many as they are read for.
+// One thread computes this many pixels before it compares them with the stored ones; with large
+// weights, as many as the weights are read for.
 constexpr int kPixelsOnStage = 4 * kListPixels;
 constexpr size_t kStageGrain = 16;  // floats; keeps every pixel on the stage aligned
 
-// The old value that a new one will be compared with, fetched while the new one is computed.
+// Fetches the old value, to be compared with the new one, while the new one is computed.
 void PrefetchPixel(const float* pixel, int channels) {
   constexpr int kLineFloats = 16;
   for (int c = 0; c < channels; c += kLineFloats) __builtin_prefetch(pixel + c, /*write=*/1);
 }
 
-// To the second-level cache.
+// Prefetches to the second-level cache.
 void PrefetchFloats(const float* begin, int64_t count) {
   constexpr int kLineFloats = 16;
   for (int64_t i = 0; i < count; i += kLineFloats) __builtin_prefetch(begin + i, 0, 2);
@@ -45,12 +45,12 @@ struct Conv::Frame {
   ActiveRuns runs;
 };
 
-// In the output, or on a stage. What is kept of pixels stands there by their numbers.
+// In the output, or on a stage. What is kept for pixels is stored by their numbers.
 struct Conv::Place {
   float* stage = nullptr;  // [pixel][FloatsOnStage]; null: in the output
-  int first_number = 0;    // of the pixels that something is kept of
+  int first_number = 0;    // of the pixels for which something is kept
 
-  // How the kernels look for changes, if they do.
+  // How the kernels look for changes, if they do:
   uint8_t* changed = nullptr;  // [number], or null: becomes 1 if any bit of the output changes
   const float* inverse_spread = nullptr;  // or null: of ChangeTest, to compare pixels
   float* old_values = nullptr;            // then: [pixel][FloatsOnStage]
@@ -63,30 +63,30 @@ struct Conv::Place {
 };
 
 struct Conv::BlockOfPhase {
-  const Phase* phase = nullptr;  // null: of none
+  const Phase* phase = nullptr;  // null: there is none
   int block = 0;
 };
 
 struct Conv::WorkItem {
   const Phase* phase;
-  Range pixels;  // by the numbers of Frame::runs; those of other phases among them do not count
+  Range pixels;  // by the numbers of Frame::runs; pixels of other phases are skipped
   Range blocks;
-  BlockOfPhase next;  // what the same thread will probably begin with afterwards
+  BlockOfPhase next;  // what the same thread will probably start with next
 };
 
-// Pixels side by side in a phase's grid, of one row of the output.
+// Neighbouring pixels of a phase's grid in one row of the output.
 struct Conv::Span {
   int image;
   int row;
   Range columns;      // of the grid
-  int64_t first = 0;  // the output's column that is written to `output`
+  int64_t first = 0;  // column of the output that is written to `output`
   float* output;
   int64_t output_step;  // from one of the output's columns to the next
   const Place* place;
   int number;  // of column `first`
 };
 
-// Weights of the block that comes next, fetched in as many equal parts as there are lists.
+// Weights of the next block, fetched in as many equal parts as there are lists.
 struct Conv::NextWeights {
   const float* next = nullptr;
   const float* end = nullptr;
@@ -102,11 +102,11 @@ struct Conv::NextWeights {
 // Output pixels on their way to the kernels.
 struct Conv::List {
   const float** inputs;      // [tap][kListPixels]
-  int* weight_taps;          // [tap]: which of the phase's it is
-  uint64_t taps_inside = 0;  // of all its pixels, if the phase groups by them
+  int* weight_taps;          // [tap]: its number in the phase
+  uint64_t taps_inside = 0;  // of all its pixels, if the phase groups by taps
   float* patches;            // [row of taps][kListPixels][numbers under it], for border pixels
   int count = 0;
-  // Addresses, not pointers: those of a border pixel may lie outside the picture.
+  // Addresses, not pointers, because those of a border pixel may lie outside the picture.
   uintptr_t anchors[kListPixels] = {};
   float* outputs[kListPixels];
   const float* residuals[kListPixels];
@@ -115,8 +115,8 @@ struct Conv::List {
   const Place* place;
   int border_count = 0;
   BorderPixel border[kListPixels];
-  NextWeights ahead;        // where weights do not stay cached; else:
-  FetchAhead inputs_after;  // fetched while it is computed
+  NextWeights ahead;        // if weights do not stay cached; otherwise:
+  FetchAhead inputs_after;  // fetched while the list is computed
 };
 
 int Conv::BlockCount() const {
@@ -150,7 +150,7 @@ size_t Conv::PointerFloats() const {
 
 size_t Conv::TapFloats() const {
   const size_t floats = PointerFloats() + MostTaps();
-  // Those of all threads are aligned.
+  // Keeps the memory of all threads aligned.
   return (floats + kStageGrain - 1) / kStageGrain * kStageGrain;
 }
 
@@ -170,12 +170,12 @@ Conv::Shares Conv::SharesOf(int pixels, int threads) const {
   const int blocks = BlockCount();
   const int64_t work = int64_t{pixels_of_phase} * static_cast<int64_t>(phases_[0].taps.size()) *
                        out_channels_ * (is_depthwise_ ? 1 : phases_[0].blocks[0].inputs);
-  // Every phase is cut: fewer parts of each will do.
+  // Every phase is cut, so fewer parts of each are enough.
   const int parts = std::max(threads, DivideUp(threads * kItemsPerThread, phases));
   const int wanted = threads == 1 || work < kParallelWork ? 1 : parts;
   const int lists = DivideUp(pixels_of_phase, kListPixels);
   if (!phases_[0].weights_stay_cached) {
-    // Twice as many as wanted are better than parts that differ by half of their blocks.
+    // Up to twice the wanted parts are better than parts that differ by half of their blocks.
     const int block_parts = wanted > 1 && blocks <= 2 * wanted ? blocks : std::min(blocks, wanted);
     return {std::min(lists, DivideUp(wanted, block_parts)), block_parts};
   }
@@ -222,7 +222,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
                      float* stage) const {
   const Range all = {0, frame.runs.count()};
   if (test.threshold == 0.0f) {
-    // A pixel keeps its bits or changes, whoever writes which of its channels.
+    // Each thread marks only changes, whichever channels of a pixel it writes.
     std::fill_n(test.changed, all.size(), uint8_t{0});
     Place place;
     place.changed = test.changed;
@@ -243,7 +243,7 @@ void Conv::RunTested(const Frame& frame, const ChangeTest& test, ThreadPool& poo
     });
     return;
   }
-  // All threads share one stage, so that they may share out the weights.
+  // All threads share one stage, so that they can share out the weights.
   const PixelTest pixel_test(test, out_channels_);
   const int pixels_on_stage = PixelsOnStage() * pool.threads();
   for (Range left = all; !left.empty(); left.begin += pixels_on_stage) {
@@ -293,8 +293,8 @@ void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
   });
 }
 
-// Either the blocks read all input again, or parts of the pixels all weights: what moves less
-// memory.
+// Either each block reads all input again, or each part of the pixels reads all weights again.
+// Takes what moves less memory.
 int Conv::PixelsAtOnce(const WorkItem& item) const {
   const Phase& phase = *item.phase;
   if (phase.weights_stay_cached) return item.pixels.size();
@@ -313,7 +313,7 @@ int Conv::PixelsAtOnce(const WorkItem& item) const {
   return input_anew < weights_anew ? item.pixels.size() : pixels;
 }
 
-// Of the block that comes after one of an item's.
+// The weights of the block after one of an item's.
 Conv::NextWeights Conv::WeightsAfter(const WorkItem& item, int block, Range pixels) const {
   BlockOfPhase after = {item.phase, block + 1};
   if (after.block == item.blocks.end) {
@@ -459,7 +459,7 @@ void Conv::AddSpan(const Frame& frame, const WorkItem& item, const Span& span, L
         list.border[list.border_count++] = {list.count, span.image, anchor_row, anchor_column};
       }
     }
-    // Full, or the next pixel has other taps.
+    // The list is full, or the next pixel has other taps.
     if (list.count == kListPixels || i < end) {
       list.inputs_after = InputsAfter(input, phase, span, i);
       RunList(frame, item, list);
@@ -473,7 +473,7 @@ FetchAhead Conv::InputsAfter(const ConstImageView& input, const Phase& phase, co
   const int end = std::min(next + kListPixels, span.columns.end);
   const Range columns = {next * in_step_columns_ + phase.largest.column,
                          std::min(end * in_step_columns_ + phase.largest.column, input.width)};
-  // Of a slice of wider pixels most might be fetched in vain.
+  // From a slice of wider pixels most might be fetched in vain.
   const bool is_slice = input.pixel_stride > in_channels_;
   if (is_slice || row < 0 || row >= input.height || columns.begin < 0 || columns.empty()) return {};
   const float* const first = input.Pixel(span.image, row, columns.begin);

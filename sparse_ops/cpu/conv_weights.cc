@@ -6,7 +6,7 @@
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/parts.h"
 
-// What a convolution is made of before it runs: the phases of its output, and their weights.
+// What a convolution prepares before it runs: the phases of its output, and their weights.
 
 namespace cacheinf {
 namespace cpu {
@@ -14,31 +14,31 @@ namespace {
 
 constexpr size_t kCachedBlockBytes = 896 * 1024;
 
-// While the weights stay in the second-level cache, beside the pixels that pass through it, a list
-// of pixels is taken through all output channels before the next. Larger ones are taken block by
-// block, which are narrow enough for their weights to stay there, beside those of the next block
-// that are fetched meanwhile. The order changes no bit.
+// While all weights stay in the second-level cache, beside the pixels that pass through it, a list
+// of pixels runs through all output channels before the next. Larger weights run block by block.
+// Blocks are so narrow that their weights stay in the cache, beside those of the next block that
+// are being fetched. The order changes no bit.
 size_t CachedWeightBytes() {
   constexpr size_t kUsualCacheBytes = 1024 * 1024;
-  static const int64_t reported_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // of a core; or 0, or -1
+  static const int64_t reported_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // per core; or 0, or -1
   return (reported_bytes > 0 ? static_cast<size_t>(reported_bytes) : kUsualCacheBytes) / 2;
 }
 
-// Pixels of a convolution with at most so many multiply-adds for each are not put on lists where
-// enough of them lie side by side.
+// Pixels with at most this many multiply-adds each are not put on lists if enough of them lie side
+// by side.
 constexpr size_t kLittleWork = 8192;
 
-// Pixels with so many multiply-adds a tap are worth sorting by the taps that lie inside the
+// With this many multiply-adds per tap, it pays to sort pixels by the taps that lie inside the
 // picture.
 constexpr size_t kMuchWorkOfTap = 1024;
 constexpr size_t kMostTapsSorted = 64;
 
-// For so few input channels, the taps of a row are taken together where their pixels lie end to
+// With this few input channels the taps of a row are taken together, if their pixels lie end to
 // end.
 constexpr int kFewChannels = 8;
 
-// The tap of one axis that kernel index k is for output index `phase`, as an offset from the input
-// index that phase + 0 steps stands at; false if there is none.
+// The tap that kernel index k is for output index `phase` on one axis, as an offset from the input
+// index of phase + 0 steps; false if there is none.
 bool FindTap(const WindowAxis& axis, bool transposed, int phase, int k, int* tap) {
   if (!transposed) {
     *tap = k * axis.dilation - axis.pad_begin;
@@ -125,7 +125,7 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
                                                    in_step_columns_, column_dilation_);
   ChooseTapsToSkip(args, phase);
   if (CanTakeRowsOfTaps(spec)) {
-    // The taps of a row, one after the other, are one tap of more channels.
+    // The taps of a row, end to end, are one tap with more channels.
     phase.row_blocks = phase.blocks;
     for (ConvBlock& block : phase.row_blocks) block.inputs *= phase.tap_columns;
     zeros_.resize(static_cast<size_t>(phase.tap_columns) * in_channels_);
@@ -133,8 +133,8 @@ void Conv::AddPhase(const ConvArgs& args, int row_phase, int column_phase) {
   phases_.push_back(std::move(phase));
 }
 
-// Outside the picture x is +0: there a finite weight turns a sum at most from -0 to +0, and of that
-// a bias other than -0 leaves nothing.
+// Outside the picture x is +0. There a finite weight can at most turn a sum from -0 to +0, and
+// adding a bias other than -0 hides that.
 void Conv::ChooseTapsToSkip(const ConvArgs& args, Phase& phase) const {
   const ConvSpec& spec = args.spec;
   if (is_depthwise_ || args.bias == nullptr) return;
@@ -158,7 +158,7 @@ void Conv::PackBlocks(const ConvArgs& args, const std::vector<int>& kernel_taps,
   const int inputs = in_channels_ / groups_;
   const int outputs = out_channels_ / groups_;
   const int vectors = DivideUp(outputs, kernels_.lanes);
-  // Of all phases together, so that they have the same blocks.
+  // Over all phases together, so that they have the same blocks.
   const size_t vector_bytes = static_cast<size_t>(kernels_.lanes) * inputs * args.spec.rows.kernel *
                               args.spec.columns.kernel * sizeof(float);
   const int cached_vectors =

@@ -6,16 +6,16 @@
 
 namespace cacheinf {
 
-// Shares cores among thread pools, which may work at the same time or take turns: free ones first,
-// then those that the fewest pools have.
+// Shares cores among thread pools, which may work at the same time or take turns. Hands out free
+// cores first, then those that the fewest pools have.
 class CoreClaims {
  public:
-  // `count` cores of `allowed` for one pool, in ascending order, but shared ones first: the first
-  // core stands for the thread that uses the pool, which is not pinned.
-  // REQUIRES: `allowed` in ascending order, and at least `count` of them.
+  // Claims `count` cores of `allowed` for one pool. Returns shared ones first, otherwise in
+  // ascending order: the first core stands for the thread that uses the pool, which is not pinned.
+  // REQUIRES: `allowed` is ascending and has at least `count` cores.
   std::vector<int> Claim(const std::vector<int>& allowed, int count);
 
-  // What Claim returned.
+  // Gives back what Claim returned.
   void Release(const std::vector<int>& cores);
 
  private:

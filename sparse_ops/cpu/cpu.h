@@ -6,13 +6,13 @@
 #include "sparse_ops/ops.h"
 
 // The operators of ops.h on this machine's vectors and threads, except convolutions (conv.h) and
-// products (products.h), which pack operands. The bits are those of reference:: for any pool and
-// any pixels. Nothing here allocates.
+// products (products.h), which pack operands. For any pool and any pixels the bits are those of
+// reference::. Nothing here allocates.
 //
-// Fast is what networks do: contiguous channels, or, in operators along one axis, that axis.
-// All else (a product or softmax of strided numbers, a sum over several axes that are not a
-// picture's) goes to reference::, on one thread and many times slower, with the same bits: copy
-// those tensors first.
+// Only layouts that networks have are fast: contiguous channels or, for operators along one axis,
+// that axis. All others (a product or softmax of strided numbers, a sum over several axes that are
+// not a picture's) go to reference::, on one thread and many times slower, with the same bits. Copy
+// such tensors first.
 
 namespace cacheinf {
 

@@ -13,7 +13,7 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// A row of cells: their boxes of one anchor.
+// Decodes a row of cells: their boxes for one anchor.
 void DecodeRow(const DecodeBoxesArgs& args, const DetectionHead& head, int anchor, int y,
                float* out) {
   const Function sigmoid{Function::Kind::kSigmoid};
@@ -50,7 +50,7 @@ namespace {
 
 using Candidate = NonMaxSuppressionArgs::Candidate;
 
-// The candidates among boxes of which `row` gives the numbers.
+// Collects candidates from the boxes whose numbers are in `row`.
 class Collector {
  public:
   Collector(const NonMaxSuppressionArgs& args, int64_t classes)
@@ -73,15 +73,15 @@ class Collector {
   int count_ = 0;
 };
 
-// A number of which the sigmoid is less than the threshold, and that of every lesser one: by more
-// than the sigmoid's rounding.
+// A number so small that its sigmoid, and that of every smaller one, stays below the threshold by
+// more than the sigmoid's rounding.
 float SurelyTooSmall(float threshold) {
   if (!(threshold > 0.0f)) return -std::numeric_limits<float>::infinity();
   const double reached = std::min(double{threshold}, 0.99);
   return static_cast<float>(std::log(reached / (1.0 - reached)) - 0.01);
 }
 
-// No class scores more than 1, so a box scores no more than its objectness: most need not be
+// No class scores more than 1, so a box scores at most its objectness: most boxes need not be
 // decoded.
 int CollectFromHeads(const NonMaxSuppressionArgs& args) {
   const Function sigmoid{Function::Kind::kSigmoid};

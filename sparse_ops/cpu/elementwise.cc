@@ -11,7 +11,7 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// Strides of one number a channel (dimension 1), or of one number for all.
+// Strides of one number per channel (dimension 1), or of one number for all.
 std::array<int64_t, TensorView::kMaxRank> ChannelStrides(bool one_for_all) {
   std::array<int64_t, TensorView::kMaxRank> strides = {};
   if (!one_for_all) strides[1] = 1;
@@ -20,8 +20,8 @@ std::array<int64_t, TensorView::kMaxRank> ChannelStrides(bool one_for_all) {
 
 bool IsIdentity(const Function& function) { return function.kind == Function::Kind::kIdentity; }
 
-// Numbers that repeat every few elements, written out for a longer stretch, so that the pixels of a
-// picture are worked on together and not three numbers at a time.
+// Numbers that repeat every few elements, written out over a longer stretch, so that the pixels of
+// a picture are computed together instead of three numbers at a time.
 class Pattern {
  public:
   static constexpr int kCapacity = 512;
@@ -40,7 +40,7 @@ class Pattern {
 
 constexpr int kFewChannels = 16;
 
-// Output pixels lie end to end. Pictures, of three channels, have a loop of their own.
+// Output pixels lie end to end. Pictures, with three channels, have a loop of their own.
 void ReorderChannels(const int* order, int channels, const float* in, int64_t pixel_stride,
                      int pixels, float* out) {
   if (channels == 3) {
@@ -57,8 +57,8 @@ void ReorderChannels(const int* order, int channels, const float* in, int64_t pi
   }
 }
 
-// A map with few channels, whose pixels lie end to end.
-// REQUIRES: args.channel_order is null or the output is not the input.
+// For a map with few channels whose pixels lie end to end. REQUIRES: args.channel_order is null or
+// the output is not the input.
 void ScaleShiftPixels(const ScaleShiftArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const ScaleShiftKernel scale_shift = ChooseFunctionKernels().scale_shift;
   const FunctionKernel activate = ChooseFunctionKernels().function(args.activation.function.kind);
@@ -107,7 +107,7 @@ void ForEachPixels(const ConstTensorView& input, const TensorView& output,
   });
 }
 
-// On what lies in `map.out`.
+// Works on what lies in `map.out`.
 void ActivateInPlace(const ChannelFunction& activation, const PixelMap& map) {
   const FunctionKernels& kernels = ChooseFunctionKernels();
   if (activation.slopes != nullptr && !activation.one_slope) {

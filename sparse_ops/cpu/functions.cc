@@ -16,11 +16,11 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Flattened: a function of function_core.inc called with vectors would lose its constants'
-// registers.
+// Flattened, because calling functions of function_core.inc with vectors would push their constants
+// out of registers.
 #define CACHEINF_FLATTEN __attribute__((flatten))
 
-// As many vectors as find room in 32 registers; or in 16.
+// As many vectors as 32 registers hold, or 16.
 constexpr int kGroup = HWY_TARGET == HWY_AVX2 ? 2 : 4;
 
 template <Function::Kind kind>
@@ -47,7 +47,7 @@ CACHEINF_FLATTEN void MapFunction(const Function& function, const float* in, flo
 }
 
 // Calls fn(channel, count, in, out, pixels) for every vector of channels of some pixels before the
-// next vector: so many that they stay in the first-level cache.
+// next vector. Takes as many pixels as stay in the first-level cache.
 template <typename Fn>
 HWY_INLINE void ForEachVector(const PixelMap& map, const Fn& fn) {
   constexpr int kPartFloats = 4096;
@@ -102,7 +102,7 @@ CACHEINF_FLATTEN void MapBinary(const float* a, const float* b, float* out, int6
   }
 }
 
-// One entry a kind.
+// One entry per kind.
 template <int... kinds>
 FunctionKernel KernelOf(Function::Kind kind, std::integer_sequence<int, kinds...>) {
   static constexpr FunctionKernel kKernels[] = {MapFunction<static_cast<Function::Kind>(kinds)>...};

@@ -24,7 +24,7 @@ struct PixelMap {
   int channels = 0;
 };
 
-// Of channel c: x < 0 ? x slopes[c] : x.
+// For channel c: x < 0 ? x slopes[c] : x.
 using PReluKernel = void (*)(const float* slopes, const PixelMap& map);
 
 // out[i] = a[i] op b[i]; `out` may be `a` or `b`.
@@ -40,7 +40,7 @@ struct BinaryKernels {
 using ScaleShiftKernel = void (*)(const float* scale, const float* shift, const float* in,
                                   float* out, int64_t count);
 
-// Of channel c: fma(x, scale[c], shift[c]).
+// For channel c: fma(x, scale[c], shift[c]).
 using ScaleShiftPixelsKernel = void (*)(const float* scale, const float* shift,
                                         const PixelMap& map);
 

@@ -19,9 +19,9 @@ void CopyNumbers(const float* from, int64_t from_step, float* to, int64_t to_ste
   for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
-// For neighbouring pixels of the wide map that lie in one row of a block: calls move(deep,
-// deep_step, wide, count) for numbers that lie end to end in the wide map, from `wide` after the
-// first pixel on, and deep_step apart in the deep map, from `deep` after its pixel on.
+// For neighbouring pixels of the wide map in one row of a block, calls move(deep, deep_step, wide,
+// count). The numbers lie end to end in the wide map, starting `wide` after the first pixel, and
+// deep_step apart in the deep map, starting `deep` after its pixel.
 template <typename Move>
 void MoveRowOfBlock(const BlockArgs& args, int row_in_block, Range columns_in_block, int channels,
                     int64_t pixel_stride, const Move& move) {
@@ -51,7 +51,7 @@ struct CopyAxis {
 // as between channels-first and channels-last maps.
 class Transposition {
  public:
-  // Of all elements of these rows, which are rows only of maps.
+  // Copies all elements of these rows; only maps have rows.
   Transposition(const ConstTensorView& in, const TensorView& out, Range rows)
       : from_(in.data), to_(out.data) {
     for (int axis = 0; axis < out.rank; ++axis) {
@@ -102,7 +102,7 @@ class Transposition {
 
   bool IsOfPlane(int axis) const { return axis == inner_ || axis == outer_; }
 
-  // Merged with the axis before, where both are one in both operands.
+  // Merges the axis with the one before, if both are one axis in both operands.
   void Add(const CopyAxis& axis) {
     if (count_ > 0) {
       CopyAxis& before = axes_[count_ - 1];
@@ -115,7 +115,7 @@ class Transposition {
     axes_[count_++] = axis;
   }
 
-  // So many indices along both axes, tile by tile along the inner one.
+  // Copies this many indices along both axes, tile by tile along the inner one.
   void CopyChunk(const float* from, float* to, int64_t inner, int64_t outer) const {
     const int64_t from_step = axes_[inner_].from_step;
     const int64_t to_step = axes_[outer_].to_step;
@@ -132,7 +132,7 @@ class Transposition {
     }
   }
 
-  // kWidth: `width` where it is known, else 0.
+  // kWidth is `width` if known, else 0.
   template <int64_t kWidth>
   static void CopyTile(const float* from, int64_t from_step, float* to, int64_t to_step,
                        int64_t width, int64_t size) {
@@ -146,8 +146,8 @@ class Transposition {
   float* to_;
   CopyAxis axes_[TensorView::kMaxRank] = {};
   int count_ = 0;
-  int inner_ = -1;  // along which the output's numbers lie end to end
-  int outer_ = -1;  // the input's
+  int inner_ = -1;  // along which the output lies end to end
+  int outer_ = -1;  // along which the input does
 };
 
 template <typename T>
@@ -160,7 +160,7 @@ bool LiesInLogicalOrder(const BasicTensorView<T>& view) {
   return true;
 }
 
-// The same numbers in logical order under the dims of `shape`.
+// The same numbers, in logical order, under the dims of `shape`.
 template <typename T, typename U>
 BasicTensorView<T> WithDims(const BasicTensorView<T>& view, const BasicTensorView<U>& shape) {
   BasicTensorView<T> result;
@@ -175,7 +175,7 @@ BasicTensorView<T> WithDims(const BasicTensorView<T>& view, const BasicTensorVie
   return result;
 }
 
-// The channels of one pixel.
+// Pads the channels of one pixel.
 void PadChannels(const PadArgs& args, const float* from, int from_channels, float* to,
                  int to_channels) {
   for (int c = 0; c < to_channels; ++c) {
@@ -211,8 +211,8 @@ void Compute(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool)
   });
 }
 
-// Which entry an element belongs to is a third operand, that has a step along the axis alone. So
-// whole runs of one entry are copied, or, where the entries lie innermost, runs of entries.
+// An element's entry is a third operand that has a step along the axis alone. So whole runs of one
+// entry are copied or, if entries lie innermost, runs of entries.
 void Compute(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;

@@ -17,7 +17,7 @@ inline int StepsBelow(int limit, int first, int step) {
   return limit > first ? DivideUp(limit - first, step) : 0;
 }
 
-// Part `index` of `parts` equal ones of [0, size), in multiples of `grain`.
+// Part `index` of [0, size), cut into `parts` equal ones in multiples of `grain`.
 inline Range Part(int size, int grain, int index, int parts) {
   const int64_t grains = DivideUp(size, grain);
   const int64_t begin = grains * index / parts * grain;

@@ -14,11 +14,10 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Tiles: this many pixels by so many vectors of output channels are summed in registers. Those of
-// rows need a register for a pointer to each pixel as well; those that slide, for each weight of a
-// row of taps. Tiles of one vector whose pixels need no pointers (kStepTilePixels) take as many as
-// there are registers: a weight is read for each of their steps. Constants of all targets stand
-// here and nowhere else.
+// Tiles: this many pixels by so many vectors of output channels are summed in registers. Tiles of
+// rows also need a register per pixel for its pointer; sliding tiles need one per weight of a row
+// of taps. Tiles of one vector whose pixels need no pointers (kStepTilePixels) take as many pixels
+// as there are registers, because each step reads a weight. All targets' constants stand only here.
 #if HWY_TARGET == HWY_AVX2
 // 16 registers.
 constexpr int kMaxVectors = 2;
@@ -51,14 +50,14 @@ constexpr int kAnyStep = -1;
 // Input channels from one look ahead to the next.
 constexpr int kStepChannels = 16;
 
-// Outputs of a row are fetched by so many pixels ahead: some tiles, each of which takes a few
-// hundred cycles, as long as memory does.
+// Outputs of a row are fetched this many pixels ahead: some tiles, of a few hundred cycles each,
+// which is as long as memory takes.
 constexpr int kOutputPixelsAhead = kListPixels;
 
-// What a tile prefetches, a few lines at each step over some channels.
+// Prefetches for a tile, a few lines at each step over some channels.
 class AheadOfTile {
  public:
-  // The share of pixels [first, last) of `count`, in `steps` steps; in none, nothing.
+  // Takes the share of pixels [first, last) of `count`, in `steps` steps; with no steps, nothing.
   AheadOfTile(const FetchAhead& ahead, int first, int last, int count, int steps) {
     const int64_t all = (ahead.end - ahead.begin) / kLineFloats;
     next_ = ahead.begin + all * first / count * kLineFloats;
@@ -81,7 +80,7 @@ class AheadOfTile {
   int lines_;
 };
 
-// The numbers under a tap of each pixel of a tile: pixels that lie anywhere.
+// The numbers under a tap of each pixel of a tile, if pixels lie anywhere.
 template <int kPixels>
 struct PixelsApart {
   const float* addresses[kPixels];
@@ -89,8 +88,8 @@ struct PixelsApart {
   HWY_INLINE float Number(int p, int channel) const { return addresses[p][channel]; }
 };
 
-// Likewise: pixels at a distance that is known when this is compiled. One register holds the
-// address of all of them, so that a tile can have more pixels than there are such registers.
+// The same for pixels at a distance known at compile time. One register holds the address of all of
+// them, so a tile can have more pixels than there are registers for addresses.
 template <int kStep>
 struct PixelsInStep {
   const float* first;
@@ -129,7 +128,7 @@ HWY_INLINE const float* AddTap(const PixelsApart<kPixels>& pixels, int inputs,
   return weights;
 }
 
-// Pixels [first_pixel, first_pixel + pixels) of the list, pixels <= kPixels.
+// Computes pixels [first_pixel, first_pixel + pixels) of the list; pixels <= kPixels.
 template <int kPixels, int kVectors>
 HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int first_pixel,
                            int pixels) {
@@ -157,7 +156,7 @@ HWY_NOINLINE void ConvTile(const ConvBlock& block, const PixelList& list, int fi
               block.first_output, block.outputs);
 }
 
-// Full tiles, then the smallest tile that holds the rest.
+// Runs full tiles, then the smallest tile that holds the rest.
 template <int kVectors>
 void ConvTiles(const ConvBlock& block, const PixelList& list) {
   constexpr int kFull = TilePixels(kVectors);
@@ -194,7 +193,7 @@ HWY_INLINE void FinishDepthwise(const DepthwiseBlock& block, const PixelsOfTile&
               pixels, first_channel, channels);
 }
 
-// kVectors vectors of channels, of which `channels` exist, from first_channel.
+// Computes kVectors vectors of channels from first_channel on, of which `channels` exist.
 template <int kPixels, int kVectors>
 HWY_NOINLINE void DepthwiseTile(const DepthwiseBlock& block, const PixelList& list, int first_pixel,
                                 int pixels, int first_channel, int channels) {
@@ -233,7 +232,7 @@ struct TapRow {
   }
 };
 
-// Adds what lies under a tap, or a row of taps, to the sums; returns the weights of the next.
+// Adds what lies under a tap, or a row of taps, to the sums; returns the next weights.
 template <class Numbers, int kPixels, int kVectors>
 HWY_INLINE const float* AddNumbers(const Numbers& numbers, int inputs,
                                    const float* HWY_RESTRICT weights,
@@ -246,8 +245,8 @@ HWY_INLINE const float* AddNumbers(const Numbers& numbers, int inputs,
   return weights;
 }
 
-// The outputs of a tile that comes later, some of them with each row of taps. Even to be written
-// they have to be read first, and a layer of few taps is done with a tile before they are there.
+// Fetches the outputs of a later tile, some with each row of taps. Memory must be read before it is
+// written, and a layer of few taps finishes a tile before that is done.
 template <int kPixels, int kVectors>
 class OutputsAhead {
  public:
@@ -303,7 +302,7 @@ HWY_NOINLINE void ConvRowTile(const ConvBlock& block, const PixelRow& row, int f
               block.first_output, block.outputs);
 }
 
-// Tiles of kFull pixels, and the rest by halves.
+// Runs tiles of kFull pixels, and the rest by halves.
 template <int kFull, int kVectors, int kStep = kAnyStep>
 void ConvRowTiles(const ConvBlock& block, const PixelRow& row) {
   constexpr int kHalf = kFull / 2;
@@ -317,7 +316,7 @@ void ConvRowTiles(const ConvBlock& block, const PixelRow& row) {
   }
 }
 
-// Pictures of three channels and maps of few, at stride 1 and 2.
+// For pictures of three channels and maps of few, at stride 1 and 2.
 void ConvRowOfOneVector(const ConvBlock& block, const PixelRow& row) {
   switch (row.pixel_step) {
     case 3:
@@ -346,8 +345,8 @@ void ConvRow(const ConvBlock& block, const PixelRow& row) {
   }
 }
 
-// Some pixels of a row by some vectors of channels, of which `channels` exist: all of them, or
-// those of the last vector in part.
+// Some pixels of a row by some vectors of channels, of which `channels` exist: all, or only a part
+// of the last vector.
 struct RowTile {
   const PixelRow* row;
   int first_pixel;
@@ -388,8 +387,8 @@ HWY_NOINLINE void DepthwiseRowTile(const DepthwiseBlock& block, const RowTile& a
   FinishDepthwise(block, {row, at.first_pixel, at.pixels}, at.first_channel, at.channels, tile);
 }
 
-// The smallest tile of an even number of pixels that holds them: of short runs a larger one would
-// be half empty.
+// The smallest tile with an even number of pixels that holds them; for short runs a larger one
+// would be half empty.
 template <int kPixels, int kVectors>
 void SmallestDepthwiseRowTile(const DepthwiseBlock& block, const RowTile& at) {
   if constexpr (kPixels > 2) {
@@ -426,8 +425,8 @@ void DepthwiseRowOfAnyKernel(const DepthwiseBlock& block, const PixelRow& row) {
   }
 }
 
-// One vector of channels, every input number being read once for all pixels that it belongs to.
-// Plain tiles have all channels of the vector, and no tap beyond the input's columns.
+// One vector of channels; reads every input number once for all pixels that use it. Plain tiles
+// have all channels of the vector, and no tap beyond the input's columns.
 template <int kPixels, int kKernel, int kStride, bool kPlain>
 HWY_NOINLINE void SlidingTile(const DepthwiseBlock& block, const RowTile& at) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
@@ -487,7 +486,7 @@ void SlidingRow(const DepthwiseBlock& block, const PixelRow& row) {
   constexpr int kFull = kStride == 1 ? kSlidingPixels : HWY_MIN(8, kSlidingPixels);
   constexpr int kHalf = kFull / 2;
   constexpr int kQuarter = HWY_MAX(kHalf / 2, 1);
-  constexpr int kTilesTogether = 4;  // that one vector's weights are read for
+  constexpr int kTilesTogether = 4;  // for which one vector's weights are read
   for (int part = 0; part < row.count; part += kTilesTogether * kFull) {
     const int end = HWY_MIN(row.count, part + kTilesTogether * kFull);
     for (int channel = 0; channel < block.channels; channel += kLanes) {
@@ -514,7 +513,7 @@ void SlidingRow(const DepthwiseBlock& block, const PixelRow& row, int stride) {
   return stride == 1 ? SlidingRow<kKernel, 1>(block, row) : SlidingRow<kKernel, 2>(block, row);
 }
 
-// Sliding pays where it saves most loads, or where no wide tile could be filled.
+// Sliding pays if it saves most loads, or if no wide tile could be filled.
 bool Slides(const DepthwiseBlock& block, int tap_columns, int64_t pixel_step, int64_t column_step) {
   const bool has_form = (pixel_step == column_step || pixel_step == 2 * column_step) &&
                         (tap_columns == 3 || tap_columns == 5 || tap_columns == 7);

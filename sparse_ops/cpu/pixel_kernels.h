@@ -8,24 +8,24 @@
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
-// The inner kernels of convolutions. They know no picture: they take a list of any output pixels,
-// with a pointer to the input pixel under each tap, and compute some output channels of each. A
-// pixel's bits do not depend on its place in a list.
+// The inner kernels of convolutions. They know no picture: they take a list of any output pixels
+// with a pointer to the input under each tap, and compute some output channels of each. A pixel's
+// bits do not depend on its place in a list.
 
 namespace cacheinf {
 namespace cpu {
 
 inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
-inline constexpr int kRowGrain = 12;    // of conv_row: a multiple of half of every tile's pixels
+inline constexpr int kRowGrain = 12;    // for conv_row: a multiple of half of every tile's pixels
 
-// Numbers to prefetch into the second-level cache meanwhile.
+// Numbers to prefetch into the second-level cache in the meantime.
 struct FetchAhead {
   const float* begin = nullptr;
   const float* end = nullptr;
 };
 
-// Where to save a pixel's old values before they are overwritten, and ChangeTest's sums of squares
-// so far, in the lanes of ops.h.
+// Where to save a pixel's old values before they are overwritten, and the sums of squares so far
+// for ChangeTest, in the lanes of ops.h.
 struct ComparedPixel {
   float* old_values = nullptr;  // of channel 0
   float* squares = nullptr;     // [kChangeLanes]
@@ -36,27 +36,27 @@ struct PixelList {
   int taps = 0;
   // Tap t of pixel p is at [t * kListPixels + p]; all kListPixels entries are readable pixels.
   const float* const* inputs = nullptr;
-  const int* weight_taps = nullptr;         // [tap]: that of the block's weights; or null: the same
-  float* const* outputs = nullptr;          // [p]
+  const int* weight_taps = nullptr;  // [tap]: its number in the block's weights; null: the same
+  float* const* outputs = nullptr;   // [p]
   const float* const* residuals = nullptr;  // [p], or null
   uint8_t* const* changed = nullptr;        // [p], or null: where a 1 is written if any bit changes
   const ComparedPixel* compared = nullptr;  // [p], or null
-  const float* inverse_spread = nullptr;    // as ChangeTest says, if they are compared
+  const float* inverse_spread = nullptr;    // as in ChangeTest, if pixels are compared
   FetchAhead ahead;
 };
 
-// Output pixels side by side. All of their taps lie within the input's columns, except where
+// Output pixels side by side. All their taps lie within the input's columns, unless
 // PixelKernels::takes_borders allows others.
 struct PixelRow {
   int count = 0;
   int tap_rows = 0;
   int tap_columns = 0;
-  Range rows_inside;  // the rows of taps that lie within the input; in all others x is +0
-  // Likewise, of the columns under the row, where borders are taken: column 0 is under the first
-  // tap of the first pixel.
+  Range rows_inside;  // rows of taps that lie within the input; in all others x is +0
+  // The same for the columns under the row, if borders are taken: column 0 is under the first tap
+  // of the first pixel.
   Range columns_inside;
   const float* first = nullptr;  // under the first tap inside
-  int64_t row_step = 0;          // from one row of taps to the next, and so on, in floats
+  int64_t row_step = 0;          // from one row of taps to the next, in floats; likewise below
   int64_t column_step = 0;
   int64_t pixel_step = 0;        // from one output pixel to the next
   const float* zeros = nullptr;  // a pixel
@@ -77,7 +77,7 @@ struct PixelEpilogue {
   bool activation_before_residual = false;
 };
 
-// Adjacent output channels of one group, as wide as a tile.
+// Adjacent output channels of one group, as many as a tile is wide.
 struct ConvBlock {
   const float* weights = nullptr;  // [tap][input channel][vectors * lanes], padded with zeros
   const float* bias = nullptr;     // [vectors * lanes], or null
@@ -108,7 +108,7 @@ struct PixelKernels {
   void (*depthwise)(const DepthwiseBlock& block, const PixelList& list) = nullptr;
   void (*depthwise_row)(const DepthwiseBlock& block, const PixelRow& row) = nullptr;
   // Whether depthwise_row takes pixels with taps beyond the input's columns, where x is +0. Only
-  // the ratio of the steps counts.
+  // the ratio of the steps matters.
   bool (*takes_borders)(const DepthwiseBlock& block, int tap_columns, int64_t pixel_step,
                         int64_t column_step) = nullptr;
 };

@@ -11,15 +11,15 @@
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
-// The sums of some pixels in registers, and their epilogue on the way to the outputs.
+// Holds the sums of some pixels in registers, and applies their epilogue on the way to the outputs.
 
 HWY_BEFORE_NAMESPACE();
 namespace cacheinf {
 namespace cpu {
 namespace HWY_NAMESPACE {
 
-// The pixels of a tile as the epilogue sees them: those of a list or of a row, with addresses
-// computed where they are used.
+// The pixels of a tile as the epilogue sees them: of a list or of a row, with addresses computed
+// only where they are used.
 class PixelsOfTile {
  public:
   HWY_INLINE PixelsOfTile(const PixelList& list, int first, int count)
@@ -67,8 +67,8 @@ class PixelsOfTile {
   int count_;
 };
 
-// activation + residual on sums that lie in memory, [pixel][width], and on to the outputs.
-// `width` is a multiple of lanes, `channels` <= width of them exist.
+// Applies activation + residual to sums in memory, [pixel][width], and stores the outputs. `width`
+// is a multiple of lanes, `channels` <= width of them exist.
 struct FinishArgs {
   const float* slopes;
   const PixelEpilogue* epilogue;
@@ -99,7 +99,7 @@ class PixelStore {
         channels_(args.channels),
         changed_(args.pixels.Changed(pixel)) {}
 
-  // Of channel c and those after it, as many as exist.
+  // Stores channel c and those after it, as many as exist.
   HWY_INLINE void Store(Floats values, int c) {
     if (changed_ != nullptr) {
       const Floats old = LoadFirst(output_ + c, channels_ - c);
@@ -109,7 +109,7 @@ class PixelStore {
     StoreFirst(values, output_ + c, channels_ - c);
   }
 
-  // After the last. Other threads may compute other channels of the same pixel.
+  // Call it after the last Store. Other threads may compute other channels of the same pixel.
   HWY_INLINE void Mark() const {
     using BitsTag = hn::RebindToUnsigned<FloatTag>;
     if (changed_ == nullptr) return;
@@ -223,8 +223,7 @@ inline void FinishCompared(const FinishArgs& args, float* sums) {
   for (int p = 0; p < args.pixels.count(); ++p) StoreCompared(args, sums + p * args.width, p);
 }
 
-// Whether the epilogue is at most a bias and an almost free function, and nothing asks
-// for changes.
+// Whether the epilogue is at most a bias and an almost free function, and nothing asks for changes.
 HWY_INLINE bool IsPlain(const PixelEpilogue& epilogue, const PixelsOfTile& pixels) {
   if (pixels.has_residual() || pixels.asks_for_changes() || pixels.inverse_spread() != nullptr) {
     return false;
@@ -241,7 +240,7 @@ HWY_INLINE bool IsPlain(const PixelEpilogue& epilogue, const PixelsOfTile& pixel
   }
 }
 
-// Registers of a tile: kPixels × kVectors sums.
+// A tile's registers: kPixels × kVectors sums.
 template <int kPixels, int kVectors>
 struct Tile {
   static constexpr int kWidth = kVectors * kLanes;
@@ -273,7 +272,7 @@ struct Tile {
     }
   }
 
-  // One of those of IsPlain.
+  // Applies one of the functions that IsPlain allows.
   HWY_INLINE void Apply(const Function& function) {
     switch (function.kind) {
       case Function::Kind::kRelu:
@@ -289,7 +288,7 @@ struct Tile {
     }
   }
 
-  // `channels` in (kWidth - kLanes, kWidth].
+  // `channels` is in (kWidth - kLanes, kWidth].
   HWY_INLINE void Store(const PixelsOfTile& pixels, int first_channel, int channels) const {
     const int last = channels - (kVectors - 1) * kLanes;
     CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) {
@@ -310,7 +309,7 @@ struct Tile {
     }
   }
 
-  // Bias, epilogue, and the stores.
+  // Adds the bias, applies the epilogue, and stores.
   HWY_INLINE void Finish(const float* bias, const float* slopes, const PixelEpilogue& epilogue,
                          const PixelsOfTile& pixels, int first_channel, int channels) {
     if (bias != nullptr) AddBias(bias);

@@ -11,8 +11,8 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// The rows of a tensor's last dimension as the pixels of a picture of one row. False if they do not
-// lie at equal distances, each contiguous.
+// Views the rows of a tensor's last dimension as pixels of a one-row picture. False unless they are
+// contiguous and lie at equal distances.
 template <typename T>
 bool AsPixels(const BasicTensorView<T>& view, BasicImageView<T>* image) {
   const int last = view.rank - 1;
@@ -53,7 +53,7 @@ Matrix<T> MatrixAt(const BasicTensorView<T>& view, int64_t index) {
           view.strides[rank - 2], view.strides[rank - 1]};
 }
 
-// One product. The right matrix is copied into the order of the kernels, the left one if its rows
+// One product. Copies the right matrix into the order of the kernels, and the left one if its rows
 // are not contiguous.
 class Product {
  public:
@@ -176,7 +176,7 @@ size_t MatMulScratchFloats(const MatMulArgs& args) {
 }
 
 void MatMul(const MatMulArgs& args, ThreadPool& pool, float* scratch) {
-  // As large as the output but for the two dimensions that are multiplied.
+  // As large as the output except in the two dimensions that are multiplied.
   TensorView shape = args.output;
   const int last = shape.rank - 1;
   if (shape.dims[last] != 1 && shape.strides[last] != 1) return reference::Compute(args);

@@ -7,21 +7,21 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
-// Matrix products, by the kernels of convolutions: a row of the left matrix is a pixel.
+// Matrix products on the kernels of convolutions: a row of the left matrix is a pixel.
 
 namespace cacheinf {
 namespace cpu {
 
-// LinearArgs says what it computes.
+// Computes what LinearArgs says.
 class Linear {
  public:
-  // Copies from `args` weights, bias, activation and the sizes of the last dimensions; the views'
+  // Copies weights, bias, activation and the sizes of the last dimensions from `args`; the views'
   // data may be null.
   explicit Linear(const LinearArgs& args) : conv_(AsConv(args)) {}
 
   size_t ScratchFloats(int threads) const { return conv_.ScratchFloats(threads); }
 
-  // `args` with the same weights, bias, activation and sizes.
+  // REQUIRES: `args` has the same weights, bias, activation and sizes.
   void Run(const LinearArgs& args, ThreadPool& pool, float* scratch) const;
 
  private:
@@ -30,7 +30,7 @@ class Linear {
   Conv conv_;
 };
 
-// Only the dims of the views count.
+// Uses only the dims of the views.
 size_t MatMulScratchFloats(const MatMulArgs& args);
 
 void MatMul(const MatMulArgs& args, ThreadPool& pool, float* scratch);

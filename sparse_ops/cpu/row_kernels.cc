@@ -21,7 +21,7 @@ constexpr int kSumLanes = 16;
 constexpr int kVectors = kSumLanes / kLanes;
 static_assert(kVectors * kLanes == kSumLanes, "vectors of at most 16 lanes");
 
-// Element i goes to lane i % 16 by `accumulate`; lanes beyond the last element keep their number.
+// Adds element i to lane i % 16 by `accumulate`; lanes beyond the last element keep their number.
 // load(i, left) gives the elements from i on, of which at least the first `left` count.
 template <typename Load, typename Accumulate, typename Combiner>
 HWY_INLINE float Reduce(const Load& load, int64_t count, float start, const Accumulate& accumulate,
@@ -137,7 +137,7 @@ __attribute__((flatten)) void LogSoftmax(const float* in, int64_t count, float* 
 }
 
 int64_t ArgMax(const float* in, int64_t count) {
-  // The largest number, or NaN if there is one, and then the first place that has it.
+  // Finds the largest number, or NaN if there is one, then the first place that holds it.
   const float largest = Maximum(in, count);
   const Floats wanted = hn::Set(FloatTag(), largest);
   const bool is_nan = largest != largest;

@@ -12,17 +12,17 @@
 namespace cacheinf {
 namespace cpu {
 
-// The elements of several operands of the same dims as few long runs: sorts axes by the first
-// operand's strides, drops those of size 1, and merges axes that lie end to end in all operands.
-// Of a map it takes the elements of active pixels; unless those are whole rows, a run is the
-// channels of one pixel, or of neighbouring pixels that lie end to end in all operands.
+// Splits the elements of several operands with the same dims into few long runs: sorts axes by the
+// first operand's strides, drops those of size 1, and merges axes that lie end to end in all
+// operands. Of a map it takes the active pixels; unless those are whole rows, a run is the channels
+// of one pixel, or of neighbouring pixels that lie end to end in all operands.
 template <int kOperands>
 class Runs {
  public:
   using Dims = std::array<int64_t, TensorView::kMaxRank>;
   using Strides = std::array<int64_t, kOperands>;
 
-  // `strides[i]` are those of operand i. A tensor that is not a map is taken whole.
+  // `strides[i]` belong to operand i. A tensor that is not a map is taken whole.
   Runs(const ActivePixels& pixels, int rank, Dims dims,
        const std::array<const int64_t*, kOperands>& strides)
       : pixels_(pixels), is_sparse_(rank == 4 && pixels.is_sparse) {
@@ -48,7 +48,7 @@ class Runs {
     Merge();
   }
 
-  // The distance of neighbours within a run; 1 for a run of one element.
+  // The distance of neighbours within a run; 1 if a run has one element.
   int64_t inner_stride(int operand) const { return axes_[0].strides[operand]; }
 
   // Calls fn(offsets, count) for every run: operand i's elements start at offsets[i] and lie
@@ -85,7 +85,7 @@ class Runs {
     Strides strides = {};
   };
 
-  // Larger runs are cut, so that a run's second kernel finds in the cache what its first wrote.
+  // Longer runs are cut, so that a run's second kernel finds in the cache what the first one wrote.
   static constexpr int64_t kLongestRun = 4096;
 
   // Below this much work a second thread costs more to wake than it saves.
@@ -145,7 +145,7 @@ class Runs {
     axis_count_ = last + 1;
   }
 
-  // A run by its indices along all axes but the first, and where it begins.
+  // A run: its indices along all axes but the first, and where it begins.
   struct Cursor {
     std::array<int64_t, TensorView::kMaxRank> indices = {};
     Strides offsets = {};
@@ -182,7 +182,7 @@ class Runs {
   int64_t count_ = 1;
   Strides origin_ = {};
 
-  // Of sparse pixels.
+  // Of sparse pixels only.
   int batch_ = 1;
   int width_ = 1;
   int64_t channels_ = 1;

@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 
-// Before loops over arrays of vectors: unroll fully, or the vectors leave their registers.
+// Stands before loops over arrays of vectors: only full unrolling keeps the vectors in registers.
 #undef CACHEINF_UNROLL
 #define CACHEINF_UNROLL _Pragma("GCC unroll 32")
 
@@ -53,7 +53,7 @@ HWY_INLINE FloatMask FirstLanes(int64_t count) {
 
 #if HWY_TARGET == HWY_NEON
 // Highway's masked accesses read the whole vector here and write back what they read, which races
-// with the thread that owns it.
+// with the thread that owns the rest.
 HWY_INLINE Floats MaskedLoadFirst(const float* from, int64_t count) {
   HWY_ALIGN float lanes[kLanes] = {};
   for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
@@ -75,7 +75,7 @@ HWY_INLINE void MaskedStoreFirst(Floats values, float* to, int64_t count) {
 }
 #endif
 
-// The first `count` lanes, at most kLanes; the others are zero, their memory untouched.
+// Loads the first `count` lanes, at most kLanes. Others are zero; their memory is untouched.
 HWY_INLINE Floats LoadFirst(const float* from, int64_t count) {
   if (count >= kLanes) return hn::LoadU(FloatTag(), from);
   return MaskedLoadFirst(from, count);
@@ -89,7 +89,7 @@ HWY_INLINE void StoreFirst(Floats values, float* to, int64_t count) {
   }
 }
 
-// What one vector of a pixel's channels adds to the lanes of ChangeTest's sum of squares.
+// Adds one vector of a pixel's channels to the lanes of ChangeTest's sum of squares.
 HWY_INLINE Floats AddSquaredChange(Floats lanes, Floats fresh, Floats stored,
                                    Floats inverse_spread) {
   const Floats change = hn::Mul(hn::Sub(fresh, stored), inverse_spread);

@@ -6,15 +6,15 @@
 
 namespace cacheinf {
 
-// This machine's instruction sets that the CPU kernels know, best first, by Highway's names:
+// The instruction sets of this machine that the CPU kernels know, best first, by Highway's names:
 // "AVX3", "AVX2", "NEON". The kernels run with the first.
 std::vector<std::string> SimdTargets();
 
-// All instruction sets that the kernels are compiled for, here or elsewhere, by the same names.
-// "SCALAR", the kernels without vectors, is not one of them.
+// All instruction sets that the kernels are compiled for, whatever this machine has, by the same
+// names. Leaves out "SCALAR", the kernels without vectors.
 std::vector<std::string> CompiledSimdTargets();
 
-// Whether this machine has none of them, so that the kernels compute number by number.
+// Whether this machine has none of these sets, so that the kernels compute number by number.
 bool OnlyScalarKernelsRun();
 
 }  // namespace cacheinf

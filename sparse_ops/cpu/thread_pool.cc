@@ -26,7 +26,7 @@ void Pause() {
 #endif
 }
 
-// The cores that this thread may use, in order; empty where nobody says.
+// The cores that this thread may use, in order; empty if the system does not say.
 std::vector<int> AllowedCores() {
   std::vector<int> cores;
 #if defined(__linux__)
@@ -48,7 +48,7 @@ void Pin([[maybe_unused]] std::thread& thread, [[maybe_unused]] int core) {
 #endif
 }
 
-// Those of all pools of this process.
+// The claims of all pools in this process.
 struct ProcessClaims {
   std::mutex mutex;
   CoreClaims claims;
@@ -59,7 +59,7 @@ ProcessClaims& AllClaims() {
   return all;
 }
 
-// Empty where there is nothing to pin, or there are too few cores.
+// Empty if there is nothing to pin, or if there are too few cores.
 std::vector<int> ClaimCores(int threads) {
   const std::vector<int> allowed = AllowedCores();
   if (threads == 1 || static_cast<size_t>(threads) > allowed.size()) return {};
@@ -108,7 +108,7 @@ void ThreadPool::Run(const Loop& loop) {
   const uint64_t round = gate_.load(std::memory_order_relaxed) / kRound + 1;
   gate_.store(round * kRound | kOpen);
   if (sleepers_.load() > 0) {
-    // A worker that is about to sleep holds the mutex until it does.
+    // A worker that is about to sleep holds the mutex until it sleeps.
     { const std::lock_guard<std::mutex> lock(mutex_); }
     wake_.notify_all();
   }
@@ -123,9 +123,9 @@ void ThreadPool::Run(const Loop& loop) {
   }
 }
 
-// A worker has no other core: it would wait for the caller's time slice to end, as the scheduler
-// moves no thread that runs. Afterwards the caller may run anywhere, as before, but has no reason
-// to move.
+// A worker has no other core, and the scheduler does not move a running thread, so the worker would
+// wait for the end of the caller's time slice. Afterwards the caller may run anywhere, as before,
+// but has no reason to move.
 void ThreadPool::LeaveCoresOfWorkers() const {
 #if defined(__linux__)
   if (cores_.empty()) return;

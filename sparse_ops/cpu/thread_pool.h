@@ -11,12 +11,12 @@
 
 namespace cacheinf {
 
-// Threads that run the items of one loop at a time; in between they spin for a moment, then sleep.
-// On Linux each is pinned to a core from the affinity mask of the thread that makes the pool, if
-// there are enough. Pools of one process take different cores while some are free (core_claims.h);
-// pools of two processes only if their masks differ. The thread that calls ParallelFor works too;
-// if it runs on a worker's core, it moves to the one left for it. With one thread the pool is a
-// plain loop.
+// Threads that run the items of one loop at a time; between loops they spin for a moment, then
+// sleep. On Linux each is pinned to a core from the affinity mask of the thread that makes the
+// pool, if there are enough. Pools of one process take different cores while some are free
+// (core_claims.h); pools of two processes only if their masks differ. The caller of ParallelFor
+// works too; if it runs on a worker's core, it moves to the one left for it. With one thread the
+// pool is a plain loop.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // REQUIRES: threads >= 1, the caller included
@@ -26,12 +26,11 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls fn(item, thread) once for every item in [0, items), in any order, thread in
-  // [0, threads()); returns when all calls have. Each thread begins with a share of the items,
-  // the same part in every loop, so that its caches still hold what it wrote in the last loop;
-  // then it helps the others. Does not allocate. `fn` must not throw, nor call ParallelFor of
-  // this pool.
-  // REQUIRES: one caller at a time, unless threads() is 1.
+  // Calls fn(item, thread) once for every item in [0, items), in any order; thread is below
+  // threads(). Returns when all calls have. Each thread begins with its share of the items, the
+  // same part in every loop, so that its caches still hold what it wrote in the last one; then it
+  // helps the others. Does not allocate. REQUIRES: `fn` neither throws nor calls ParallelFor of
+  // this pool; there is one caller at a time, unless threads() is 1.
   template <typename Fn>
   void ParallelFor(int items, Fn&& fn) {
     if (workers_.empty() || items <= 1) {
@@ -53,7 +52,7 @@ class ThreadPool {
     int items = 0;
   };
 
-  // One thread's; all may take from it.
+  // The share of one thread, from which all may take.
   struct alignas(64) Share {
     std::atomic<int> next{0};
   };
@@ -65,8 +64,8 @@ class ThreadPool {
   void TakeItems(int thread);
   bool MayEnter(uint64_t gate, uint64_t last_round) const;
 
-  // The gate says whether a loop is open, which round it is, and how many workers are inside; a
-  // worker enters only through an open gate, so the caller need not wait for those still asleep.
+  // The gate says whether a loop is open, which round it is, and how many workers are inside.
+  // Workers enter only through an open gate, so the caller need not wait for those still asleep.
   static constexpr uint64_t kInside = 0xffff;
   static constexpr uint64_t kOpen = uint64_t{1} << 16;
   static constexpr uint64_t kRound = uint64_t{1} << 17;

@@ -18,7 +18,7 @@ namespace cacheinf {
 namespace cpu {
 namespace HWY_NAMESPACE {
 
-// Numbers of function_core.inc: one vector.
+// The number type of function_core.inc: one vector.
 struct VectorOps {
   using IntTag = hn::RebindToSigned<FloatTag>;
   using F = Floats;
@@ -74,8 +74,8 @@ struct VectorOps {
   }
 };
 
-// Numbers of function_core.inc: several vectors that go through a function side by side. One alone
-// would stall at each step.
+// The number type of function_core.inc: several vectors that go through a function side by side.
+// One alone would stall at each step.
 template <int kCount>
 struct VectorGroupOps {
   struct F {

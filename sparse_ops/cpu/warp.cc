@@ -31,9 +31,9 @@ void FetchRow(const WarpArgs& args, const WarpKernels& kernels, int y) {
 
 }  // namespace
 
-// Rows are shared out: the masks' words are those of one row each.
+// Threads share out whole rows, because the words of a mask belong to one row each.
 void Compute(const WarpArgs& args, ThreadPool& pool) {
-  // Below so many numbers waking a second thread costs more than it brings: they are only copied.
+  // With fewer numbers, waking a second thread costs more than it saves: they are only copied.
   constexpr int64_t kParallelWork = 64 * 1024;
   const WarpKernels& kernels = ChooseWarpKernels();
   const bool is_one = pool.threads() == 1 ||

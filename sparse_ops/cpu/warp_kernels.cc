@@ -17,7 +17,7 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Plain loops without branches, which compilers turn into vectors: doubles are rounded alike there.
+// Plain loops without branches, which compilers vectorise; vectors round doubles the same way.
 template <bool kIsAffine>
 HWY_INLINE void LocateFrom(const WarpArgs& args, int y, int x, int count, WarpSources* sources) {
   const auto& m = args.from_of_to.m;
@@ -42,7 +42,7 @@ HWY_INLINE void LocateFrom(const WarpArgs& args, int y, int x, int count, WarpSo
   }
 }
 
-// From positions counted from the border to those that WarpSources has.
+// Turns positions that count from the border into those of WarpSources.
 HWY_INLINE void ToTaps(Interpolation interpolation, int size, int count, int32_t* positions) {
   if (interpolation == Interpolation::kNearest) {
     for (int i = 0; i < count; ++i) {
@@ -60,7 +60,7 @@ HWY_INLINE void ToTaps(Interpolation interpolation, int size, int count, int32_t
 
 void Locate(const WarpArgs& args, int y, int x, int count, WarpSources* sources) {
   const auto& w = args.from_of_to.m[2];
-  // Then W is 1 everywhere, and dividing by it changes nothing.
+  // Then W is 1 everywhere, and dividing by it has no effect.
   const bool is_affine = w[0] == 0.0 && w[1] == 0.0 && w[2] == 1.0;
   sources->count = count;
   if (is_affine) {
@@ -89,7 +89,7 @@ HWY_INLINE void MixPixels(const float* a, const float* b, float weight, int chan
   }
 }
 
-// The two rows of two neighbouring pixels each.
+// Mixes two rows of two neighbouring pixels each.
 HWY_INLINE void MixRows(const float* upper, const float* lower, int64_t next, float column_weight,
                         float row_weight, int channels, float* to) {
   const Floats left = hn::Set(FloatTag(), 1.0f - column_weight);
@@ -106,7 +106,7 @@ HWY_INLINE void MixRows(const float* upper, const float* lower, int64_t next, fl
   }
 }
 
-// How many pixels from `first` on are copies of pixels that stand in a row as they do.
+// How many pixels from `first` on copy pixels that lie side by side as they do.
 HWY_INLINE int CountCopiedTogether(const WarpSources& sources, int first) {
   const int32_t row = sources.rows[first];
   int32_t column = sources.columns[first];

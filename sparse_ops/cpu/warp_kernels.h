@@ -8,8 +8,8 @@
 namespace cacheinf {
 namespace cpu {
 
-// The sources of neighbouring pixels of a row, in parts of a pixel from the centre of the first:
-// u' and v' of warp.h, or for kNearest the whole pixel.
+// The sources of neighbouring pixels of a row, in fractions of a pixel from the centre of the
+// first: u' and v' of warp.h, or for kNearest the whole pixel.
 struct WarpSources {
   static constexpr int kMaxCount = 64;
   static constexpr int kOutOfView = -1;
@@ -23,7 +23,7 @@ struct WarpKernels {
   // The sources of pixels (y, x) … (y, x + count - 1). REQUIRES: count <= kMaxCount.
   void (*locate)(const WarpArgs& args, int y, int x, int count, WarpSources* sources) = nullptr;
 
-  // Writes the pixels that are in view, of one image; `to` is the first pixel.
+  // Writes the pixels of one image that are in view; `to` is the first pixel.
   void (*fetch)(const WarpSources& sources, const ConstImageView& from, int image, float* to,
                 int64_t to_pixel_stride) = nullptr;
 };

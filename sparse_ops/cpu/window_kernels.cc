@@ -71,7 +71,7 @@ HWY_INLINE Floats CombineLanes(Floats (&lanes)[kSumLanes], const Combiner& combi
   return lanes[0];
 }
 
-// Columns in lanes by `accumulate`, then rows in lanes by `combine`.
+// Reduces columns in lanes by `accumulate`, then rows in lanes by `combine`.
 template <typename Accumulate, typename Combiner>
 HWY_INLINE Floats ReduceInLanes(const PixelGrid& grid, int channel, int count, float start,
                                 const Accumulate& accumulate, const Combiner& combine) {

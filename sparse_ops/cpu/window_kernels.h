@@ -20,7 +20,7 @@ struct PixelGrid {
 };
 
 struct WindowKernels {
-  // Pixel by pixel, as PoolArgs says. A divisor of 0 does not divide.
+  // Pixel by pixel, as PoolArgs says. A divisor of 0 means no division.
   void (*pool_maximum)(const PixelGrid& grid, int channels, float* out) = nullptr;
   void (*pool_average)(const PixelGrid& grid, float divisor, int channels, float* out) = nullptr;
 
@@ -28,7 +28,7 @@ struct WindowKernels {
   void (*sum)(const PixelGrid& grid, int channels, float* out) = nullptr;
   void (*maximum)(const PixelGrid& grid, int channels, float* out) = nullptr;
   void (*minimum)(const PixelGrid& grid, int channels, float* out) = nullptr;
-  // Of squared distances to centers[channel].
+  // Sums squared distances to centers[channel].
   void (*sum_of_squares)(const PixelGrid& grid, const float* centers, int channels,
                          float* out) = nullptr;
 

@@ -47,11 +47,11 @@ Range CellOf(int out, int in_size, int out_size) {
   return {static_cast<int>(begin), static_cast<int>((end + out_size - 1) / out_size)};
 }
 
-// A picture that shrinks to one pixel has no pixels to share out: its channels are.
+// A picture that shrinks to one pixel has no pixels to share out, so its channels are shared out.
 constexpr int kChannelsPerItem = 64;
 
-// Taps of columns, kept for the rows below that ask for the same ones: of any kSlots neighbouring
-// columns.
+// Keeps the taps of columns for the rows below that ask for the same ones; holds those of any
+// kSlots neighbouring columns.
 class ColumnTaps {
  public:
   static constexpr int kSlots = 256;
@@ -144,7 +144,7 @@ void Compute(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& poo
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEachPart(pool, output.channels, [&](Range numbers) {
     ColumnTaps column_taps(args);
-    // In stretches of columns, whose taps are kept from row to row.
+    // Goes by stretches of columns, whose taps are kept from row to row.
     for (int first = 0; first < output.width; first += ColumnTaps::kSlots) {
       runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
         const int begin = std::max(run.begin, first);

@@ -10,16 +10,16 @@ namespace cacheinf {
 namespace cpu {
 namespace {
 
-// A batch's transformed tiles and products should stay in the second-level cache, and the weights,
-// which are read once for each batch, should not move more memory than its tiles do: the first sets
-// the size of batches of few channels, the second that of many, within bounds.
+// A batch's transformed tiles and products should stay in the second-level cache. The weights, read
+// once per batch, should not move more memory than its tiles do. With few channels the first sets
+// the size of batches, with many the second, within bounds.
 constexpr size_t kBatchBytes = 448 * 1024;
 constexpr int kMostTiles = 96;
 
-// More weights than stay in the second-level cache beside a batch.
+// More weights than the second-level cache holds beside a batch.
 constexpr size_t kSharedWeightBytes = 1024 * 1024;
-constexpr int kTileVisits = 8;  // a tile that others wrote costs as much as so many weights
-// Of what threads share out: the faster ones take more.
+constexpr int kTileVisits = 8;  // a tile that another thread wrote costs as much as so many weights
+// Threads share out work in parts; faster ones take more.
 constexpr int kPartsOfThread = 4;
 
 constexpr size_t kLineFloats = 16;
@@ -72,7 +72,7 @@ struct Winograd::Tile {
   int image;
   int row;  // of its first pixel
   int column;
-  uint32_t active;         // bit i: pixel i is
+  uint32_t active;         // bit i: pixel i is active
   int numbers[kTileSize];  // of the first active pixel in each row, in the order of the runs
 };
 
@@ -100,7 +100,7 @@ Winograd::Winograd(const ConvArgs& args)
   PackEpilogue(args);
 }
 
-// Of one group.
+// For one group.
 size_t Winograd::WeightFloats() const {
   return kFrequencies * static_cast<size_t>(shape_.inputs) * OutputFloats();
 }
@@ -152,18 +152,18 @@ void Winograd::PackEpilogue(const ConvArgs& args) {
                args.activation_before_residual};
 }
 
-// Of one vector of channels of a tile.
+// For one vector of channels of a tile.
 size_t Winograd::FrequencyFloats() const {
   return static_cast<size_t>(kernels_.lanes) * kFrequencies;
 }
 
-// What one thread needs for a batch of so many tiles, of one group.
+// What one thread needs for a batch of so many tiles of one group.
 size_t Winograd::BatchFloats(int tiles) const {
   const size_t vectors = static_cast<size_t>(shape_.input_vectors + shape_.output_vectors);
   return static_cast<size_t>(RoundUp(tiles, kernels_.panel_tiles)) * vectors * FrequencyFloats();
 }
 
-// Of one tile, all groups.
+// For one tile, all groups.
 size_t Winograd::StageFloats() const {
   return kTilePixels * InLines(static_cast<size_t>(groups_) * static_cast<size_t>(shape_.outputs));
 }
@@ -175,15 +175,15 @@ int Winograd::LargestBatch() const {
   return RoundUp(std::min(std::max({fitting, worth_weights, panel}), kMostTiles), panel);
 }
 
-// Every thread reads all weights for a batch of its own; for a batch of all threads, tiles that
-// others wrote. That pays where a thread has few tiles, and weights that its cache does not hold.
+// With a batch of its own, every thread reads all weights; with a shared one, it reads tiles that
+// others wrote. Sharing pays if a thread has few tiles, and weights that its cache does not hold.
 bool Winograd::SharesWeights(int tiles, int threads) const {
   if (threads == 1 || WeightFloats() * sizeof(float) < kSharedWeightBytes) return false;
   const int worth_weights = shape_.inputs * shape_.outputs / (shape_.inputs + shape_.outputs);
   return DivideUp(tiles, threads) < worth_weights / kTileVisits;
 }
 
-// Equal batches for every thread.
+// Makes batches of equal size for every thread.
 int Winograd::BatchTiles(int tiles, int threads) const {
   const int share = DivideUp(tiles, threads);
   const int batches_of_share = DivideUp(share, LargestBatch());
@@ -199,7 +199,7 @@ size_t Winograd::ScratchFloats(const ImageView& output, int threads) const {
   return kLineFloats + list + of_thread * static_cast<size_t>(threads);
 }
 
-// Adds active pixels, the first of which has this number, to the tiles of their rows.
+// Adds active pixels, the first of which has number `number`, to the tiles of their rows.
 void Winograd::AddRun(const PixelRun& run, int number, Tile* row_of_tiles) {
   const int y = run.row % kTileSize;
   for (int column = run.begin; column < run.end;) {

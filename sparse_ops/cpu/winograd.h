@@ -18,12 +18,12 @@ namespace cpu {
 class PixelTest;
 
 // A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): ConvArgs up to rounding, with a quarter
-// of the multiplications. Cuts the output into tiles of 4x4 pixels from row 0 and column 0, and
-// computes those with an active pixel.
+// of the multiplications. Cuts the output into tiles of 4x4 pixels from row 0 and column 0 on, and
+// computes the tiles that have an active pixel.
 //
-// A pixel's bits depend only on the 6x6 input pixels around its tile (outside the picture: +0):
-// not on which pixels are active, on threads, or on the machine. So more of the input than the
-// pixel's 3x3 window must be valid.
+// A pixel's bits depend only on the 6x6 input pixels around its tile (outside the picture: +0), not
+// on which pixels are active, on threads, or on the machine. So more of the input than the pixel's
+// 3x3 window must be valid.
 class Winograd {
  public:
   static bool CanRun(const ConvSpec& spec);
@@ -33,12 +33,12 @@ class Winograd {
   // REQUIRES: CanRun(args.spec)
   explicit Winograd(const ConvArgs& args);
 
-  // With a change test or without. `output` needs no data.
+  // Enough with a change test and without. `output` needs no data.
   size_t ScratchFloats(const ImageView& output, int threads) const;
 
-  // Computes the active pixels; with a test (it may be null) stores only those that change.
-  // `residual` has null data if there is none; with a test it must not be the output's memory,
-  // which holds the old values.
+  // Computes the active pixels; with a test (it may be null) stores only those that change. Null
+  // data in `residual` means none; with a test it must not share the output's memory, which holds
+  // the old values.
   void Run(const ConstImageView& input, const ConstImageView& residual, const ImageView& output,
            const ActivePixels& pixels, const ChangeTest* test, ThreadPool& pool,
            float* scratch) const;
@@ -59,16 +59,16 @@ class Winograd {
   // Writes the tiles that hold an active pixel, and returns how many there are.
   static int ListTiles(const ActiveRuns& runs, const ImageView& output, Tile* tiles);
   static void AddRun(const PixelRun& run, int number, Tile* row_of_tiles);
-  // Whether all threads should share one batch, each with some of the weights, instead of taking a
-  // batch each, which needs all weights.
+  // Whether all threads should share one batch, each with some of the weights, instead of taking
+  // one batch each, which needs all weights.
   bool SharesWeights(int tiles, int threads) const;
-  // One thread, or all threads of a team. The test and the team may be null; `memory` is scratch
+  // Runs on one thread, or on all threads of a team. Test and team may be null; `memory` is scratch
   // memory.
   void RunBatch(const Frame& frame, const ChangeTest* test, const Tile* tiles, int count,
                 ThreadPool* team, float* memory) const;
   void TransformInputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
                        const WinogradBatch& batch) const;
-  // To the output, or to a stage if there is one.
+  // Writes to the output, or to a stage if there is one.
   void TransformOutputs(const Frame& frame, const Tile* tiles, Range of_batch, int group,
                         const WinogradBatch& batch, float* stage) const;
   static WinogradOutput OutputOf(const Frame& frame, const Tile& tile, int first_channel);

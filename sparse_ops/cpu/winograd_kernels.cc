@@ -13,8 +13,8 @@ namespace cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Products: this many tiles by so many vectors of output channels are summed in registers.
-// Constants of all targets stand here and nowhere else.
+// Products: this many tiles by so many vectors of output channels are summed in registers. All
+// targets' constants stand only here.
 #if HWY_TARGET == HWY_AVX2
 // 16 registers.
 constexpr int kPanelTiles = 6;
@@ -28,7 +28,7 @@ constexpr int kPanelTiles = 12;
 constexpr int kBlockVectors = 2;
 #endif
 
-// Of a panel of transformed tiles: one vector of one frequency, and one of all frequencies.
+// In a panel of transformed tiles: one vector at one frequency, and at all frequencies.
 constexpr int kFrequencyFloats = kPanelTiles * kLanes;
 constexpr int kVectorFloats = kFrequencies * kFrequencyFloats;
 
@@ -37,7 +37,7 @@ constexpr float kB = static_cast<float>(kWinogradPoints[1]);
 constexpr float kAA = kA * kA;
 constexpr float kBB = kB * kB;
 
-// One row or column of a patch.
+// Transforms one row or column of a patch.
 HWY_INLINE void TransformSix(const Floats (&x)[kPatchSize], Floats (&out)[kPatchSize]) {
   const auto constant = [](float value) { return hn::Set(FloatTag(), value); };
   const Floats even_a = NegFma(constant(kBB), x[2], x[4]);
@@ -52,7 +52,7 @@ HWY_INLINE void TransformSix(const Floats (&x)[kPatchSize], Floats (&out)[kPatch
   out[5] = Fma(constant(kAA * kBB), x[1], NegFma(constant(kAA + kBB), x[3], x[5]));
 }
 
-// One row or column of products, back.
+// Transforms one row or column of products back.
 HWY_INLINE void TransformBack(const Floats (&m)[kPatchSize], Floats (&out)[kTileSize]) {
   const auto constant = [](float value) { return hn::Set(FloatTag(), value); };
   const Floats sum_a = hn::Add(m[1], m[2]);
@@ -65,7 +65,7 @@ HWY_INLINE void TransformBack(const Floats (&m)[kPatchSize], Floats (&out)[kTile
   out[3] = Fma(constant(kA * kAA), difference_a, Fma(constant(kB * kBB), difference_b, m[5]));
 }
 
-// One vector of channels, `count` of which exist, of all pixels of a patch.
+// Transforms one vector of channels, `count` of which exist, of all pixels of a patch.
 HWY_INLINE void TransformPatch(const float* const* patch, int channel, int count, float* out) {
   Floats columns[kPatchSize][kPatchSize];
   for (int x = 0; x < kPatchSize; ++x) {
@@ -98,7 +98,7 @@ void TransformInput(const WinogradShape& shape, const float* const* patch, int t
   }
 }
 
-// While some channels are multiplied, so many lines of the weights that come next are fetched.
+// Fetches this many lines of the next weights while some channels are multiplied.
 struct Ahead {
   const float* weights;
   int lines;
@@ -164,7 +164,7 @@ HWY_NOINLINE void Product(const float* HWY_RESTRICT tiles, const float* HWY_REST
 using ProductKernel = void (*)(const float* tiles, const float* weights, int inputs,
                                const ProductStrides& strides, Ahead ahead, float* out);
 
-// The smallest that holds so many tiles; what it computes beyond them is not looked at.
+// The smallest kernel for so many tiles; nobody reads what it computes beyond them.
 template <int kVectors>
 ProductKernel ProductFor(int tiles) {
   constexpr int kHalf = (kPanelTiles + 1) / 2;
@@ -187,7 +187,7 @@ ProductKernel ProductFor(int tiles, int vectors) {
   }
 }
 
-// All tiles of one frequency by one block of weights.
+// Multiplies all tiles at one frequency by one block of weights.
 void MultiplyBlock(const WinogradShape& shape, const float* weights, const float* next_weights,
                    int vectors, const WinogradBatch& batch, const float* tiles, float* out) {
   const ProductStrides strides = {int64_t{shape.output_vectors} * kFrequencies * kLanes,

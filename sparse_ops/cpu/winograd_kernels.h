@@ -7,19 +7,19 @@
 #include "sparse_ops/winograd.h"
 
 // The inner kernels of Winograd's F(4x4, 3x3): the transforms of one tile, and the products of many
-// transformed tiles with transformed weights, one matrix product a frequency. They know no picture.
-// A tile's bits do not depend on its place among others.
+// transformed tiles with transformed weights, one matrix product per frequency. They know no
+// picture. A tile's bits do not depend on its place among others.
 
 namespace cacheinf {
 namespace cpu {
 
 inline constexpr int kTileSize = kWinogradTile;
 inline constexpr int kTilePixels = 16;   // of the output, row by row
-inline constexpr int kPatchSize = 6;     // input pixels a side
+inline constexpr int kPatchSize = 6;     // input pixels per side
 inline constexpr int kPatchPixels = 36;  // of the input, row by row
 inline constexpr int kFrequencies = 36;  // a patch transformed
 
-// Of one group.
+// The channels of one group.
 struct WinogradShape {
   int inputs = 0;          // channels
   int input_vectors = 0;   // that hold them
@@ -27,8 +27,7 @@ struct WinogradShape {
   int output_vectors = 0;  // that hold them
 };
 
-// Some tiles on their way from input to output. Tiles lie in panels of
-// WinogradKernels::panel_tiles.
+// Some tiles on their way from input to output, in panels of WinogradKernels::panel_tiles.
 struct WinogradBatch {
   int tiles = 0;
   float* transformed = nullptr;  // [panel][input vector][frequency][tile of panel][lane]
@@ -61,7 +60,7 @@ struct WinogradKernels {
   // `patch` has kPatchPixels readable pixels.
   void (*transform_input)(const WinogradShape& shape, const float* const* patch, int tile,
                           const WinogradBatch& batch) = nullptr;
-  // The products of these frequencies; `weights` are those of all.
+  // Multiplies at these frequencies; `weights` are those of all.
   void (*multiply)(const WinogradShape& shape, const float* weights, Range frequencies,
                    const WinogradBatch& batch) = nullptr;
   void (*transform_output)(const WinogradShape& shape, const WinogradBatch& batch, int tile,

@@ -74,7 +74,7 @@ AxisMap::Stencil AxisMap::StencilOf(const AxisWindow& window, Direction directio
   switch (window.kind) {
     case AxisWindow::Kind::kSliding:
     case AxisWindow::Kind::kTransposed: {
-      if (window.tile > 1) break;  // a few groups, each of a tile's outputs
+      if (window.tile > 1) break;  // a few groups, one per tile of outputs
       // Backward, a sliding window is a transposed one.
       const bool slides = (window.kind == AxisWindow::Kind::kSliding) == is_forward;
       if (slides) return {1, taps.stride, -int64_t{taps.pad_begin}, taps.kernel, taps.dilation};
@@ -93,7 +93,7 @@ AxisMap::Stencil AxisMap::StencilOf(const AxisWindow& window, Direction directio
   return {};
 }
 
-// Where one size is a multiple of the other, indices away from the border all look alike.
+// If one size is a multiple of the other, all indices away from the border look alike.
 AxisMap::Stencil AxisMap::FitStencil(int from_size, const std::vector<Sources>& sources) {
   const int size = static_cast<int>(sources.size());
   if (size % from_size != 0 && from_size % size != 0) return {};
@@ -119,7 +119,7 @@ AxisMap::Stencil AxisMap::FitStencil(int from_size, const std::vector<Sources>& 
   return stencil;
 }
 
-// Without the taps that lie outside for every index.
+// Drops the taps that lie outside for every index.
 AxisMap::Stencil AxisMap::Trimmed(Stencil stencil, int from_size, int size) {
   const int64_t lowest = -int64_t{size - 1} * stencil.pick;
   const int64_t highest = int64_t{from_size - 1} * stencil.spread;
@@ -162,7 +162,7 @@ void AxisMap::FindExceptions(const std::vector<Sources>& sources) {
     }
   }
   if (stencil_.count == 0 || wrong <= size_ / 2) return;
-  // It is not worth its time.
+  // Too many exceptions: the stencil does not pay.
   stencil_ = {};
   exceptions_.clear();
   FindExceptions(sources);

@@ -30,15 +30,15 @@ class AxisMap {
   int from_size() const { return from_size_; }
   int size() const { return size_; }
 
-  // Whether every index depends on the index of the same number only.
+  // Whether every index depends only on the index with the same number.
   bool is_identity() const { return is_identity_; }
 
   // All indices, in order, in as few groups as possible.
   int group_count() const { return static_cast<int>(groups_.size()); }
   Group group(int index) const { return View(groups_[static_cast<size_t>(index)]); }
 
-  // Sets the bits of a row (bits.h), one per index, that have a source set in the row `from`;
-  // clears the others. The rows must not overlap.
+  // Sets the bits of row `to` (bits.h), one per index, that have a source set in row `from`; clears
+  // the others. The rows must not overlap.
   void Apply(const uint64_t* from, uint64_t* to, uint64_t* scratch) const;
   int scratch_words() const { return spread_words_ + window_words_; }
 

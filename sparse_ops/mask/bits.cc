@@ -6,7 +6,7 @@ namespace cacheinf {
 namespace bits {
 namespace {
 
-// The even bits, moved together.
+// Moves the even bits together.
 uint64_t Halve(uint64_t word) {
   word &= 0x5555555555555555;
   word = (word | word >> 1) & 0x3333333333333333;
@@ -16,7 +16,7 @@ uint64_t Halve(uint64_t word) {
   return (word | word >> 16) & 0x00000000ffffffff;
 }
 
-// The lower 32 bits, moved to the even places.
+// Moves the lower 32 bits to the even places.
 uint64_t Double(uint64_t word) {
   word &= 0x00000000ffffffff;
   word = (word | word << 16) & 0x0000ffff0000ffff;
@@ -49,7 +49,7 @@ void Shift(const uint64_t* from, int from_words, int64_t distance, uint64_t* to,
     for (int i = 0; i < to_words; ++i) to[i] = word_at(first + i);
     return;
   }
-  // Words before `begin` and from `end` on reach outside `from`.
+  // Words before `begin`, and from `end` on, reach outside `from`.
   const int begin = static_cast<int>(std::clamp<int64_t>(-first, 0, to_words));
   const int end = static_cast<int>(std::clamp<int64_t>(from_words - 1 - first, begin, to_words));
   const auto edge = [&](int i) {

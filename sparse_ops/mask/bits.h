@@ -25,7 +25,7 @@ constexpr uint64_t LowBits(int count) {
 // REQUIRES: word != 0.
 inline int LowestBit(uint64_t word) { return __builtin_ctzll(word); }
 
-// In plain arithmetic, so that a loop of it needs no special instruction.
+// Uses plain arithmetic, so that a loop of it needs no special instruction.
 inline uint64_t CountBits(uint64_t word) {
   word -= (word >> 1) & 0x5555555555555555;
   word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
@@ -35,7 +35,7 @@ inline uint64_t CountBits(uint64_t word) {
   return (word + (word >> 32)) & 0x7f;
 }
 
-// Calls visit(word, bits) for every word that [begin, end) touches, `bits` being those in it.
+// Calls visit(word, bits) for every word that [begin, end) touches; `bits` are those in the range.
 template <typename Visit>
 void ForEachWordOf(int begin, int end, const Visit& visit) {
   if (begin >= end) return;
@@ -83,8 +83,8 @@ void ForEachBit(const uint64_t* row, int words, const Visit& visit) {
   }
 }
 
-// Calls visit(begin, end) for every longest run of set bits, in ascending order; word_at(i) is word
-// i of the row.
+// Calls visit(begin, end) for every longest run of set bits, in ascending order; word_at(i) returns
+// word i of the row.
 template <typename WordAt, typename Visit>
 void ForEachRun(const WordAt& word_at, int words, const Visit& visit) {
   uint64_t bit_before = 0;
@@ -111,14 +111,14 @@ void ForEachRun(const uint64_t* row, int words, const Visit& visit) {
   ForEachRun([row](int word) { return row[word]; }, words, visit);
 }
 
-// The bits of 8 bytes that are 0 or 1, byte i's at bit i.
+// Packs 8 bytes that are 0 or 1; byte i goes to bit i.
 inline uint64_t PackBytes(const uint8_t* bytes) {
   uint64_t packed = 0;
   for (int i = 0; i < 8; ++i) packed |= static_cast<uint64_t>(bytes[i]) << (8 * i);
   return packed * 0x0102040810204080 >> 56;
 }
 
-// to[i] = from[i + distance]. `distance` may be negative. The rows do not overlap.
+// to[i] = from[i + distance]; `distance` may be negative. The rows must not overlap.
 void Shift(const uint64_t* from, int from_words, int64_t distance, uint64_t* to, int to_words);
 
 // row[i] = row[i] | row[i + distance], or row[i - distance]. REQUIRES: distance >= 0.
@@ -130,7 +130,7 @@ void OrFromBelow(uint64_t* row, int words, int distance);
 void OrManyFromAbove(uint64_t* row, int words, int count, int step);
 void OrManyFromBelow(uint64_t* row, int words, int count, int step);
 
-// The bits 0, step, 2 step … of a word, moved together. REQUIRES: a power of two up to 64.
+// Moves the bits 0, step, 2 step … of a word together. REQUIRES: a power of two up to 64.
 uint64_t PickFromWord(uint64_t word, int step);
 
 // to[i] = from[i step]. REQUIRES: step >= 1; the rows do not overlap.

@@ -5,7 +5,7 @@
 namespace cacheinf {
 namespace {
 
-// As PackBytes, of at most 64.
+// Like PackBytes, for at most 64 bytes.
 uint64_t PackSomeBytes(const uint8_t* bytes, int count) {
   constexpr int kAtOnce = 8;
   uint64_t packed = 0;
@@ -18,7 +18,7 @@ uint64_t PackSomeBytes(const uint8_t* bytes, int count) {
 }  // namespace
 
 void RunList::Assign(ConstMaskView mask, Range rows) {
-  // Runs are opened and closed on their own, so that neither waits for the other.
+  // Runs are opened and closed separately, so that neither waits for the other.
   PixelRun* opened = runs_.data();
   PixelRun* closed = runs_.data();
   int* before = before_.data();

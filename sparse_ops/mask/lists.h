@@ -8,8 +8,8 @@
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/views.h"
 
-// The active pixels of a mask as the list that kernels work through, ordered by row and column.
-// Nothing allocates but the constructor of RunList.
+// Lists the active pixels of a mask for kernels to work through, ordered by row and column. Only
+// the constructor of RunList allocates.
 
 namespace cacheinf {
 
@@ -40,7 +40,7 @@ class RunList {
   int run_count_ = 0;
 };
 
-// Clears the pixels that a ChangeTest left unchanged; all others stay.
+// Clears the pixels that a ChangeTest left unchanged; keeps all others.
 // REQUIRES: sparse pixels within the mask; changed[i], 0 or 1, belongs to pixel i.
 void ClearUnchanged(const ActivePixels& pixels, const uint8_t* changed, MaskView mask);
 

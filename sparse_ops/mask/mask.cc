@@ -12,7 +12,7 @@ Range Clip(Range range, int size) {
   return clipped.empty() ? Range{} : clipped;
 }
 
-// The bits of a row's last word that are columns.
+// The bits of a row's last word that stand for columns.
 uint64_t LastWord(int width) { return bits::LowBits((width - 1) % bits::kWordBits + 1); }
 
 template <typename Combine>
@@ -21,8 +21,8 @@ void ForEachWord(ConstMaskView a, ConstMaskView b, MaskView out, const Combine& 
   for (size_t i = 0; i < count; ++i) out.words[i] = combine(a.words[i], b.words[i]);
 }
 
-// Row y becomes itself or row y + step, for every row with step > 0 from the first on, else from
-// the last on: so the rows that are read are still the old ones.
+// Unites row y with row y + step, for every row. Begins with the first row if step > 0, else with
+// the last, so that it reads only old rows.
 void OrRows(MaskView mask, int step) {
   const int64_t distance = int64_t{step} * mask.words_per_row;
   const auto count = static_cast<int64_t>(mask.word_count());

@@ -10,12 +10,12 @@
 // Which pixels of a map are active, one bit per pixel.
 //
 // Only the constructor of Mask allocates. An output may be an operand of the same size; otherwise
-// nothing may overlap. Masks that one call combines pixel by pixel have the same size.
-// Rectangles and row ranges may reach outside the picture.
+// nothing may overlap. Masks that a call combines pixel by pixel have the same size. Rectangles and
+// row ranges may reach outside the picture.
 
 namespace cacheinf {
 
-// A mask that owns its memory; at first all clear.
+// A mask that owns its memory; all clear at first.
 class Mask {
  public:
   Mask() = default;
@@ -23,7 +23,7 @@ class Mask {
 
   MaskView view() { return {words_.data(), height_, width_}; }
   ConstMaskView view() const { return {words_.data(), height_, width_}; }
-  // Implicit: a mask is what a view of it shows.
+  // Implicit: a mask is used like a view of it.
   operator MaskView() { return view(); }             // NOLINT(google-explicit-constructor)
   operator ConstMaskView() const { return view(); }  // NOLINT(google-explicit-constructor)
 
@@ -34,7 +34,7 @@ class Mask {
 };
 
 // ---------------------------------------------------------------------------------------------
-// Filling. All except the rectangles write every pixel.
+// Filling. All but the rectangles write every pixel.
 
 void SetAll(MaskView mask);
 void ClearAll(MaskView mask);
@@ -74,12 +74,12 @@ struct Reach {
   static constexpr Reach Of(int pixels) { return {pixels, pixels, pixels, pixels}; }
 };
 
-// The pixels that an active one reaches: of (y, x), rows [y - top, y + bottom] and columns
-// [x - left, x + right].
+// The pixels that an active one reaches: pixel (y, x) reaches rows [y - top, y + bottom] and
+// columns [x - left, x + right].
 void Grow(ConstMaskView in, const Reach& reach, MaskView out);
 
-// out(y, x): whether any pixel of the cell of step_rows × step_columns pixels with the first pixel
-// (y step_rows, x step_columns) is active. REQUIRES: an output of size ceil(in / step).
+// out(y, x): whether a pixel is active in the cell of step_rows × step_columns pixels that begins
+// at (y step_rows, x step_columns). REQUIRES: an output of size ceil(in / step).
 void Subsample(ConstMaskView in, int step_rows, int step_columns, MaskView out);
 
 // out(y, x) = in(y / times_rows, x / times_columns).
@@ -88,7 +88,7 @@ void Upsample(ConstMaskView in, int times_rows, int times_columns, MaskView out)
 
 // The same picture at any other resolution: the pixels that lie at least in part over an active
 // one. Row y of the output lies over rows [floor(y in / out), ceil((y + 1) in / out)) of the input;
-// columns likewise. Fast where one size is a multiple of the other.
+// columns likewise. Fast if one size is a multiple of the other.
 void Rescale(ConstMaskView in, MaskView out);
 
 }  // namespace cacheinf

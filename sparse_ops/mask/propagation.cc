@@ -13,7 +13,7 @@ bool IsRowEmpty(const uint64_t* row, int words) {
   return any == 0;
 }
 
-// The rows that a group depends on, in one. REQUIRES: at least one.
+// Unites the rows that a group depends on. REQUIRES: at least one.
 void UniteSources(ConstMaskView from, const AxisMap::Group& group, uint64_t* to) {
   const int words = from.words_per_row;
   std::copy_n(from.Row(group.sources[0].begin), words, to);

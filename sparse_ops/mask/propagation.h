@@ -14,9 +14,9 @@ namespace cacheinf {
 // How masks travel between the output of an operator and one of its inputs. Made once per operator;
 // serves any number of frames, one at a time, without allocating.
 //
-// Output pixel (y, x) reads input pixel (i, j) where rows.Reads(y, i) and columns.Reads(x, j). Both
-// ways are exact for windows of every kind. Sliding and transposed windows go word by word, and so
-// does resizing where one size is a multiple of the other; other windows look up the sources of
+// Output pixel (y, x) reads input pixel (i, j) if rows.Reads(y, i) and columns.Reads(x, j). Both
+// directions are exact for windows of every kind. Sliding and transposed windows go word by word,
+// and so does resizing if one size is a multiple of the other; other windows look up the sources of
 // every column.
 class MaskPropagation {
  public:

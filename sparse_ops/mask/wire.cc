@@ -16,7 +16,7 @@ constexpr uint8_t kVersion = 1;
 constexpr size_t kHeaderBytes = 16;
 constexpr int kByteBits = 8;
 
-// 7 bits of a number a byte, lowest first; the top bit says that more follow.
+// 7 bits of a number per byte, lowest first; the top bit says that more follow.
 constexpr int kDigitBits = 7;
 constexpr uint8_t kMoreFollow = 0x80;
 
@@ -49,7 +49,7 @@ size_t BitsPayloadBytes(int height, int width) {
 // Calls visit(number) for the numbers of the forms runs and edges.
 template <typename Visit>
 void ForEachNumber(ConstMaskView mask, Form form, const Visit& visit) {
-  // The last run, which may go on in the next row, and where the one before it ended.
+  // The last run, which may continue in the next row, and where the one before it ended.
   int64_t begin = 0;
   int64_t end = 0;
   int64_t end_before = 0;
@@ -127,8 +127,8 @@ const char* ReadHeader(const uint8_t* bytes, size_t size, Header* header) {
   return nullptr;
 }
 
-// Takes a number from the front of [*bytes, end); false if there is none, or one that is longer
-// than it needs to be or greater than `limit`.
+// Takes a number from the front of [*bytes, end); false if there is none, if it is longer than it
+// needs to be, or if it exceeds `limit`.
 bool TakeNumber(const uint8_t** bytes, const uint8_t* end, uint32_t limit, uint32_t* number) {
   uint64_t value = 0;
   for (int shift = 0; *bytes != end && shift < 32; shift += kDigitBits) {
@@ -142,7 +142,7 @@ bool TakeNumber(const uint8_t** bytes, const uint8_t* end, uint32_t limit, uint3
   return false;
 }
 
-// Calls visit(begin, end) for the runs, in pixels in row order, of a payload; whether it is one.
+// Calls visit(begin, end) for a payload's runs, in pixels in row order; false if it is not one.
 template <typename Visit>
 bool ForEachRunOfPayload(const uint8_t* payload, const Header& header, const Visit& visit) {
   const uint8_t* const end_of_payload = payload + header.payload_bytes;
@@ -196,7 +196,7 @@ void SetPixelsInRowOrder(int64_t begin, int64_t end, MaskView mask) {
   }
 }
 
-// REQUIRES: a payload that was checked.
+// REQUIRES: a checked payload.
 void ReadPayload(const uint8_t* payload, const Header& header, MaskView mask) {
   if (header.form == kFull) {
     SetAll(mask);

@@ -21,7 +21,7 @@
 //     above 4 bits            rows of ceil(width / 8) bytes, column x at bit x % 8 of byte x / 8
 //
 // The encoder takes the form with the fewest bytes; of equals, the first. Each form has exactly one
-// payload per mask; readers refuse any other.
+// payload per mask; readers refuse all others.
 
 namespace cacheinf {
 
@@ -36,8 +36,8 @@ constexpr size_t MaxEncodedMaskBytes(int height, int width) {
 // REQUIRES: room for MaxEncodedMaskBytes, at least one pixel and fewer than 2^31.
 size_t EncodeMask(ConstMaskView mask, uint8_t* bytes);
 
-// The functions below trust no byte. They return null, or one sentence on what is wrong with the
-// bytes; then the output is unchanged. All bytes must belong to the mask.
+// The functions below do not trust the bytes. They return null, or one sentence that says what is
+// wrong; then the output is unchanged. All bytes must belong to the mask.
 
 // Reads a mask of the size of `mask`, allocating nothing.
 const char* DecodeMask(const uint8_t* bytes, size_t size, MaskView mask);

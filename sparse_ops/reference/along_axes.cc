@@ -15,7 +15,7 @@ AxisSet OneAxis(int axis) {
   return axes;
 }
 
-// Calls visit(index) for every index along the axes not in `axes`, with 0 along those that are.
+// Calls visit(index) for every index along the axes not in `axes`; it is 0 along the others.
 template <typename Visit>
 void ForEachAcross(const ConstTensorView& shape, const AxisSet& axes, const Visit& visit) {
   ConstTensorView across = shape;
@@ -25,7 +25,7 @@ void ForEachAcross(const ConstTensorView& shape, const AxisSet& axes, const Visi
   ForEachIndex(across, visit);
 }
 
-// Calls visit(index) for every index along `axes`, the others being as in `start`.
+// Calls visit(index) for every index along `axes`; along the others it is as in `start`.
 template <typename Visit>
 void ForEachAlong(const ConstTensorView& shape, const AxisSet& axes, const TensorIndex& start,
                   const Visit& visit) {

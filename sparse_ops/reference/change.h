@@ -10,7 +10,7 @@ namespace reference {
 bool IsChange(const ChangeTest& test, int channels, const float* fresh, const float* stored);
 
 // Copies the active pixels of `fresh`, a map as large as `stored`, to their places in `stored`: all
-// of them, or with a change test (it may be null) those that changed.
+// of them or, with a change test (it may be null), those that changed.
 void StorePixels(const ConstImageView& fresh, const ImageView& stored, const ActivePixels& pixels,
                  const ChangeTest* test);
 

@@ -7,7 +7,7 @@ namespace cacheinf {
 namespace reference {
 namespace {
 
-// Where the weights of one tap begin and how far apart they lie over the input channels of a group.
+// Where the weights of one tap begin, and how far apart those of a group's input channels lie.
 struct TapWeights {
   const float* first;
   int64_t stride;

@@ -50,7 +50,7 @@ void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t strid
   row[3 * stride] = extent(row[3 * stride], head.anchors[2 * anchor + 1]);
 }
 
-// Corners of a box given by its centre and size.
+// The corners of a box, from its centre and size.
 Candidate CandidateOf(const float* row, int64_t stride, float score, int box, int label) {
   const float half_width = row[2 * stride] * 0.5f;
   const float half_height = row[3 * stride] * 0.5f;
@@ -76,7 +76,7 @@ void Compute(const DecodeBoxesArgs& args) {
 
 namespace {
 
-// Adds the box that `row` describes, whose numbers lie `stride` apart, if it scores enough.
+// Adds the box that `row` describes, with numbers `stride` apart, if it scores enough.
 void AddIfGood(const NonMaxSuppressionArgs& args, const float* row, int64_t stride, int64_t classes,
                int box, int* count) {
   const auto class_score = [&](int64_t label) { return row[(5 + label) * stride]; };

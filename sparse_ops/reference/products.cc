@@ -14,7 +14,7 @@ float Dot(const float* a, int64_t a_stride, const float* b, int64_t b_stride, in
   return sum;
 }
 
-// A matrix product's operand with the output's outer dimensions and its own last two.
+// A matrix product's operand, with the output's outer dimensions and its own last two.
 ConstTensorView WithOuterDims(const ConstTensorView& operand, const TensorView& output) {
   TensorView shape = output;
   for (int i = 1; i <= 2; ++i) shape.dims[shape.rank - i] = operand.dims[operand.rank - i];

@@ -15,9 +15,9 @@ using AxisSet = std::array<bool, TensorView::kMaxRank>;
 
 inline constexpr int kLanes = 16;
 
-// Element i of a row of `count` elements goes into lane i % 16, which starts at `start`; then the
-// lanes are combined in halves. value(i) gives an element, accumulate(lane, element) and
-// combine(low, high) the new lane.
+// Puts element i of a row of `count` elements into lane i % 16, which starts at `start`; then
+// combines the lanes in halves. value(i) returns an element; accumulate(lane, element) and
+// combine(low, high) return the new lane.
 template <typename Value, typename Accumulate, typename Combine>
 float ReduceInLanes(int64_t count, float start, const Value& value, const Accumulate& accumulate,
                     const Combine& combine) {
@@ -35,8 +35,8 @@ float ReduceInLanes(int64_t count, float start, const Value& value, const Accumu
   return lanes[0];
 }
 
-// Over the axes of `axes`, the last first: that one by `accumulate`, the others by `combine`.
-// `data` points at the element with index 0 along all of them.
+// Reduces over `axes`, the last first: that one by `accumulate`, the others by `combine`. `data`
+// points at the element with index 0 along all of them.
 template <typename Accumulate, typename Combine>
 float ReduceAxes(const float* data, const ConstTensorView& shape, const AxisSet& axes, int first,
                  float start, const Accumulate& accumulate, const Combine& combine) {

@@ -4,8 +4,8 @@
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 
-// Every operator, slow and obvious: the definition of its arithmetic. All other families of kernels
-// are checked against it bit for bit. Nothing here allocates memory.
+// Every operator, slow and obvious: the definition of its arithmetic. All other kernels are checked
+// against it bit for bit. Nothing here allocates memory.
 
 namespace cacheinf {
 
@@ -13,7 +13,7 @@ struct WarpArgs;
 
 namespace reference {
 
-// All pixels of the rows that the active ones lie in.
+// Compute all pixels of the rows in which active ones lie.
 void Compute(const ConvArgs& args, const ActivePixels& pixels);
 void Compute(const PoolArgs& args, const ActivePixels& pixels);
 void Compute(const AdaptivePoolArgs& args, const ActivePixels& pixels);
@@ -21,7 +21,7 @@ void Compute(const ResizeArgs& args, const ActivePixels& pixels);
 void Compute(const DepthToSpaceArgs& args, const ActivePixels& pixels);
 void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels);
 
-// The whole output.
+// Compute the whole output.
 void Compute(const ActivationArgs& args);
 void Compute(const ScaleShiftArgs& args);
 void Compute(const BinaryArgs& args);
@@ -39,8 +39,8 @@ void Compute(const DecodeBoxesArgs& args);
 void Compute(const NonMaxSuppressionArgs& args);
 void Compute(const WarpArgs& args);
 
-// The active pixels of a map; all of any other tensor.
-// REQUIRES: of a map an operator that is pointwise in rows and columns.
+// Computes the active pixels of a map; all of any other tensor. REQUIRES: for a map, an operator
+// that is pointwise in rows and columns.
 template <typename Args>
 void Compute(const Args& args, const ActivePixels& pixels) {
   const TensorView& output = args.output;

@@ -10,16 +10,16 @@
 namespace cacheinf {
 namespace reference {
 
-// Replaces the first four numbers of a row by the centre and size of the box they stand for: `row`
-// holds s, as DecodeBoxesArgs says, its numbers `stride` apart.
+// Replaces the first four numbers of a row by the centre and size of the box that they stand for.
+// `row` holds s, as DecodeBoxesArgs says, with numbers `stride` apart.
 void PlaceBox(const DetectionHead& head, int anchor, int y, int x, int64_t stride, float* row);
 
-// The box that a row of DecodeBoxes describes; its numbers lie `stride` apart.
+// The box that a row of DecodeBoxes describes, with numbers `stride` apart.
 NonMaxSuppressionArgs::Candidate CandidateOf(const float* row, int64_t stride, float score, int box,
                                              int label);
 
-// Calls fn(head, anchor, y, x, cell) for every box in the order of DecodeBoxes; `cell` are its
-// `width` numbers.
+// Calls fn(head, anchor, y, x, cell) for every box in the order of DecodeBoxes; `cell` points to
+// its `width` numbers.
 template <typename Fn>
 void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, const Fn& fn) {
   for (int h = 0; h < head_count; ++h) {
@@ -34,7 +34,7 @@ void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, cons
   }
 }
 
-// From the candidates at the front of the scratch, in any order, to the output.
+// Writes the output from the candidates at the front of the scratch, which may be in any order.
 void KeepBest(const NonMaxSuppressionArgs& args, int candidates);
 
 }  // namespace reference

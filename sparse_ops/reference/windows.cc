@@ -50,7 +50,7 @@ float PoolDivisor(const PoolSpec& spec, const PoolTaps& rows, const PoolTaps& co
                             CountBelow(columns.begin, columns.end, columns.step));
 }
 
-// The first and one past the last input index of an adaptive pool's cell.
+// The input indices of an adaptive pool's cell.
 Range CellOf(int out, int in_size, int out_size) {
   const int64_t begin = static_cast<int64_t>(out) * in_size / out_size;
   const int64_t end = (static_cast<int64_t>(out + 1) * in_size + out_size - 1) / out_size;

@@ -1,4 +1,4 @@
-// Read this first: a clock that time moves, and one that tests move.
+// Read this first: a clock that runs by itself, and one that tests move.
 
 #include "common/base/clock.h"
 

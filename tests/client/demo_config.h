@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// The demo's network for pictures of another size ("1x3x96x128"), cached, on one thread.
+// The demo's network for pictures of this shape ("1x3x96x128"), cached, on one thread.
 inline RobotConfig DemoConfig(const std::string& shape) {
   RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
   config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";

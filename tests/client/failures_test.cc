@@ -14,8 +14,8 @@
 #include "tests/client/demo_config.h"
 #include "tests/testing/failure_shots.h"
 
-// The demo's network on video in which something goes wrong: every frame is answered, and once all
-// is well again, so are the answers.
+// The demo's network on video in which something goes wrong: every frame gets an answer, and once
+// the video is well again, so are the answers.
 
 namespace cacheinf {
 namespace {

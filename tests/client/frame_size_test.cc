@@ -16,7 +16,7 @@
 namespace cacheinf {
 namespace {
 
-// The demo's network on generated scenes of which the size changes on the way.
+// The demo's network on generated scenes whose size changes on the way.
 class FrameSizeTest : public ::testing::Test {
  protected:
   FrameSizeTest() {

@@ -17,7 +17,7 @@
 #include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
 
-// The demo's network before a camera that stands still while the light changes.
+// The demo's network on a still camera while the light changes.
 
 namespace cacheinf {
 namespace {

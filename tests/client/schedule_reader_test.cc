@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 
 class ScheduleReaderTest : public testing::Test {
  protected:
-  // Of so many steps of each axis; all plans split behind the picture.
+  // A schedule with this many steps per axis, in which all plans split behind the picture.
   std::string TextOf(int steps) const {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);

@@ -1,5 +1,5 @@
-// Read this first: a stream of pictures is encoded and decoded; of lossless codecs the bytes come
-// back, and what is damaged or missing is refused.
+// Read this first: a stream of pictures is encoded and decoded. Lossless codecs return the same
+// bytes; damaged or missing pictures are refused.
 
 #include "common/codec/picture_codec.h"
 

@@ -31,7 +31,7 @@ std::string Decode(const Bytes& bytes, size_t most_bytes, Bytes* slice) {
   return error == nullptr ? "" : error;
 }
 
-// What is left of a slice whose numbers were halves for a while.
+// What remains of a slice whose numbers were halves for a while.
 Bytes Rounded(Bytes slice, size_t numbers_begin) {
   const size_t count = (slice.size() - numbers_begin) / sizeof(float);
   Bytes halves(count * 2);

@@ -14,7 +14,7 @@
 
 namespace cacheinf {
 
-// Rows 2 and 3 of a map of 5 channels and 6 × 7 pixels; the numbers of the first of their pixels.
+// Rows 2 and 3 of a map of 5 channels and 6 × 7 pixels, with the numbers of their first pixels.
 inline std::vector<uint8_t> SliceOf(int pixels, const std::vector<float>& numbers) {
   const ConstTensorView map = {numbers.data(), 4, {1, 5, 6, 7}, {210, 1, 35, 5}};
   Mask mask(2, 7);

@@ -8,7 +8,7 @@
 namespace cacheinf {
 namespace {
 
-// A picture's planes in memory of their own.
+// The planes of a picture, in separate memory.
 struct Planes {
   std::vector<uint8_t> luma;
   std::vector<uint8_t> u;

@@ -14,8 +14,8 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Counts what this program takes from the heap. Sanitizers bring a heap of their own, which is not
-// to be replaced.
+// Counts what this program takes from the heap. Sanitizers bring a heap of their own that must not
+// be replaced.
 namespace {
 std::atomic<long> allocations{0};
 }  // namespace

@@ -22,7 +22,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Runs that compute only what a change of the input can have reached.
+// Runs that compute only what a change of the input may have reached.
 
 namespace cacheinf {
 namespace {

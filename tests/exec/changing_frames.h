@@ -13,7 +13,7 @@
 #include "sparse_ops/mask/mask.h"
 #include "tests/testing/run_graph.h"
 
-// Frames of which a part changes, the masks that say so, and executors that keep some values.
+// Frames that change in part, masks that say where, and executors that keep some values.
 
 namespace cacheinf {
 

@@ -17,7 +17,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Executors of which only some values are kept from frame to frame.
+// Executors that keep only some values from frame to frame.
 
 namespace cacheinf {
 namespace {

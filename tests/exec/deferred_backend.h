@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// What is asked of a device, done when somebody waits for it.
+// Calls to a device that run only when somebody waits for them.
 class DeferredCalls {
  public:
   void Add(std::function<void()> call) { calls_.push_back(std::move(call)); }

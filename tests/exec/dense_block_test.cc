@@ -8,7 +8,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// DenseNet's blocks: every layer reads the concatenation of all layers before it.
+// Dense blocks, as in DenseNet: every layer reads the concatenation of all layers before it.
 
 namespace cacheinf {
 namespace {

@@ -21,7 +21,7 @@
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
-// What the host asks of a GPU for a frame, counted on the stand-in for one.
+// What the host asks of a GPU for a frame, counted on its stand-in.
 
 namespace cacheinf {
 namespace cuda {

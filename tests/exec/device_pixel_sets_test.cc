@@ -32,7 +32,7 @@ Mask RandomMask(std::mt19937& random, int height, int width) {
   return mask;
 }
 
-// The same sets on the host and on the stand-in, which must stay the same.
+// The same sets on the host and on the stand-in; they must stay equal.
 class SetsOfTwo {
  public:
   explicit SetsOfTwo(unsigned seed)

@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// Another backend that fails at one of its runs of pixels.
+// A backend that forwards to another one, but fails at one run of pixels.
 class FailingBackend : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

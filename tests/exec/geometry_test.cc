@@ -13,7 +13,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Geometry against what the reference backend really reads, found by changing its inputs.
+// Compares geometry with what the reference backend really reads, found by changing its inputs.
 
 namespace cacheinf {
 namespace {

@@ -13,8 +13,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Operators along other axes than the channels: the bits of the reference, on copies that lie
-// right.
+// Operators along axes other than the channels: the reference's bits, on copies in a better layout.
 
 namespace cacheinf {
 namespace {

@@ -37,7 +37,7 @@ class SchemeFileTest : public FolderTest {
     }
   }
 
-  // What stands on stderr while the file is read.
+  // What stderr says while the file is read.
   std::string LogOfReading(const SchemeKey& key = kKey) const {
     SetLogLevel(LogLevel::kInfo);
     testing::internal::CaptureStderr();

@@ -16,7 +16,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Which scheme a convolution gets, and what a network's answers are by it.
+// Which scheme a convolution gets, and what a network answers with it.
 
 namespace cacheinf {
 namespace {

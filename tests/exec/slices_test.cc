@@ -27,7 +27,7 @@
 #include "tests/testing/run_graph.h"
 
 // Read this first: two sides share a frame. Each computes some rows of every map, and rows cross
-// between them in slices; together they do what one state does alone.
+// between them in slices. Together they do what one state does alone.
 
 namespace cacheinf {
 namespace {

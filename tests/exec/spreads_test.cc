@@ -17,7 +17,7 @@
 namespace cacheinf {
 namespace {
 
-// A map whose channels are weighted by what its mean over the picture comes to.
+// A map whose channels are weighted by a function of its mean over the picture.
 class GateTest : public testing::Test {
  protected:
   static constexpr int kChannels = 8;

@@ -19,7 +19,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Stored pixels that are computed again to see whether they are what they should be.
+// Stored pixels are computed again to see whether they are right.
 
 namespace cacheinf {
 namespace {

@@ -1,6 +1,6 @@
-// A libFuzzer target: any bytes are either a coded picture or slice, or refused; what a slice holds
-// either has its place in a value, or is refused. It needs no
-// corpus: now and then it goes back to a good one and damages that.
+// A libFuzzer target: any bytes are a coded picture or slice, or refused; what a slice holds fits
+// into a value, or is refused. It needs no corpus: now and then it returns to a good one and
+// damages it.
 
 #include <cstddef>
 #include <cstdint>

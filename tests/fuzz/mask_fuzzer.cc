@@ -1,6 +1,6 @@
-// A libFuzzer target: any bytes are either a mask, which then takes no more bytes when it is
-// encoded again, or refused. It needs no corpus: now and then it goes back to a good mask and
-// damages that, and half of the time it mends the header's size, so that the payload is looked at.
+// A libFuzzer target: any bytes are refused or a mask that takes no more bytes when encoded again.
+// It needs no corpus: now and then it returns to a good mask and damages it. Half of the time it
+// repairs the header's size, so that the payload is read.
 
 #include <cstddef>
 #include <cstdint>

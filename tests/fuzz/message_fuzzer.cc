@@ -1,6 +1,6 @@
-// A libFuzzer target: any bytes are either a message of robot and server, which then is the same
-// after it is written and read again, or refused. It needs no corpus: now and then it goes back to
-// a good message and damages that.
+// A libFuzzer target: any bytes are refused, or a message of robot and server that stays the same
+// when it is written and read again. It needs no corpus: now and then it returns to a good message
+// and damages it.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A libFuzzer target: any bytes are either an ONNX model or refused with an InputError. It needs no
-// corpus: now and then it goes back to a small valid model and damages that.
+// corpus: now and then it returns to a small valid model and damages it.
 
 #include <cstddef>
 #include <cstdint>

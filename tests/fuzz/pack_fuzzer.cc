@@ -1,7 +1,7 @@
-// A libFuzzer target: any bytes are either a native model file, as robots send them to servers, or
-// refused with an InputError. It needs no corpus: now and then it goes back to a small valid model
-// and damages that, mostly its description alone, and mends the lengths and the checksum, so that
-// the rest is looked at.
+// A libFuzzer target: any bytes are either a native model file, as robots send it to servers, or
+// refused with an InputError. It needs no corpus: now and then it returns to a small valid model
+// and damages it, mostly only its description. It repairs lengths and checksum, so that the rest is
+// read.
 
 #include <unistd.h>
 

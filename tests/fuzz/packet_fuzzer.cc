@@ -1,7 +1,7 @@
-// A libFuzzer target: whatever packets come, a channel delivers no message that it should have
-// refused. An input is packets, each behind its size in two bytes. It needs no corpus: now and then
-// it goes back to good packets and damages those, and mostly it mends their headers, so that what
-// they say is looked at.
+// A libFuzzer target: whatever packets come, a channel delivers no message that it should refuse.
+// An input is packets, each after its size in two bytes. It needs no corpus: now and then it
+// returns to good packets and damages them. Mostly it repairs their headers, so that their content
+// is read.
 
 #include <xxhash.h>
 

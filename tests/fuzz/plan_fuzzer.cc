@@ -1,7 +1,7 @@
-// A libFuzzer target: any bytes are either a text that robot and server send each other, a profile
-// or a schedule, which then is the same after it is written and read again, or refused. The first
-// byte says whether the text is compressed. It needs no corpus: now and then it goes back to a good
-// text and damages that.
+// A libFuzzer target: any bytes are refused, or a text that robot and server send each other, a
+// profile or a schedule, that stays the same when it is written and read again. The first byte says
+// whether the text is compressed. It needs no corpus: now and then it returns to a good text and
+// damages it.
 
 #include <cstddef>
 #include <cstdint>

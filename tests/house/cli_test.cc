@@ -19,7 +19,7 @@ CommandResult RunProgram(const std::string& program, std::vector<std::string> ar
   return RunCommand(arguments);
 }
 
-// Refused as every program refuses what it was given: exit code 2 and one sentence on stderr that
+// Expects the refusal that all programs give bad input: exit code 2 and one sentence on stderr that
 // names the thing.
 void ExpectRefusal(const CommandResult& result, const std::string& named) {
   EXPECT_EQ(result.exit_code, 2) << result.error;

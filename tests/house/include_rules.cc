@@ -23,9 +23,9 @@ const std::map<std::string, std::set<std::string>, std::less<>> kMayInclude = {
     {"server", {"server", "profiler", "scheduler", "common", "sparse_ops"}},
 };
 
-// Which rooms a room may know; what these may know it may know as well. A room is a folder's files
-// without those of the rooms in it, or one file by its name without ending, where that stands lower
-// or higher than the others of its folder.
+// Which rooms a room may include; it may include what these may include as well. A room is a
+// folder's files without the rooms inside it, or one file, named without its ending, that stands
+// lower or higher than the rest of its folder.
 const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"sparse_ops", {}},
     {"sparse_ops/mask", {"sparse_ops"}},

@@ -8,16 +8,16 @@
 
 namespace cacheinf {
 
-// Which folder may know which, checked in every source and header below `root`:
+// Checks in every source and header below `root` which folder includes which:
 //   client, server -> profiler, scheduler -> common -> sparse_ops; a program, which is a file
 //   named main.cc, stands above all of them;
-//   within sparse_ops, common and client the rooms know each other in the direction of one table,
+//   within sparse_ops, common and client rooms include each other in the direction of one table,
 //   and every file lies in a room;
 //   sparse_ops includes nothing but itself, Highway, CUDA and the standard library;
-//   LibTorch is included only by `torch_sources` (paths from `root`), and by headers of common that
-//   only they include;
+//   only `torch_sources` (paths from `root`), and headers of common that only they include,
+//   include LibTorch;
 //   every include is written from the root, never relative to the file.
-// Gives a sentence for each include that breaks a rule, and counts the files in `*checked`.
+// Returns a sentence for each include that breaks a rule, and counts the files in `*checked`.
 std::vector<std::string> IncludeViolations(const std::filesystem::path& root,
                                            const std::set<std::string>& torch_sources,
                                            int* checked);

@@ -1,4 +1,4 @@
-// Read this first: which folder may know which.
+// Read this first: which folder may include which.
 
 #include "tests/house/include_rules.h"
 

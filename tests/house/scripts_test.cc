@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every script that people start: scripts/* and .ci/run, but not what those source or call.
+// Every script that people start: scripts/* and .ci/run, but not those that they source or call.
 std::vector<fs::path> Scripts() {
   std::vector<fs::path> scripts = {SourceFolder() / ".ci" / "run"};
   for (const auto& entry : fs::directory_iterator(SourceFolder() / "scripts")) {

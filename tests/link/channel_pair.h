@@ -19,7 +19,7 @@
 
 namespace cacheinf {
 
-// What goes through one end of a link, as it is told by the packets themselves.
+// What passed through one end of a link, according to the packets themselves.
 struct Seen {
   uint64_t chunk_bytes_sent = 0;
   uint64_t acknowledged = 0;

@@ -1,5 +1,5 @@
-// Read this first: messages over a link that is slow, late, lossy or dead. Time moves only when
-// told.
+// Read this first: messages over a link that is slow, late, lossy or dead. Only the test moves
+// time.
 
 #include "common/link/channel.h"
 

@@ -1,4 +1,4 @@
-// Links that are as slow and late as they are told.
+// Links that are as slow and as late as they are told to be.
 
 #include "common/link/emulated_link.h"
 

@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// What befalls packets, in both directions.
+// What happens to packets, in both directions.
 struct LoopbackScript {
   LinkShape shape;
   std::optional<LinkShape> shape_back;  // from the second end, if that way is another

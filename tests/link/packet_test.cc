@@ -1,4 +1,4 @@
-// What a hostile peer may send: nothing of it is trusted.
+// What a hostile peer may send; none of it is trusted.
 
 #include "common/link/packet.h"
 

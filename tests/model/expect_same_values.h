@@ -7,9 +7,9 @@
 
 namespace cacheinf {
 
-// Runs both graphs on the same random inputs and expects outputs of the same names, shapes and
-// types, and of the same numbers up to rounding: the largest difference is at most `tolerance` of
-// the output's range. Values that are infinite or not a number must be so in both.
+// Runs both graphs on the same random inputs. Expects outputs with the same names, shapes and
+// types, and numbers that differ at most by `tolerance` of the output's range. Numbers that are
+// infinite or NaN must be so in both.
 void ExpectSameValues(const Graph& expected, const Graph& actual, uint32_t seed,
                       double tolerance = 1e-5);
 

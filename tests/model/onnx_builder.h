@@ -14,7 +14,7 @@
 #include "common/model/onnx/onnx.h"
 #include "tests/model/model_builder.h"
 
-// Small ONNX models, written as one would draw them.
+// Builds small ONNX models the way one would draw them.
 
 namespace cacheinf {
 

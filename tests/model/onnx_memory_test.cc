@@ -10,8 +10,8 @@
 #include "tests/model/onnx_builder.h"
 #include "tests/testing/peak_memory.h"
 
-// Files of very many tiny parts, which grow a hundredfold when they are parsed: each is refused in
-// one sentence, and takes no more memory than 1 GiB.
+// Files of very many tiny parts, which grow a hundredfold when parsed. Each is refused in one
+// sentence, without taking more than 1 GiB of memory.
 
 namespace cacheinf {
 namespace {

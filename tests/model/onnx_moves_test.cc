@@ -9,7 +9,7 @@
 
 #include "tests/model/onnx_builder.h"
 
-// Converters of the operators that only move numbers, and what is computed while importing.
+// Converters of operators that only move numbers, and what is computed during import.
 
 namespace cacheinf {
 namespace {

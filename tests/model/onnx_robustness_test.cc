@@ -9,7 +9,7 @@
 #include "tests/model/onnx_seeds.h"
 #include "tests/testing/peak_memory.h"
 
-// Damaged and hostile models: each is a graph or one InputError, and none takes much memory.
+// Damaged and hostile models: each gives a graph or one InputError, and none takes much memory.
 
 namespace cacheinf {
 namespace {

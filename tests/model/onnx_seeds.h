@@ -6,7 +6,7 @@
 
 #include "tests/model/onnx_builder.h"
 
-// Small valid ONNX models that between them use most operators: what the fuzzers damage.
+// Small valid ONNX models for the fuzzers to damage; together they use most operators.
 
 namespace cacheinf {
 

@@ -50,7 +50,7 @@ Graph FromMemory(const Bytes& bytes) {
   return ReadPack(owner, bytes.size(), "memory");
 }
 
-// Gives a changed file the checksum that hides the change, so that what lies behind is tested.
+// Gives a changed file the checksum that hides the change, so that later checks are tested.
 void Reseal(Bytes& bytes) {
   const uint64_t checksum = PackChecksum(bytes);
   std::memcpy(bytes.data() + kChecksumOffset, &checksum, sizeof(checksum));

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Function::Kind;
 
-// The bottleneck of a ResNet, with and without a convolution on its short way.
+// The bottleneck of a ResNet, with or without a convolution on its shortcut.
 Graph Bottleneck(bool has_projection) {
   ModelBuilder b;
   const ValueId x = b.Input({1, 8, 6, 6});

@@ -8,7 +8,7 @@ namespace cacheinf {
 namespace {
 
 constexpr uint32_t kGraphs = 300;
-// Roundings grow through divisions, powers and norms of small random networks.
+// Rounding errors grow through divisions, powers and norms of small random networks.
 constexpr double kTolerance = 1e-3;
 
 class RandomPassesTest : public testing::TestWithParam<uint32_t> {};

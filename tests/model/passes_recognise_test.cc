@@ -19,7 +19,7 @@ using Kind = Function::Kind;
 constexpr float kSqrt2 = std::numbers::sqrt2_v<float>;
 const float kTanhSlope = std::sqrt(2.0f / std::numbers::pi_v<float>);
 
-// One way to write an activation out, and the function that it is.
+// One way to spell an activation, and the function that it is.
 struct Spelling {
   std::string name;
   Function function;

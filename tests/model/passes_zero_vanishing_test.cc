@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace {
 
-// A 1×1 convolution of one channel to as many as there are weights, and what the pass leaves.
+// Runs the pass on a 1×1 convolution from one channel to one per weight; returns its weights.
 std::vector<float> WeightsAfterPass(const std::vector<float>& weights, bool expect_change) {
   const auto count = static_cast<int64_t>(weights.size());
   Graph graph;

@@ -40,7 +40,7 @@ std::vector<uint8_t> Resize(const PictureFit& fit, const Picture& frame) {
   return out;
 }
 
-// The rule of the header for one axis, in cells, with fractions of one instead of 1/2048ths.
+// The header's rule for one axis, in cells, with exact fractions instead of 1/2048ths.
 double ExactPosition(const AxisFit& axis, int model) {
   const double x = model - axis.model_begin;
   const double position = (x + 0.5) * axis.frame_length / (axis.model_length * axis.cell()) - 0.5;

@@ -11,7 +11,7 @@
 #include "tests/testing/places.h"
 #include "tests/testing/process.h"
 
-// The exchange of devices' memory over MPI, on the stand-in for GPUs.
+// Exchanges device memory over MPI, on the stand-in for GPUs.
 
 namespace cacheinf {
 namespace {

@@ -24,7 +24,7 @@ int PortOf(const KnockListener& listener) {
   return port;
 }
 
-// Of somebody who does not know how to knock.
+// Connects like somebody who does not know how to knock.
 Descriptor ConnectTo(int port) {
   Descriptor visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};

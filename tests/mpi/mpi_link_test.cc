@@ -1,4 +1,4 @@
-// Read this first: robot and server meet over MPI, in one mpirun and started apart.
+// Read this first: robot and server meet over MPI, in one mpirun or started apart.
 
 #include "common/link/mpi_link.h"
 

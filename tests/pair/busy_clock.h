@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// There is always work between two looks at it.
+// A clock that moves on by a millisecond at each look, as if work went on in between.
 class BusyClock final : public Clock {
  public:
   std::chrono::nanoseconds Now() const override { return std::chrono::milliseconds(++looks_); }

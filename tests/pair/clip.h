@@ -18,7 +18,7 @@ constexpr int kHeight = 64;
 constexpr int kWidth = 32;
 constexpr const char* kBuild = "these bits";
 
-// Frames as a robot decides about them: parts of a random picture change, or nothing, or the camera
+// Frames as a robot decides them: parts of a random picture change, or nothing does, or the camera
 // moves by whole strides, or a strip is refreshed.
 class Clip {
  public:

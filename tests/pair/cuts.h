@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// Where there may be cuts.
+// The values at which there may be cuts.
 inline std::vector<ValueId> ValuesToCut(const ModelState& state) {
   const Graph& graph = state.graph();
   std::vector<ValueId> values = graph.inputs;

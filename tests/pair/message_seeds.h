@@ -9,7 +9,7 @@
 
 #include "common/pair/messages.h"
 
-// Good messages of every kind, as bytes behind one that says which it is.
+// Good messages of every kind, as bytes; the first byte says which kind.
 
 namespace cacheinf::message {
 

@@ -1,6 +1,6 @@
-// Robot and server over a link within the process, on a clock that stands still between steps:
-// from the first greeting to answers that have the bits of a dense run, whatever is cut, late, lost
-// or damaged.
+// Robot and server over a link within the process, on a clock that stands still between steps: from
+// the first greeting to answers with the bits of a dense run, whatever is cut, late, lost or
+// damaged.
 
 #include "common/pair/session.h"
 

@@ -1,5 +1,5 @@
 // Read this first: robot and server walk the same frames, each over its own rows, and trade slices.
-// Whoever is faster, and whatever is late, the answer has the bits of one that ran alone.
+// Whoever is faster and whatever is late, the answer has the bits of a robot that runs alone.
 
 #include "common/pair/split_walk.h"
 

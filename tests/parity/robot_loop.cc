@@ -11,9 +11,9 @@
 #include "common/config/config_options.h"
 #include "common/config/robot_config.h"
 
-// Runs robots one after the other in one process, which starts in no time then: each line of
-// standard input is the command line of a `cacheinf-robot run`. Answers each with a line, empty or
-// what went wrong.
+// Runs robots one after the other in one process, which saves starting one for each. Each line of
+// standard input is the command line of a `cacheinf-robot run`; each answer is a line, which is
+// empty or says what went wrong.
 
 namespace cacheinf {
 namespace {

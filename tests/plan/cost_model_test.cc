@@ -1,4 +1,4 @@
-// Read this first: what a plan takes, predicted from two profiles, over the rows that robot and
+// Read this first: predicts from two profiles what a plan takes, over the rows that robot and
 // server compile.
 
 #include "common/plan/cost_model.h"

@@ -1,4 +1,4 @@
-// Which plan a robot follows from frame to frame, on a link and machines that are made up.
+// Which plan a robot follows from frame to frame, on an invented link and invented machines.
 
 #include "common/plan/plan_chooser.h"
 

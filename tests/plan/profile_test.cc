@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Every field differs from what it is by default.
+// Every field differs from its default.
 Profile SmallProfile() {
   Profile profile;
   profile.side = Side::kServer;

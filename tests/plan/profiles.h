@@ -9,7 +9,7 @@
 
 #include "common/plan/profile.h"
 
-// Profiles that nobody measured.
+// Invented profiles.
 
 namespace cacheinf {
 

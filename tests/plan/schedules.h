@@ -6,7 +6,7 @@
 #include "common/plan/schedule.h"
 #include "tests/plan/profiles.h"
 
-// A schedule that nobody solved.
+// An invented schedule.
 
 namespace cacheinf {
 

@@ -29,7 +29,7 @@ Json Op(int id, const char* op, std::vector<int> inputs, std::vector<std::vector
           {"server_ms", server_ms}};
 }
 
-// A picture halved twice, brought up again and joined; then scores.
+// A picture halved twice, enlarged and joined again; then scores.
 Json SmallTable() {
   return {{"model", "small"},
           {"robot", "a slow one"},

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Choice = RobotConfig::Scheme;
 using Json = nlohmann::json;
 
-// With a cache folder of its own.
+// Has a cache folder of its own.
 class SchemeChoiceTest : public FolderTest {
  protected:
   SchemeChoiceTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }

@@ -23,7 +23,7 @@
 #include "tests/testing/places.h"
 #include "tests/testing/scripted_tracker.h"
 
-// What a cached run of a video gives, beside a dense one of the same frames.
+// What a cached run of a video gives, compared with a dense run of the same frames.
 
 namespace cacheinf {
 namespace {

@@ -19,8 +19,8 @@
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 
-// A cached network on a generated clip, with a guard that judges: pictures, states and answers, no
-// robot.
+// A cached network on a generated clip, with a guard that judges: pictures, states and answers, but
+// no robot.
 
 namespace cacheinf {
 namespace {

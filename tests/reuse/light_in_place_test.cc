@@ -9,7 +9,7 @@
 
 #include "tests/tracker/pictures.h"
 
-// The light of a frame against a picture from the same place.
+// The light of a frame against a picture taken from the same place.
 
 namespace cacheinf {
 namespace {

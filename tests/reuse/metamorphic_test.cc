@@ -26,7 +26,7 @@
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
-// What must hold between the answers to two frames, and what they may cost, whatever the network.
+// What must hold between the answers to two frames, and what they may cost, for any network.
 
 namespace cacheinf {
 namespace {

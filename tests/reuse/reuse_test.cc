@@ -21,7 +21,7 @@
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
-// What is decided of frames, without anything that executes it, and by others than who decided.
+// Decisions about frames, with nothing that executes them, or executed by somebody else.
 
 namespace cacheinf {
 namespace {

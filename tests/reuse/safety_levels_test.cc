@@ -9,7 +9,7 @@ namespace {
 
 using Level = SafetyLevel;
 
-// Four samples, patience of three, at least .8.
+// Four samples, a patience of three, an agreement of at least .8.
 SafetyLevels FourLevels() { return SafetyLevels(LevelsFor(Resolve({}, {})), 4, 3, 0.8); }
 
 // Adds the same sample so often; returns how often the level changed.

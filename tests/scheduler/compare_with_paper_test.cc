@@ -1,4 +1,4 @@
-// scripts/compare_with_paper on tables that nobody measured, with numbers computed by hand.
+// scripts/compare_with_paper on invented tables, with numbers computed by hand.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// Whether a schedule keeps what it promises on the networks that people run: the demo's, and those
-// that ../shared holds.
+// Whether a schedule keeps its promises on real networks: the demo's, and those in ../shared.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Read this first: planners find the best plan for a situation, held against all splits of small
+// Read this first: planners find the best plan for a situation, compared with all splits of small
 // networks.
 
 #include "scheduler/planner.h"

@@ -19,7 +19,7 @@ AxisWindow Sliding(int in_rows, int kernel, int stride) {
 }
 
 double Between(double low, double high, std::mt19937& random) {
-  // Evenly on a logarithmic scale.
+  // Uniform on a logarithmic scale.
   return low * std::pow(high / low, static_cast<double>(random()) / 4294967296.0);
 }
 

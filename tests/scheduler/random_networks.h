@@ -8,9 +8,9 @@
 
 namespace cacheinf {
 
-// A profiled network that nobody built, with branches, strides, halos and sometimes an end that is
-// not local, and where it is to run. Sides are comparable and the link is narrow, so that sharing
-// rows often pays.
+// An invented profiled network, with branches, strides, halos and sometimes an end that is not
+// local, and where it runs. Sides are comparable and the link is narrow, so sharing rows often
+// pays.
 struct RandomNetwork {
   ProfilePair pair;
   Situation situation;

@@ -16,7 +16,7 @@
 namespace cacheinf {
 namespace {
 
-// A schedule of few buckets, solved.
+// Solves a schedule with few buckets.
 Schedule Solve(const ProfilePair& pair, int threads, const std::string& planner = "cacheinf") {
   Schedule schedule = MakeSchedule(pair.robot, pair.server, 4, 3);
   schedule.planner = planner;

@@ -14,7 +14,7 @@
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 
-// What cacheinf-schedule does, as its user sees it.
+// What cacheinf-schedule does, as a user sees it.
 
 namespace cacheinf {
 namespace {

@@ -24,9 +24,9 @@
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
-// A robot that has a small network cut everywhere, one settings version after the other, by the
-// server of its mpirun; while the camera stands still, and while it moves. Of every frame the
-// answer must have the bits of a dense run, and what crosses must be no more than what changed.
+// A robot whose small network the server of its mpirun cuts everywhere, one settings version after
+// the other, with a still camera and with a moving one. The answer to every frame must have the
+// bits of a dense run, and no more may cross than what changed.
 //
 //   cut_robot NETWORK
 

@@ -20,9 +20,9 @@
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
-// A robot that follows another plan every few frames: alone, pictures in one codec or the other to
-// a server that keeps results or does not, rows shared at some cuts. Of every frame the answer must
-// have the bits of a dense run.
+// A robot that changes its plan every few frames: alone, pictures in either codec to a server that
+// keeps results or not, rows shared at some cuts. The answer to every frame must have the bits of a
+// dense run.
 //
 //   plan_robot NETWORK
 

@@ -34,8 +34,7 @@ class ScheduleMakerTest : public FolderTest {
     });
   }
 
-  // As its robot would measure it, but in a second. What is measured of a server lies in the
-  // folder.
+  // As its robot would measure it, but in one second. Measurements of a server lie in the folder.
   Profile MeasureServer() {
     ProfileRequest request;
     request.side = Side::kServer;

@@ -1,5 +1,5 @@
-// Read this first: robot and server as programs, over MPI. Whatever travels between them, lossless
-// codecs and the exact policy give the bits of a robot that computes every frame alone.
+// Read this first: robot and server as programs, over MPI. Lossless codecs and the exact policy
+// give the bits of a robot that computes every frame alone, whatever travels between them.
 
 #include <gtest/gtest.h>
 

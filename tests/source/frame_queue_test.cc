@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// So many empty frames. A live one counts those that were taken from it.
+// A number of empty frames. A live source counts those that were taken from it.
 class CountedSource : public FrameSource {
  public:
   explicit CountedSource(int64_t frames) : frames_(frames) {}

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A camera on a cable: each time that it is opened it gives so many frames.
+// A camera on a cable: gives this many frames, then ends until it is opened again.
 class FakeCamera final : public FrameSource {
  public:
   explicit FakeCamera(int frames) : frames_(frames) {}

@@ -41,8 +41,8 @@ SceneOptions Options(uint64_t seed, CameraMotion camera) {
   return options;
 }
 
-// The trained network and every figure taken on generated clips rest on these bytes. Whoever
-// changes them on purpose trains the demo's network again and writes the new sums here.
+// The trained network and every figure measured on generated clips depend on these bytes. If you
+// change them on purpose, train the demo's network again and write the new sums here.
 TEST(Scenes, FramesAreTheSameBytesEverywhere) {
   SceneOptions everything = Options(3, CameraMotion::kHandheld);
   everything.width = 200;

@@ -21,7 +21,7 @@
 #include "common/source/frame_source.h"
 #include "tests/testing/folder_test.h"
 
-// What comes over a network, here from this machine to itself.
+// Frames that come over a network, here from this machine to itself.
 
 namespace cacheinf {
 namespace {

@@ -17,7 +17,7 @@
 namespace cacheinf {
 namespace {
 
-// [0, rows) in random pieces, in random order.
+// [0, rows) cut into random pieces, in random order.
 std::vector<Range> RandomCuts(int rows, std::mt19937& random) {
   std::vector<Range> cuts;
   for (int begin = 0; begin < rows;) {

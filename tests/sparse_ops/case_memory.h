@@ -16,7 +16,7 @@ namespace cacheinf {
 using Dims = std::vector<int64_t>;
 
 // Owns the operands and the output of one case. Unless they are packed, maps have gaps between
-// pixels, rows and images, so that a kernel that mistakes a size for a stride is found out.
+// pixels, rows and images, so that a kernel that mistakes a size for a stride fails.
 class CaseMemory {
  public:
   static constexpr float kMark = -12345.5f;

@@ -11,7 +11,7 @@
 #include "tests/sparse_ops/case_memory.h"
 #include "tests/sparse_ops/cases.h"
 
-// How the table of cases.h is written: one file for every kind of operators.
+// For writing the table of cases.h: one file for every kind of operator.
 
 namespace cacheinf {
 

@@ -12,8 +12,8 @@
 #include "sparse_ops/ops.h"
 #include "sparse_ops/warp.h"
 
-// One table of operator cases for every family of kernels: the same calls check a family against
-// the reference, bit for bit but for Winograd's, and time it.
+// One table of operator cases for every family of kernels. The same calls check a family against
+// the reference, bit for bit except for Winograd's, and time it.
 
 namespace cacheinf {
 

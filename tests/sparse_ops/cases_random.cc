@@ -8,8 +8,8 @@
 
 #include "tests/sparse_ops/case_table.h"
 
-// Shapes that nobody thought of: every operator with sizes, windows and layouts drawn at random,
-// maps with and without gaps.
+// Shapes that nobody thought of: every operator with random sizes, windows and layouts; maps with
+// and without gaps.
 
 namespace cacheinf {
 namespace {

@@ -21,7 +21,7 @@ Point Map(const Homography& h, Point p) {
 
 constexpr unsigned kSeed = 20260411;
 
-// Near the identity, as that of two frames of a moving camera.
+// Near the identity, like that between two frames of a moving camera.
 Homography AnyMotion(std::mt19937& random) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);

@@ -16,7 +16,7 @@ constexpr double kUnit = 0x1p-24;  // of rounding
 template <size_t kRows, size_t kColumns>
 using Matrix = std::array<std::array<double, kColumns>, kRows>;
 
-// The transforms' matrices, of which only the magnitudes of entries matter here.
+// The transforms' matrices; only the magnitudes of entries matter here.
 struct Magnitudes {
   Matrix<6, 6> input = {};    // B^T
   Matrix<6, 3> weights = {};  // G

@@ -7,9 +7,9 @@
 
 namespace cacheinf {
 
-// How far Winograd's numbers (cpu/winograd.h) may lie from the reference's by rounding, at most:
-// one for each number of `memory`, in which args.output lies; 0 for the gaps.
-// REQUIRES: an activation that is nowhere steeper than 2.
+// How far rounding may take Winograd's numbers (cpu/winograd.h) from the reference's, at most.
+// Returns a bound for each number of `memory`, which holds args.output, and 0 for the gaps.
+// REQUIRES: an activation whose slope is at most 2.
 std::vector<double> WinogradErrorBounds(const ConvArgs& args, const std::vector<float>& memory);
 
 }  // namespace cacheinf

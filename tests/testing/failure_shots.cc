@@ -37,7 +37,7 @@ class Film {
     return Finished(std::move(pixels));
   }
 
-  // Rows that were read later lie further aside.
+  // Rows that are read later lie further to the side.
   Picture Rolling(int index) const {
     const Pixels straight = Drawn(index);
     const int most = width() / 12;
@@ -82,8 +82,8 @@ class Film {
     return MakePicture(width(), height(), kChannels, std::move(pixels));
   }
 
-  // The mean of the neighbours along one axis: of `length` pixels, `step` bytes apart, in each of
-  // `lines` lines that lie `line_step` bytes apart.
+  // Blurs along one axis: averages neighbours among `length` pixels, `step` bytes apart, in each of
+  // `lines` lines, `line_step` bytes apart.
   static void BlurAlong(int length, int lines, int step, int line_step, Pixels& pixels) {
     constexpr int kReach = 4;
     const Pixels sharp = pixels;

@@ -6,25 +6,24 @@
 
 #include "common/model/picture.h"
 
-// Generated video in which something goes wrong for a while.
+// Generated video in which something goes wrong for some frames.
 
 namespace cacheinf {
 
 struct Shot {
   std::string name;
-  int begin = 0;  // the first frame that is not what one expects after those before
-  int end = 0;    // from here on all is as it was
+  int begin = 0;  // the first frame that breaks with those before it
+  int end = 0;    // from here on the video is as before
   std::vector<Picture> frames;
 };
 
-// Each 40 frames of such a size, seen by a hand-held camera: a cut to another scene, a flash, blur,
-// a rolling shutter in a shaken camera, black frames in the middle and at the start, a camera that
-// is unplugged and sees the scene again seconds later, and one that switches its resolution and
-// back.
+// Shots of 40 frames of this size from a hand-held camera: a cut to another scene, a flash, blur, a
+// rolling shutter in a shaken camera, black frames in the middle and at the start, a camera that is
+// unplugged and sees the scene again seconds later, and one that changes its resolution and back.
 std::vector<Shot> FailureShots(int width, int height);
 
-// How many frames after the end of the shot its agreement with dense is, and stays, no lower than
-// `least`; -1 if it never is. REQUIRES: an agreement for each frame.
+// How many frames after the end of the shot its agreement with dense reaches `least` and stays
+// there; -1 if it never does. REQUIRES: an agreement for each frame.
 int FramesUntilBack(const Shot& shot, const std::vector<double>& agreement, double least);
 
 }  // namespace cacheinf

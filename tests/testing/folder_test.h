@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// A test with a folder of its own, gone after it, and a silent log: what it reads is often broken.
+// A test with a folder that is removed after it, and a silent log: it often reads broken files.
 class FolderTest : public ::testing::Test {
  protected:
   FolderTest() {

@@ -8,18 +8,18 @@
 
 namespace cacheinf {
 
-// What the process holds of the heap.
+// The bytes of heap that the process holds.
 inline size_t HeapBytes() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-// Sanitizers' heaps cannot be counted.
+// The heaps of sanitizers cannot be counted.
 inline bool IsHeapCounted() {
   constexpr size_t kProbe = 1 << 20;
   const size_t before = HeapBytes();
   volatile auto* const probe = static_cast<char*>(std::malloc(kProbe));
-  probe[0] = 1;  // or the compiler takes the pair away
+  probe[0] = 1;  // otherwise the compiler removes both calls
   const bool is_counted = HeapBytes() >= before + kProbe;
   std::free(const_cast<char*>(probe));
   return is_counted;

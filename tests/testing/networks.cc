@@ -27,7 +27,7 @@ class Steps : public ModelBuilder {
     int groups = 1;
   };
 
-  // Without bias or activation, its weights such that numbers keep their spread.
+  // Has no bias or activation; its weights keep the spread of numbers.
   ValueId Filter(ValueId x, int64_t out, const Window& window) {
     op::Conv conv;
     const int pad = window.dilation * (window.kernel - 1) / 2;
@@ -72,7 +72,7 @@ class Steps : public ModelBuilder {
     return Op(resize, {x});
   }
 
-  // Weights each channel by what the whole map holds.
+  // Weights each channel by a function of the whole map.
   ValueId Gate(ValueId x, Kind inner, Kind outer) {
     const ValueId squeezed = ConvBn(Mean(x, {2, 3}), channels(x) / 4, {.kernel = 1}, inner);
     return Multiply(x, Activate(outer, Filter(squeezed, channels(x), {.kernel = 1})));
@@ -211,7 +211,7 @@ Graph UNet(int height, int width) {
 Graph DilatedNet(int height, int width) {
   Steps net(height, width);
   ValueId x = net.ConvBn(net.ConvBn(net.picture(), 8, {.stride = 2}), 16, {.stride = 2});
-  // Branches that see further and further, each added to those before.
+  // Branches that see further and further; each is added to those before it.
   const ValueId narrow = net.Filter(x, 4, {.kernel = 1});
   std::vector<ValueId> branches = {net.Filter(narrow, 4, {})};
   for (const int dilation : {2, 4, 8}) {

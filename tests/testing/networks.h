@@ -7,13 +7,13 @@
 
 #include "common/model/graph/graph.h"
 
-// Small networks of the shapes that people use, with random weights.
+// Small networks of well-known shapes, with random weights.
 
 namespace cacheinf {
 
 struct Network {
   const char* name;
-  Graph (*build)(int height, int width);  // as an exporter would write it, from 3 channels on
+  Graph (*build)(int height, int width);  // as an exporter writes it, with 3 input channels
 };
 inline void PrintTo(const Network& network, std::ostream* stream) { *stream << network.name; }
 
@@ -24,7 +24,7 @@ inline void PrintTo(const Network& network, std::ostream* stream) { *stream << n
 // branches (ESPNet, DeepLab), squeezes and expansions (SqueezeNet).
 const std::vector<Network>& TenNetworks();
 
-// A network for 8-bit pictures of that size, optimised as after loading.
+// A network for 8-bit pictures of this size, optimised as after loading.
 // REQUIRES: sizes that are multiples of 32.
 std::shared_ptr<const Graph> MakeNetwork(const Network& network, int height, int width);
 

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Of this process, so far.
+// The most memory that this process has held so far.
 inline int64_t PeakMebibytes() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);

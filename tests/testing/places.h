@@ -15,7 +15,7 @@ std::filesystem::path SourceFolder();
 // The program of this name in the build: "cacheinf-robot".
 std::string ProgramPath(const std::string& name);
 
-// A file of the data that lies outside of the repository, and not everywhere: under
+// A file of the data outside the repository, which is not available everywhere: under
 // $CACHEINF_SHARED, else under "shared" beside the repository.
 std::filesystem::path SharedData(const std::string& file);
 

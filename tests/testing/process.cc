@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Whether it came to hold by then.
+// Whether the condition becomes true before the time is up.
 template <typename Condition>
 bool WaitUntil(milliseconds at_most, const Condition& holds) {
   const auto until = steady_clock::now() + at_most;

@@ -12,11 +12,11 @@
 
 namespace cacheinf {
 
-// A program that runs beside the test, which kills it if it still runs in the end.
+// A program that runs beside the test. The destructor kills it if it still runs.
 class Process {
  public:
-  // The first of the words is a path, or a name in $PATH. Its standard output and error go to one
-  // file, its standard input is empty.
+  // The first word is a path, or a name in $PATH. Standard output and error go to one file;
+  // standard input is empty.
   explicit Process(const std::vector<std::string>& words,
                    const std::map<std::string, std::string>& environment = {});
   ~Process();
@@ -26,12 +26,12 @@ class Process {
   pid_t id() const { return id_; }
   void Signal(int number) const;
 
-  // The exit code, or 128 plus the number of the signal that ended it; none: it still runs then.
+  // The exit code, or 128 plus the number of the signal that ended it; nothing if it still runs.
   std::optional<int> Wait(std::chrono::milliseconds at_most);
 
-  // Whether it has printed this text by then.
+  // Whether it prints this text before the time is up.
   bool HasPrinted(const std::string& text, std::chrono::milliseconds at_most) const;
-  // All that it has printed.
+  // All that it has printed so far.
   std::string output() const;
 
  private:

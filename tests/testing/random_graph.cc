@@ -132,7 +132,7 @@ class Generator {
     return window;
   }
 
-  // With that window's padding, if it leaves an output.
+  // Keeps that window's padding, if it leaves an output.
   static WindowAxis PlainThree(int64_t size, const WindowAxis& window) {
     WindowAxis three = {3, 1, window.pad_begin, window.pad_end, 1};
     while (size + three.pad_begin + three.pad_end < 3) ++three.pad_end;
@@ -149,7 +149,7 @@ class Generator {
     if (options_.mostly_plain_threes && Chance(75)) {
       conv.spec.rows = PlainThree(in[2], conv.spec.rows);
       conv.spec.columns = PlainThree(in[3], conv.spec.columns);
-    } else if (Chance(25)) {  // depthwise, with a multiplier now and then
+    } else if (Chance(25)) {  // depthwise, sometimes with a multiplier
       conv.spec.groups = static_cast<int>(in[1]);
       out_channels = in[1] * (Chance(20) ? 2 : 1);
     } else if (in[1] % 2 == 0 && Chance(25)) {
@@ -376,7 +376,7 @@ class Generator {
                                         ResizeSpec::Kind::kCubic});
     spec.coordinates = static_cast<ResizeSpec::Coordinates>(Draw(0, 4));
     spec.rounding = static_cast<ResizeSpec::Rounding>(Draw(0, 3));
-    const Shape like = ShapeOf(AnyMap());  // meets another map now and then
+    const Shape like = ShapeOf(AnyMap());  // sometimes fits another map
     spec.out_height = Chance(40) ? static_cast<int>(like[2]) : Draw(1, 2 * static_cast<int>(in[2]));
     spec.out_width = Chance(40) ? static_cast<int>(like[3]) : Draw(1, 2 * static_cast<int>(in[3]));
     if (Chance(30)) {
@@ -458,7 +458,7 @@ class Generator {
   void AddReshape() {
     const ValueId input = AnyValue();
     const int64_t count = ElementCount(ShapeOf(input));
-    // Split into factors, in any number of dimensions.
+    // Split into factors, over any number of dimensions.
     Shape shape = {};
     int64_t rest = count;
     const int rank = Draw(1, 5);
@@ -473,7 +473,7 @@ class Generator {
     TryAdd(op::Reshape{Chance(15) ? ShapeOf(input) : shape}, {input});
   }
 
-  // What a classifier ends in, and the way back to a map of one pixel.
+  // The end of a classifier, and the way back to a map of one pixel.
   void AddFlatten() {
     const ValueId pooled = TryAdd(op::AdaptivePool{}, {AnyMap()});
     if (pooled == kNone) return;

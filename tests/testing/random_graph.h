@@ -14,7 +14,7 @@ namespace cacheinf {
 struct RandomGraphOptions {
   int operator_count = 14;
   int64_t largest_value = 6000;  // elements
-  // Only what a network does to its feature maps: no reductions over space, matrices, reshapes, ….
+  // Only what networks do to feature maps: no reductions over space, matrices, reshapes, ….
   bool only_local = false;
   // Convolutions are mostly 3x3, of stride 1, not dilated or grouped, with any padding.
   bool mostly_plain_threes = false;
@@ -22,12 +22,12 @@ struct RandomGraphOptions {
 
 // A directed acyclic graph over the operator set (all kinds but op::Foreign and the decoding of
 // boxes): branches, concatenations (nested, repeated), residual sums, gates, resizes, transposed
-// convolutions, slices; several outputs, some of which are read on, are named twice, are graph
+// convolutions, slices. Some of its outputs are read on, are named twice, or are graph
 // inputs or constants. It passes Validate.
 Graph RandomGraph(uint32_t seed, const RandomGraphOptions& options = {});
 
-// One operator of every kind and many variants (strided, grouped, broadcast, …), each in a graph
-// of its own whose inputs are its inputs.
+// Operators of every kind in many variants (strided, grouped, broadcast, …), each in a graph of its
+// own with the operator's inputs.
 std::vector<Graph> OneOperatorGraphs(uint32_t seed, int count);
 
 // A tensor for each graph input, values around [-2, 2].

@@ -23,7 +23,7 @@ void VisitNumbers(const BasicTensorView<T>& view, Visit visit) {
   }
 }
 
-// A buffer of the value's own: channels-last for maps, in the order of the dimensions for others.
+// A separate buffer for the value: channels-last for maps, in dimension order for others.
 TensorView PlainView(const Shape& shape, std::vector<float>& storage) {
   storage.resize(static_cast<size_t>(ElementCount(shape)));
   TensorView view;

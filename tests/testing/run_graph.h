@@ -9,24 +9,24 @@
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
-// Short ways to run graphs in tests and to compare the bits.
+// Helpers that run graphs in tests and compare bits.
 
 namespace cacheinf {
 
 // The numbers of a view in logical order.
 std::vector<float> Numbers(const ConstTensorView& view);
 
-// The same of a value, wherever it lies.
+// The numbers of a value, wherever it lies.
 std::vector<float> Numbers(const ModelState& state, ValueId value);
 
 // Sets every number of a view.
 void Fill(const TensorView& view, float number);
 void Fill(const ModelState& state, ValueId value, float number);
 
-// Same bits, but for the payload and sign of NaN, which the order of a commutative sum decides.
+// Same bits, except for the payload and sign of NaN, which depend on the order of a sum's operands.
 bool SameBits(float a, float b);
 
-// "" if they are the same, else where the first difference lies.
+// "" if they are equal, else where the first difference lies.
 std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual);
 
 std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
@@ -36,16 +36,16 @@ std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph,
 
 RowPlan AllRows(const Graph& graph);
 
-// Some rows of one operator. REQUIRES: as ModelState::Run.
+// Runs some rows of one operator. REQUIRES: as ModelState::Run.
 void RunRows(ModelState& state, OpId op, Range rows);
 
 void SetInputs(ModelState& state, const std::vector<Tensor>& inputs);
 
-// One a graph output, in logical order.
+// One list per graph output, in logical order.
 std::vector<std::vector<float>> Outputs(const ModelState& state);
 
-// Runs the graph operator by operator on a backend of its own, every value in a buffer of its own,
-// and returns all values (empty for constants).
+// Runs the graph operator by operator on the given backend, with a separate buffer for every value.
+// Returns all values (empty for constants).
 std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
                                                  const std::vector<Tensor>& inputs,
                                                  Backend& backend);

@@ -10,8 +10,7 @@
 namespace cacheinf {
 
 // Returns the given motions, one per frame; then repeats the last, or the identity if there are
-// none. It looks at no picture: an empty script stands for a camera that is known not to
-// move.
+// none. It looks at no picture: an empty script is a camera that is known not to move.
 class ScriptedTracker final : public Tracker {
  public:
   explicit ScriptedTracker(std::vector<Motion> script = {}) : script_(std::move(script)) {}

@@ -9,19 +9,18 @@
 
 namespace cacheinf {
 
-// A whole TorchScript file run by LibTorch, to compare our executor with, for parity and for
-// speed.
+// Runs a whole TorchScript file with LibTorch, to compare our executor's answers and speed with it.
 class TorchModule {
  public:
-  // How feature maps enter: channels-last is faster, but a network that takes views of its input's
-  // memory runs on contiguous ones only.
+  // The layout of feature maps on input: channels-last is faster, but a network that views its
+  // input's memory runs on contiguous ones only.
   enum class Layout { kContiguous, kChannelsLast };
 
-  // Frozen is faster, but LibTorch's freezing loses writes to a tensor that has another name (in a
-  // list, or behind a dropout).
+  // Frozen is faster, but LibTorch's freezing loses writes to a tensor that has a second name (in a
+  // list, or after a dropout).
   enum class Form { kAsItIs, kFrozen };
 
-  // Throws InputError with LibTorch's reason when the file cannot be read.
+  // Throws InputError with LibTorch's reason if the file cannot be read.
   explicit TorchModule(const std::filesystem::path& path, Layout layout = Layout::kContiguous,
                        Form form = Form::kAsItIs);
   ~TorchModule();

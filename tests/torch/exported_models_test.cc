@@ -1,4 +1,4 @@
-// The networks that scripts/export_models makes, as TorchScript and as ONNX, against LibTorch.
+// The networks of scripts/export_models, as TorchScript and as ONNX, against LibTorch.
 
 #include <gtest/gtest.h>
 

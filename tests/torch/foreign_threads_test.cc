@@ -22,7 +22,7 @@ int ThreadsOfProcess() {
   return static_cast<int>(std::distance(begin(threads), end(threads)));
 }
 
-// A thread that was waited for may be listed for a moment longer.
+// A thread that was joined may stay listed for a moment.
 bool ThreadsBecome(int count) {
   for (int wait = 0; wait < 2000 && ThreadsOfProcess() != count; ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

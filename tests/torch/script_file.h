@@ -12,7 +12,7 @@
 
 namespace cacheinf::testing {
 
-// A TorchScript file made from source text, gone with the object.
+// A TorchScript file made from source text; removed with the object.
 class ScriptFile {
  public:
   // `source` defines forward(self, …); `weights` are attributes of self.

@@ -1,5 +1,5 @@
-// Read this first: a TorchScript file becomes a graph, with LibTorch's calls for what is foreign.
-// What the TorchScript importer keeps as a LibTorch call, what it refuses, and how it says so.
+// Read this first: a TorchScript file becomes a graph. Which operators stay LibTorch calls, what is
+// refused, and how the importer says so.
 
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>

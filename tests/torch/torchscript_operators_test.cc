@@ -1,5 +1,5 @@
-// Every operator form that the TorchScript importer knows, one expression each: it must become an
-// operator of our own set and give LibTorch's numbers.
+// Every operator form that the TorchScript importer knows, one expression each. It must become an
+// operator of our set and give LibTorch's numbers.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>

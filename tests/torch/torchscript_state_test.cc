@@ -9,8 +9,8 @@
 #include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
-// Attributes that forward() changes. What LibTorch keeps from frame to frame, our graph does not: a
-// module that depends on it is refused, any other gives LibTorch's answers, frame after frame.
+// Attributes that forward() changes. LibTorch keeps them from frame to frame, our graph does not: a
+// module that depends on them is refused; any other gives LibTorch's answers for every frame.
 
 namespace cacheinf::testing {
 namespace {

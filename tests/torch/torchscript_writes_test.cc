@@ -6,7 +6,7 @@
 #include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
-// In-place operators on tensors that have views, are views, or stand in lists.
+// In-place operators on tensors that have views, are views, or lie in lists.
 
 namespace cacheinf::testing {
 namespace {

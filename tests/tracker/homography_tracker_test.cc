@@ -25,7 +25,7 @@ constexpr int kWidth = 640;
 constexpr int kHeight = 480;
 constexpr double kCornerError = 0.5;  // pixels that the corners may be off
 
-// Camera motions between two frames, as the place in the reference of a pixel of the frame.
+// Camera motions between two frames, given as where a pixel of the frame lies in the reference.
 struct NamedMotion {
   const char* name;
   Homography reference_from_frame;

@@ -9,7 +9,7 @@
 #include "common/tracker/tracker.h"
 #include "sparse_ops/homography.h"
 
-// Pictures to track: made here, so that what lies where is known.
+// Pictures to track. They are made here, so that the place of everything is known.
 
 namespace cacheinf {
 

@@ -5,8 +5,8 @@
 namespace cacheinf {
 namespace {
 
-// What operators other than convolutions and matrix products cost, in operations an element. Rough:
-// such operators are bound by memory, and together are a few percent of a network.
+// The cost, in operations per element, of operators other than convolutions and matrix products.
+// Rough, because these are bound by memory and together are a few percent of a network.
 constexpr int64_t kNormOperations = 8;
 constexpr int64_t kSoftmaxOperations = 4;
 
@@ -25,8 +25,8 @@ struct MultiplyAdds {
   int64_t operator()(const op::Conv& conv) const {
     const Shape& weights = graph.value(op.inputs[1]).shape;
     const int64_t a_pixel = ElementCount(weights);
-    // Each input pixel of a transposed convolution meets every weight, as does each output pixel of
-    // any other.
+    // In a transposed convolution each input pixel meets every weight; in any other each output
+    // pixel does.
     const Shape& map = graph.value(conv.spec.transposed ? op.inputs[0] : op.outputs[0]).shape;
     return map[0] * map[2] * map[3] * a_pixel;
   }
@@ -42,7 +42,7 @@ struct MultiplyAdds {
   }
 };
 
-// Operations an element of the output, besides multiply-adds.
+// Operations per output element, besides multiply-adds.
 struct OperationsEach {
   int64_t operator()(const op::Conv& conv) const {
     return conv.has_bias + conv.has_residual + IsFunction(conv.activation);
@@ -78,7 +78,7 @@ struct OperationsEach {
   }
 };
 
-// Operators that look at each input element once.
+// Operators that read each input element once.
 bool CountsByInput(const Operator& op) {
   return op.As<op::AdaptivePool>() != nullptr || op.As<op::ArgMax>() != nullptr ||
          op.As<op::Reduce>() != nullptr || op.As<op::DecodeBoxes>() != nullptr ||

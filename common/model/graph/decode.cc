@@ -12,7 +12,7 @@ namespace {
   throw InputError("model '" + graph.name + "': " + why);
 }
 
-// One number for each channel from a list that has one for all or one each.
+// Returns one number per channel, from a list that has one for all or one each.
 std::vector<double> ForEachChannel(const Graph& graph, const std::vector<double>& numbers,
                                    size_t channels, const std::string& what) {
   if (numbers.size() == 1) return std::vector<double>(channels, numbers.front());
@@ -21,7 +21,7 @@ std::vector<double> ForEachChannel(const Graph& graph, const std::vector<double>
                     " for " + std::to_string(channels) + " channels");
 }
 
-// Makes room for one operator in front of all others.
+// Makes room for one operator before all others.
 void ShiftOperators(Graph& graph) {
   graph.operators.emplace(graph.operators.begin());
   for (Value& value : graph.values) {

@@ -9,9 +9,9 @@
 
 #include "common/model/graph/graph.h"
 
-// The fields of every struct of attributes, by name, in one place: storing, comparing and printing
-// attributes go through here. VisitFields(attributes, visit) calls visit(name, field) for each.
-// (op::Conv::scheme belongs to a run, not to the model, and is not among them.)
+// The fields of every struct of attributes, by name, in one place: attributes are stored, compared
+// and printed through these. VisitFields(attributes, visit) calls visit(name, field) for each.
+// (op::Conv::scheme belongs to a run, not to the model, so it is missing here.)
 
 namespace cacheinf {
 

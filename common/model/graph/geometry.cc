@@ -17,8 +17,8 @@ AxisWindow Shifted(int in_size, int out_size, int64_t pad_begin, int64_t stride 
   return AxisWindow::Sliding(in_size, out_size, window);
 }
 
-// Windows from one input map of an operator to its output map; none where an output pixel's window
-// is not bounded, or is not a window at all.
+// Finds the window from one input map of an operator to its output map; none if what an output
+// pixel reads is not bounded, or is not a window.
 class WindowFinder {
  public:
   // REQUIRES: the input and the operator's output are maps.
@@ -110,8 +110,7 @@ class WindowFinder {
     return IdentityIf(*std::max_element(reduce.axes.begin(), reduce.axes.end()) <= 1);
   }
 
-  // A matrix product over a map's last two dimensions mixes its pixels; so does a normalisation
-  // over them.
+  // A matrix product over a map's last two dimensions mixes its pixels; so does a norm over them.
   std::optional<Window> operator()(const op::Linear&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::MatMul&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::GroupNorm&) const { return std::nullopt; }
@@ -148,7 +147,7 @@ class WindowFinder {
     return window;
   }
 
-  // The window of an adaptive pool. A pool of everything into one cell is a global one.
+  // The window of an adaptive pool; none if it pools everything into one cell.
   static std::optional<WindowAxis> Cells(int in_size, int out_size) {
     if (in_size % out_size != 0 || (out_size == 1 && in_size > 1)) return std::nullopt;
     return Block(in_size / out_size);

@@ -7,7 +7,7 @@
 #include "sparse_ops/window.h"
 
 // Which rows of an operator's inputs its output rows need, and which output rows an input row
-// touches. Masks, splits between robot and server, and plans all use this and nothing else.
+// touches. Masks, splits between robot and server, and plans all rely on this alone.
 
 namespace cacheinf {
 
@@ -25,14 +25,14 @@ bool IsLocal(const Graph& graph, const Operator& op);
 // REQUIRES: IsLocal(graph, op), and op.inputs[input] is a map and not a constant.
 Window InputWindow(const Graph& graph, const Operator& op, int input);
 
-// Rows to compute: one range per operator; empty: nothing. Operators that are not local have
-// {0, height} of a map's height, or {0, 1}, or nothing.
+// Rows to compute: one range per operator; empty: nothing. Operators that are not local have {0,
+// height} for a map, {0, 1} for anything else, or nothing.
 using RowPlan = std::vector<Range>;
 
-// The rows that every operator must compute to get `rows` of `output` right, halo included.
+// The rows that every operator must compute for `rows` of `output` to be right, halo included.
 RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows);
 
-// The size of a value's masks: that of a map; what is no map is one pixel.
+// The size of a value's masks: the map's own; one pixel for a value that is not a map.
 inline int HeightOf(const Value& value) {
   return value.is_map() ? static_cast<int>(value.shape[2]) : 1;
 }
@@ -40,12 +40,12 @@ inline int WidthOf(const Value& value) {
   return value.is_map() ? static_cast<int>(value.shape[3]) : 1;
 }
 
-// The number of rows an operator's first output is computed in.
+// The number of rows in which an operator's first output is computed.
 inline int RowCount(const Graph& graph, const Operator& op) {
   return HeightOf(graph.value(op.outputs[0]));
 }
 
-// The least range that holds both, and what they have in common; {} is empty.
+// The smallest range that holds both, and the range that both share; {} is empty.
 Range Hull(Range a, Range b);
 Range Intersect(Range a, Range b);
 

@@ -11,9 +11,9 @@
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
-// A CNN as every part of the product sees it: a directed acyclic graph of operators from one small
-// set, over values with known shapes. Importers produce it, passes rewrite it, the executor runs
-// it, and the native model file (pack.h) stores it.
+// A CNN as all of CacheInf sees it: a directed acyclic graph of operators from one small set, over
+// values with known shapes. Importers produce it, passes rewrite it, the executor runs it, and the
+// native model file (pack.h) stores it.
 //
 // Every number at run time is a 32-bit float. A value of four dimensions is a feature map: its
 // logical shape is batch, channels, height, width, and it lies in memory channels-last. Values of
@@ -55,12 +55,11 @@ class Tensor {
 };
 
 // How a convolution is computed. Set for a run (exec/schemes.h), never stored with a model. It
-// lives here because it decides what a pixel's bits depend on, which geometry.h must know.
-// LibTorch ignores it; the reference computes Winograd's layers
-// directly.
+// lives here because it decides what a pixel's bits depend on, which geometry.h must know. LibTorch
+// ignores it; the reference computes kWinograd directly.
 enum class Scheme : uint8_t {
   kDirect,    // as ops.h defines it, to the bit
-  kWinograd,  // F(4x4, 3x3): other rounding, and bits that depend on all that a 4x4 tile reads
+  kWinograd,  // F(4x4, 3x3): rounds differently; bits depend on all that a 4x4 tile reads
 };
 
 // The operator set. Each struct holds an operator's attributes; the comment lists its inputs.
@@ -226,10 +225,10 @@ struct DecodeBoxes {
   bool apply_sigmoid = true;
 };
 
-// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, one per raw head, what
-// DecodeBoxes would give with apply_sigmoid. Gives max_boxes × 6: left, top, right, bottom, score,
-// class; best first, the unused rows all zero. Non-maximum suppression within a class; ties keep
-// the lower index.
+// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, raw heads, one per scale, read
+// as DecodeBoxes with apply_sigmoid would. Gives max_boxes × 6: left, top, right, bottom, score,
+// class; best first, unused rows all zero. Suppresses non-maxima within a class; ties keep the
+// lower index.
 struct NonMaxSuppression {
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
@@ -237,8 +236,9 @@ struct NonMaxSuppression {
   std::vector<DecodeBoxes::Scale> scales;
 };
 
-// Anything. An operator outside the set, from a TorchScript file, run by LibTorch on contiguous
-// tensors: `archive` is a TorchScript archive in memory whose forward() takes the inputs.
+// Any inputs. An operator outside the set, from a TorchScript file, that LibTorch runs on
+// contiguous tensors: `archive` is a TorchScript archive in memory whose forward() takes the
+// inputs.
 struct Foreign {
   std::string type;  // as LibTorch names it: "aten::cumsum"
   std::shared_ptr<const std::string> archive;
@@ -318,15 +318,15 @@ struct Graph {
                            std::vector<std::string> output_names = {});
   ValueId AddOne(std::string name, Attributes attributes, std::vector<ValueId> inputs);
 
-  // Operators that read each value, in order; an operator that reads it twice stands twice.
+  // The operators that read each value, in order; one that reads it twice is listed twice.
   std::vector<std::vector<OpId>> Consumers() const;
 
-  // Throws InputError when anything the rest of the program relies on does not hold: ids in range,
+  // Throws InputError unless everything holds that the rest of the program relies on: ids in range,
   // topological order, shapes equal to what InferShapes gives, sizes within limits.
   void Validate() const;
 };
 
-// The most elements of a value, and the most dimensions, that a model may have.
+// The most elements that a value of a model may have.
 inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 struct InferredOutput {

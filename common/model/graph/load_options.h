@@ -9,9 +9,9 @@ namespace cacheinf {
 
 // How a model's file becomes a graph (common/model/load.h and the importers).
 struct LoadOptions {
-  // Shapes of the graph's inputs, in order, for what the file leaves open. A dimension that differs
-  // from what the file fixes is an InputError, and so is an open dimension without a shape
-  // here.
+  // Shapes of the graph's inputs, in order, where the file leaves them open. A dimension that
+  // differs from one that the file fixes is an InputError, and so is an open dimension without a
+  // shape here.
   std::vector<Shape> input_shapes;
   // Run the passes of passes.h.
   bool optimise = true;

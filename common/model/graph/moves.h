@@ -7,19 +7,19 @@
 
 #include "common/model/graph/graph.h"
 
-// What importers of every format build.
+// What the importers of all formats build.
 
 namespace cacheinf {
 
-// The shape that both broadcast to by NumPy's rules; nothing if there is none.
+// The shape to which both broadcast by NumPy's rules; nothing if there is none.
 std::optional<Shape> CommonShape(const Shape& a, const Shape& b);
 
-// A slice of everything, to be narrowed.
+// A slice that takes everything, for the caller to narrow.
 op::Slice WholeSlice(const Shape& shape);
 
 op::Permute Inverse(const op::Permute& permute);
 
-// Padding by amounts that may be negative: first the slice, then the rest.
+// Padding by amounts that may be negative: first slice, then pad.
 struct CropAndPad {
   // REQUIRES: a begin and an end for each dimension.
   CropAndPad(const Shape& shape, const std::vector<int64_t>& begins,

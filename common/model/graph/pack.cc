@@ -89,7 +89,7 @@ struct Bytes {
   size_t size = 0;
 };
 
-// The blobs of a file in order; what is shared in memory is stored once.
+// The blobs of a file in order. Memory that is shared is stored once.
 class BlobWriter {
  public:
   int Add(const void* data, size_t size) {
@@ -111,7 +111,7 @@ class BlobWriter {
   std::map<std::pair<const void*, size_t>, int> index_;
 };
 
-// A description as far as it is written.
+// The description as written so far.
 class DescriptionWriter {
  public:
   explicit DescriptionWriter(BlobWriter& blobs) : blobs_(blobs) {}
@@ -148,7 +148,7 @@ class DescriptionWriter {
     Write(op.inputs);
     Write(op.outputs);
   }
-  // A number that is whole, an enumerator, or a struct of fields.h.
+  // Writes a whole number, an enumerator, or a struct of fields.h.
   template <typename T>
   void Write(const T& value) {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
@@ -189,7 +189,7 @@ std::string Describe(const Graph& graph, BlobWriter& blobs) {
 
 std::string SystemError() { return std::strerror(errno); }
 
-// A file that takes its name only when it is whole.
+// A file that gets its name only once it is complete.
 class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path)
@@ -209,7 +209,7 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // And zeros up to the next multiple of 64.
+  // Adds zeros up to the next multiple of 64.
   void Write(const void* data, size_t bytes) {
     static constexpr std::array<char, kAlignment> kZeros = {};
     WriteAll(static_cast<const char*>(data), bytes);
@@ -295,8 +295,8 @@ class BlobReader {
   std::vector<Bytes> blobs_;
 };
 
-// Takes from a description what DescriptionWriter put there. A list is believed as long as there
-// are bytes for another element, so no damage asks for much memory.
+// Reads what DescriptionWriter wrote. Trusts the length of a list only while there are bytes for
+// another element, so that damage cannot ask for much memory.
 class DescriptionReader {
  public:
   DescriptionReader(std::string_view bytes, BlobReader blobs)

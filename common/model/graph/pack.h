@@ -20,9 +20,9 @@
 //   64  description: the graph without its numbers, field by field (fields.h), each behind its name
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
-// Each part begins at a multiple of 64 bytes, with zeros before it, and the file's length is one.
-// All numbers are little-endian. A reader accepts exactly one version: make the file
-// again from its ONNX or TorchScript source; nothing converts it.
+// Each part begins at a multiple of 64 bytes, after zeros, and the file's length is a multiple too.
+// All numbers are little-endian. A reader accepts exactly one version, and nothing converts others:
+// make the file again from its ONNX or TorchScript source.
 
 namespace cacheinf {
 
@@ -31,9 +31,9 @@ inline constexpr uint32_t kPackVersion = 3;
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);
 
-// Writes to a temporary file beside `path` and renames it: `path` never holds half a model.
-// REQUIRES: a validated graph. Throws InputError when the file cannot be written, or `path` is
-// there and is no regular file (a device, say).
+// Writes a temporary file beside `path` and renames it: `path` never holds half a model. REQUIRES:
+// a validated graph. Throws InputError if the file cannot be written, or if `path` exists and is
+// not a regular file (a device, say).
 void WritePack(const Graph& graph, const std::filesystem::path& path);
 
 // Maps the file; the graph's constants keep the mapping alive. Everything is checked before use,

@@ -18,8 +18,8 @@ namespace {
   throw InputError("operator '" + op.name + "' (" + KindName(op) + "): " + why);
 }
 
-// Sizes that a shape, a window or an attribute may have; keeps all later arithmetic in 64 bits and
-// most of it in 32.
+// Limits for shapes, windows and attributes. They keep all later arithmetic within 64 bits, and
+// most of it within 32.
 constexpr int64_t kMaxDimension = int64_t{1} << 24;
 constexpr int kMaxWindow = 1 << 16;
 
@@ -58,7 +58,7 @@ int64_t WindowExtent(const WindowAxis& axis) {
 int64_t SlidingOutput(const Operator& op, const WindowAxis& axis, int64_t in, bool ceil_mode) {
   CheckWindow(op, axis);
   const int64_t room = in + axis.pad_begin + axis.pad_end - WindowExtent(axis);
-  // With ceil_mode the only window may reach beyond the end.
+  // With ceil_mode a single window may reach beyond the end.
   if (room < 0 && ceil_mode && room > -axis.stride) return 1;
   if (room < 0) {
     Refuse(op, "a window of " + std::to_string(WindowExtent(axis)) +
@@ -90,7 +90,7 @@ void CheckFunction(const Operator& op, const Function& function) {
   }
 }
 
-// Checks on one operator at a time, with the inputs at hand.
+// Checks one operator at a time, with its inputs at hand.
 class Inference {
  public:
   Inference(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
@@ -311,7 +311,7 @@ class Inference {
     const PoolSpec& spec = pool.spec;
     for (const WindowAxis* axis : {&spec.rows, &spec.columns}) {
       CheckWindow(op_, *axis);
-      // A window that lies in the padding alone has no largest pixel and no average.
+      // A window that lies only in the padding has no largest pixel and no average.
       if (axis->pad_begin < 0 || axis->pad_end < 0 || axis->pad_begin >= WindowExtent(*axis) ||
           axis->pad_end >= WindowExtent(*axis)) {
         Refuse("padding as large as the window");
@@ -457,7 +457,7 @@ class Inference {
     return One(Boxes(decode.scales));
   }
 
-  // Those of raw heads, and the numbers of each.
+  // The boxes of raw heads, and the numbers of each box.
   Shape Boxes(const std::vector<op::DecodeBoxes::Scale>& scales) {
     NeedInputs(scales.size());
     int64_t boxes = 0;
@@ -582,7 +582,7 @@ class Inference {
   const Operator& op_;
 };
 
-// "conv", but what an operator computes where that says more.
+// "conv", say, or what an operator computes if that says more.
 class KindNamer {
  public:
   explicit KindNamer(const Operator& op) : kind_(kAttributeNames[op.attributes.index()]) {}

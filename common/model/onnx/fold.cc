@@ -110,7 +110,7 @@ void FoldRange(OnnxNode& node) {
   int64_t value = node.Constant(0).integers()[0];
   for (int64_t& out : values) {
     out = value;
-    // Overflows after the last value only, where it is not used.
+    // Overflows only after the last value, which nothing uses.
     if (__builtin_add_overflow(value, node.Constant(2).integers()[0], &value)) value = 0;
   }
   node.SetOutput(0, HostTensor({count}, std::move(values)));
@@ -195,7 +195,7 @@ double Calculate(BinaryKind kind, double a, double b) {
   }
 }
 
-// Two constants of one type, brought to one shape.
+// Two constants of one type, broadcast to one shape.
 struct Operands {
   HostTensor a;
   HostTensor b;
@@ -224,7 +224,7 @@ void FoldMod(OnnxNode& node) {
     if (b == 0) node.Fail("an integer is divided by zero");
     if (b == -1) return int64_t{0};
     const int64_t rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;  // the divisor's sign
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;  // has the divisor's sign
   };
   node.SetOutput(0, HostTensor(operands.a.shape(),
                                Zip<int64_t>(operands.a.integers(), operands.b.integers(), modulo)));
@@ -355,7 +355,7 @@ void ConvertCast(OnnxNode& node) {
   if (to == Type::kBool || (to == Type::kInteger && !node.IsInteger(0))) {
     node.Fail("a cast to integers or truth values is only supported among constants");
   }
-  // In memory all numbers are floats.
+  // In memory all numbers are floats, so nothing needs converting.
   node.SetOutput(0, node.Input(0));
 }
 

@@ -9,14 +9,14 @@
 
 #include "common/model/onnx/node.h"
 
-// Nodes that are computed while the model is imported, because all their inputs are constants.
-// Integers stay exact. Everything throws InputError when the inputs do not fit.
+// Computes nodes during import if all their inputs are constants. Integers stay exact. Everything
+// throws InputError if the inputs do not fit.
 
 namespace cacheinf {
 
 using Strides = std::vector<int64_t>;
 
-// Of a dense tensor.
+// The strides of a dense tensor.
 Strides DenseStrides(const Shape& shape);
 
 // The elements of `x` at start + Σ index stride.
@@ -26,7 +26,7 @@ HostTensor Strided(OnnxNode& node, const HostTensor& x, const Shape& shape, int6
 // REQUIRES: x.shape() broadcasts to `shape`.
 HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape);
 
-void ConvertCast(OnnxNode& node);  // of numbers that are not known
+void ConvertCast(OnnxNode& node);  // of numbers that are not known yet
 void FoldCast(OnnxNode& node);
 void FoldFunction(OnnxNode& node, Function::Kind kind);
 void FoldArithmetic(OnnxNode& node, BinaryKind kind);  // of any number of inputs, from the left

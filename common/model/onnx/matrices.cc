@@ -6,8 +6,8 @@
 #include "common/base/error.h"
 #include "common/model/onnx/operators.h"
 
-// Converters of matrix products and of normalisations. The passes make linear operators of products
-// with constants, and fold what is multiplied and added into their weights.
+// Converters of matrix products and norms. The passes turn products with constants into linear
+// operators, and fold what is multiplied and added into their weights.
 
 namespace cacheinf {
 namespace {
@@ -26,7 +26,7 @@ ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
   return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
 }
 
-// A constant with one number a channel.
+// A constant with one number per channel.
 const std::vector<float>& ChannelConstant(OnnxNode& node, int input, int64_t channels) {
   const HostTensor& constant = node.FloatConstant(input);
   if (constant.count() != channels) {
@@ -42,7 +42,7 @@ int64_t Channels(OnnxNode& node) {
   return in[1];
 }
 
-// Adds a group norm, over a map of one row where the input is not a map.
+// Adds a group norm; an input that is not a map is seen as a map of one row.
 void AddGroupNorm(OnnxNode& node, const op::GroupNorm& norm, std::vector<float> scale,
                   std::vector<float> shift) {
   const Shape in = node.InputShape(0);
@@ -64,7 +64,7 @@ void ConvertMatMul(OnnxNode& node) {
   const Shape a = node.InputShape(0);
   const Shape b = node.InputShape(1);
   if (a.empty() || b.empty()) node.Fail("a product with a scalar");
-  // A vector is a row on the left and a column on the right; its dimension is dropped again.
+  // A vector is a row on the left and a column on the right; its dimension is dropped afterwards.
   ValueId left = node.Input(0);
   ValueId right = node.Input(1);
   if (a.size() == 1) left = node.Add(op::Reshape{{1, a[0]}}, {left});
@@ -85,7 +85,7 @@ void ConvertGemm(OnnxNode& node) {
   const ValueId left = TransposedMatrix(node, 0, node.Flag("transA", false));
   ValueId product = kNone;
   if (node.IsConstant(1) && transpose_b && node.InputShape(1).size() == 2) {
-    // As every exporter writes a linear layer.
+    // Every exporter writes a linear layer like this.
     product = node.Add(op::Linear{}, {left, node.Input(1)});
   } else {
     product = node.Add(op::MatMul{}, {left, TransposedMatrix(node, 1, transpose_b)});
@@ -128,7 +128,7 @@ void ConvertBatchNormalization(OnnxNode& node) {
 
 void ConvertLayerNormalization(OnnxNode& node) {
   const Shape in = node.InputShape(0);
-  node.Ignore("stash_type");  // the precision of the statistics: ours is at least as high
+  node.Ignore("stash_type");  // the precision of the statistics: ours is no lower
   op::LayerNorm norm;
   norm.first_axis = CheckedAxis(node.Int("axis", -1), static_cast<int>(in.size()));
   norm.axis_count = static_cast<int>(in.size()) - norm.first_axis;
@@ -164,7 +164,7 @@ void ConvertInstanceNormalization(OnnxNode& node) {
 
 void ConvertGroupNormalization(OnnxNode& node) {
   const int64_t channels = Channels(node);
-  node.Ignore("stash_type");  // the precision of the statistics: ours is at least as high
+  node.Ignore("stash_type");  // the precision of the statistics: ours is no lower
   op::GroupNorm norm;
   norm.groups = CheckedInt(node.Int("num_groups"), 1, 1 << 24, "number of groups");
   norm.epsilon = node.Float("epsilon", 1e-5f);
@@ -173,7 +173,7 @@ void ConvertGroupNormalization(OnnxNode& node) {
     node.Fail(std::to_string(norm.groups) + " groups for " + std::to_string(channels) +
               " channels");
   }
-  // Scale and bias have one number a group.
+  // Scale and bias have one number per group.
   std::vector<float> affine[2];
   for (int i = 0; i < 2; ++i) {
     node.budget().Take(channels, sizeof(float));

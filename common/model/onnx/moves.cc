@@ -12,12 +12,12 @@
 #include "common/model/onnx/operators.h"
 
 // Operators that only move numbers, in every form of the operator sets (attributes first, inputs
-// later). Known numbers are moved at once, integers exactly; for others the graph gets an operator.
+// later). Known numbers are moved at once, integers exactly; others get an operator in the graph.
 
 namespace cacheinf {
 namespace {
 
-constexpr int64_t kMostCopies = 64;  // that a Tile makes of what is not known
+constexpr int64_t kMostCopies = 64;  // that a Tile makes of numbers that are not known
 
 int64_t Clamp(int64_t value, int64_t low, int64_t high) {
   return std::min(std::max(value, low), high);
@@ -69,7 +69,7 @@ AxisView AroundAxis(const Shape& shape, int axis) {
   return view;
 }
 
-// The indices' dimensions come in the place of the axis.
+// The indices' dimensions replace the axis.
 OnnxValue Gathered(OnnxNode& node, const OnnxValue& x, op::Gather gather, const Shape& indices) {
   Shape shape = node.ShapeOf(x);
   const int axis = gather.axis;
@@ -352,7 +352,7 @@ void ConvertSlice(OnnxNode& node) {
     const int64_t dim = in[axis];
     const int64_t step = Clamp(steps[i], -kMaxElements, kMaxElements);
     if (step == 0) node.Fail("a step of 0");
-    // Counted from the end if negative, then brought into the range that the direction allows.
+    // Negative ones count from the end; all are clamped to what the direction allows.
     const auto resolve = [dim](int64_t at) { return at < 0 ? at + dim : at; };
     const int64_t low = step > 0 ? 0 : -1;
     const int64_t high = step > 0 ? dim : dim - 1;

@@ -34,7 +34,7 @@ struct OnnxImport {
 };
 
 // One node of an ONNX graph as its converter sees it. Every function that reads the node throws
-// InputError, in words that follow the node's name, when the node is malformed.
+// InputError, in words that follow the node's name, if the node is malformed.
 class OnnxNode {
  public:
   // Both must outlive the node. Tensors among the attributes are moved out of `proto`.
@@ -56,11 +56,11 @@ class OnnxNode {
   std::vector<float> Floats(std::string_view attribute);   // empty where missing
   HostTensor TensorAttribute(std::string_view attribute);  // must be there
   onnx::GraphProto& GraphAttribute(std::string_view attribute);
-  // Integers from the attribute in old operator sets, from an input in new ones. Neither: empty.
+  // Integers from the attribute in old operator sets, from an input in new ones; empty if missing.
   std::vector<int64_t> AttributeOrInput(const char* attribute, int input);
-  // Marks the attribute, if there, as irrelevant here.
+  // Marks the attribute, if present, as irrelevant here.
   void Ignore(std::string_view attribute);
-  // Refuses the node if it has an attribute that was never read: it would change the result.
+  // Refuses the node if an attribute was never read, because it would change the result.
   void CheckAllAttributesUsed() const;
 
   // Inputs.
@@ -84,7 +84,7 @@ class OnnxNode {
   const Shape& ShapeOf(const OnnxValue& value) const;
   int output_count() const { return proto_.output_size(); }
   bool HasOutput(int index) const;
-  // A value that this node added takes the output's name.
+  // Gives the output's name to a value that this node added.
   void SetOutput(int index, const OnnxValue& value);
   void SetOutput(int index, ValueId id) { SetOutput(index, OnnxValue{id, {}}); }
   void SetOutput(int index, HostTensor constant) {
@@ -92,7 +92,7 @@ class OnnxNode {
   }
 
   ByteBudget& budget() { return import_.budget; }
-  // Takes what known numbers of that shape and type need.
+  // Takes from the budget what known numbers of this shape and type need.
   void Charge(const Shape& shape, HostTensor::Type type);
   [[noreturn]] void Fail(const std::string& why) const;
 
@@ -106,20 +106,20 @@ class OnnxNode {
   std::vector<bool> attribute_used_;
 };
 
-// A number that must lie in a range, as a plain int. Throws InputError, naming `what`.
+// Returns the number as an int if it lies in the range. Throws InputError, naming `what`, if not.
 int CheckedInt(int64_t value, int64_t low, int64_t high, const std::string& what);
 
-// `axis` of a value with `rank` dimensions, counted from the end if negative.
+// `axis` of a value with `rank` dimensions; negative ones count from the end.
 int CheckedAxis(int64_t axis, int rank);
 
-// The same of several, each named once.
+// The same for several axes. Throws InputError if one is named twice.
 std::vector<int> CheckedAxes(const std::vector<int64_t>& axes, int rank);
 
-// Axes from the attribute `axes`, or from input number `input`; sorted and from 0. None given:
-// empty.
+// Axes from the attribute `axes`, or from input number `input`; sorted, and counted from 0. Empty
+// if none are given.
 std::vector<int> ReadAxes(OnnxNode& node, int input, int rank);
 
-// The shape that both broadcast to. Throws InputError if there is none.
+// The shape to which both broadcast. Throws InputError if there is none.
 Shape BroadcastShapes(const Shape& a, const Shape& b);
 
 // The most dimensions of known numbers.

@@ -40,7 +40,7 @@ int64_t OperatorSet(const ModelProto& model) {
   return opset;
 }
 
-// Sizes of the files beside the model that its weights lie in.
+// Sizes of the files beside the model that hold its weights.
 int64_t ExternalBytes(const GraphProto& graph, const std::filesystem::path& folder) {
   std::unordered_set<std::string> locations;
   for (const TensorProto& tensor : graph.initializer()) {
@@ -94,7 +94,7 @@ class ModelImporter {
       if (!seen.insert(input.name()).second) {
         throw InputError("input '" + input.name() + "' stands twice");
       }
-      if (initializers.count(input.name())) continue;  // a weight, as old files list it
+      if (initializers.count(input.name())) continue;  // a weight: old files list them here, too
       const bool given = number < options_.input_shapes.size();
       AddInput(input, given ? &options_.input_shapes[number] : nullptr);
       ++number;
@@ -157,7 +157,7 @@ class ModelImporter {
         }
         shape.push_back(dim.dim_value());
       } else {
-        // PaddlePaddle writes "?" for every dimension that it leaves open.
+        // PaddlePaddle writes "?" for every open dimension.
         const std::string name = dim.dim_param() == "?" ? "" : dim.dim_param();
         shape.push_back(OpenDimension(name, given != nullptr, wanted, i == 0, where));
       }
@@ -207,7 +207,7 @@ class ModelImporter {
     for (int index : order) ConvertNode(*graph.mutable_node(index));
   }
 
-  // Those that the nodes in `order`, or the outputs, read.
+  // Reads the weights that the nodes in `order`, or the outputs, need.
   void ReadInitializers(GraphProto& graph, const std::vector<int>& order) {
     std::unordered_set<std::string> needed;
     for (int index : order) {
@@ -257,7 +257,7 @@ class ModelImporter {
     known->convert(node);
   }
 
-  // Puts the nodes of the branch that is taken in the place of an If.
+  // Replaces an If by the nodes of the branch that is taken.
   void InlineIf(OnnxNode& node) {
     if (!node.IsConstant(0)) node.Fail("its condition is not a constant");
     const HostTensor& condition = node.Constant(0);
@@ -274,7 +274,7 @@ class ModelImporter {
       CheckOutput(name);
       node.SetOutput(i, OnnxValue(import_.values.at(name)));
     }
-    // The names of a branch mean nothing outside it.
+    // A branch's names mean nothing outside it.
     for (const TensorProto& tensor : branch.initializer()) import_.values.erase(tensor.name());
     for (const NodeProto& inner : branch.node()) {
       for (const std::string& output : inner.output()) import_.values.erase(output);
@@ -289,8 +289,8 @@ class ModelImporter {
     }
   }
 
-  // Every output keeps its name: a value that goes by another one is renamed, or copied if that
-  // other name is needed too.
+  // Every output keeps its name: a value with another name is renamed, or copied if that name is
+  // needed too.
   void AddOutputs(const GraphProto& graph) {
     std::unordered_set<std::string> names;
     std::unordered_set<ValueId> taken;
@@ -323,7 +323,7 @@ class ModelImporter {
   std::unordered_map<std::string, int64_t> named_dimensions_;
 };
 
-// A message on one line of bearable length, whatever names the file puts into it.
+// A message on one line of limited length, whatever names the file puts into it.
 std::string Printable(std::string text) {
   constexpr size_t kLongest = 400;
   for (char& c : text) {
@@ -346,7 +346,7 @@ ModelProto Parse(std::string_view bytes) {
   return model;
 }
 
-// Runs an import, and lets what it refuses begin with the file's name.
+// Runs an import, and puts the file's name before what it refuses.
 template <typename Import>
 Graph Named(const std::string& name, Import import) {
   try {

@@ -11,11 +11,11 @@
 namespace cacheinf {
 
 // Reads an ONNX model of operator sets 9 to 18, with its weights in the file or in files beside it.
-// A last window of a pool with ceil_mode that would start beyond the input and its begin padding
-// does not count: PyTorch's rule, and that of operator set 22. Folds all that does not depend on
-// the inputs' numbers. Does not run the passes of passes.h. Throws InputError with one sentence
-// that names the file, and the node where one is at fault: also for a file that is damaged or
-// hostile, and without taking more memory than 1 GiB or a few times its size, whichever is more.
+// With ceil_mode, a pool's last window does not count if it would start beyond the input and its
+// begin padding: PyTorch's rule, and that of operator set 22. Folds all that does not depend on the
+// inputs' numbers; does not run the passes of passes.h. Throws InputError with one sentence that
+// names the file, and the node if one is at fault. That holds for damaged and hostile files, too;
+// none takes more memory than 1 GiB or a few times its size, whichever is more.
 Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options = {});
 
 // The same from memory, without files beside it. `name` stands for the file in messages.

@@ -51,7 +51,7 @@ void ConvertSoftsign(OnnxNode& node) {
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, divisor}));
 }
 
-// Whether a PRelu has one slope for all, or one a channel: all other dimensions of the slope are 1.
+// Whether a PRelu has one slope for all, or one per channel and no other dimension above 1.
 bool HasChannelSlopes(const HostTensor& slope, const Shape& in) {
   if (slope.count() == 1) return true;
   return in.size() >= 2 && slope.count() == in[1] &&
@@ -91,7 +91,7 @@ float ClipBound(OnnxNode& node, const char* attribute, int input, float otherwis
 
 void ConvertClip(OnnxNode& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  // The defaults of old operator sets.
+  // These bounds are the defaults of old operator sets.
   const auto is_open = [](float bound) {
     return std::abs(bound) >= std::numeric_limits<float>::max();
   };
@@ -106,7 +106,7 @@ void ConvertClip(OnnxNode& node) {
   }
 }
 
-// Of any number of inputs, from the left.
+// Combines any number of inputs, from the left.
 ValueId AddBinaries(OnnxNode& node, BinaryKind kind) {
   ValueId result = node.Input(0);
   for (int i = 1; i < node.input_count(); ++i) {
@@ -115,7 +115,7 @@ ValueId AddBinaries(OnnxNode& node, BinaryKind kind) {
   return result;
 }
 
-// A constant exponent may be of whole numbers; the result is of the base's type all the same.
+// A constant exponent may be an integer; the result still has the base's type.
 ValueId Exponent(OnnxNode& node) {
   constexpr int64_t kLargestExact = 1 << 24;
   if (!node.IsConstant(1) || node.Constant(1).type() != HostTensor::Type::kInteger) {
@@ -170,7 +170,7 @@ void ConvertArgExtreme(OnnxNode& node, bool is_max) {
   node.SetOutput(0, node.Add(arg_max, {x}));
 }
 
-// The reduction that the node asks for, of `x`; `x` itself where it asks for none.
+// Adds the node's reduction of `x`; returns `x` itself if it reduces nothing.
 ValueId AddReduce(OnnxNode& node, ReduceKind kind, ValueId x) {
   op::Reduce reduce;
   reduce.kind = kind;
@@ -201,7 +201,7 @@ void ConvertReduceL2(OnnxNode& node) {
   node.SetOutput(0, Apply(node, Kind::kSqrt, AddSumOfSquares(node)));
 }
 
-// Two operands, or any number.
+// Checks for two operands, or for any number.
 void CheckOperands(const OnnxNode& node, bool is_pair) {
   if (is_pair && node.input_count() != 2) {
     node.Fail(std::to_string(node.input_count()) + " inputs");
@@ -284,7 +284,7 @@ void AddReductions(OperatorTable& table) {
   }
 }
 
-// What is done alike to numbers of every type, known or not.
+// Operators that do the same to numbers of every type, known or not.
 void AddMoves(OperatorTable& table) {
   static constexpr std::pair<std::string_view, void (*)(OnnxNode&)> kMoves[] = {
       {"Identity", ConvertIdentity},   {"Dropout", ConvertDropout}, {"Reshape", ConvertReshape},

@@ -6,15 +6,15 @@
 
 #include "common/model/onnx/node.h"
 
-// From ONNX operators to those of the graph. A converter reads its node, adds operators, and sets
-// the node's outputs; it throws InputError, in words that follow the node's name, when it cannot.
+// Turns ONNX operators into the graph's. A converter reads its node, adds operators, and sets the
+// node's outputs; if it cannot, it throws InputError, in words that follow the node's name.
 
 namespace cacheinf {
 
 struct OnnxOperator {
   std::function<void(OnnxNode&)> convert = {};  // none: only supported among constants
-  std::function<void(OnnxNode&)> fold = {};  // where all inputs are constants; none: not supported
-  bool takes_integers = false;               // whether it converts them too (class indices, say)
+  std::function<void(OnnxNode&)> fold = {};     // if all inputs are constants; none: not supported
+  bool takes_integers = false;  // whether it also converts integers (class indices, say)
 };
 
 // The converter for an operator of ONNX's own domain; nullptr if there is none.

@@ -11,7 +11,7 @@ namespace {
 
 using NodeIndex = std::unordered_map<std::string, int>;  // which node defines a name
 
-// Recursion ends where protobuf's own limit on nested messages ends it.
+// Protobuf's own limit on nested messages bounds the recursion.
 void AppendNamesRead(const onnx::GraphProto& graph, std::vector<std::string>& names);
 
 void AppendNamesRead(const onnx::NodeProto& node, std::vector<std::string>& names) {
@@ -57,7 +57,7 @@ std::vector<std::vector<int>> Dependencies(
                          "' is not defined anywhere");
       }
     }
-    // Names that only subgraphs read may be defined in the subgraphs.
+    // Names that only subgraphs read may be defined inside them.
     for (const std::string& name : NamesRead(node)) {
       const auto found = producers.find(name);
       if (found != producers.end()) dependencies[static_cast<size_t>(i)].push_back(found->second);
@@ -72,7 +72,7 @@ std::vector<int> SortedNodes(const onnx::GraphProto& graph,
   enum class State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> states(dependencies.size(), State::kNew);
   std::vector<int> order;
-  std::vector<std::pair<int, size_t>> stack;  // node, how many of its dependencies were seen
+  std::vector<std::pair<int, size_t>> stack;  // node, number of its dependencies already seen
   for (int root = 0; root < graph.node_size(); ++root) {
     if (states[static_cast<size_t>(root)] == State::kNew) stack.emplace_back(root, 0);
     while (!stack.empty()) {

@@ -10,9 +10,8 @@
 namespace cacheinf {
 
 // The nodes that the graph's outputs depend on, each after those whose outputs it reads, otherwise
-// in the order of the file. `is_known` says of a name whether it is defined outside the graph's
-// nodes. Throws InputError when a name is defined twice or not at all, or when nodes depend on
-// themselves.
+// in the file's order. `is_known` tells whether a name is defined outside the graph's nodes. Throws
+// InputError if a name is defined twice or not at all, or if nodes depend on themselves.
 std::vector<int> NodesInOrder(const onnx::GraphProto& graph,
                               const std::function<bool(const std::string&)>& is_known);
 

@@ -18,22 +18,22 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-constexpr int kDeepest = 100;  // protobuf refuses to parse deeper nests of messages
+constexpr int kDeepest = 100;  // protobuf refuses to parse deeper nesting
 
-// The most that one part of each sort takes, with arrays that double as they grow.
+// The most that one part of each sort takes, given that arrays double as they grow.
 constexpr int64_t kMessageBytes = 1024;  // and what the import makes of it
 constexpr int64_t kStringBytes = 96;     // beside its characters
 constexpr int64_t kNumberBytes = 48;
 constexpr int64_t kPackedNumberBytes = 24;
 
-// Adds up parts, as the messages' definitions say what they are.
+// Adds up parts, which the messages' definitions tell apart.
 class PartCounter {
  public:
   explicit PartCounter(std::string_view bytes)
       : input_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
         limit_(kFreeBytes + 2 * static_cast<int64_t>(bytes.size())) {}
 
-  // Returns false where the bytes are no such message.
+  // Returns false if the bytes are not such a message.
   bool AddMessage(const Descriptor& message, int depth = 0) {
     if (depth > kDeepest) return false;
     while (const uint32_t tag = input_.ReadTag()) {
@@ -49,7 +49,7 @@ class PartCounter {
           if (!AddDelimited(message.FindFieldByNumber(number), depth)) return false;
           break;
         }
-        default:  // groups, which ONNX does without
+        default:  // groups, which ONNX does not use
           return false;
       }
     }
@@ -57,7 +57,7 @@ class PartCounter {
   }
 
  private:
-  // `field` is null where the definitions do not know it: its bytes are kept as they are.
+  // `field` is null if the definitions do not know it; then its bytes are kept as they are.
   bool AddDelimited(const FieldDescriptor* field, int depth) {
     int length = 0;
     if (!input_.ReadVarintSizeAsInt(&length)) return false;

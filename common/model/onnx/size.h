@@ -6,13 +6,13 @@
 
 namespace cacheinf {
 
-// What a file may take whatever its size.
+// What any file may take, whatever its size.
 inline constexpr int64_t kFreeBytes = int64_t{256} << 20;
 
-// Scans an ONNX file's bytes without building anything, and throws InputError when its parts (a
-// node takes two bytes in a file, and hundreds in memory) would take more than kFreeBytes plus
-// twice the file's size once parsed and imported, or when the bytes are no messages at all.
-// REQUIRES: at most 2^31 - 1 bytes.
+// Scans an ONNX file's bytes without building anything. Throws InputError if its parts would take
+// more than kFreeBytes plus twice the file's size once parsed and imported (a node takes two bytes
+// in a file, and hundreds in memory), or if the bytes are not messages at all. REQUIRES: at most
+// 2^31 - 1 bytes.
 void CheckParsedSize(std::string_view bytes);
 
 }  // namespace cacheinf

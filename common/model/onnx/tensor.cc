@@ -39,7 +39,7 @@ bool IsFloating(int type) {
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
 
-// 0: not one of the types that are understood.
+// Returns 0 for a type that is not understood.
 int BytesPerElement(int type) {
   switch (type) {
     case TensorProto::BOOL:
@@ -109,8 +109,7 @@ std::vector<int64_t> DecodeIntegers(const std::string& bytes, int type) {
   }
 }
 
-// The numbers in the typed field that the element type goes to. An empty result where there are
-// none.
+// The numbers in the typed field for the element type; empty if there are none.
 std::vector<float> TypedFloats(const TensorProto& proto) {
   std::vector<float> values;
   switch (proto.data_type()) {
@@ -224,7 +223,7 @@ std::string ReadExternalBytes(const TensorProto& proto, const std::filesystem::p
 }  // namespace
 
 int64_t CheckedCount(const Shape& shape, const std::string& what) {
-  int64_t count = 1;  // zeros aside, so that no part of the shape overflows either
+  int64_t count = 1;  // without zeros, so that no part of the shape overflows either
   bool has_zero = false;
   for (int64_t dim : shape) {
     if (dim < 0 || dim > kMaxElements) {
@@ -274,7 +273,7 @@ HostTensor HostTensor::Reshaped(Shape shape) const {
 }
 
 Tensor HostTensor::ToTensor() const {
-  // An empty vector may have no storage, but a tensor without storage is no tensor.
+  // An empty vector may have no storage, but a tensor must have some.
   static constexpr float kNothing = 0.0f;
   const float* data = count_ == 0 ? &kNothing : floats_->data();
   return Tensor(shape_, std::shared_ptr<const float>(floats_, data));

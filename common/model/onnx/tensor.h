@@ -16,12 +16,12 @@
 
 namespace cacheinf {
 
-// The product of the dimensions. Throws InputError, naming `what`, when a dimension is negative or
+// The product of the dimensions. Throws InputError, naming `what`, if a dimension is negative or
 // the product exceeds kMaxElements.
 int64_t CheckedCount(const Shape& shape, const std::string& what);
 
 // Limits the bytes that an import allocates for numbers, so that a small file cannot ask for much
-// memory. Throws InputError when they are used up; call before allocating.
+// memory. Call Take before allocating; it throws InputError once the bytes are used up.
 class ByteBudget {
  public:
   explicit ByteBudget(int64_t bytes) : total_(bytes), left_(bytes) {}
@@ -57,7 +57,7 @@ class HostTensor {
     return is_float() ? visit(floats()) : visit(integers());
   }
 
-  // A tensor of this type whose numbers are make(numbers), given these.
+  // A tensor of this type with the numbers that `make` returns for this one's.
   template <typename Make>
   HostTensor Map(Shape shape, Make make) const {
     if (is_float()) return HostTensor(std::move(shape), make(floats()));
@@ -82,10 +82,10 @@ class HostTensor {
   std::shared_ptr<const std::vector<int64_t>> integers_;
 };
 
-// Reads a tensor, from `folder` where its numbers lie in a file beside the model (an empty folder:
-// refused), and frees the numbers held by `proto`.
-// Throws InputError when the declared shape does not match the bytes, when the element type is not
-// one of the usual numbers, or when the other file lies outside `folder`.
+// Reads a tensor and frees the numbers that `proto` holds. Numbers in a file beside the model are
+// read from `folder`; if that is empty they are refused. Throws InputError if the declared shape
+// does not match the bytes, the element type is not one of the usual numbers, or the other file
+// lies outside `folder`.
 HostTensor ReadTensor(onnx::TensorProto& proto, const std::filesystem::path& folder,
                       ByteBudget& budget);
 

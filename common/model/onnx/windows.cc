@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMaxWindow = 1 << 16;
 
-// A node whose input is a picture, or a signal seen as one.
+// A node whose input is a picture, or a signal taken as one.
 class PictureNode {
  public:
   explicit PictureNode(OnnxNode& node) : node_(node), shape_(node.InputShape(0)) {
@@ -35,12 +35,12 @@ class PictureNode {
   int64_t height() const { return shape_[2]; }
   int64_t width() const { return shape_[3]; }
 
-  // Two numbers, for rows and columns, from an attribute with one a spatial dimension.
+  // Two numbers, for rows and columns, from an attribute with one per spatial dimension.
   std::vector<int64_t> Pair(const char* attribute, int64_t otherwise) const {
     return Spatial(attribute, node_.Ints(attribute), otherwise);
   }
 
-  // Checks numbers given for each spatial dimension; `otherwise` where none are given.
+  // Checks numbers that are given per spatial dimension; `otherwise` stands for missing ones.
   std::vector<int64_t> Spatial(const std::string& what, std::vector<int64_t> given,
                                int64_t otherwise) const {
     if (given.empty()) return {otherwise, otherwise};
@@ -112,7 +112,7 @@ AutoPad ReadAutoPad(OnnxNode& node) {
   node.Fail("auto_pad '" + name + "' is not supported");
 }
 
-// Shares `total` out; the odd one goes to the end, or to the begin.
+// Splits `total` between both ends; the odd one goes to the end, or to the beginning.
 void SetPadding(WindowAxis& axis, int64_t total, bool odd_to_end) {
   const int64_t small = total / 2;
   axis.pad_begin = WindowInt(odd_to_end ? small : total - small, -kMaxWindow, "padding");
@@ -165,8 +165,8 @@ void AddConv(OnnxNode& node, const PictureNode& picture, const HostTensor& weigh
   picture.SetOutput(node.Add(std::move(conv), std::move(inputs)));
 }
 
-// Padding that makes a transposed convolution give an output of `out`. Output beyond what the
-// window reaches becomes output padding.
+// Pads so that a transposed convolution gives an output of size `out`. Output that the window does
+// not reach becomes output padding.
 void PadForOutput(WindowAxis& axis, int& output_padding, int64_t in, int64_t out, bool odd_to_end) {
   const int64_t total = (in - 1) * axis.stride + output_padding + Extent(axis) - out;
   SetPadding(axis, std::max<int64_t>(total, 0), odd_to_end);
@@ -215,8 +215,8 @@ ResizeSpec::Rounding ReadRounding(OnnxNode& node) {
   node.Fail("nearest_mode '" + mode + "' is not supported");
 }
 
-// tf_half_pixel_for_nn is half_pixel without the last - 0.5, which two of the roundings make up for
-// to the last bit.
+// tf_half_pixel_for_nn is half_pixel without its final - 0.5. With these two roundings another
+// rounding makes up for that, to the last bit.
 void SetTfHalfPixel(OnnxNode& node, ResizeSpec& spec) {
   using Rounding = ResizeSpec::Rounding;
   const Rounding rounding = ReadRounding(node);
@@ -230,7 +230,7 @@ void SetTfHalfPixel(OnnxNode& node, ResizeSpec& spec) {
   spec.rounding = rounding == Rounding::kFloor ? Rounding::kRoundPreferCeil : Rounding::kCeil;
 }
 
-// One number a dimension of the input: those given, spread over the axes that the node names.
+// One number per dimension of the input: those given, spread over the axes that the node names.
 template <typename T>
 std::vector<T> SpreadOverAxes(OnnxNode& node, const std::vector<T>& given,
                               const std::vector<int64_t>& axes, std::vector<T> all) {
@@ -247,7 +247,7 @@ std::vector<T> SpreadOverAxes(OnnxNode& node, const std::vector<T>& given,
   return all;
 }
 
-// Sizes of the output: those of the input times scales, rounded down.
+// The output's sizes: the input's times the scales, rounded down.
 Shape ScaledShape(OnnxNode& node, const Shape& in, const std::vector<float>& scales) {
   Shape out;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -261,8 +261,8 @@ Shape ScaledShape(OnnxNode& node, const Shape& in, const std::vector<float>& sca
   return out;
 }
 
-// `spec` for a resize of the node's picture to these sizes, one a dimension of its input, or by
-// these scales. Of sizes alone no scales are given.
+// Adapts `spec` to resize the node's picture to these sizes, one per dimension of its input, or by
+// these scales. If only sizes count, no scales are given.
 ResizeSpec Sized(OnnxNode& node, const PictureNode& picture, ResizeSpec spec, const Shape& sizes,
                  const std::vector<float>& scales = {}) {
   const Shape in = node.InputShape(0);
@@ -279,8 +279,8 @@ ResizeSpec Sized(OnnxNode& node, const PictureNode& picture, ResizeSpec spec, co
   return spec;
 }
 
-// The rules before operator set 11: asymmetric coordinates, and nearest rounds towards the
-// smaller side along an axis that it enlarges, towards the larger along one that it shrinks.
+// The rules before operator set 11: asymmetric coordinates; nearest rounds down along an axis that
+// it enlarges, and up along one that it shrinks.
 void AddOldResize(OnnxNode& node, const std::vector<float>& given) {
   using Rounding = ResizeSpec::Rounding;
   const PictureNode picture(node);

@@ -7,13 +7,13 @@
 #include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
-// x scale + shift with constants: batch norm, bias, layer scale, the normalisation of a picture.
-// It disappears into the weights of the operator before it, or of the one behind it.
+// Folds x scale + shift with constants (batch norm, bias, layer scale, the normalisation of a
+// picture) into the weights of the operator before it, or of the one after it.
 
 namespace cacheinf::pass {
 namespace {
 
-// activation(x scale + shift), one scale and shift an index of the axes asked for.
+// activation(x scale + shift), with one scale and shift per index of the requested axes.
 struct Affine {
   ValueId x = kNone;
   std::vector<float> scale;
@@ -39,7 +39,7 @@ bool AllZero(const std::vector<float>& values) {
   return true;
 }
 
-// A binary operator with one constant operand as an affine over these axes of the other one.
+// A binary operator with a constant operand, as an affine over these axes of the other operand.
 std::optional<Affine> BinaryAsAffine(const Rewriter& rewriter, const Operator& op, int first_axis,
                                      int axis_count) {
   const auto& binary = *op.As<op::Binary>();
@@ -95,7 +95,7 @@ std::optional<Affine> AsAffine(const Rewriter& rewriter, const Operator& op, int
                 Floats(rewriter.constant(op.inputs[2])), scale_shift->activation};
 }
 
-// What an affine folds into: the constant operands of the operator before it, by output channel.
+// Folds an affine into the constant operands of the operator before it, by output channel.
 class AffineFolder {
  public:
   AffineFolder(Rewriter& rewriter, OpId id) : rewriter_(rewriter), id_(id) {}
@@ -120,7 +120,7 @@ class AffineFolder {
     return false;
   }
 
-  // A binary operator on a map that is an affine over the channels.
+  // Turns a binary operator on a map into a ScaleShift, if it is an affine over the channels.
   void MakeScaleShift() {
     const Operator op = rewriter_.op(id_);
     if (op.As<op::Binary>() == nullptr || !rewriter_.value(op.outputs[0]).is_map()) return;
@@ -212,7 +212,7 @@ class AffineFolder {
     for (int64_t i = begin; i < begin + count; ++i) values[static_cast<size_t>(i)] *= factor;
   }
 
-  // The producer's bias, input `index` (0: none), behind the affine.
+  // The producer's bias, input `index` (0: none), after the affine.
   std::vector<float> Bias(size_t index, const Affine& affine) const {
     std::vector<float> bias = affine.shift;
     if (index == 0) return bias;
@@ -226,7 +226,7 @@ class AffineFolder {
     return rewriter_.AddConstant(std::move(name), {count}, std::move(values));
   }
 
-  // The producer with these attributes, weights and bias, in place of the affine.
+  // Replaces the affine by the producer with these attributes, weights and bias.
   void Replace(Attributes attributes, const Shape& shape, std::vector<float> weights,
                std::vector<float> bias) {
     const ValueId new_weights =
@@ -243,8 +243,8 @@ class AffineFolder {
 
 bool HasPadding(const WindowAxis& axis) { return axis.pad_begin > 0 || axis.pad_end > 0; }
 
-// Folds a scale and shift into the convolution or linear operator that alone reads it. A shift
-// would have to reach into zero padding, so it folds only where there is none.
+// Folds a scale and shift into the only reader, a convolution or linear operator. A shift would
+// have to reach into zero padding, so it folds only if there is none.
 bool FoldIntoReader(Rewriter& rewriter, OpId id) {
   const Operator reader = rewriter.op(id);
   const auto* conv = reader.As<op::Conv>();

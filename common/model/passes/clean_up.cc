@@ -33,8 +33,8 @@ bool IsUnitWindow(const WindowAxis& axis) {
   return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
 }
 
-// Which input an operator passes on unchanged; kNone if it changes something. Shapes and types are
-// compared by the caller.
+// Which input an operator passes on unchanged; kNone if it changes something. The caller compares
+// shapes and types.
 class IdentityFinder {
  public:
   IdentityFinder(const Rewriter& rewriter, const Operator& op) : rewriter_(rewriter), op_(op) {}
@@ -57,7 +57,7 @@ class IdentityFinder {
   ValueId Passed(const op::Expand&) const { return IfIdentity(true); }
   ValueId Passed(const op::Permute& permute) const { return IfIdentity(IsIota(permute.order)); }
   ValueId Passed(const op::Slice& slice) const {
-    // The same shape leaves no room for a start or a step.
+    // If the shape stays the same, nothing is cut off and no step is larger than 1.
     return IfIdentity(slice.sizes == rewriter_.shape(op_.inputs[0]));
   }
   ValueId Passed(const op::Gather& gather) const {
@@ -113,7 +113,7 @@ class IdentityFinder {
   const Operator& op_;
 };
 
-// An operand that was expanded only to meet the other one does not need it.
+// An operand that was expanded only to match the other one does not need it.
 void SkipExpands(Rewriter& rewriter, OpId id) {
   const Operator& op = rewriter.op(id);
   if (op.As<op::Binary>() == nullptr) return;
@@ -143,7 +143,7 @@ op::Slice Compose(const op::Slice& first, const op::Slice& then) {
   return slice;
 }
 
-// Whether the dimensions longer than one keep their order: then nothing moves.
+// Whether the dimensions longer than one keep their order, so that no number moves.
 bool MovesOnlyOnes(const std::vector<int>& order, const Shape& shape) {
   int last = -1;
   for (int axis : order) {
@@ -154,7 +154,7 @@ bool MovesOnlyOnes(const std::vector<int>& order, const Shape& shape) {
   return true;
 }
 
-// A reduction that keeps its dimensions, for a reshape that only drops them.
+// The reduction that drops its dimensions itself, if the reshape only drops those that it keeps.
 std::optional<op::Reduce> WithoutDimensions(const Rewriter& rewriter, const Operator& reshape) {
   const auto* reduce = rewriter.ProducedBy<op::Reduce>(reshape.inputs[0]);
   if (reduce == nullptr || !reduce->keep_dimensions || !rewriter.IsReadOnce(reshape.inputs[0])) {
@@ -200,7 +200,7 @@ void MergeSlice(Rewriter& rewriter, OpId id, const op::Slice& slice) {
   }
 }
 
-// A concatenation read only by another one along the same axis joins it.
+// Merges concatenations into the one that alone reads them, if it has the same axis.
 void MergeConcat(Rewriter& rewriter, OpId id, const op::Concat& concat) {
   const Operator& op = rewriter.op(id);
   std::vector<ValueId> inputs;

@@ -11,7 +11,7 @@
 namespace cacheinf::pass {
 namespace {
 
-// A constant larger than what it is made of, and than this, costs more than it saves.
+// A constant that is larger than this, and than what it is made of, costs more than it saves.
 constexpr int64_t kSmall = 1 << 12;  // elements
 
 bool IsCheap(const Operator& op) {
@@ -32,7 +32,7 @@ bool CanFold(const Rewriter& rewriter, const Operator& op) {
   return written <= std::max(read, kSmall);
 }
 
-// What the operator gives by the definition of its arithmetic, as every backend would.
+// Computes the operator by the definition of its arithmetic, as every backend would.
 Tensor Compute(const Rewriter& rewriter, const Operator& op) {
   auto graph = std::make_shared<Graph>();
   std::vector<ValueId> inputs;

@@ -8,7 +8,7 @@
 namespace cacheinf::pass {
 namespace {
 
-// function(producer), as the producer alone; the slope of a PReLU is its last input.
+// Turns function(producer) into the producer alone; the slope of a PReLU becomes its last input.
 void FuseActivation(Rewriter& rewriter, OpId id, const op::Activation& activation) {
   const std::vector<ValueId>& own_inputs = rewriter.op(id).inputs;
   const Operator* producer = rewriter.Producer(own_inputs[0]);
@@ -64,8 +64,8 @@ std::optional<op::Conv> WithResidual(const Rewriter& rewriter, ValueId conv_id, 
   return fused;
 }
 
-// a + b with a convolution on one side becomes that convolution's residual sum. Where both sides
-// are convolutions the later one takes it: its inputs have to wait the shortest time.
+// Turns a + b with a convolution on one side into that convolution's residual sum. If both are
+// convolutions, the later one takes it: then its inputs wait the shortest time.
 void FuseResidual(Rewriter& rewriter, OpId id, const op::Binary& sum) {
   std::vector<ValueId> operands = rewriter.op(id).inputs;
   if (rewriter.value(operands[0]).producer > rewriter.value(operands[1]).producer) {

@@ -12,8 +12,8 @@
 namespace cacheinf::pass {
 namespace {
 
-// The bytes of an operator's kind, attributes and inputs: equal for two operators that compute the
-// same, different for all others.
+// The bytes of an operator's kind, attributes and inputs: equal for two operators exactly if they
+// compute the same.
 class Signature {
  public:
   explicit Signature(const Operator& op) {
@@ -59,7 +59,7 @@ bool MergeCommon(Graph& graph) {
   std::unordered_map<std::string, OpId> first_of_kind;
   for (OpId id = 0; id < rewriter.operator_count(); ++id) {
     const Operator& op = rewriter.op(id);
-    // What LibTorch computes may be random.
+    // What LibTorch computes may be random, so it is never merged.
     if (!rewriter.is_alive(id) || op.As<op::Foreign>() != nullptr) continue;
     const auto [first, is_new] = first_of_kind.try_emplace(Signature(op).bytes(), id);
     if (is_new || !rewriter.is_alive(first->second)) {

@@ -13,15 +13,15 @@ bool RunEach(Graph& graph, std::initializer_list<Pass> passes) {
   return changed;
 }
 
-// What exporters write out is recognised, and all that computes nothing goes.
+// Recognises what exporters write out, and removes all that computes nothing.
 bool Recognise(Graph& graph) {
   return RunEach(graph, {pass::FoldConstants, pass::DropIdentities, pass::MergeLayouts,
                          pass::MergeCommon, pass::RecogniseNorms, pass::RecogniseActivations,
                          pass::RecogniseShuffles, pass::SimplifyPools});
 }
 
-// Everything moves into the convolutions and linear operators. Affines go before activations and
-// sums: behind a fused activation nothing folds any more.
+// Moves everything into convolutions and linear operators. Affines move before activations and
+// sums, because nothing folds past a fused activation.
 bool Concentrate(Graph& graph) {
   return RunEach(graph, {pass::MatMulToLinear, pass::SinkPermutes, pass::MergePads,
                          pass::FoldAffines, pass::Fuse});

@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// Runs all passes below until none changes anything, and the last two at the end. Recognition comes
-// first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
+// Runs all passes below until none changes anything, and then the last two. Recognition comes first
+// and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
 void Optimise(Graph& graph);
 
 namespace pass {
@@ -18,7 +18,7 @@ namespace pass {
 // Clean-up.
 bool RemoveDead(Graph& graph);      // operators and constants that no output depends on
 bool FoldConstants(Graph& graph);   // cheap operators on constants alone
-bool MergeCommon(Graph& graph);     // operators that compute the same twice
+bool MergeCommon(Graph& graph);     // operators that compute the same as another
 bool DropIdentities(Graph& graph);  // operators that change nothing
 bool MergeLayouts(Graph& graph);  // reshapes of reshapes, permutes of permutes, slices of slices …
 
@@ -26,7 +26,7 @@ bool MergeLayouts(Graph& graph);  // reshapes of reshapes, permutes of permutes,
 bool RecogniseActivations(Graph& graph);  // SiLU, HardSwish, HardSigmoid, GELU (both), Mish
 bool RecogniseNorms(Graph& graph);        // layer, instance and group norm
 bool RecogniseShuffles(Graph& graph);     // pixel shuffle and its inverse, channel shuffle
-bool SimplifyPools(Graph& graph);         // pools of the whole map, adaptive pools that divide
+bool SimplifyPools(Graph& graph);  // pools of the whole map; adaptive pools whose sizes divide
 
 // Towards convolutions.
 bool MatMulToLinear(Graph& graph);  // matrix products with a constant matrix
@@ -35,11 +35,11 @@ bool MergePads(Graph& graph);       // explicit padding into the convolution or 
 bool FoldAffines(Graph& graph);     // batch norm, bias and scales into the weights beside them
 bool Fuse(Graph& graph);            // activations and residual sums into the operator before
 
-// Towards concatenation without copies (layout.h). A concatenation that begins with all the parts
-// of an earlier one reads that instead, so that a whole dense block grows in one buffer.
+// Towards concatenation without copies (layout.h). A concatenation that begins with all parts of an
+// earlier one reads that one instead, so that a whole dense block grows in one buffer.
 bool NestConcats(Graph& graph);
 
-// Towards even speed. Zeroes weights too small to matter, which processors are slow at.
+// Towards even speed. Zeroes weights that are too small to matter but slow processors down.
 bool ZeroVanishing(Graph& graph);
 
 }  // namespace pass

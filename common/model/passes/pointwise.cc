@@ -11,15 +11,15 @@ namespace {
 
 const std::vector<int> kToChannelsLast = {0, 2, 3, 1};
 
-// The map whose channels-last permutation a value is; kNone if it is not one.
+// The map behind a value that is its channels-last permutation; kNone if the value is not one.
 ValueId MapBehind(const Rewriter& rewriter, ValueId id) {
   const auto* permute = rewriter.ProducedBy<op::Permute>(id);
   if (permute == nullptr || permute->order != kToChannelsLast) return kNone;
   return rewriter.Producer(id)->inputs[0];
 }
 
-// Runs operators on the map itself that the model runs on its channels-last permutation, and
-// permutes their result instead.
+// Takes operators that the model runs on a map's channels-last permutation, runs them on the map
+// itself, and permutes their result instead.
 class PermuteSinker {
  public:
   PermuteSinker(Rewriter& rewriter, OpId id) : rewriter_(rewriter), id_(id) {}
@@ -88,8 +88,8 @@ class PermuteSinker {
     Finish(op.name, binary, std::move(inputs));
   }
 
-  // A constant that broadcasts against channels-last maps, for channels-first ones; kNone if it is
-  // more than one vector of channels.
+  // Returns, for channels-first maps, a constant that broadcasts against channels-last ones; kNone
+  // if it is more than one vector of channels.
   ValueId ChannelsFirstConstant(ValueId id) {
     const Tensor tensor = rewriter_.constant(id);
     if (tensor.count() == 1) return id;

@@ -8,9 +8,9 @@
 #include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
 
-// Exporters write an activation such as GELU out in additions, products and one transcendental
-// function, in every order that algebra allows. So nothing is matched order by order here: a
-// subgraph is read as p(x) + q(x) f(u(x)) with polynomials p, q, u, and those are compared.
+// Exporters write an activation such as GELU as additions, products and one transcendental
+// function, in every order that algebra allows. So no order is matched here: a subgraph is read as
+// p(x) + q(x) f(u(x)) with polynomials p, q, u, and the polynomials are compared.
 
 namespace cacheinf::pass {
 namespace {
@@ -133,7 +133,7 @@ void AddOnce(std::vector<ValueId>& values, ValueId id) {
   if (std::find(values.begin(), values.end(), id) == values.end()) values.push_back(id);
 }
 
-// The results of function operators below `id` that an activation may be written with.
+// Collects the results of function operators below `id` that an activation may be written with.
 void CollectFunctions(const Rewriter& rewriter, ValueId id, int depth,
                       std::vector<ValueId>& found) {
   const Operator* op = rewriter.Producer(id);
@@ -158,7 +158,7 @@ void CollectFunctions(const Rewriter& rewriter, ValueId id, int depth,
   }
 }
 
-// What may be the x in an argument u(x): u itself and what it is computed from.
+// Collects candidates for x in an argument u(x): u itself and what it is computed from.
 void CollectArguments(const Rewriter& rewriter, ValueId id, int depth,
                       std::vector<ValueId>& found) {
   if (rewriter.value(id).is_constant() || depth > kMaxDepth) return;
@@ -174,14 +174,14 @@ void CollectArguments(const Rewriter& rewriter, ValueId id, int depth,
 
 bool IsClose(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
-// PyTorch's, the gate of HardSwish.
+// PyTorch's hard sigmoid, the gate of HardSwish.
 bool IsUsualHardSigmoid(const Function& f) {
   return IsClose(f.alpha, 1.0 / 6.0) && IsClose(f.beta, 0.5);
 }
 
 std::optional<Function> Make(Function::Kind kind) { return Function{kind, 0.0f, 0.0f}; }
 
-// The function of x that plain(x) + factor(x) f(u(x)) is, if it has a name.
+// Names the function plain(x) + factor(x) f(u(x)), if it has a name.
 std::optional<Function> Name(const Expression& e, const Function& f, const Polynomial& u) {
   const bool is_plain_free = IsZero(e.plain);
   const Polynomial kX = {0.0, 1.0};
@@ -239,7 +239,7 @@ struct Match {
 std::optional<Match> MatchActivation(const Rewriter& rewriter, ValueId root) {
   std::vector<ValueId> functions;
   CollectFunctions(rewriter, root, 0, functions);
-  // Any linear function may be the inside of a hard sigmoid: take as much of it as there is.
+  // Any linear function may be inside a hard sigmoid: take as much of it as possible.
   std::optional<Match> deepest;
   for (ValueId f : functions) {
     const Operator& function_op = *rewriter.Producer(f);
@@ -273,7 +273,7 @@ std::optional<Match> MatchActivation(const Rewriter& rewriter, ValueId root) {
   return deepest;
 }
 
-// A clip of a linear function may be a hard sigmoid by itself; all else ends in a sum or product.
+// A clip of a linear function may be a hard sigmoid; all others end in a sum or product.
 bool MayEndActivation(const Rewriter& rewriter, const Operator& op) {
   if (const auto* binary = op.As<op::Binary>()) return IsIdentity(binary->activation);
   const auto* activation = op.As<op::Activation>();
@@ -289,7 +289,7 @@ bool RecogniseActivations(Graph& graph) {
     if (!rewriter.is_alive(id) || !MayEndActivation(rewriter, rewriter.op(id))) continue;
     const auto match = MatchActivation(rewriter, rewriter.op(id).outputs[0]);
     if (!match) continue;
-    // clip(x, 0, 1) of a sum is no hard sigmoid of that sum worth the name.
+    // clip(x, 0, 1) of a sum is not worth calling a hard sigmoid of that sum.
     if (rewriter.op(id).As<op::Activation>() != nullptr && match->x == rewriter.op(id).inputs[0]) {
       continue;
     }

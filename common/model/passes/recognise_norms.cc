@@ -95,7 +95,7 @@ struct Norm {
   float epsilon = 0.0f;
 };
 
-// (x - mean(x)) over the root of (mean((x - mean(x))^2) + epsilon), given the two.
+// (x - mean(x)) over the root of (mean((x - mean(x))^2) + epsilon), given both parts.
 std::optional<Norm> MatchNorm(const Rewriter& rewriter, ValueId centred, ValueId variance) {
   const auto mean = MatchCentred(rewriter, centred);
   const auto sum = MatchNumber(rewriter, variance, BinaryKind::kAdd);
@@ -145,8 +145,8 @@ void ReplaceByNorm(Rewriter& rewriter, OpId id, const Norm& norm) {
   rewriter.Replace(id, layer_norm, {norm.mean.x});
 }
 
-// A group norm as opsets without one have it: the groups become the channels of an instance norm,
-// between two reshapes.
+// A group norm as written for opsets without one: two reshapes around an instance norm make the
+// groups its channels.
 bool RecogniseGroupNorm(Rewriter& rewriter, OpId id) {
   const Operator& after = rewriter.op(id);
   if (after.As<op::Reshape>() == nullptr) return false;

@@ -104,7 +104,7 @@ bool Rewriter::ReplaceByValue(OpId at, ValueId by) {
     Kill(at);
     return true;
   }
-  // The graph output keeps its value, and with it its name: it is computed where `by` was.
+  // The graph output keeps its value and so its name; it is now computed where `by` was.
   const OpId producer = value(by).producer;
   if (producer == kNone || IsOutput(by)) return false;
   graph_.operators[at].outputs.clear();
@@ -165,7 +165,7 @@ bool Rewriter::Finish() {
   for (size_t id = 0; id < graph_.operators.size(); ++id) {
     if (is_alive_[id]) order.push_back(static_cast<OpId>(id));
   }
-  // An added operator comes before the one it was added for, behind those added earlier.
+  // An added operator comes before the one that it was added for, after those added earlier.
   std::stable_sort(order.begin(), order.end(), [this](OpId a, OpId b) {
     const bool a_is_original = a < original_count_;
     const bool b_is_original = b < original_count_;
@@ -218,7 +218,7 @@ std::optional<std::vector<float>> SpreadOver(const Tensor& constant, const Shape
     if (dim != 1 && (!is_inside || dim != shape[axis])) return std::nullopt;
   }
   if (count > std::max(kMaxWrittenOut, constant.count())) return std::nullopt;
-  // All other dimensions have size one, so the constant's own order is that of the axes.
+  // All other dimensions have size one, so the constant's own order is the order of the axes.
   std::vector<float> values(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = i;

@@ -9,19 +9,19 @@
 
 namespace cacheinf {
 
-// A graph while a pass rewrites it. A pass replaces the *last* operator of the pattern it found, in
-// place: what the pattern read was computed before it, so the order stays topological. An operator
-// without readers dies at once.
+// A graph while a pass rewrites it. A pass replaces the *last* operator of the pattern that it
+// found, in place: what the pattern reads is computed earlier, so the order stays topological. An
+// operator that loses its last reader dies at once.
 //
 // Adding a constant or an operator invalidates references to operators, values and shapes.
 class Rewriter {
  public:
   explicit Rewriter(Graph& graph);
 
-  // Drops what is dead and renumbers. Returns whether anything changed. Ends the rewriter.
+  // Drops what is dead and renumbers. Returns whether anything changed. Call nothing after it.
   bool Finish();
 
-  // Operators to look at: those of the start. Ids stay the same until Finish.
+  // Counts the operators of the start: those to look at. Ids stay the same until Finish.
   OpId operator_count() const { return original_count_; }
   bool is_alive(OpId id) const { return is_alive_[id]; }
   const Operator& op(OpId id) const { return graph_.operators[id]; }
@@ -32,39 +32,39 @@ class Rewriter {
   // The operator that computes a value; null for inputs and constants.
   const Operator* Producer(ValueId id) const;
 
-  // The attributes of that operator, if it is a T.
+  // The attributes of the operator that computes a value, if it is a T.
   template <typename T>
   const T* ProducedBy(ValueId id) const {
     const Operator* producer = Producer(id);
     return producer != nullptr ? producer->As<T>() : nullptr;
   }
 
-  // Exactly one operator reads it, once, and it is no graph output.
+  // Whether exactly one operator reads the value, once, and it is not a graph output.
   bool IsReadOnce(ValueId id) const;
   bool IsOutput(ValueId id) const { return output_count_[id] > 0; }
 
-  // The only element of a constant of one element.
+  // The element of a constant that has only one.
   std::optional<float> Scalar(ValueId id) const;
 
   ValueId AddConstant(std::string name, Shape shape, std::vector<float> values);
 
-  // Same numbers, another shape; shares the storage.
+  // Adds the same numbers under another shape; shares the storage.
   ValueId AddReshaped(const Tensor& tensor, std::string name, Shape shape);
 
-  // Adds an operator of one output just before operator `at`.
+  // Adds an operator with one output just before operator `at`.
   ValueId InsertBefore(OpId at, std::string name, Attributes attributes,
                        std::vector<ValueId> inputs);
 
-  // Gives operator `at` another meaning. Its output values stay, with their names.
-  // REQUIRES: their shapes and types stay right.
+  // Gives operator `at` another meaning. Its output values stay, with their names. REQUIRES: their
+  // shapes and types are still right.
   void Replace(OpId at, Attributes attributes, std::vector<ValueId> inputs);
   void Replace(OpId at, std::string name, Attributes attributes, std::vector<ValueId> inputs);
 
   // Makes the single output of `at` a constant.
   void ReplaceByConstant(OpId at, Tensor tensor);
 
-  // Drops operator `at`, of one output, by reading `by` instead. Changes nothing and returns false
-  // when that would rename a graph output or when shape or type differ.
+  // Drops operator `at`, which has one output, and reads `by` instead. Changes nothing and returns
+  // false if that would rename a graph output, or if shape or type differ.
   bool ReplaceByValue(OpId at, ValueId by);
 
  private:
@@ -85,13 +85,13 @@ class Rewriter {
   bool changed_ = false;
 };
 
-// The most channels that a pass writes numbers for where the model has fewer, so that a broken
-// model cannot ask for any amount of memory.
+// The most channels for which a pass writes out numbers that the model does not have, so that a
+// broken model cannot ask for any amount of memory.
 inline constexpr int64_t kMaxWrittenOut = 1 << 14;
 
 // The values of a constant over dimensions [first_axis, first_axis + axis_count) of `shape`, if
-// broadcasting it against `shape` gives `shape` and it varies over no other dimension. At most
-// kMaxWrittenOut, or as many as the constant has.
+// broadcasting it against `shape` gives `shape` and it varies over no other dimension. Returns at
+// most kMaxWrittenOut, or as many as the constant has.
 std::optional<std::vector<float>> SpreadOver(const Tensor& constant, const Shape& shape,
                                              int first_axis, int axis_count);
 

@@ -12,7 +12,7 @@
 namespace cacheinf::pass {
 namespace {
 
-// Windows that a pass makes stay far below what an operator may have.
+// Windows that a pass makes stay far below the limit for operators.
 constexpr int64_t kMaxMadeWindow = 1 << 12;
 
 // --- Reshape, permute, reshape ---------------------------------------------------------------
@@ -168,7 +168,7 @@ void Grow(WindowAxis& axis, const std::array<int, 2>& padding) {
   axis.pad_end += padding[1];
 }
 
-// A pool's padding must be smaller than its window; a convolution's is.
+// A pool's padding must be smaller than its window; the rule is kept for convolutions, too.
 bool FitsWindow(const WindowAxis& axis) {
   const int64_t extent = int64_t{axis.kernel - 1} * axis.dilation + 1;
   const int64_t limit = std::min(extent, kMaxMadeWindow);
@@ -219,8 +219,8 @@ std::optional<PoolSpec> Padded(const Rewriter& rewriter, PoolSpec spec, const Sp
     spec.count_padding = true;
     return spec;
   }
-  // A maximum ignores its own padding. So must it the explicit one: because that is lower than
-  // anything, or because it is zero, every window also holds a pixel, and no pixel is lower.
+  // A maximum ignores its own padding. The explicit padding has no effect either if it is lower
+  // than anything, or if it is zero, no pixel is lower, and every window also holds a pixel.
   if (std::isinf(pad.value) && pad.value < 0.0f) return spec;
   const bool is_dense = spec.rows.dilation == 1 && spec.columns.dilation == 1;
   if (is_dense && pad.value == 0.0f && IsNeverNegative(rewriter, pad.x)) return spec;

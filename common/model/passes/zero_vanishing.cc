@@ -8,8 +8,8 @@
 namespace cacheinf {
 namespace {
 
-// Training with weight decay leaves dead filters whose weights shrink towards 1e-40. Arithmetic on
-// such numbers takes processors a hundred times as long as on others, and adds nothing to any sum.
+// Training with weight decay leaves dead filters with weights that shrink towards 1e-40. They slow
+// processors down a hundredfold, and add nothing to any sum.
 constexpr float kVanishing = 0x1p-100f;
 constexpr float kVanishingShare = 0x1p-60f;  // of the largest in the same tensor
 

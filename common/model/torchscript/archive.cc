@@ -38,7 +38,7 @@ std::shared_ptr<const std::string> MakeForeignArchive(
     replaced[node.inputs()[i]] = value;
   }
   torch::jit::Node* clone = graph->insertNode(graph->createClone(
-      const_cast<torch::jit::Node*>(&node),  // LibTorch clones without changing it
+      const_cast<torch::jit::Node*>(&node),  // LibTorch does not change what it clones
       [&](torch::jit::Value* value) { return replaced.at(value); }));
 
   if (clone->outputs().size() == 1) {

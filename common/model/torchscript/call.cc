@@ -1,4 +1,4 @@
-// Arguments of a TorchScript call as the converters ask for them.
+// The arguments of a TorchScript call, as converters ask for them.
 
 #include <limits>
 #include <utility>

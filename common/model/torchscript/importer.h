@@ -1,7 +1,7 @@
 #ifndef CACHEINF_COMMON_MODEL_TORCHSCRIPT_IMPORTER_H_
 #define CACHEINF_COMMON_MODEL_TORCHSCRIPT_IMPORTER_H_
 
-// Internal to the TorchScript importer: this header includes LibTorch.
+// Internal to the TorchScript importer, because it includes LibTorch.
 
 #include <torch/csrc/jit/api/module.h>
 
@@ -20,7 +20,7 @@
 
 namespace cacheinf::torchscript {
 
-// What a TorchScript value is at import time.
+// What a TorchScript value is during import.
 struct Slot {
   enum class Kind : uint8_t {
     kConcrete,    // known now: a number, a string, a weight, a shape
@@ -32,7 +32,7 @@ struct Slot {
   ValueId value = kNone;
   std::vector<Slot> elements;
   std::vector<std::string> keys;  // of a dictionary, one per element
-  int64_t identity = 0;           // of a collection: slots of equal identity are one object
+  int64_t identity = 0;           // of a collection: slots with equal identity are one object
 
   static Slot Concrete(c10::IValue value);
   static Slot OfTensor(ValueId value);
@@ -42,17 +42,17 @@ struct Slot {
   bool is_tensor() const { return kind == Kind::kTensor; }
 };
 
-// Elements of a list, tuple or collection; none if it is something else.
+// The elements of a list, tuple or collection; nothing for anything else.
 std::optional<std::vector<Slot>> ElementsOf(const Slot& slot);
 
-// Text of a LibTorch exception as one sentence, without its backtrace.
+// The text of a LibTorch exception as one sentence, without its backtrace.
 std::string OneSentence(const std::exception& error);
 
 Tensor ToTensor(const at::Tensor& tensor);
 
 class Importer;
 
-// One call of a TorchScript operator, its arguments resolved.
+// A call of a TorchScript operator with resolved arguments.
 class Call {
  public:
   Call(Importer& importer, const torch::jit::Node& node, std::vector<Slot> arguments);
@@ -92,11 +92,11 @@ class Call {
   std::vector<Slot> arguments_;
 };
 
-// Translates one operator into ours: a tensor, or a collection for several results.
-// Nothing: this form of the operator is not in our set, so it stays a LibTorch call.
+// Translates an operator into ours. Returns a tensor, a collection for several results, or nothing
+// if our set lacks this form of the operator, which then stays a LibTorch call.
 using Converter = std::optional<Slot> (*)(Call& call);
 
-// What converters return for a form of their operator that is not in our set.
+// What converters return for a form of their operator that our set lacks.
 inline constexpr std::nullopt_t kStaysForeign = std::nullopt;
 
 // REQUIRES: fits an int; throws InputError if not.
@@ -111,18 +111,18 @@ struct NamedConverter {
 std::span<const NamedConverter> ComputingConverters();
 std::span<const NamedConverter> MovingConverters();
 
-// Converter of an operator by its name ("aten::conv2d", in-place names without their underscore),
-// or null.
+// The converter of an operator by its name ("aten::conv2d"; in-place names without their
+// underscore); null if there is none.
 Converter FindConverter(std::string_view name);
 
 // A TorchScript archive whose forward() computes `node` from the arguments that are not concrete.
-// `input_types` are those arguments' element types; the archive casts its float inputs to them. Of
-// several results it gives those with `is_kept`.
+// `input_types` are their element types, to which the archive casts its float inputs. Of several
+// results it returns those with `is_kept`.
 std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
     const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept);
 
-// Removes from an inlined graph what changes module attributes that no answer depends on
+// Removes from an inlined graph the changes to module attributes that no answer depends on
 // (counters, say).
 void RemoveUnreadState(torch::jit::Graph& graph);
 
@@ -154,15 +154,15 @@ class Importer {
   // The module's attributes (torchscript_state.cc).
   Slot ReadAttribute(const Node& node, const c10::IValue& object);
   void WriteAttribute(const Node& node, const std::vector<Slot>& arguments);
-  // Throws InputError for an in-place operator on what the module keeps from frame to frame.
+  // Throws InputError if an operator changes in place what the module keeps between frames.
   void RefuseToChangeState(const Node& node, const std::vector<Slot>& arguments) const;
 
   // Writing in place (torchscript_writes.cc).
   bool RunListWrite(const Node& node, const std::vector<Slot>& arguments);
-  // The tensors of `result` that show the memory of `source` are remembered as its views.
+  // Remembers the tensors of `result` that show the memory of `source` as its views.
   void NoteViews(const Node& node, const Slot& source, Slot& result);
-  // `target` has become `result`, and so have its other names, its views, and what it is a view of.
-  // Returns the value that replaces it.
+  // Makes `result` the value of `target`, of its other names, of its views, and of what it is a
+  // view of. Returns the value that replaces it.
   ValueId Overwrite(const Node& node, const Slot& target, ValueId result);
   ValueId Update(const Node& node, ValueId old, ValueId fresh);
   void UpdateViews(const Node& node, ValueId old, ValueId fresh);
@@ -179,19 +179,19 @@ class Importer {
   void AddOutputs(const Slot& slot, const std::string& name);
 
   const Slot& Find(const torch::jit::Value& value) const;
-  at::ScalarType TypeOf(ValueId value) const;  // as LibTorch would have it
+  at::ScalarType TypeOf(ValueId value) const;  // as LibTorch sees it
   [[noreturn]] void Refuse(const Node& node, const std::string& why) const;
 
   std::vector<Shape> input_shapes_;
   Graph graph_;
   std::unordered_map<const torch::jit::Value*, Slot> slots_;
   std::unordered_map<ValueId, at::ScalarType>
-      foreign_types_;  // of LibTorch calls' results that are not floats
+      foreign_types_;  // of results of LibTorch calls that are not floats
   std::unordered_map<std::string, int> name_counts_;
 
   using AttributeKey = std::pair<const c10::ivalue::Object*, std::string>;
   std::map<AttributeKey, Slot> written_attributes_;
-  std::set<AttributeKey> read_attributes_;                  // those read before they were written
+  std::set<AttributeKey> read_attributes_;                  // read before they were written
   c10::IValue::HashAliasedIValues state_;                   // everything in the module's memory
   std::vector<std::shared_ptr<torch::jit::Graph>> called_;  // methods that could not be inlined
 

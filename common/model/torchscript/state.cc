@@ -1,6 +1,6 @@
-// What a TorchScript module keeps from one call of forward() to the next. Our graph has nothing of
-// the kind: what is written before it is read is a value like any other, what is written and never
-// read for an answer is left out, and all else is refused.
+// What a TorchScript module keeps from one call of forward() to the next. Our graph keeps nothing:
+// what is written before it is read is an ordinary value, what is written and never read for an
+// answer is dropped, and all else is refused.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
 
-// An attribute, of whichever module of its type.
+// An attribute of any module of its type.
 using AttributeName = std::pair<std::string, std::string>;
 
 struct Accesses {
@@ -40,7 +40,7 @@ bool Mutates(const Node& node) {
   return node.maybeSchema() != nullptr && node.schema().is_mutable();
 }
 
-// An attribute of which nothing is known but what forward() does with it.
+// An attribute, known only by what forward() does with it.
 class State {
  public:
   explicit State(const Accesses& accesses)
@@ -55,12 +55,12 @@ class State {
     });
   }
 
-  // Whether all that is computed with it is what it becomes.
+  // Whether the attribute is read only to compute what it becomes.
   bool IsUnread() {
     if (!std::all_of(reads_.begin(), reads_.end(), [this](Node* read) { return Add(read); })) {
       return false;
     }
-    // What is changed in place must not be a picture's tensor that was written before.
+    // A tensor of the picture that was written before must not be changed in place.
     return !is_mutated_ || std::all_of(writes_.begin(), writes_.end(), [this](const Node* write) {
       Node* value = write->input(1)->node();
       return dependents_.count(value) > 0 && Mutates(*value);
@@ -91,7 +91,7 @@ class State {
     return true;
   }
 
-  // Gives results and changes nothing but, in place, the attribute itself.
+  // Whether the node returns results and changes nothing, except the attribute itself in place.
   bool OnlyComputes(const Node& node) {
     if (!node.kind().is_aten() || !node.blocks().empty() || node.maybeSchema() == nullptr) {
       return false;
@@ -102,7 +102,7 @@ class State {
   }
 
   std::unordered_set<Node*> reads_, writes_;
-  std::unordered_set<Node*> dependents_;  // the reads, and what computes with them
+  std::unordered_set<Node*> dependents_;  // the reads, and all nodes that compute with them
   bool is_mutated_ = false;
 };
 

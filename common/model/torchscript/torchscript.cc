@@ -25,7 +25,7 @@ std::string FunctionalName(const std::string& name) {
 
 Shape ShapeOf(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
-// A typed IValue of a collection of concrete slots, for LibTorch's own operators.
+// Concrete slots as a typed IValue of a collection, for LibTorch's own operators.
 c10::IValue ToIValue(const std::vector<Slot>& elements, const c10::TypePtr& type) {
   if (const auto list_type = type->cast<c10::ListType>()) {
     c10::impl::GenericList list(list_type->getElementType());
@@ -39,7 +39,7 @@ c10::IValue ToIValue(const std::vector<Slot>& elements, const c10::TypePtr& type
 
 bool IsEmpty(const at::Tensor& tensor) { return !tensor.defined() || tensor.numel() == 0; }
 
-// None, or LibTorch's tensor that stands for none.
+// None, or the LibTorch tensor that stands for it.
 bool IsAbsent(const c10::IValue& value) {
   return value.isNone() || (value.isTensor() && !value.toTensor().defined());
 }
@@ -145,7 +145,7 @@ Graph Importer::Run(const torch::jit::Graph& source, const torch::jit::Module& m
 void Importer::AddOutputs(const Slot& slot, const std::string& name) {
   switch (slot.kind) {
     case Slot::Kind::kConcrete:
-      if (IsAbsent(slot.concrete)) return;  // an output that this network does not have
+      if (IsAbsent(slot.concrete)) return;  // an output that this network lacks
       if (slot.concrete.isTuple()) {
         const std::optional<std::vector<Slot>> elements = ElementsOf(slot);
         return AddOutputs(Slot::Collection(*elements), name);
@@ -264,7 +264,7 @@ void Importer::RunLoop(const Node& node) {
   for (size_t i = 0; i < carried.size(); ++i) slots_[node.outputs()[i]] = carried[i];
 }
 
-// A method of a module that is known by its interface only, which LibTorch does not inline.
+// Runs a method of a module that is known only by its interface; LibTorch does not inline it.
 bool Importer::RunMethod(const Node& node, const std::vector<Slot>& arguments) {
   if (node.kind() != c10::prim::CallMethod || !arguments[0].is_concrete()) return false;
   const torch::jit::Function& method =
@@ -280,7 +280,7 @@ bool Importer::RunMethod(const Node& node, const std::vector<Slot>& arguments) {
   return true;
 }
 
-// Operators of the language itself: building and taking apart of lists, tuples and dictionaries.
+// Operators of the language itself: building and taking apart lists, tuples and dictionaries.
 bool Importer::RunStructural(const Node& node, const std::vector<Slot>& arguments) {
   using namespace c10;  // NOLINT: the symbols' own namespaces
   const Symbol kind = node.kind();
@@ -364,7 +364,7 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
   return false;
 }
 
-// Questions about a list or dictionary in which something is computed, and parts of it.
+// Queries on, and parts of, a list or dictionary that holds something computed.
 bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& arguments) {
   if (arguments.empty() || arguments[0].kind != Slot::Kind::kCollection) return false;
   const std::vector<Slot>& elements = arguments[0].elements;
@@ -414,7 +414,7 @@ bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& argu
   return false;
 }
 
-// Questions about a computed tensor whose answer is known without its numbers.
+// Queries on a computed tensor that can be answered without its numbers.
 bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   if (AllConcrete(arguments)) return false;
   using namespace c10;  // NOLINT: the symbols' own namespaces
@@ -461,7 +461,7 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   return false;
 }
 
-// What depends on nothing computed is computed now, by LibTorch.
+// Lets LibTorch compute now what depends on nothing computed.
 bool Importer::RunConcrete(const Node& node, const std::vector<Slot>& arguments) {
   if (!AllConcrete(arguments)) return false;
   const bool drops_nothing = node.kind() == c10::aten::dropout && !arguments[2].concrete.toBool();

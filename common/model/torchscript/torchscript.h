@@ -9,11 +9,10 @@
 namespace cacheinf {
 
 // Reads a TorchScript archive. Puts the module in evaluation mode, makes its attributes constants
-// (without LibTorch's freezing, which loses in-place writes),
-// and resolves control flow that depends on shapes alone; operators outside the operator set
-// become op::Foreign. Tensors changed in place change under all their names. What forward()
-// leaves in the module for the next frame is dropped where no answer depends on it; else the module
-// is refused.
+// (without LibTorch's freezing, which loses in-place writes), and resolves control flow that
+// depends on shapes alone. Operators outside the operator set become op::Foreign. A tensor that is
+// changed in place changes under all its names. What forward() leaves in the module for the next
+// frame is dropped if no answer depends on it; otherwise the module is refused.
 //
 // The archive has no shapes: `options.input_shapes` must give one for each input.
 // A TorchScript archive is a trusted, local file: LibTorch parses it and runs parts of it here.

@@ -1,5 +1,5 @@
-// In-place operators of TorchScript in a graph whose values never change: after one, every name of
-// what was written stands for a new value, and so do the views of it and what it is a view of.
+// In-place operators of TorchScript, in a graph whose values never change. After one, every name of
+// what was written stands for a new value, and so do its views and what it is a view of.
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ bool GivesView(const torch::jit::Node& node) {
   return alias != nullptr && !alias->isWrite();
 }
 
-// Operators that copy their operand unless its numbers lie in order.
+// Whether the operator copies its operand unless its numbers lie in order.
 bool MayCopy(const torch::jit::Node& node) {
   const std::string name = node.kind().toUnqualString();
   return name == "reshape" || name == "reshape_as" || name == "flatten" || name == "contiguous";
@@ -42,7 +42,7 @@ bool IsReadAfter(const torch::jit::Value& name, const torch::jit::Node& node) {
   });
 }
 
-// The one axis along which a slice leaves something out; -1 for none, nothing for several or steps.
+// The one axis that a slice cuts; -1 if it cuts none, nothing if it cuts several or has steps.
 std::optional<int> SlicedAxis(const op::Slice& slice, const Shape& in) {
   int sliced = -1;
   for (size_t axis = 0; axis < in.size(); ++axis) {
@@ -70,8 +70,8 @@ void ReplaceObject(Slot& slot, const Slot& old, const Slot& fresh) {
 
 }  // namespace
 
-// What changes a list or dictionary in which something is computed from the picture. (One without
-// is LibTorch's own, see RunConcrete.)
+// Changes a list or dictionary that holds something computed from the picture. (RunConcrete leaves
+// all others to LibTorch.)
 bool Importer::RunListWrite(const Node& node, const std::vector<Slot>& arguments) {
   const std::string name = node.kind().toQualString();
   const bool is_append = name == "aten::append";
@@ -129,7 +129,7 @@ void Importer::NoteViews(const Node& node, const Slot& source, Slot& result) {
   const bool is_copy = node.kind() == c10::aten::clone ||
                        (node.kind() == c10::aten::contiguous && !LiesInOrder(source.value));
   if (is_copy && result.is_tensor() && result.value == source.value) {
-    // A value of its own, so that writing to the one leaves the other.
+    // A separate value, so that a write to one leaves the other alone.
     const Shape& shape = graph_.value(source.value).shape;
     result.value = graph_.AddOne(NameOf(node), op::Reshape{shape}, {source.value});
     return;
@@ -153,7 +153,7 @@ ValueId Importer::Overwrite(const Node& node, const Slot& target, ValueId result
                                        [this](ValueId member) { return IsWritable(member); });
   if (is_writable) return Update(node, target.value, result);
 
-  // Then no member's new value is known but the target's.
+  // Only the target's new value is known, not those of other members.
   for (const ValueId member : family) {
     if (member != target.value && IsReadAfter(member, node)) {
       Refuse(node, "overwrites a part of another tensor in a way that is not supported");
@@ -164,7 +164,7 @@ ValueId Importer::Overwrite(const Node& node, const Slot& target, ValueId result
   return result;
 }
 
-// `old` has become `fresh`: gives the value that stands for it from now on.
+// `old` has become `fresh`: returns the value that stands for it from now on.
 ValueId Importer::Update(const Node& node, ValueId old, ValueId fresh) {
   const auto link = views_.find(old);
   if (link != views_.end()) {
@@ -172,7 +172,7 @@ ValueId Importer::Update(const Node& node, ValueId old, ValueId fresh) {
     const ValueId parent = link->second.parent;
     views_.erase(link);
     const ValueId new_parent = Update(node, parent, *WriteBack(node, path, fresh));
-    // Read from the parent again, so that later writes find their way.
+    // Read from the parent again, so that later writes reach it.
     fresh = Reapply(node, path, new_parent);
     views_[fresh] = {new_parent, true};
   }
@@ -201,8 +201,8 @@ void Importer::Rename(ValueId old, ValueId fresh) {
   for (auto& [attribute, slot] : written_attributes_) RenameIn(slot, old, fresh);
 }
 
-// The operators that made a view of its parent, the last one first; none if they are not such that
-// only show numbers.
+// The operators that made a view of its parent, last one first; nothing unless all of them only
+// show numbers.
 std::optional<std::vector<OpId>> Importer::ViewPath(ValueId view) const {
   const ValueId parent = views_.at(view).parent;
   std::vector<OpId> path;
@@ -229,13 +229,13 @@ ValueId Importer::Reapply(const Node& node, const std::vector<OpId>& path, Value
   return value;
 }
 
-// The parent of a view, with the view's numbers in their places.
+// The parent of a view, with the view's numbers put in place.
 std::optional<ValueId> Importer::WriteBack(const Node& node, const std::vector<OpId>& path,
                                            ValueId view) {
   const auto add = [&](Attributes attributes, std::vector<ValueId> inputs) {
     return graph_.AddOne(NameOf(node), std::move(attributes), std::move(inputs));
   };
-  // `whole` with entries from `begin` on along `axis` replaced.
+  // `whole`, with its entries from `begin` on along `axis` replaced.
   const auto put = [&](ValueId whole, ValueId part, int axis, int64_t begin) {
     const Shape in = graph_.value(whole).shape;
     const int64_t size = graph_.value(part).shape[axis];
@@ -275,7 +275,7 @@ std::optional<ValueId> Importer::WriteBack(const Node& node, const std::vector<O
   return value;
 }
 
-// The value, and all that shares memory with it.
+// The value and all that share memory with it.
 std::vector<ValueId> Importer::FamilyOf(ValueId value) const {
   std::vector<ValueId> family = {value};
   const auto add = [&family](ValueId member) {
@@ -290,7 +290,7 @@ std::vector<ValueId> Importer::FamilyOf(ValueId value) const {
   return family;
 }
 
-// Whether new numbers of its parent, or of the view itself, can be carried to the other.
+// Whether new numbers can be carried from the parent to the view, and back.
 bool Importer::IsWritable(ValueId member) const {
   const auto link = views_.find(member);
   if (link == views_.end()) return true;
@@ -306,7 +306,7 @@ bool Importer::IsWritable(ValueId member) const {
   });
 }
 
-// Whether the numbers lie in the order of the dimensions without gaps, as LibTorch has them.
+// Whether the numbers lie in the order of the dimensions, without gaps, in LibTorch.
 bool Importer::LiesInOrder(ValueId value) const {
   for (auto link = views_.find(value); link != views_.end(); link = views_.find(value)) {
     const Operator& producer = graph_.operators[graph_.value(value).producer];

@@ -32,7 +32,7 @@
 #include "tests/model/model_builder.h"
 #include "tests/testing/folder_test.h"
 
-// When answers of a run are late, and what is kept of a run that fails.
+// When a run's answers count as late, and what remains of a run that fails.
 
 namespace cacheinf {
 namespace {

@@ -16,7 +16,7 @@
 #include "tests/testing/heap.h"
 #include "tests/testing/random_graph.h"
 
-// Robot, guard and check are states of one model.
+// Robot, guard and check share one model; each has a state of its own.
 
 namespace cacheinf {
 namespace {

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The summary's line that begins so.
+// The line of the summary that starts with `begin`.
 std::string Line(const Summary& summary, const std::string& begin) {
   const std::string text = "\n" + ToText(summary);
   const size_t at = text.find("\n" + begin);

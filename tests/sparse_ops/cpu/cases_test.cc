@@ -1,4 +1,4 @@
-// Read this first: every fast kernel against the reference, over the one table of cases.
+// Read this first: every fast kernel against the reference, on the one table of cases.
 
 #include "tests/sparse_ops/cases.h"
 

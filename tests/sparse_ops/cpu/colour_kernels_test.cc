@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kSeed = 5;
 constexpr uint8_t kUntouched = 77;
 
-// One more, to see what is written beyond.
+// Has one more byte, to detect writes beyond the end.
 std::vector<uint8_t> Room(int count) {
   return std::vector<uint8_t>(static_cast<size_t>(count) + 1, kUntouched);
 }

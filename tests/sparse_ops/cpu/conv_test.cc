@@ -8,7 +8,7 @@
 namespace cacheinf {
 namespace {
 
-// Zeros outside the picture times infinity are NaN, as far as they may lie outside.
+// Zeros outside the picture times infinity are NaN, however far outside they lie.
 TEST(CpuConvTest, TapsOutsideThePictureCountWhereWeightsAreInfinite) {
   constexpr int kSize = 6;
   constexpr int kIn = 40;

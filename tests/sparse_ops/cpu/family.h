@@ -6,8 +6,8 @@
 
 namespace cacheinf {
 
-// The operators of sparse_ops/cpu on this pool, which outlives the family, with the kernels that
-// are chosen when a call is prepared.
+// The operators of sparse_ops/cpu on this pool, which must outlive the family. Each call uses the
+// kernels that are chosen when it is prepared.
 OperatorFamily CpuFamily(ThreadPool& pool);
 
 }  // namespace cacheinf

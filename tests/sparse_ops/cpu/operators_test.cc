@@ -18,7 +18,7 @@ TensorView Row(std::vector<float>& numbers) {
   return {numbers.data(), 1, {static_cast<int64_t>(numbers.size())}, {1}};
 }
 
-// The table of cases has every operator in every form; here are numbers of any bits.
+// The table of cases has every operator in every form; these tests use numbers of any bits.
 TEST(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
   constexpr unsigned kSeed = 20260302;
   std::cout << "seed " << kSeed << "\n";

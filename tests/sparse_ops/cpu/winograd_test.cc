@@ -23,7 +23,7 @@ int Between(int low, int high, std::mt19937& random) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-// A map of random numbers, with gaps, in memory of its own.
+// A map of random numbers, with gaps, in separate memory.
 struct RandomMap {
   CaseMemory memory;
   ImageView view;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kManyWords = 1 << 16;
 
-// "" if they were read.
+// Returns "" if the bytes could be read.
 std::string Decode(const std::string& bytes, MaskView mask) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   const char* error = DecodeMask(data, bytes.size(), mask);
