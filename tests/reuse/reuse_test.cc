@@ -81,6 +81,7 @@ TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
   EXPECT_EQ(same.base, 1);
   EXPECT_EQ(same.frame, 2);
   EXPECT_TRUE(IsEmpty(same.changed));
+  EXPECT_EQ(reuse.Decide(3, View(pixels), {}).base, 1) << "the last one was not executed";
 }
 
 TEST_F(ReuseTest, VerdictsAreTakenInByTheNextDecision) {
@@ -133,6 +134,25 @@ TEST_F(ReuseTest, RefreshesForceEveryPixelOnce) {
   }
   EXPECT_EQ(count, kWidth * kHeight);
   EXPECT_EQ(CountActive(std::as_const(forced)), count);
+}
+
+TEST_F(ReuseTest, TheReferenceTakesOverWhatARefreshStores) {
+  Reuse reuse =
+      Decider({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 1, .relight = false});
+  const auto grey = [](uint8_t level) { return Pixels(size_t{kHeight} * kWidth * 3, level); };
+  const Pixels first = grey(100);
+  const Pixels lighter = grey(120);
+  const Pixels darker = grey(80);
+  reuse.Decide(0, View(first), {});
+  reuse.Commit(1.0);
+  EXPECT_TRUE(IsEmpty(reuse.Decide(1, View(lighter), {}).changed)) << "too little to be a change";
+  reuse.Commit(0.0);
+  const FrameDecision* const refresh = reuse.DecideRefresh(View(lighter), {});
+  ASSERT_NE(refresh, nullptr);
+  EXPECT_EQ(CountActive(std::as_const(refresh->forced)), kWidth * kHeight);
+  reuse.Commit(0.1);
+  const FrameDecision& after = reuse.Decide(2, View(darker), {});
+  EXPECT_EQ(CountActive(std::as_const(after.changed)), kWidth * kHeight);
 }
 
 // Two states that execute the same decisions, one of them as they are read from their text.
