@@ -23,7 +23,8 @@ class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
-  // Makes the folder. Throws InputError if it cannot.
+  // Makes the folder, or removes from it what servers that were killed left half done. Throws
+  // InputError if it cannot.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend);
 
   bool Has(const message::Fingerprint& model) const;

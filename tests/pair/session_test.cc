@@ -5,11 +5,15 @@
 #include "common/pair/session.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -300,6 +304,19 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   EXPECT_FALSE(world.store().Has(another));
   EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
   EXPECT_TRUE(world.store().Has(named));
+}
+
+TEST_F(SessionTest, OfAServerThatWasKilledNoHalfAModelStays) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  const auto part_of = [&](pid_t process) {
+    return folder_ / ("0123-9.cacheinf." + std::to_string(process) + "-0.part");
+  };
+  for (const pid_t process : {dead, getpid()}) std::ofstream(part_of(process)) << "half";
+  const ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+  EXPECT_FALSE(std::filesystem::exists(part_of(dead)));
+  EXPECT_TRUE(std::filesystem::exists(part_of(getpid()))) << "another server's";
 }
 
 TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
