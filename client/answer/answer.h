@@ -29,6 +29,7 @@ struct Answer {
   std::optional<FrameWork> work;     // what was computed, where results are kept
   std::optional<GuardState> guard;   // where one watches
   std::optional<ServerPart> server;  // where one has a part in it
+  double deadline_ms = 0;            // for the latency; 0: none
   std::string emulation;             // of the robot and its link (--emulate), for experiments
   std::string plan;                  // that it was computed by, in mode cacheinf: "local cache"
   std::optional<std::chrono::nanoseconds> predicted;  // the latency, by the plan chosen
@@ -37,6 +38,7 @@ struct Answer {
   // Where only what changed was computed: the share of a dense run's multiply-adds, both sides'.
   std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
+  bool is_late() const;
 };
 
 // One line of JSON, without its line break.
