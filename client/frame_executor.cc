@@ -60,6 +60,16 @@ std::vector<Scheme> SchemesOf(const Graph& graph) {
   return schemes;
 }
 
+// Some encoders show only at work that they keep pictures back.
+void CheckCodec(const std::string& codec, const PictureFormat& format) {
+  PictureEncoder encoder(ParsePictureCodec(codec), format);
+  const std::vector<uint8_t> black(format.byte_count());
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < 2; ++i) {
+    encoder.Append({black.data(), format.width, format.height, format.channels}, &bytes);
+  }
+}
+
 bool LacksSpreads(const ChangePolicy& policy) {
   return policy.threshold > 0 && policy.spreads == nullptr;
 }
@@ -210,7 +220,7 @@ bool FrameExecutor::IsServerReady() {
 void FrameExecutor::Check(const Plan& plan) const {
   const Graph& graph = model_->graph();
   if (plan.kind == Plan::Kind::kRemote) {
-    const PictureEncoder works_here(ParsePictureCodec(plan.codec), PictureFormatOf(graph));
+    CheckCodec(plan.codec, PictureFormatOf(graph));
   } else if (plan.kind == Plan::Kind::kSplit) {
     if (!options_.trades) throw InputError("a plan splits what this configuration cannot split");
     const std::vector<Cut> cuts = CutsOf(plan);

@@ -94,6 +94,7 @@ Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
   Answer answer;
   answer.frame = frame.index;
   answer.stamp = frame.stamp;
+  answer.deadline_ms = config_.deadline_ms;
   answer.emulation = config_.server.emulate;
   answer.computed_from = kept_->computed_from;
   answer.content = kept_->content;
@@ -112,6 +113,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   Answer answer;
   answer.frame = answer.computed_from = frame.index;
   answer.stamp = frame.stamp;
+  answer.deadline_ms = config_.deadline_ms;
   answer.emulation = config_.server.emulate;
   answer.work = execution.work;
   answer.server = execution.server;

@@ -85,11 +85,14 @@ std::optional<double> Answer::share() const {
   return std::min(1.0, (work ? work->share() : 0.0) + (server ? server->work : 0.0));
 }
 
+bool Answer::is_late() const { return deadline_ms > 0 && Milliseconds(latency()) > deadline_ms; }
+
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   Json json = {{"frame", answer.frame},
                {"computed_from", answer.computed_from},
                {"stamp_ms", Milliseconds(answer.stamp)},
                {"latency_ms", Milliseconds(answer.latency())}};
+  if (answer.is_late()) json["late"] = true;
   if (answer.work) {
     json["active"] = answer.work->active;
     json["work"] = answer.work->share();

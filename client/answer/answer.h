@@ -28,6 +28,7 @@ struct Answer {
   std::optional<FrameWork> work;     // if results are kept
   std::optional<GuardState> guard;   // if a guard watches
   std::optional<ServerPart> server;  // if a server took part
+  double deadline_ms = 0;            // for the latency; 0: none
   std::string emulation;  // slowdown of the robot and its link (--emulate), for experiments
   std::string plan;       // the plan that computed it, in mode cacheinf: "local cache"
   std::optional<std::chrono::nanoseconds> predicted;  // the latency predicted by the chosen plan
@@ -36,6 +37,7 @@ struct Answer {
   // The share of a dense run's multiply-adds, on both sides; nothing if all was computed.
   std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
+  bool is_late() const;
 };
 
 // Returns one line of JSON without its line break.

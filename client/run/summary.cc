@@ -218,7 +218,7 @@ void Summary::Add(const Answer& answer) {
   ++frames;
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
-  if (deadline_ms > 0 && Milliseconds(answer.latency()) > deadline_ms) ++late;
+  late += answer.is_late();
   waited.Add(answer.waited);
   preprocess.Add(answer.preprocess);
   compute.Add(answer.compute);

@@ -18,6 +18,9 @@ using std::chrono::nanoseconds;
 constexpr double kBytesPerMegabit = 125e3;
 constexpr double kMostMegabits = 1e6;
 constexpr uint64_t kLargestTrace = uint64_t{64} << 20;
+// Of a trace's times: what nanoseconds can tell apart, and hold.
+constexpr double kLeastSeconds = 1e-6;
+constexpr double kMostSeconds = 1e8;
 
 std::optional<double> Number(std::string_view text) {
   double number = 0;
@@ -71,8 +74,8 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
     if (fields.empty()) continue;
     const auto seconds = Number(fields[0]);
     const auto megabits = index < fields.size() ? Number(fields[index]) : std::nullopt;
-    if (!seconds || !megabits || *megabits > kMostMegabits ||
-        (!rows.empty() && *seconds <= rows.back().first)) {
+    if (!seconds || !megabits || *megabits > kMostMegabits || *seconds > kMostSeconds ||
+        (!rows.empty() && *seconds < rows.back().first + kLeastSeconds)) {
       throw InputError(path + ", line " + std::to_string(number) +
                        ": needs a time after the one before and a bandwidth in Mbit/s");
     }

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <system_error>
 
 #include "common/base/error.h"
@@ -26,6 +29,18 @@ fs::path TemporaryBeside(const fs::path& path) {
   return fmt::format("{}.{}-{}.part", path.string(), getpid(), count++);
 }
 
+// Removes what killed servers left half done. Other servers may be at work in the folder.
+void RemoveRemains(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    // NAME.cacheinf.PROCESS-COUNT, as TemporaryBeside names it.
+    if (entry.path().extension() != ".part") continue;
+    const std::string process = entry.path().stem().extension().string();
+    const pid_t id = process.empty() ? 0 : std::atoi(process.c_str() + 1);
+    if (id > 0 && kill(id, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
+  }
+}
+
 // Removes a file that cannot be read, so that the next robot sends it again.
 Graph Read(const fs::path& path) {
   try {
@@ -46,6 +61,7 @@ ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
   if (!fs::is_directory(folder_)) {
     throw InputError(fmt::format("'{}' is no folder for models", folder_.string()));
   }
+  RemoveRemains(folder_);
 }
 
 fs::path ModelStore::PathOf(const message::Fingerprint& model) const {

@@ -23,7 +23,8 @@ class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
-  // Makes the folder, or throws InputError.
+  // Makes the folder, and removes what killed servers left half done in it. Throws InputError if it
+  // cannot.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend);
 
   bool Has(const message::Fingerprint& model) const;

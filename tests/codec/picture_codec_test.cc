@@ -290,6 +290,23 @@ TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
   }
 }
 
+TEST(PictureCodecTest, ADamagedPictureIsAGapToo) {
+  for (const char* codec : {"blocks", "blocks:raw", "video"}) {
+    const Clip clip(kFormat);
+    PictureEncoder encoder(ParsePictureCodec(codec), kFormat);
+    PictureDecoder decoder(kFormat);
+    ASSERT_EQ(Decode(decoder, Encode(encoder, clip.Picture(0), kFormat)), "") << codec;
+    Bytes header = Encode(encoder, clip.Picture(1), kFormat);
+    header.resize(13);
+    EXPECT_NE(Decode(decoder, header), "") << codec;
+    EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(2), kFormat)),
+              "a picture depends on one that did not come")
+        << codec;
+    encoder.Reset();
+    EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(3), kFormat)), "") << codec;
+  }
+}
+
 TEST(PictureCodecTest, APictureOfBlocksThatStandsAloneHasThemAll) {
   const Clip clip(kFormat);
   PictureEncoder encoder(ParsePictureCodec("blocks:raw"), kFormat);

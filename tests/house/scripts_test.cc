@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -87,6 +89,22 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.error, refused.script + ": " + refused.error + " (see --help)\n");
   }
+}
+
+// Else a checkout that was never built in full has not got them.
+TEST(ScriptsTest, BuildEveryProgramThatTheyRun) {
+  const std::regex run("build/release/bin/([-a-z_]+)");
+  int count = 0;
+  for (const fs::path& script : Scripts()) {
+    std::ifstream stream(script);
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    const size_t build = text.find("--target");
+    for (std::sregex_iterator it(text.begin(), text.end(), run), end; it != end; ++it, ++count) {
+      const std::string program = (*it)[1];
+      EXPECT_LT(text.find(" " + program, build), text.size()) << script << " runs " << program;
+    }
+  }
+  EXPECT_GT(count, 0);
 }
 
 }  // namespace

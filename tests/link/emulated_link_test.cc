@@ -127,7 +127,8 @@ TEST_F(EmulatedLinkTest, RefusesInOneSentence) {
   EXPECT_EQ(Refused(path + ":speed,3ms"), path + ": has no column \"speed\"");
   for (const char* text :
        {"", "seconds\n0\n1\n", "seconds,rate\n", "seconds,rate\n0,5\n", "seconds,rate\n0,0\n1,0\n",
-        "seconds,rate\n1,5\n1,5\n", "seconds,rate\n0,-5\n1,5\n", "seconds,rate\n0,5\n1\n"}) {
+        "seconds,rate\n1,5\n1,5\n", "seconds,rate\n0,-5\n1,5\n", "seconds,rate\n0,5\n1\n",
+        "seconds,rate\n0,5\n1e-10,5\n", "seconds,rate\n0,5\n1e12,5\n"}) {
     WriteText("trace.csv", text);
     EXPECT_NE(Refused(path), "") << text;
   }

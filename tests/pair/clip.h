@@ -51,11 +51,21 @@ class Clip {
 
   // So many rows and columns from the upper left corner change.
   const FrameDecision& Change(int rows, int columns) {
+    before_ = pixels_;
     Begin();
     SetRectangle({0, rows}, {0, columns}, decision_.changed);
     for (int y = 0; y < rows; ++y) {
       for (int x = 0; x < columns; ++x) SetPixel(y, x);
     }
+    return decision_;
+  }
+
+  // What changed last is as it was before. REQUIRES: by Change.
+  const FrameDecision& Undo() {
+    Mask changed = decision_.changed;
+    Begin();
+    decision_.changed = std::move(changed);
+    pixels_ = before_;
     return decision_;
   }
 
@@ -137,6 +147,7 @@ class Clip {
   int step_;
   std::mt19937 random_;
   std::vector<uint8_t> pixels_;
+  std::vector<uint8_t> before_;
   FrameDecision decision_;
 };
 

@@ -5,11 +5,15 @@
 #include "common/pair/session.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -72,6 +76,12 @@ class World {
     session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
                                          RemoteServer::OnPicture(), server_slowdown_, solve_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
+    MakeRobot();
+  }
+
+  // Another on the same connection: it knows nothing of what the one before it told.
+  void MakeRobot() {
+    robot_.reset();
     robot_ = std::make_unique<SplitRobot>(
         *connection_, state_, channels_->clock, message::Settings(),
         [this](auto deadline) {
@@ -134,6 +144,15 @@ class World {
 
   // The next frame, of which the upper left changes.
   const FrameDecision& Change(int rows, int columns) { return clip_.Change(rows, columns); }
+
+  // As it was before that.
+  const FrameDecision& Undo() { return clip_.Undo(); }
+
+  // Such a frame, of which nobody hears.
+  void AnswerChangeInSilence(int rows, int columns) {
+    state_.Apply(clip_.Change(rows, columns), clip_.picture(), policy_);
+    ExpectDenseAnswer();
+  }
 
   // Answers such a frame; what of it has to cross, and how many slices.
   std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
@@ -300,6 +319,19 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   EXPECT_FALSE(world.store().Has(another));
   EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
   EXPECT_TRUE(world.store().Has(named));
+}
+
+TEST_F(SessionTest, OfAServerThatWasKilledNoHalfAModelStays) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  const auto part_of = [&](pid_t process) {
+    return folder_ / ("0123-9.cacheinf." + std::to_string(process) + "-0.part");
+  };
+  for (const pid_t process : {dead, getpid()}) std::ofstream(part_of(process)) << "half";
+  const ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+  EXPECT_FALSE(std::filesystem::exists(part_of(dead)));
+  EXPECT_TRUE(std::filesystem::exists(part_of(getpid()))) << "another server's";
 }
 
 TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
@@ -568,6 +600,21 @@ TEST_F(SessionTest, WhoeverLeavesTheOtherIsTold) {
   world.connection().Leave("");
   world.TakeTurns(5);
   EXPECT_EQ(world.session().end(), "the robot has left");
+}
+
+// What the server computed last is what it shall compute now, but not what the robot has.
+TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
+  World world(Yolo(), folder_);
+  const std::vector<Cut> cuts = {{world.values()[1], 0}};
+  world.Connect();
+  world.robot().SetCuts(cuts);
+  world.AnswerUntilReady();
+  for (int i = 0; i < 2; ++i) world.Answer(world.Change(20, 20));
+  world.AnswerChangeInSilence(20, 20);
+  world.MakeRobot();
+  world.robot().SetCuts(cuts);
+  world.Answer(world.Undo());
+  EXPECT_EQ(world.robot().counts().together, 1);
 }
 
 TEST_F(SessionTest, AfterARefusalTheServerBeginsAnew) {

@@ -306,6 +306,8 @@ TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
       {Arguments{"--mode", "remote", "--codec", "video:nothing"} + somewhere, "encoder nothing"},
       {Arguments{"--mode", "remote", "--codec", "video:libx264:nothing=1"} + somewhere,
        "no option \"nothing\""},
+      {Arguments{"--mode", "remote", "--codec", "video:libx264:bf=3"} + somewhere,
+       "keeps pictures back"},
       {{"--mode", "remote", "--server", "mpi", "--record", folder_ / "recordings"},
        "mode remote cannot be recorded"},
       {{"--mode", "split", "--server", "mpi", "--cut", "x", "--record", folder_ / "recordings"},

@@ -149,6 +149,7 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   for (const Json& answer : Answers()) {
     const double latency_ms = answer["latency_ms"];
     EXPECT_DOUBLE_EQ(latency_ms, 100 - answer["stamp_ms"].get<double>());
+    EXPECT_EQ(answer.value("late", false), latency_ms > 20);
     late += latency_ms > 20 ? 1 : 0;
   }
   ASSERT_FALSE(Answers().empty());
