@@ -14,7 +14,8 @@
 namespace cacheinf {
 
 struct MeasureCommand {
-  RobotConfig config;  // the robot's, on both sides
+  RobotConfig config;       // the robot's, on both sides
+  std::string config_file;  // that it is of, if any
   Side side = Side::kRobot;
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
@@ -26,8 +27,8 @@ struct MeasureCommand {
 };
 
 // Measures what the configuration's model costs on this machine and writes the profile, unless the
-// file holds one of the same model, settings, machine and build. Returns what to print. `stop` ends
-// it; nothing is written then. Throws InputError.
+// file holds one of the same model, settings, clips, codecs, machine and build. Returns what to
+// print. `stop` ends it; nothing is written then. Throws InputError.
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop);
 

@@ -41,8 +41,8 @@ struct ProfileRequest {
   std::function<void(const ModelState& state)> read_answer = {};
 };
 
-// A name for its profile's file: 16 hexadecimal digits that differ if model, settings, machine or
-// build do.
+// A name for its profile's file: 16 hexadecimal digits that differ if model, settings, clips,
+// codecs, machine or build do.
 std::string NameOf(const ProfileRequest& request);
 
 struct ObtainedProfile {
@@ -50,9 +50,9 @@ struct ObtainedProfile {
   bool was_known = false;  // not measured now
 };
 
-// What the file holds, if it is of this request and not to be measured again; else measures it and
-// writes the file. `on_progress` as Measurement has it: false ends it. Throws InputError if it was
-// ended, or the request does not fit the model.
+// What the file holds, with the watts of this request, if it is of it and not to be measured again;
+// else measures it and writes the file. `on_progress` as Measurement has it: false ends it. Throws
+// InputError if it was ended, or the request does not fit the model.
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress);

@@ -85,6 +85,7 @@ struct Profile {
   std::string model;            // its name
   uint64_t model_checksum = 0;  // PackChecksum; 0: imported
   std::string settings;  // policy, thresholds, kept values …: of another text it is another profile
+  std::string sampled;  // clips and codecs that it was asked for; likewise
   std::string machine;  // for people
   std::string machine_fingerprint;
   std::string build;
