@@ -38,7 +38,7 @@ struct Prediction {
   double up_bytes = 0;
   double down_bytes = 0;
   double link_ms = 0;   // sending and receiving, without waiting for its turn
-  double energy_j = 0;  // the robot's
+  double energy_j = 0;  // the robot's; infinite where the latency is
 };
 
 // What happens when, for people.
@@ -61,11 +61,14 @@ struct PlannedRows {
   Range sent_picture;
 };
 
+// Throws InputError, which says what to do, if the profiles are not of a robot and a server that
+// have the same network under the same settings. `name`: of the file that they are in, if any.
+void CheckArePair(const Profile& robot, const Profile& server, const std::string& name = {});
+
 // What plans cost, by two profiles of one network. For one thread at a time.
 class CostModel {
  public:
-  // Throws InputError, which says what to do, if the profiles are not of a robot and a server that
-  // have the same network under the same settings.
+  // Throws InputError as CheckArePair does.
   CostModel(const Profile& robot, const Profile& server, const Situation& situation);
   CostModel(CostModel&& other) noexcept;
   ~CostModel();

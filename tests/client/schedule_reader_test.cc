@@ -113,7 +113,8 @@ TEST_F(ScheduleReaderTest, WhatCannotBeFollowedIsRefusedInASentence) {
   const std::string text = TextOf(2);
   EXPECT_EQ(refusal(Reader(), {1, 2, 3}).find("the server's schedule: "), 0u);
   EXPECT_EQ(refusal(Reader(), CompressText("{}")),
-            "the server's schedule: not a schedule of cacheinf-schedule");
+            "the server's schedule: not a schedule of cacheinf-schedule; solve it again "
+            "(cacheinf-schedule solve)");
   const auto no_splits = [](const Plan& plan) {
     if (plan.kind == Plan::Kind::kSplit) throw InputError("it splits");
   };
