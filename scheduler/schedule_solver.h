@@ -21,7 +21,8 @@ struct SolverOptions {
   int threads = 1;
   double time_limit_s = 0;                  // 0: none
   const std::atomic<bool>* stop = nullptr;  // ends it early once true
-  // Now and then, from any thread but one at a time: buckets that are solved.
+  // After every bucket, from any thread but one at a time, while no bucket is written: how many are
+  // solved.
   std::function<void(size_t solved)> progress;
 };
 
