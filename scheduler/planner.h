@@ -37,7 +37,6 @@ class Planner {
 //   cacheinf    the best of all of these and of sharing rows with caches (CacheInf, Eq. 9)
 //   exhaustive  the best there is of shares in tenths; for tiny networks
 const std::vector<std::string>& PlannerNames();
-inline constexpr const char* kCacheInfPlanner = "cacheinf";
 
 // Throws InputError for a name that is none.
 std::unique_ptr<Planner> MakePlanner(const std::string& name);

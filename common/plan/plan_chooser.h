@@ -25,8 +25,10 @@ class PlanChooser {
   using Nearby = std::function<std::vector<Plan>(const Situation& situation)>;
 
   // A schedule's plans are candidates beside those that it need not find: the robot alone, and
-  // every codec of its profile. Throws InputError as CostModel does.
-  PlanChooser(const Profile& robot, const Profile& server, Nearby nearby);
+  // every codec of its profile. `keeps_to_nearby`: they are the only ones where one can be
+  // followed. Throws InputError as CostModel does.
+  PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
+              bool keeps_to_nearby = false);
 
   // One way of the link, as far as it was measured; where it was not, the other way stands in.
   struct OneWay {
@@ -91,6 +93,7 @@ class PlanChooser {
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
+  void ConsiderAll(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Null: it is none of them.
@@ -104,6 +107,7 @@ class PlanChooser {
 
   const CostModel model_;
   const Nearby nearby_;
+  const bool keeps_to_nearby_;
   Situation situation_;
   std::vector<Candidate> candidates_;  // of the last choice
   std::optional<Plan> home_;           // that is left for a better one alone

@@ -16,6 +16,9 @@ namespace cacheinf {
 // Differs if anything that was measured does.
 uint64_t FingerprintOf(const Profile& profile);
 
+// Takes the best of all plans. What another planner has solved is followed as it stands.
+inline constexpr const char* kCacheInfPlanner = "cacheinf";
+
 // A plan for every situation, solved beforehand.
 struct Schedule {
   static constexpr int kVersion = 2;
