@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/codec/compressed_text.h"
@@ -33,9 +34,13 @@ std::unique_ptr<PlanChooser> ScheduleReader::Read(const std::string& text,
     if (may_split_ && bucket.plan.kind == Plan::Kind::kSplit) check_(bucket.plan);
   }
   const auto nearby = [schedule, may_split = may_split_](const Situation& situation) {
-    return may_split ? schedule->Lookup(situation).plans : std::vector<Plan>();
+    std::vector<Plan> plans = schedule->Lookup(situation).plans;
+    if (!may_split)
+      std::erase_if(plans, [](const Plan& plan) { return plan.kind == Plan::Kind::kSplit; });
+    return plans;
   };
-  return std::make_unique<PlanChooser>(schedule->robot, schedule->server, nearby);
+  return std::make_unique<PlanChooser>(schedule->robot, schedule->server, nearby,
+                                       schedule->planner != kCacheInfPlanner);
 }
 
 void ScheduleReader::Begin(std::vector<uint8_t> compressed) {

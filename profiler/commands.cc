@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/output_files.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
 #include "common/config/model_config.h"
@@ -39,7 +41,7 @@ void AddSide(CLI::App& command, Side* side) {
 void AddWatts(CLI::App& command, std::vector<double>* watts) {
   command.add_option("--watts", *watts, "that the machine takes: computing, sending, waiting")
       ->expected(3)
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(FiniteRange(0.0, 1e6));
 }
 
 struct ModelOptions {
@@ -80,7 +82,7 @@ struct InspectOptions {
     command
         ->add_option("--budget-mb", budgets_mb,
                      "choose the maps to keep between frames in so many MB of activations")
-        ->check(CLI::Range(0.0, 1e6));
+        ->check(FiniteRange(0.0, 1e6));
     command->callback([this] { Run(); });
   }
 
@@ -175,7 +177,7 @@ struct MeasureOptions {
                         "of pictures, as in mode remote; may stand several times");
     CLI::Option* const seconds =
         command->add_option("--seconds", measure.seconds, "that it may take")
-            ->check(CLI::Range(1.0, 86400.0));
+            ->check(FiniteRange(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
     AddWatts(*command, &measure.watts);
     command->add_option("-o,--out", measure.out, "the profile")->required();
@@ -187,6 +189,7 @@ struct MeasureOptions {
   void Run() {
     constexpr double kQuickSeconds = 15;
     measure.config = EffectiveConfig(config);
+    measure.config_file = config.file();
     SetLogLevel(measure.config.log_level);
     if (is_quick) measure.seconds = kQuickSeconds;
     const SteadyClock clock;
@@ -206,7 +209,7 @@ struct LinkOptions {
     command->add_option("--emulate", link.emulate,
                         "a narrow link before it, from here to the server: 20mbit,3ms");
     command->add_option("--server-wait", link.wait_s, "seconds to wait for the server")
-        ->check(CLI::Range(0.0, 86400.0));
+        ->check(FiniteRange(0.0, 86400.0));
     command->add_option("--rounds", link.rounds, "of each size, of which the median counts")
         ->check(CLI::Range(3, 10000));
     command->add_option("-o,--out", link.out, "write it as JSON too");
@@ -230,7 +233,7 @@ struct ImportOptions {
         command
             ->add_option("--speedup", import.speedup,
                          "of the server against the robot, where the table has no times of it")
-            ->check(CLI::Range(1e-3, 1e6));
+            ->check(FiniteRange(1e-3, 1e6));
     command
         ->add_option("--reference", import.references,
                      "tables that have times of both, to find the speedup")
@@ -238,6 +241,12 @@ struct ImportOptions {
     AddWatts(*command, &import.watts);
     command->add_option("-o,--out", out, "the profile")->required();
     command->callback([this] {
+      std::vector<NamedPath> inputs = {{"TABLE", import.table}};
+      for (const std::filesystem::path& path : import.references) {
+        inputs.push_back({"--reference", path});
+      }
+      CheckOverwriting(inputs, {{"--out", out}});
+      CheckWritable({{"--out", out}});
       const Profile profile = ImportTable(import);
       WriteFile(out, ToJsonText(profile));
       std::cout << SummaryOf(profile);

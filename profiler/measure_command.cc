@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/answer/best_scores.h"
 #include "common/base/output_files.h"
@@ -50,8 +52,11 @@ std::string SummaryOf(const Profile& profile) {
 
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop) {
-  CheckWritable({{"--out", command.out}});
   const RobotConfig& config = command.config;
+  std::vector<NamedPath> inputs = {{"--config", command.config_file}, {"--model", config.model}};
+  for (const std::string& clip : command.clips) inputs.push_back({"--clip", clip});
+  CheckOverwriting(inputs, {{"--out", command.out}});
+  CheckWritable({{"--out", command.out}});
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   ChooseSchemes(config.scheme, threads, clock, stop, loaded);
@@ -80,7 +85,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
       });
   if (was_known) {
     return fmt::format(
-               "{} holds: model, settings, machine and build are those that it was "
+               "{} holds: model, settings, clips, codecs, machine and build are those that it was "
                "measured of\n",
                command.out.string()) +
            SummaryOf(profile);

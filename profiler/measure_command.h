@@ -14,7 +14,8 @@
 namespace cacheinf {
 
 struct MeasureCommand {
-  RobotConfig config;  // the robot's, also on the server
+  RobotConfig config;       // the robot's, also on the server
+  std::string config_file;  // where it came from, if from a file
   Side side = Side::kRobot;
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
@@ -26,8 +27,8 @@ struct MeasureCommand {
 };
 
 // Measures what the configuration's model costs on this machine and writes the profile, unless the
-// file holds one of the same model, settings, machine and build. Returns what to print. If `stop`
-// ends it, writes nothing. Throws InputError.
+// file holds one of the same model, settings, clips, codecs, machine and build. Returns what to
+// print. If `stop` ends it, writes nothing. Throws InputError.
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop);
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
@@ -39,6 +41,11 @@ std::string SettingsText(const ProfileRequest& request) {
   return json.dump();
 }
 
+std::string SampledText(const ProfileRequest& request) {
+  return nlohmann::json{{"clips", request.clips}, {"codecs", request.codecs}}.dump(
+      -1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
+}
+
 // A profile of the request without any measurements.
 Profile Heading(const ProfileRequest& request) {
   const Machine machine = DescribeMachine();
@@ -48,6 +55,7 @@ Profile Heading(const ProfileRequest& request) {
   profile.model = request.graph->name;
   profile.model_checksum = PackChecksum({pack.data.get(), pack.size});
   profile.settings = SettingsText(request);
+  profile.sampled = SampledText(request);
   profile.machine =
       fmt::format("{}, {} of {} cores", machine.cpu, request.threads, machine.logical_cores);
   profile.machine_fingerprint = Fingerprint(machine);
@@ -59,7 +67,7 @@ Profile Heading(const ProfileRequest& request) {
 }
 
 auto KeyOf(const Profile& profile) {
-  return std::tie(profile.side, profile.model_checksum, profile.settings,
+  return std::tie(profile.side, profile.model_checksum, profile.settings, profile.sampled,
                   profile.machine_fingerprint, profile.build, profile.backend, profile.threads,
                   profile.slice_codec);
 }
@@ -77,10 +85,22 @@ std::optional<Profile> Known(const std::filesystem::path& file, const Profile& h
   return std::nullopt;
 }
 
+// False if they are so, or unknown.
+bool SetWatts(const std::vector<double>& watts, Profile* profile) {
+  if (watts.empty()) return false;
+  const std::array before = {profile->computing_watts, profile->sending_watts,
+                             profile->waiting_watts};
+  profile->computing_watts = watts[0];
+  profile->sending_watts = watts[1];
+  profile->waiting_watts = watts[2];
+  return !std::ranges::equal(before, watts);
+}
+
 void TakeHeading(const Profile& heading, Profile* profile) {
   profile->model = heading.model;
   profile->model_checksum = heading.model_checksum;
   profile->settings = heading.settings;
+  profile->sampled = heading.sampled;
   profile->machine = heading.machine;
   profile->machine_fingerprint = heading.machine_fingerprint;
   profile->build = heading.build;
@@ -97,9 +117,9 @@ std::vector<std::string> DefaultPictureCodecs() {
 std::string NameOf(const ProfileRequest& request) {
   const Profile heading = Heading(request);
   const std::string text =
-      fmt::format("{} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
-                  heading.settings, heading.machine_fingerprint, heading.build, heading.backend,
-                  heading.threads, NameOf(heading.slice_codec));
+      fmt::format("{} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
+                  heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
+                  heading.backend, heading.threads, NameOf(heading.slice_codec));
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -108,7 +128,10 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
                               const std::function<bool(double done, double left_s)>& on_progress) {
   const Profile heading = Heading(request);
   if (!measure_again) {
-    if (std::optional<Profile> known = Known(file, heading)) return {*std::move(known), true};
+    if (std::optional<Profile> known = Known(file, heading)) {
+      if (SetWatts(request.watts, &*known)) WriteFile(file, ToJsonText(*known));
+      return {*std::move(known), true};
+    }
   }
   Measurement measurement;
   measurement.side = request.side;
@@ -131,11 +154,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
   if (is_ended) throw InputError("stopped: no profile is written");
   TakeHeading(heading, &profile);
-  if (!request.watts.empty()) {
-    profile.computing_watts = request.watts[0];
-    profile.sending_watts = request.watts[1];
-    profile.waiting_watts = request.watts[2];
-  }
+  SetWatts(request.watts, &profile);
   if (is_generated) {
     profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");
   }

@@ -41,8 +41,8 @@ struct ProfileRequest {
   std::function<void(const ModelState& state)> read_answer = {};
 };
 
-// Names the profile's file: 16 hexadecimal digits that differ if model, settings, machine or build
-// do.
+// Names the profile's file: 16 hexadecimal digits that differ if model, settings, clips, codecs,
+// machine or build do.
 std::string NameOf(const ProfileRequest& request);
 
 struct ObtainedProfile {
@@ -50,9 +50,9 @@ struct ObtainedProfile {
   bool was_known = false;  // read from the file, not measured
 };
 
-// Returns the file's profile if it fits the request and need not be measured again; else measures
-// it and writes the file. `on_progress` as in Measurement: false ends it. Throws InputError if it
-// was ended or the request does not fit the model.
+// Returns the file's profile, with the watts of this request, if it fits the request and need not
+// be measured again; else measures it and writes the file. `on_progress` as in Measurement: false
+// ends it. Throws InputError if it was ended or the request does not fit the model.
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/output_files.h"
@@ -27,6 +29,9 @@
 
 namespace cacheinf {
 namespace {
+
+// What is solved is written so often, for --resume after a death.
+constexpr std::chrono::seconds kKeepEvery(2);
 
 struct ProfileOptions {
   std::filesystem::path robot;
@@ -69,12 +74,12 @@ struct SituationOptions {
   std::optional<double> server_work;
 
   void AddTo(CLI::App& command) {
-    command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")->check(CLI::Range(0.0, 1e9));
+    command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")->check(FiniteRange(0.0, 1e9));
     command.add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(FiniteRange(0.0, 1.0))
         ->capture_default_str();
     command.add_option("--server-work", server_work, "the same for the server's; as robot's")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(FiniteRange(0.0, 1.0));
   }
 
   Situation In(const Schedule& schedule) const {
@@ -86,9 +91,24 @@ struct SituationOptions {
   }
 };
 
+// A device, say, keeps nothing.
+bool IsKeptIn(const std::filesystem::path& path) {
+  return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
+}
+
+// A death leaves the file as it was before, or whole.
+void Replace(const std::filesystem::path& path, const std::string& text) {
+  if (!IsKeptIn(path)) return WriteFile(path, text);
+  const std::filesystem::path file = std::filesystem::weakly_canonical(path);
+  const std::filesystem::path unfinished = file.string() + ".unfinished";
+  WriteFile(unfinished, text);
+  std::filesystem::rename(unfinished, file);
+}
+
 unsigned CoreCount() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 struct SolveCommand {
+  CLI::App* command = nullptr;
   ProfileOptions profiles;
   std::filesystem::path out;
   std::string planner = kCacheInfPlanner;
@@ -106,7 +126,7 @@ struct SolveCommand {
   bool resume = false;
 
   void AddTo(CLI::App& app) {
-    CLI::App* command = app.add_subcommand("solve", "Find the best plan for every situation.");
+    command = app.add_subcommand("solve", "Find the best plan for every situation.");
     profiles.AddTo(*command);
     command->add_option("--out", out, "the schedule")->required();
     const std::vector<std::string>& names = PlannerNames();
@@ -122,45 +142,65 @@ struct SolveCommand {
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
     command->add_option("--least-mbit", least_mbit, "the slowest link")
-        ->check(CLI::Range(1e-3, 1e6))
+        ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command->add_option("--most-mbit", most_mbit, "the fastest link")
-        ->check(CLI::Range(1e-3, 1e6))
+        ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command->add_option("--round-trip-ms", round_trip_ms, "of the link")
-        ->check(CLI::Range(0.0, 1e5))
+        ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
     command->add_option("--server-queue-ms", server_queue_ms, "what a frame waits for the server")
-        ->check(CLI::Range(0.0, 1e5))
+        ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
     command
         ->add_option("--robot-slowdown", robot_slowdown,
                      "plan for a robot that takes so many times as long as measured")
-        ->check(CLI::Range(1e-3, 1e6))
+        ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command->add_option("--server-slowdown", server_slowdown, "likewise")
-        ->check(CLI::Range(1e-3, 1e6))
+        ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command->add_option("--time-limit", time_limit_s, "seconds; then what is solved is written")
-        ->check(CLI::Range(0.0, 1e7));
+        ->check(FiniteRange(0.0, 1e7));
     command->add_flag("--resume", resume, "go on with the schedule in --out");
     command->callback([this] { Run(); });
   }
 
   Schedule Begin(const Profile& robot, const Profile& server) const {
     if (most_mbit < least_mbit) throw InputError("--most-mbit must be at least --least-mbit");
+    CheckOverwriting({{"--robot-profile", profiles.robot}, {"--server-profile", profiles.server}},
+                     {{"--out", out}});
     CheckWritable({{"--out", out}});
-    if (resume && std::filesystem::exists(out)) {
-      Schedule begun = LoadSchedule(out, /*may_lack=*/true);
-      CheckIsOf(begun, out.string(), robot, server);
-      return begun;
-    }
     Schedule schedule = MakeSchedule(robot, server, bandwidths, shares, least_mbit, most_mbit);
     schedule.planner = planner;
     schedule.seed = seed;
     schedule.round_trip_ms = round_trip_ms;
     schedule.server_queue_ms = server_queue_ms;
+    if (resume && std::filesystem::exists(out)) {
+      Schedule begun = LoadSchedule(out, /*may_lack=*/true);
+      CheckIsOf(begun, out.string(), robot, server);
+      CheckGoesOn(begun, schedule);
+      return begun;
+    }
     return schedule;
+  }
+
+  // What is given must be what it was begun with; all else is.
+  void CheckGoesOn(const Schedule& begun, const Schedule& asked) const {
+    const auto check = [&](const char* option, bool is_same) {
+      if (is_same || command->count(option) == 0) return;
+      throw InputError(fmt::format("{} was begun with another {}; leave that or --resume out",
+                                   out.string(), option));
+    };
+    check("--planner", begun.planner == asked.planner);
+    check("--seed", begun.seed == asked.seed);
+    check("--round-trip-ms", begun.round_trip_ms == asked.round_trip_ms);
+    check("--server-queue-ms", begun.server_queue_ms == asked.server_queue_ms);
+    check("--bandwidths", begun.mbit.size() == asked.mbit.size());
+    check("--least-mbit", begun.mbit.size() < 2 || begun.mbit[1] == asked.mbit[1]);
+    check("--most-mbit", begun.mbit.back() == asked.mbit.back());
+    check("--shares", begun.robot_work == asked.robot_work);
   }
 
   void Run() const {
@@ -177,7 +217,13 @@ struct SolveCommand {
     options.threads = threads;
     options.time_limit_s = time_limit_s;
     options.stop = &StopOnSignals();
+    auto kept = begin;
+    const bool may_keep = IsKeptIn(out);
     options.progress = [&](size_t solved) {
+      if (may_keep && solved < count && clock.Now() - kept > kKeepEvery) {
+        Replace(out, ToJsonText(schedule));
+        kept = clock.Now();
+      }
       status.Show([&] {
         const std::chrono::duration<double> spent = clock.Now() - begin;
         return fmt::format("{} of {} situations solved, {:.0f} s left", solved, count,
@@ -186,7 +232,7 @@ struct SolveCommand {
       });
     };
     const bool is_done = SolveSchedule(robot, server, options, schedule);
-    WriteFile(out, ToJsonText(schedule));
+    Replace(out, ToJsonText(schedule));
     const std::chrono::duration<double> spent = clock.Now() - begin;
     if (is_done) {
       std::cout << fmt::format("{}: {} situations solved in {:.1f} s\n", out.string(), count,
@@ -214,6 +260,7 @@ struct ShowCommand {
   }
 
   void Run() const {
+    CheckOverwriting({{"SCHEDULE", of.schedule}}, {{"--trace", trace}});
     const Schedule schedule = of.Load(/*may_lack=*/!at.mbit);
     if (!at.mbit) {
       std::cout << TableOf(schedule);
@@ -223,9 +270,11 @@ struct ShowCommand {
     const CostModel model(schedule.robot, schedule.server, situation);
     const Schedule::Found found = schedule.Lookup(situation);
     const Plan& plan = BestOf(model, found.plans);
+    const Prediction prediction = model.Predict(plan);
     const Timeline timeline = model.PredictTimeline(plan);
-    std::cout << fmt::format("{}: {:.2f} ms; {:.2f} ms between the nearest of the schedule\n",
-                             ToText(plan), model.Ms(plan), found.latency_ms)
+    std::cout << fmt::format(
+                     "{}: {:.2f} ms, {:.3f} J; {:.2f} ms between the nearest of the schedule\n",
+                     ToText(plan), prediction.latency_ms, prediction.energy_j, found.latency_ms)
               << ToText(timeline);
     if (!trace.empty()) WriteFile(trace, ToTraceJson(timeline));
   }
@@ -275,6 +324,8 @@ struct CompareCommand {
   }
 
   void Run() const {
+    CheckOverwriting({{"SCHEDULE", of.schedule}}, {{"--csv", csv}, {"--svg", svg}});
+    CheckWritable({{"--csv", csv}, {"--svg", svg}});
     const Schedule schedule = of.Load();
     std::vector<PlannerTimes> planners;
     for (const std::string& name : PlannerNames()) {
@@ -320,21 +371,25 @@ struct FollowCommand {
     command->add_option("TRACE", trace, "CSV: seconds,megabits_per_second")->required();
     profiles.AddTo(*command);
     command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: as it is")
-        ->check(CLI::Range(0.0, 1e6))
+        ->check(FiniteRange(0.0, 1e6))
         ->capture_default_str();
     command->add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(FiniteRange(0.0, 1.0))
         ->capture_default_str();
     command->add_option("--server-work", server_work, "the same for the server's; as robot's")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(FiniteRange(0.0, 1.0));
     command->add_option("--round-trip-ms", round_trip_ms, "of the link")
-        ->check(CLI::Range(0.0, 1e5))
+        ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
     command->add_option("--json", json, "write the table as JSON too");
     command->callback([this] { Run(); });
   }
 
   void Run() const {
+    CheckOverwriting({{"TRACE", trace},
+                      {"--robot-profile", profiles.robot},
+                      {"--server-profile", profiles.server}},
+                     {{"--json", json}});
     Situation situation;
     situation.round_trip_ms = round_trip_ms;
     situation.robot_work = robot_work;
@@ -361,12 +416,16 @@ struct ValidateCommand {
     const CostModel first(schedule.robot, schedule.server, schedule.SituationOf(0));
     for (size_t i = 0; i < schedule.buckets.size(); ++i) {
       const Schedule::Bucket& bucket = schedule.buckets[i];
-      const double ms = first.At(schedule.SituationOf(i)).Ms(bucket.plan);
-      if (std::abs(ms - bucket.latency_ms) <= 1e-6 * (1 + ms)) continue;
-      throw InputError(fmt::format(
-          "{}: bucket {}: {} takes {:.4f} ms by the profiles, not {:.4f}; solve it again "
-          "(cacheinf-schedule solve)",
-          of.schedule.string(), i, ToText(bucket.plan), ms, bucket.latency_ms));
+      const Prediction prediction = first.At(schedule.SituationOf(i)).Predict(bucket.plan);
+      const auto check = [&](double predicted, double found, const char* unit) {
+        if (std::abs(predicted - found) <= 1e-6 * (1 + predicted)) return;
+        throw InputError(fmt::format(
+            "{}: bucket {}: {} takes {:.6g} {} by the profiles, not {:.6g}; solve it again "
+            "(cacheinf-schedule solve)",
+            of.schedule.string(), i, ToText(bucket.plan), predicted, unit, found));
+      };
+      check(prediction.latency_ms, bucket.latency_ms, "ms");
+      check(prediction.energy_j, bucket.energy_j, "J");
     }
     std::cout << fmt::format("{}: {} situations, sound\n", of.schedule.string(),
                              schedule.buckets.size());

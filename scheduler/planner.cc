@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/plan/schedule.h"
 #include "scheduler/exhaustive.h"
 #include "scheduler/single_cut.h"
 #include "scheduler/split_search.h"

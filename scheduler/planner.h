@@ -37,7 +37,6 @@ class Planner {
 //   cacheinf    the best of all these and of sharing rows with caches (CacheInf, Eq. 9)
 //   exhaustive  the best possible with shares in tenths; for tiny networks
 const std::vector<std::string>& PlannerNames();
-inline constexpr const char* kCacheInfPlanner = "cacheinf";
 
 // Throws InputError for an unknown name.
 std::unique_ptr<Planner> MakePlanner(const std::string& name);

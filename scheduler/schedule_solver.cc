@@ -71,15 +71,16 @@ class ScheduleSolver {
       options.hints.push_back(schedule_.buckets[bucket - step].plan);
     }
     const CostModel model = model_.At(schedule_.SituationOf(bucket));
-    Set(bucket, model, planner.Solve(model, options));
+    const Schedule::Bucket solved = Predicted(model, planner.Solve(model, options));
     const std::lock_guard lock(mutex_);
+    schedule_.buckets[bucket] = solved;
     ++solved_;
     if (options_.progress) options_.progress(solved_);
   }
 
-  void Set(size_t bucket, const CostModel& model, const Plan& plan) {
+  static Schedule::Bucket Predicted(const CostModel& model, const Plan& plan) {
     const Prediction prediction = model.Predict(plan);
-    schedule_.buckets[bucket] = {true, plan, prediction.latency_ms, prediction.energy_j};
+    return {true, plan, prediction.latency_ms, prediction.energy_j};
   }
 
   void AskNeighbours() {
@@ -104,7 +105,7 @@ class ScheduleSolver {
       ask(column, before.size());
       if (plans.size() == 1) continue;
       const CostModel model = model_.At(schedule_.SituationOf(bucket));
-      Set(bucket, model, BestOf(model, plans));
+      schedule_.buckets[bucket] = Predicted(model, BestOf(model, plans));
     }
   }
 
@@ -115,7 +116,7 @@ class ScheduleSolver {
   const std::chrono::nanoseconds begin_ = clock_.Now();
   std::atomic<size_t> next_column_ = 0;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards what follows, and the writing of buckets
   size_t solved_ = 0;
   std::exception_ptr failure_;
 };

@@ -21,7 +21,8 @@ struct SolverOptions {
   int threads = 1;
   double time_limit_s = 0;                  // 0: none
   const std::atomic<bool>* stop = nullptr;  // ends it early once true
-  // Gets the number of solved buckets now and then, from any thread but one at a time.
+  // Gets the number of solved buckets after every one, from any thread but one at a time, while no
+  // bucket is written.
   std::function<void(size_t solved)> progress;
 };
 

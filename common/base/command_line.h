@@ -1,6 +1,8 @@
 #ifndef CACHEINF_COMMON_BASE_COMMAND_LINE_H_
 #define CACHEINF_COMMON_BASE_COMMAND_LINE_H_
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
@@ -33,6 +35,17 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
                      (commands.empty() ? "\"; see --help"
                                        : "\"; commands: " + CLI::detail::join(commands, ", ")));
   }
+}
+
+// Of an option's number. CLI::Range lets NaN pass.
+inline CLI::Validator FiniteRange(double least, double most) {
+  const auto check = [least, most](const std::string& text) {
+    double number = 0;
+    const bool is_inside =
+        CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+    return is_inside ? "" : fmt::format("{} is not between {} and {}", text, least, most);
+  };
+  return {check, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
 }  // namespace cacheinf

@@ -87,9 +87,12 @@ class Curves {
   std::vector<size_t> first_ = {0};
 };
 
-void CheckPair(const Profile& robot, const Profile& server) {
-  const auto refuse = [](const std::string& what) {
-    throw InputError(what + "; measure both sides again (cacheinf-profile measure)");
+}  // namespace
+
+void CheckArePair(const Profile& robot, const Profile& server, const std::string& name) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError((name.empty() ? "" : name + ": ") + what +
+                     "; measure both sides again (cacheinf-profile measure)");
   };
   if (robot.side != Side::kRobot || server.side != Side::kServer) {
     refuse("the profiles are not one of a robot and one of a server");
@@ -116,8 +119,6 @@ void CheckPair(const Profile& robot, const Profile& server) {
   }
   if (robot.operators.empty()) refuse("the robot's profile has no operators");
 }
-
-}  // namespace
 
 // Everything that does not depend on the situation.
 struct CostModel::Network {
@@ -150,7 +151,7 @@ struct CostModel::Network {
 
   Network(const Profile& robot_profile, const Profile& server_profile)
       : robot(robot_profile), server(server_profile) {
-    CheckPair(robot, server);
+    CheckArePair(robot, server);
     std::map<std::tuple<int, int, int, int, int, int, int, int>, const NeededRows*> known;
     for (size_t id = 0; id < robot.operators.size(); ++id) {
       const ProfiledOperator& op = robot.operators[id];
@@ -634,7 +635,10 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   const auto codec = std::ranges::find(robot.codecs, plan.codec, &ProfiledCodec::codec);
   Prediction prediction;
   prediction.latency_ms = kNever;
-  if (codec == robot.codecs.end() || !is_linked()) return prediction;
+  if (codec == robot.codecs.end() || !is_linked()) {
+    SetEnergy(prediction);
+    return prediction;
+  }
   const auto decoder = std::ranges::find(server.codecs, plan.codec, &ProfiledCodec::codec);
   const double decode_ms = (decoder == server.codecs.end() ? *codec : *decoder).decode_ms;
 
@@ -679,6 +683,10 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
 // Power times time: the robot computes, else sends or receives, else waits.
 void CostModel::SetEnergy(Prediction& prediction) const {
   const Profile& robot = network_->robot;
+  if (prediction.latency_ms == kNever) {
+    prediction.energy_j = kNever;
+    return;
+  }
   const double other_ms = std::max(0.0, prediction.latency_ms - prediction.robot_ms);
   const double link_ms = std::min(other_ms, prediction.link_ms);
   prediction.energy_j =

@@ -38,7 +38,7 @@ struct Prediction {
   double up_bytes = 0;
   double down_bytes = 0;
   double link_ms = 0;   // sending and receiving, without waiting for the link
-  double energy_j = 0;  // of the robot
+  double energy_j = 0;  // of the robot; infinite where the latency is
 };
 
 // What happens when, for people.
@@ -61,11 +61,14 @@ struct PlannedRows {
   Range sent_picture;
 };
 
+// Throws InputError, which says what to do, if the profiles are not of a robot and a server with
+// the same network under the same settings. `name`: the file that holds them, if any.
+void CheckArePair(const Profile& robot, const Profile& server, const std::string& name = {});
+
 // Predicts what plans cost, from two profiles of one network. For one thread at a time.
 class CostModel {
  public:
-  // Throws InputError, which says what to do, if the profiles are not of a robot and a server with
-  // the same network under the same settings.
+  // Throws InputError as CheckArePair does.
   CostModel(const Profile& robot, const Profile& server, const Situation& situation);
   CostModel(CostModel&& other) noexcept;
   ~CostModel();

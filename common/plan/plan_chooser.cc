@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace cacheinf {
@@ -60,9 +61,11 @@ double Unseen(const ProfiledCodec& codec, double seen) {
 
 }  // namespace
 
-PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nearby)
+PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
+                         bool keeps_to_nearby)
     : model_(robot, server, Situation()),
       nearby_(std::move(nearby)),
+      keeps_to_nearby_(keeps_to_nearby),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
@@ -80,22 +83,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
   situation_.round_trip_ms = link.round_trip_ms;
   const CostModel model = model_.At(situation_);
   const std::vector<Candidate> last = std::exchange(candidates_, {});
-  for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
-  whole_ms_ = candidates_.back().prediction.latency_ms;
-  if (link.is_up) {
-    for (const ProfiledCodec& codec : model.robot().codecs) {
-      for (const bool keeps : {true, false}) {
-        Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
-      }
-    }
-    for (const Plan& plan : nearby_(situation_)) {
-      if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
-    }
-    // Tiny changes of the situation must not drop home.
-    if (home_ && home_->kind == Plan::Kind::kSplit && Find(*home_, candidates_) == nullptr) {
-      Consider(model, *home_);
-    }
-  }
+  ConsiderAll(model);
+  whole_ms_ = Corrected(model, {.keeps = false}).latency_ms;
   const Plan before = plan_;
   const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
                         Find(plan_, candidates_) != nullptr;
@@ -110,6 +99,29 @@ const Plan& PlanChooser::Choose(const Link& link) {
   if (plan_ != before) frames_of_plan_ = 0;
   prediction_ = Find(plan_, candidates_)->prediction;
   return plan_;
+}
+
+void PlanChooser::ConsiderAll(const CostModel& model) {
+  if (keeps_to_nearby_) {
+    for (const Plan& plan : nearby_(situation_)) {
+      if (std::isfinite(model.Ms(plan))) Consider(model, plan);
+    }
+    if (!candidates_.empty()) return;
+  }
+  for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
+  if (!model.is_linked()) return;
+  for (const ProfiledCodec& codec : model.robot().codecs) {
+    for (const bool keeps : {true, false}) {
+      Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
+    }
+  }
+  for (const Plan& plan : nearby_(situation_)) {
+    if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
+  }
+  // The situation may be another's by a hair.
+  if (home_ && home_->kind == Plan::Kind::kSplit && Find(*home_, candidates_) == nullptr) {
+    Consider(model, *home_);
+  }
 }
 
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {

@@ -25,8 +25,10 @@ class PlanChooser {
   using Nearby = std::function<std::vector<Plan>(const Situation& situation)>;
 
   // Considers a schedule's plans, and those that need no schedule: the robot alone, and every codec
-  // of its profile. Throws InputError as CostModel does.
-  PlanChooser(const Profile& robot, const Profile& server, Nearby nearby);
+  // of its profile. With `keeps_to_nearby` it considers only the schedule's wherever one can be
+  // followed. Throws InputError as CostModel does.
+  PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
+              bool keeps_to_nearby = false);
 
   // One direction of the link as far as it was measured; else the other direction stands in.
   struct OneWay {
@@ -91,6 +93,7 @@ class PlanChooser {
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
+  void ConsiderAll(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Returns null if the plan is not among them.
@@ -104,6 +107,7 @@ class PlanChooser {
 
   const CostModel model_;
   const Nearby nearby_;
+  const bool keeps_to_nearby_;
   Situation situation_;
   std::vector<Candidate> candidates_;  // of the last choice
   std::optional<Plan> home_;           // left only for a better plan

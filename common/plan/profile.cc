@@ -239,6 +239,7 @@ void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
   profile->model = json.Text("model");
   profile->model_checksum = json.Hex("model_checksum");
   profile->settings = json.Text("settings");
+  if (json.Has("sampled")) profile->sampled = json.Text("sampled");
   profile->machine = json.Text("machine");
   profile->machine_fingerprint = json.Text("machine_fingerprint");
   profile->build = json.Text("build");
@@ -321,6 +322,7 @@ std::string ToJsonText(const Profile& profile) {
                             {"model", profile.model},
                             {"model_checksum", fmt::format("{:016x}", profile.model_checksum)},
                             {"settings", profile.settings},
+                            {"sampled", profile.sampled},
                             {"machine", profile.machine},
                             {"machine_fingerprint", profile.machine_fingerprint},
                             {"build", profile.build},

@@ -85,6 +85,7 @@ struct Profile {
   std::string model;            // its name
   uint64_t model_checksum = 0;  // PackChecksum; 0: imported
   std::string settings;  // policy, thresholds, kept values …: another text, another profile
+  std::string sampled;   // the clips and codecs asked for; likewise
   std::string machine;   // for people
   std::string machine_fingerprint;
   std::string build;

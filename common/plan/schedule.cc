@@ -24,6 +24,7 @@ constexpr uint64_t kLargestSchedule = uint64_t{64} << 20;
 constexpr size_t kMostSteps = 1000;  // steps of an axis
 constexpr size_t kMostBuckets = 1 << 20;
 constexpr int64_t kLastOperator = 1 << 20;
+constexpr double kMostAmount = 1e15;  // milliseconds, joules
 
 ScheduleJson ToJson(const Schedule::Bucket& bucket) {
   if (!bucket.is_solved) return nullptr;
@@ -45,7 +46,9 @@ ScheduleJson ToJson(const Schedule::Bucket& bucket) {
 double NotNegative(const CheckedJson& json, const char* key) {
   if (!json.Has(key) || !json.json()[key].is_number()) json.Refuse(key, "a number");
   const double number = json.json()[key].get<double>();
-  if (!std::isfinite(number) || number < 0) json.Refuse(key, "at least 0");
+  if (!(number >= 0 && number <= kMostAmount)) {
+    json.Refuse(key, fmt::format("at least 0 and at most {:g}", kMostAmount));
+  }
   return number;
 }
 
@@ -180,14 +183,15 @@ std::string ToJsonText(const Schedule& schedule) {
   return text + " ]\n}\n";
 }
 
-Schedule ParseSchedule(const std::string& text, const std::string& name, bool may_lack) {
+namespace {
+
+Schedule ScheduleOf(const std::string& text, const std::string& name) {
   const CheckedJson json(text, name);
   if (!json.Has("format") || json.json()["format"] != kScheduleFormat) {
     throw InputError(fmt::format("{}: not a schedule of cacheinf-schedule", name));
   }
   if (json.Integer("version") != Schedule::kVersion) {
-    throw InputError(
-        fmt::format("{}: a schedule of another version of CacheInf; {}", name, kSolveAgain));
+    throw InputError(fmt::format("{}: a schedule of another version of CacheInf", name));
   }
   Schedule schedule;
   schedule.model = json.Text("model");
@@ -195,6 +199,7 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
   schedule.seed = json.Hex("seed");
   schedule.robot = ParseProfile(json.Object("robot").json().dump(), name + ": robot");
   schedule.server = ParseProfile(json.Object("server").json().dump(), name + ": server");
+  CheckArePair(schedule.robot, schedule.server, name);
   schedule.round_trip_ms = NotNegative(json, "round_trip_ms");
   schedule.server_queue_ms = NotNegative(json, "server_queue_ms");
   schedule.mbit = ReadAxis(json, "mbit", 1e9);
@@ -210,12 +215,6 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
     schedule.buckets.push_back(
         bucket.is_null() ? Schedule::Bucket{}
                          : ReadBucket(CheckedJson(bucket, fmt::format("{}: buckets", name))));
-    if (!may_lack && !schedule.buckets.back().is_solved) {
-      throw InputError(
-          fmt::format("{}: not solved to the end; go on with cacheinf-schedule solve "
-                      "--resume",
-                      name));
-    }
   }
   const auto operators = static_cast<int>(schedule.robot.operators.size());
   for (const Schedule::Bucket& bucket : schedule.buckets) {
@@ -227,6 +226,22 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
             schedule.robot.codecs.end()) {
       json.Refuse("buckets", "plans with the codecs of its profiles");
     }
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Schedule ParseSchedule(const std::string& text, const std::string& name, bool may_lack) {
+  Schedule schedule;
+  try {
+    schedule = ScheduleOf(text, name);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}; {}", error.what(), kSolveAgain));
+  }
+  if (!may_lack && !std::ranges::all_of(schedule.buckets, &Schedule::Bucket::is_solved)) {
+    throw InputError(fmt::format(
+        "{}: not solved to the end; go on with cacheinf-schedule solve --resume", name));
   }
   return schedule;
 }

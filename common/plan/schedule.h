@@ -16,6 +16,9 @@ namespace cacheinf {
 // Differs if any measurement differs.
 uint64_t FingerprintOf(const Profile& profile);
 
+// This planner takes the best of all plans. The schedule of any other is followed as it stands.
+inline constexpr const char* kCacheInfPlanner = "cacheinf";
+
 // A plan for every situation, solved in advance.
 struct Schedule {
   static constexpr int kVersion = 2;

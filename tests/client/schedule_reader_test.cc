@@ -29,13 +29,13 @@ using std::chrono::steady_clock;
 class ScheduleReaderTest : public testing::Test {
  protected:
   // A schedule with this many steps per axis, in which all plans split behind the picture.
-  std::string TextOf(int steps) const {
+  std::string TextOf(int steps, const char* planner = "cacheinf") const {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);
     const ProfilePair pair = PairOf(std::move(operators), 4, 1000);
     Schedule schedule;
     schedule.model = pair.robot.model;
-    schedule.planner = "cacheinf";
+    schedule.planner = planner;
     schedule.robot = pair.robot;
     schedule.server = pair.server;
     for (int step = 1; step <= steps; ++step) {
@@ -100,6 +100,16 @@ TEST_F(ScheduleReaderTest, WhatIsReadIsTheSchedulesChooser) {
   EXPECT_EQ(reader.Take(), nullptr);
 }
 
+TEST_F(ScheduleReaderTest, AnotherPlannersScheduleIsFollowedAsItStands) {
+  const auto first_of = [&](const char* planner) {
+    const std::unique_ptr<PlanChooser> chooser = Reader().Read(TextOf(2, planner), "a file");
+    return chooser->Choose({.is_up = true, .to_server = {0.001}, .to_robot = {0.001}}).kind;
+  };
+  // Over such a link nothing is worth sending.
+  EXPECT_EQ(first_of("cacheinf"), Plan::Kind::kLocal);
+  EXPECT_EQ(first_of("hp"), Plan::Kind::kSplit);
+}
+
 TEST_F(ScheduleReaderTest, WhatCannotBeFollowedIsRefusedInASentence) {
   const auto refusal = [](ScheduleReader reader, std::vector<uint8_t> compressed) -> std::string {
     reader.Begin(std::move(compressed));
@@ -113,7 +123,8 @@ TEST_F(ScheduleReaderTest, WhatCannotBeFollowedIsRefusedInASentence) {
   const std::string text = TextOf(2);
   EXPECT_EQ(refusal(Reader(), {1, 2, 3}).find("the server's schedule: "), 0u);
   EXPECT_EQ(refusal(Reader(), CompressText("{}")),
-            "the server's schedule: not a schedule of cacheinf-schedule");
+            "the server's schedule: not a schedule of cacheinf-schedule; solve it again "
+            "(cacheinf-schedule solve)");
   const auto no_splits = [](const Plan& plan) {
     if (plan.kind == Plan::Kind::kSplit) throw InputError("it splits");
   };

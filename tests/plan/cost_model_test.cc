@@ -242,6 +242,8 @@ TEST(CostModel, WithoutALinkOnlyTheRobotAnswers) {
   const CostModel model = CostModel(pair.robot, pair.server, kSituation).At({});
   EXPECT_TRUE(std::isfinite(model.Ms(Plan())));
   EXPECT_EQ(model.Ms(SplitAt({{1, 0}})), INFINITY);
+  EXPECT_EQ(model.Predict(SplitAt({{1, 0}})).energy_j, INFINITY);
+  EXPECT_EQ(model.Predict({.kind = Plan::Kind::kRemote, .codec = "jpeg:85"}).energy_j, INFINITY);
   EXPECT_EQ(model.Ms(SplitAt({{1, 1000}})), model.Ms(Plan()));
 }
 

@@ -230,6 +230,45 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
   EXPECT_NE(chooser.Reason().find(" ms, "), std::string::npos) << chooser.Reason();
 }
 
+TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
+  // All worse than what it would take otherwise.
+  const std::vector<Plan> plans = {
+      {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw"},
+      {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 900}}}};
+  PlanChooser chooser(
+      pair_.robot, pair_.server,
+      [&](const Situation& situation) {
+        return situation.mbit_up > 0 ? plans : std::vector<Plan>{{.keeps = false}};
+      },
+      /*keeps_to_nearby=*/true);
+  const auto expect_one_of = [&](const PlanChooser::Link& link, const std::vector<Plan>& allowed) {
+    for (int frame = 0; frame < 400; ++frame) {
+      const Plan plan = chooser.Choose(link);
+      ASSERT_NE(std::ranges::find(allowed, plan), allowed.end()) << ToText(plan);
+      chooser.Note({.executed = plan.kind,
+                    .latency_ms = chooser.prediction().latency_ms,
+                    .server_ms = chooser.prediction().server_ms,
+                    .waiting_ms = 1.0 + chooser.prediction().server_ms,
+                    .sent_bytes = chooser.prediction().up_bytes});
+    }
+  };
+  expect_one_of({true, {20}, {20}, 4}, plans);
+  expect_one_of({}, {{.keeps = false}});
+  expect_one_of({true, {20}, {20}, 4}, plans);
+}
+
+// A split that this robot cannot follow leaves it what it can.
+TEST_F(PlanChooserTest, WithoutANearbyPlanItTakesAnyOther) {
+  const auto first = [&](const PlanChooser::Link& link) {
+    PlanChooser chooser(
+        pair_.robot, pair_.server, [](const Situation&) { return std::vector<Plan>(); },
+        /*keeps_to_nearby=*/true);
+    return chooser.Choose(link).kind;
+  };
+  EXPECT_EQ(first({}), Plan::Kind::kLocal);
+  EXPECT_EQ(first({true, {300}, {300}, 1}), Plan::Kind::kRemote);
+}
+
 constexpr double kPictureBytes = 40e3;
 
 // Ten operators in a row of `ms` each on the robot; the server is four times as fast.

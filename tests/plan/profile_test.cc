@@ -21,6 +21,7 @@ Profile SmallProfile() {
   profile.model = "net \"x\"";
   profile.model_checksum = 0xfedcba9876543210u;
   profile.settings = "{\"policy\":\"change\"}";
+  profile.sampled = "{\"clips\":[]}";
   profile.machine = "a machine";
   profile.machine_fingerprint = "0123456789abcdef";
   profile.build = "b1";

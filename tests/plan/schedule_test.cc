@@ -76,6 +76,8 @@ TEST(Schedule, DamagedIsRefused) {
       ParseSchedule(text, "schedule.json");
     } catch (const InputError& error) {
       EXPECT_EQ(std::string(error.what()).find("schedule.json: "), 0U);
+      EXPECT_NE(std::string(error.what()).find("cacheinf-schedule solve"), std::string::npos)
+          << error.what();
       return std::string(error.what());
     }
     return std::string("taken");
@@ -94,6 +96,10 @@ TEST(Schedule, DamagedIsRefused) {
   EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [\n  50.0,").find("ascend"),
             std::string::npos);
   EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [").find("one for every step"),
+            std::string::npos);
+  EXPECT_NE(refusal("\"round_trip_ms\": 4.0", "\"round_trip_ms\": 1e300").find("at most"),
+            std::string::npos);
+  EXPECT_NE(refusal("\"settings\":\"\"", "\"settings\":\"x\"").find("different settings"),
             std::string::npos);
   const size_t bucket = sound.find("{\"kind\"", sound.find("\"buckets\""));
   EXPECT_NE(refusal(sound.substr(bucket, sound.find("},\n", bucket) + 1 - bucket), "null")

@@ -46,6 +46,12 @@ TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
   EXPECT_NE(second.out.find("p.json holds"), std::string::npos) << second.out;
   EXPECT_EQ(ReadFile(folder_ / "p.json"), before);
 
+  // What the machine takes is no measurement.
+  const CommandResult watts = Measure("--side robot -o p.json --watts 11 4 3 " + clip);
+  EXPECT_NE(watts.out.find("p.json holds"), std::string::npos) << watts.out;
+  EXPECT_EQ(LoadProfile(folder_ / "p.json").computing_watts, 11.0);
+  EXPECT_EQ(LoadProfile(folder_ / "p.json").waiting_watts, 3.0);
+
   // Another codec is another profile; so is what somebody damaged.
   ASSERT_EQ(Measure("--side robot -o p.json --slice-codec fp16 " + clip).exit_code, 0);
   EXPECT_EQ(LoadProfile(folder_ / "p.json").slice_codec, SliceCodec::kFp16);
@@ -56,6 +62,31 @@ TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
   EXPECT_NO_THROW((void)LoadProfile(folder_ / "p.json"));
   ASSERT_EQ(Measure("--side robot -o p.json --force " + clip).out.find("p.json holds"),
             std::string::npos);
+}
+
+TEST_F(MeasureToolTest, MeasuresAgainForOtherCodecsAndClips) {
+  const std::string still = "--clip generated:frames=16,width=64,height=48 ";
+  const std::string same = "--side robot -o p.json --codec raw ";
+  ASSERT_EQ(Measure(same + still).exit_code, 0);
+  EXPECT_NE(Measure(same + still).out.find("p.json holds"), std::string::npos);
+  const CommandResult codecs = Measure(same + "--codec png " + still);
+  EXPECT_EQ(codecs.out.find("p.json holds"), std::string::npos) << codecs.out;
+  EXPECT_EQ(LoadProfile(folder_ / "p.json").codecs.size(), 2u);
+  const CommandResult clips =
+      Measure(same + "--codec png --clip generated:frames=16,width=64,height=48,seed=3 ");
+  EXPECT_EQ(clips.out.find("p.json holds"), std::string::npos) << clips.out;
+}
+
+TEST_F(MeasureToolTest, WritesOverNothingThatItReads) {
+  const std::string model = (SourceFolder() / "configs/models/demo_segmentation.onnx").string();
+  std::filesystem::copy_file(model, folder_ / "m.onnx");
+  const std::string copy = (folder_ / "m.onnx").string();
+  const CommandResult result = RunCommand({ProgramPath("cacheinf-profile"), "measure", "--model",
+                                           copy, "--side", "robot", "--out", copy});
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_NE(result.error.find("would overwrite what --model reads"), std::string::npos)
+      << result.error;
+  EXPECT_EQ(ReadFile(folder_ / "m.onnx"), ReadFile(model));
 }
 
 TEST_F(MeasureToolTest, GeneratesMotionWhereThereIsNoClip) {

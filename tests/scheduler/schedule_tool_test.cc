@@ -5,10 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/file.h"
 #include "common/plan/profile.h"
+#include "common/plan/schedule.h"
 #include "tests/scheduler/random_networks.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
@@ -45,6 +47,8 @@ class ScheduleTool : public FolderTest {
   }
 };
 
+class SlowScheduleTool : public ScheduleTool {};
+
 void ExpectOneSentence(const CommandResult& result, const std::string& part) {
   EXPECT_EQ(result.exit_code, 2) << result.out;
   EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
@@ -66,6 +70,7 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
       Run("show", {schedule, "--mbit", "40", "--robot-work", "0.4", "--trace", Path("trace.json")});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("robot "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" J; "), std::string::npos) << result.out;
   const nlohmann::json trace = nlohmann::json::parse(ReadFile(Path("trace.json")));
   EXPECT_GT(trace.at("traceEvents").size(), 5U);
 
@@ -133,6 +138,65 @@ TEST_F(ScheduleTool, StopsInTimeAndGoesOn) {
   EXPECT_EQ(Run("validate", {schedule}).exit_code, 0);
 }
 
+TEST_F(ScheduleTool, GoesOnOnlyWithWhatWasBegun) {
+  const std::string schedule = Path("schedule.json");
+  const std::vector<std::string> begin = {"--out",        schedule, "--bandwidths", "4",
+                                          "--shares",     "2",      "--planner",    "ds",
+                                          "--time-limit", "1e-6"};
+  ASSERT_EQ(Run("solve", begin).exit_code, 0);
+  const std::string begun = ReadFile(schedule);
+  const std::vector<std::pair<std::string, std::string>> others = {
+      {"--planner", "hp"},      {"--seed", "2"},           {"--shares", "3"},
+      {"--bandwidths", "3"},    {"--most-mbit", "77"},     {"--least-mbit", "2"},
+      {"--round-trip-ms", "9"}, {"--server-queue-ms", "1"}};
+  for (const auto& [option, value] : others) {
+    ExpectOneSentence(Run("solve", {"--out", schedule, "--resume", option, value}),
+                      "another " + option);
+    EXPECT_EQ(ReadFile(schedule), begun);
+  }
+  EXPECT_EQ(Run("solve", {"--out", schedule, "--resume", "--planner", "ds"}).exit_code, 0);
+  EXPECT_EQ(LoadSchedule(schedule).planner, "ds");
+}
+
+TEST_F(ScheduleTool, ValidatesEnergyAsWell) {
+  Solve();
+  Schedule schedule = LoadSchedule(Path("schedule.json"));
+  schedule.buckets[5].energy_j += 1;
+  WriteText("schedule.json", ToJsonText(schedule));
+  ExpectOneSentence(Run("validate", {Path("schedule.json")}), " J by the profiles");
+}
+
+TEST_F(ScheduleTool, WritesOverNothingThatItReads) {
+  const std::string before = ReadFile(Path("robot.json"));
+  ExpectOneSentence(Run("solve", {"--out", Path("robot.json")}), "would overwrite");
+  EXPECT_EQ(ReadFile(Path("robot.json")), before);
+  Solve();
+  const std::string schedule = Path("schedule.json");
+  const std::string solved = ReadFile(schedule);
+  ExpectOneSentence(Run("compare", {schedule, "--csv", schedule}), "would overwrite");
+  ExpectOneSentence(Run("show", {schedule, "--mbit", "20", "--trace", schedule}),
+                    "would overwrite");
+  EXPECT_EQ(ReadFile(schedule), solved);
+}
+
+TEST_F(SlowScheduleTool, GoesOnAfterItWasKilled) {
+  const std::string schedule = Path("schedule.json");
+  // First with nothing there, then with what was left.
+  ptrdiff_t solved_before = 0;
+  for (const char* resume : {"", " --resume"}) {
+    const std::string solve = ProgramPath("cacheinf-schedule") + " solve --robot-profile '" +
+                              Path("robot.json") + "' --server-profile '" + Path("server.json") +
+                              "' --out '" + schedule + "' --shares 40 --threads 1" + resume;
+    (void)RunCommand({"/bin/sh", "-c", "exec timeout -s KILL 5 " + solve});
+    ASSERT_TRUE(std::filesystem::exists(schedule));
+    const Schedule left = LoadSchedule(schedule, /*may_lack=*/true);
+    const auto solved = std::ranges::count(left.buckets, true, &Schedule::Bucket::is_solved);
+    EXPECT_GT(solved, solved_before);
+    EXPECT_LT(solved, static_cast<ptrdiff_t>(left.buckets.size()));
+    solved_before = solved;
+  }
+}
+
 TEST_F(ScheduleTool, RefusesWhatIsStaleOrOtherwiseWrong) {
   Solve();
   const std::string schedule = Path("schedule.json");
@@ -148,6 +212,10 @@ TEST_F(ScheduleTool, RefusesWhatIsStaleOrOtherwiseWrong) {
   ExpectOneSentence(Run("solve", {"--out", schedule}), "server.json");
   ExpectOneSentence(Run("show", {Path("robot.json")}, false), "not a schedule");
   ExpectOneSentence(Run("solve", {"--out", schedule, "--planner", "best"}), "--planner");
+  for (const char* wrong : {"nan", "-1", "inf", "four"}) {
+    ExpectOneSentence(Run("solve", {"--out", schedule, "--round-trip-ms", wrong}),
+                      "--round-trip-ms");
+  }
 }
 
 }  // namespace
