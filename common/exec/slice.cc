@@ -15,7 +15,7 @@ constexpr size_t kHeaderBytes = 20;
 constexpr uint8_t kMagic = 'S';
 constexpr uint8_t kVersion = 1;
 
-// Of a value that is not a map, the one pixel is all of it.
+// A value that is not a map has one pixel, which is all of it.
 bool IsMap(const ConstTensorView& value) { return value.rank == 4; }
 
 TensorView RowsOf(TensorView map, Range rows) {
