@@ -21,8 +21,9 @@ class ChangeFinder {
   // Writes every pixel of `active`:
   //  - cells of cell × cell pixels (those at the right and the bottom may be smaller) in which the
   //    mean of |reference - picture| reaches the threshold in any channel; with a threshold of 0,
-  //    pixels with any byte that differs; by the rule `blocks`, cells whose signal-to-noise ratio,
-  //    from the squares of those differences over all channels, does not exceed `psnr`;
+  //    pixels with any byte that differs; by the rule `blocks`, instead, cells whose
+  //    signal-to-noise ratio, from the squares of those differences over all channels, does not
+  //    exceed `psnr`;
   //  - `out_of_view`, pixels that the reference does not show: a mask of the same size, or no
   //    words;
   //  - all that rounded out to blocks.

@@ -49,10 +49,9 @@ struct ReuseSettings {
   // Nothing: bits decide, every frame stays where it was seen and in its own light, and no part is
   // ever old.
   std::optional<Lossy> lossy;
-  int flush = 0;  // one of this many frames is computed whole; 0: never
-  double most_work =
-      0.85;              // share of a dense run above which reuse does not pay; 0: it always does
-  double budget_mb = 0;  // for activations; 0: all maps are kept
+  int flush = 0;            // one of this many frames is computed whole; 0: never
+  double most_work = 0.85;  // share of a dense run above which reuse does not pay; 0: none
+  double budget_mb = 0;     // for activations; 0: all maps are kept
 
   bool relights() const;
   bool is_on_canvas() const;

@@ -66,7 +66,7 @@ void WriteJson(const std::filesystem::path& path, const nlohmann::ordered_json& 
   if (!file.flush()) throw InputError(path.string() + " cannot be written");
 }
 
-// Before anything is measured for nothing.
+// Checked before anything is measured in vain.
 void CheckOptions(const BenchOptions& options, const std::filesystem::path& json_path) {
   if (!std::isfinite(options.timing.min_time_ms)) throw InputError("--min-time must be finite");
   for (const double budget : options.budgets) {

@@ -136,7 +136,7 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
   EXPECT_EQ(Refusal(ToText(nowhere)), line + "stored_from_frame must be a list of numbers");
 }
 
-// Whatever a text says, it is a decision that writes itself again, or refused.
+// Any text is either refused, or read as a decision that survives being written and read again.
 TEST(DecisionTextTest, DamagedTextIsReadOrRefused) {
   constexpr uint32_t kSeed = 5;
   std::mt19937 random(kSeed);
