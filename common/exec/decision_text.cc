@@ -96,7 +96,7 @@ const char* FaultOf(const FrameDecision& decision) {
     return "kind must be whole without a base and a mask";
   }
   if (!decision.scroll.is_zero() && !decision.stored_from_frame.IsIdentity()) {
-    return "scroll must be zero where the maps move otherwise";
+    return "scroll must be zero if the maps move otherwise";
   }
   return nullptr;
 }

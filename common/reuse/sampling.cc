@@ -118,7 +118,7 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
   next_ = Choose();
   if (!is_good) {
     ++counts_.bad_samples;
-    alarm_ = fmt::format("an answer agrees with a dense one in {:.3f}, and {:.3f} are the least",
+    alarm_ = fmt::format("an answer agrees with a dense one by {:.3f}, below the least of {:.3f}",
                          agreement.agreement, least_);
   }
   if (!has_changed) return;
@@ -126,7 +126,7 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
   const SafetyLevel level = levels_.level();
   LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
                          level < before ? "after good samples"
-                         : is_good      ? "because of samples before"
+                         : is_good      ? "because of earlier samples"
                                         : alarm_));
 }
 

@@ -144,7 +144,7 @@ std::vector<std::string> UnusedSettings(const RobotConfig& config) {
       {"geometry", cache.geometry != usual.geometry, !is_exact,
        "policy exact computes every frame where it is"},
       {"refresh", cache.refresh != usual.refresh, !is_exact,
-       "with policy exact nothing that is stored grows old"},
+       "with policy exact nothing stored gets old"},
       {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end"},
       {"growth", cache.growth != usual.growth, !is_exact && resolved.lossy->growth.has_value(),
        "only policy fixed grows what changed"},
@@ -156,8 +156,8 @@ std::vector<std::string> UnusedSettings(const RobotConfig& config) {
        "nothing follows the camera with cache.geometry none or policy exact"},
       {"threshold", config.tracker.change.threshold != usual_tracker.change.threshold,
        PictureTest(resolved) != nullptr,
-       "with policy exact or cache.stem above 0 the network is given every byte that changes, and "
-       "decides itself what a change is"},
+       "with policy exact or cache.stem above 0 the network gets every byte that changes, and "
+       "decides what a change is"},
   };
   std::vector<std::string> unused;
   for (const auto& setting : settings) {

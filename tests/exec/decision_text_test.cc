@@ -123,7 +123,7 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
   EXPECT_EQ(changed("\"scroll\":[0,0]", "\"scroll\":[0,0.5]"),
             line + "scroll must be a list of integers");
   EXPECT_EQ(changed("\"scroll\":[0,0]", "\"scroll\":[0,32]"),
-            line + "scroll must be zero where the maps move otherwise");
+            line + "scroll must be zero if the maps move otherwise");
   EXPECT_EQ(changed("\"stored_from_frame\":[", "\"stored_from_frame\":[0,"),
             line + "stored_from_frame must be 9 numbers");
   EXPECT_EQ(changed("\"light\":[", "\"light\":[null,"), line + "light must be a list of numbers");
