@@ -33,7 +33,7 @@ struct PixelRunArgs {
   // Multiply-adds per pixel, for PixelSets::TakeCount.
   int64_t weight = 0;
 
-  // Checks what is stored (StoredCheck), so it is no work of the frame.
+  // Checks what is stored (StoredCheck); does not count as work of the frame.
   bool is_check = false;
 };
 

@@ -44,7 +44,7 @@ struct Resolution {
   PixelSet forced;
 };
 
-// Of one value.
+// The masks of one value.
 struct ValueMasks {
   PixelSet own;
   PixelSet current;  // in this frame: `own`, or one that it shares

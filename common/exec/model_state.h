@@ -94,10 +94,11 @@ class ModelState {
   size_t next_stage() const;
   void Step();            // REQUIRES: a frame has begun, and a stage is left
   ChangedWork Commit();   // REQUIRES: no stage is left
-  ChangedWork Abandon();  // what is left becomes stale; the answer may be there already
+  ChangedWork Abandon();  // what is left becomes stale; may follow an early answer
   ChangedWork Finish();   // takes the Steps left, then Commit
 
-  // Begins a frame that computes what is stale, from the same inputs: the rest after Abandon.
+  // Begins a frame that computes what is stale from the same inputs, such as the rest after
+  // Abandon.
   void BeginRest(const ChangePolicy& policy);
 
   // ------------------------------------------------------------------------------------------

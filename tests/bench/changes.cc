@@ -97,7 +97,7 @@ class TurningNetwork {
     return TimeOnce([&] { work_ = state_.RunChanged(changed, policy); });
   }
 
-  // Of the last ChangedMs.
+  // As of the last ChangedMs.
   const ChangedWork& work() const { return work_; }
 
  private:

@@ -322,7 +322,7 @@ void AddTable(const ByCell& cells, const std::string& measured, const std::set<s
   }
 }
 
-// By way of measuring.
+// Grouped by how they were measured.
 std::map<std::string, ByCell> CellsOf(const std::vector<Json>& rows) {
   std::map<std::string, ByCell> by_measured;
   for (const Json& row : rows) {

@@ -33,7 +33,7 @@ class OnCores {
   std::unique_ptr<Before> before_;
 };
 
-// Of a robot and a server with one thread each, measured one after the other.
+// The profiles of a robot and a server with one thread each, measured one after the other.
 struct ModelProfiles {
   Profile robot;
   Profile server;

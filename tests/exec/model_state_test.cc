@@ -51,7 +51,7 @@ void Poison(ModelState& state, float number) {
   }
 }
 
-// Of numbers in logical order, those of some rows if they are a map's, else all.
+// Some rows of a map's numbers in logical order, or all numbers of any other value.
 std::vector<float> InRows(const Value& value, const std::vector<float>& numbers, Range rows) {
   if (!value.is_map()) return numbers;
   const auto width = static_cast<size_t>(WidthOf(value));
