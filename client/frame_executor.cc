@@ -31,11 +31,10 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
   StateOptions options = OptionsFor(settings, graph);
   if (!may_split) return options;
   if (settings.is_by_warp()) {
-    throw InputError("to split a network does not go with the geometry warp");
+    throw InputError("a network cannot be split with the geometry warp");
   }
   if (!settings.change_policy().can_split()) {
-    throw InputError(
-        "to split a network does not go with the policy fixed and a stem: set --stem 0");
+    throw InputError("a network cannot be split with the policy fixed and a stem: set --stem 0");
   }
   options.trades = true;
   return options;
@@ -245,7 +244,7 @@ std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {
   std::vector<Cut> cuts;
   for (const Plan::Cut& cut : plan.cuts) {
     if (cut.after >= static_cast<int>(graph.operators.size())) {
-      throw InputError("a plan cuts behind an operator that the model has not got");
+      throw InputError("a plan cuts behind an operator that the model does not have");
     }
     const ValueId value =
         cut.after < 0 ? graph.inputs.front() : graph.operators[cut.after].outputs.front();

@@ -7,11 +7,11 @@ set(CACHEINF_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefin
 # build computes the same bits.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-ffp-contract=off>"
                     "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
-# Kernels call constexpr functions as the host does. Views convert to views of const, of which the
-# compiler says that those of const never do (554).
+# Kernels call constexpr functions as the host does. Views convert to views of const; nvcc warns that
+# views of const never use that conversion (554).
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--diag-suppress=554>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlaps within std::string that are none (its bug 105651).
+  # g++ 12 warns of overlaps in std::string that do not exist (its bug 105651).
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>")
 endif()
 if(CACHEINF_WERROR)
@@ -19,20 +19,20 @@ if(CACHEINF_WERROR)
                       "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 
-# For what no frame's time depends on (command lines, JSON, importers): mostly templates of others
-# that take long to optimise.
+# For files that no frame's time depends on (command lines, JSON, importers): mostly other people's
+# templates, which take long to optimise.
 set(CACHEINF_QUICK_TO_COMPILE "$<$<CONFIG:Release>:-O1>")
 
-# What nearly every file reads of the standard library, precompiled. Files include what they use all
-# the same: clang-tidy reads them without.
+# Precompiles what nearly every file reads from the standard library. Files still include what they
+# use: clang-tidy reads them without.
 set(CACHEINF_STANDARD_HEADERS
     <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <span>
     <string> <string_view> <utility> <variant> <vector>)
 
-# The standard library's own checks, in every build that is not timed.
+# Turns on the standard library's checks in every build that is not timed.
 add_compile_definitions("$<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>")
 
-# A linker that takes a quarter of the time: for test programs, and for everything that is not timed.
+# A linker that takes a quarter of the time, for test programs and for everything that is not timed.
 find_program(CACHEINF_QUICK_LINKER NAMES mold ld.lld)
 set(CACHEINF_LINK_QUICKLY)
 if(CACHEINF_QUICK_LINKER)
@@ -48,8 +48,8 @@ if(CACHEINF_SANITIZE)
   add_link_options(-fsanitize=${CACHEINF_SANITIZE})
 endif()
 if(CACHEINF_SANITIZE MATCHES "address")
-  # The largest tiles take minutes to compile once every access in them is checked. AVX2's and the
-  # scalar kernels are the same code.
+  # The largest tiles take minutes to compile if every access in them is checked. The AVX2 and scalar
+  # kernels are the same code.
   add_compile_definitions(HWY_BROKEN_TARGETS=HWY_AVX3)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_definitions(__SANITIZE_ADDRESS__)  # as g++ says by itself
@@ -57,8 +57,8 @@ if(CACHEINF_SANITIZE MATCHES "address")
 endif()
 
 if(CACHEINF_COVERAGE)
-  # Atomic counters make the kernels' threads a hundred times as slow; plain ones may lose counts
-  # between threads, but no line.
+  # Atomic counters make the kernels' threads a hundred times slower; plain ones may lose counts
+  # between threads, but never a line.
   add_compile_options(--coverage -fprofile-update=single)
   add_link_options(--coverage)
 endif()

@@ -1,9 +1,9 @@
-option(CACHEINF_UNITY "Compile files of a folder together: sooner from nothing, later after a change"
+option(CACHEINF_UNITY "Compile files of a folder together: faster from scratch, slower after a change"
        OFF)
 
-# cacheinf_compile_together(TARGET): up to eight files of a folder at once, because most of what a
-# compiler reads for one it has read for its neighbour. What neighbours keep in anonymous namespaces
-# must have different names. Files with options of their own stay alone.
+# cacheinf_compile_together(TARGET): compiles up to eight files of a folder at once, because most of
+# what the compiler reads for one file it has read for its neighbour. Names in neighbours' anonymous
+# namespaces must differ. Files with their own options are compiled alone.
 function(cacheinf_compile_together target)
   if(NOT CACHEINF_UNITY)
     return()
@@ -19,7 +19,7 @@ function(cacheinf_compile_together target)
     math(EXPR batch "(${${room}_count} - 1) / 8")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${batch})
   endforeach()
-  # g++ takes the files of a batch for headers.
+  # g++ mistakes the files of a batch for headers.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

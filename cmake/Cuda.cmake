@@ -1,5 +1,5 @@
-# Turns CUDA on where there is a compiler for it. Sets CACHEINF_HAS_CUDA.
-set(CACHEINF_CUDA AUTO CACHE STRING "Compile the CUDA sources: ON, OFF, or AUTO (where nvcc is found)")
+# Turns CUDA on if there is a compiler for it. Sets CACHEINF_HAS_CUDA.
+set(CACHEINF_CUDA AUTO CACHE STRING "Compile the CUDA sources: ON, OFF, or AUTO (if nvcc is found)")
 set_property(CACHE CACHEINF_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(CACHEINF_HAS_CUDA OFF)
@@ -34,8 +34,8 @@ if(CACHEINF_HAS_CUDA)
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
-  # Everywhere, so that all programs can share precompiled headers.
+  # Set everywhere, so that all programs can share precompiled headers.
   add_compile_definitions(CACHEINF_HAS_CUDA)
 else()
-  message(STATUS "CUDA is left out (no nvcc, or CACHEINF_CUDA is OFF); the CPU product is whole.")
+  message(STATUS "CUDA is left out (no nvcc, or CACHEINF_CUDA is OFF); the CPU product is complete.")
 endif()

@@ -1,7 +1,7 @@
 find_package(Threads REQUIRED)
 
-# The Open MPI of scripts/setup --mpi goes before the system's, unless MPI_HOME names another, and is
-# found even if the system's was found before. The next build notices that it has come.
+# Prefers the Open MPI of scripts/setup --mpi to the system's, unless MPI_HOME names another, even if
+# the system's was found before. The next build notices a new one.
 set(cacheinf_cache "$ENV{CACHEINF_CACHE}")
 if(NOT cacheinf_cache)
   set(cacheinf_cache "$ENV{HOME}/.cache/cacheinf")
@@ -13,8 +13,8 @@ if(own_mpicc AND NOT MPI_HOME AND NOT "${MPI_C_COMPILER}" STREQUAL own_mpicc)
   foreach(variable ${found_before})
     unset(${variable} CACHE)
   endforeach()
-  set(MPI_C_COMPILER ${own_mpicc} CACHE FILEPATH "Of scripts/setup --mpi")
-  set(MPIEXEC_EXECUTABLE ${cacheinf_cache}/openmpi/bin/mpirun CACHE FILEPATH "Likewise")
+  set(MPI_C_COMPILER ${own_mpicc} CACHE FILEPATH "From scripts/setup --mpi")
+  set(MPIEXEC_EXECUTABLE ${cacheinf_cache}/openmpi/bin/mpirun CACHE FILEPATH "From scripts/setup --mpi")
 endif()
 find_package(MPI QUIET COMPONENTS C)
 find_path(OpenMPI_EXTENSIONS mpi-ext.h HINTS ${MPI_C_INCLUDE_DIRS})
@@ -48,7 +48,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
 find_package(PNG REQUIRED)
 
-# The ONNX messages that libonnx-dev holds compiled, under the names that it was compiled with.
+# The ONNX messages compiled into libonnx-dev, under the names that it was compiled with.
 add_library(onnx_messages INTERFACE)
 target_compile_definitions(onnx_messages INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
 target_link_libraries(onnx_messages INTERFACE onnx_proto protobuf::libprotobuf)

@@ -1,9 +1,9 @@
 # Finds LibTorch >= 2.1 without its own TorchConfig.cmake, which insists on a CUDA toolkit.
 #
 #   LibTorch_ROOT          where to look: a LibTorch folder or a Python package's torch/ folder;
-#                          by default what scripts/setup installed
+#                          by default the one that scripts/setup installed
 #
-# Gives the imported target LibTorch::LibTorch (CPU only), LibTorch_VERSION, and, where it is not
+# Provides the imported target LibTorch::LibTorch (CPU only), LibTorch_VERSION, and, if it is not
 # found, LibTorch_NOT_FOUND_MESSAGE.
 
 set(_libtorch_places ${LibTorch_ROOT} $ENV{LibTorch_ROOT})
@@ -37,7 +37,7 @@ if(_libtorch_version_file AND EXISTS ${_libtorch_version_file})
   unset(_libtorch_version_parts)
 endif()
 
-# We exchange std::string with it, so both must have the same one.
+# We exchange std::string with it, so both must use the same one.
 set(LibTorch_HAS_CXX11_ABI FALSE)
 if(LibTorch_C10_LIBRARY)
   file(STRINGS ${LibTorch_C10_LIBRARY} _libtorch_new_strings REGEX "__cxx11" LIMIT_COUNT 1)
@@ -71,7 +71,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
     PROPERTIES IMPORTED_LOCATION ${LibTorch_CPU_LIBRARY}
                INTERFACE_INCLUDE_DIRECTORIES
                "${LibTorch_INCLUDE_DIR};${LibTorch_INCLUDE_DIR}/torch/csrc/api/include"
-               # Files include the operators that they call, not the headers of all of them.
+               # Files include the operators that they call, not the headers of all.
                INTERFACE_COMPILE_DEFINITIONS AT_PER_OPERATOR_HEADERS
                INTERFACE_LINK_LIBRARIES LibTorch::C10)
 endif()

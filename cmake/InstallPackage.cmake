@@ -1,5 +1,5 @@
-# What `cmake --install` puts beside the programs: the configurations, and what somebody's own program
-# needs to link a robot with find_package(CacheInf) and cacheinf::client (docs/example).
+# What `cmake --install` adds to the programs: the configurations, and what another program needs to
+# link a robot with find_package(CacheInf) and cacheinf::client (docs/example).
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY configs/ DESTINATION share/cacheinf)

@@ -33,13 +33,13 @@ void AddSide(CLI::App& command, Side* side) {
   command
       .add_option_function<std::string>(
           "--side", [side](const std::string& name) { *side = *ValueOf<Side>(name); },
-          "whose machine it is")
+          "which side this machine is")
       ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())))
       ->required();
 }
 
 void AddWatts(CLI::App& command, std::vector<double>* watts) {
-  command.add_option("--watts", *watts, "that the machine takes: computing, sending, waiting")
+  command.add_option("--watts", *watts, "power of the machine: computing, sending, waiting")
       ->expected(3)
       ->check(FiniteRange(0.0, 1e6));
 }
@@ -51,8 +51,8 @@ struct ModelOptions {
 
   void AddTo(CLI::App& command) {
     command.add_option("MODEL", model, "ONNX, TorchScript or native model file")->required();
-    command.add_option("--shape", shapes, "shape of an input, as 1x3x384x640; once an input");
-    command.add_flag("--no-optimise", no_optimise, "leave the graph as the file has it");
+    command.add_option("--shape", shapes, "shape of an input, such as 1x3x384x640; once per input");
+    command.add_flag("--no-optimise", no_optimise, "leave the graph as it is in the file");
   }
 
   LoadOptions Load() const {
@@ -78,10 +78,10 @@ struct InspectOptions {
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
     model.AddTo(*command);
-    command->add_option("--json", json, "write the table as JSON too");
+    command->add_option("--json", json, "also write the table as JSON");
     command
         ->add_option("--budget-mb", budgets_mb,
-                     "choose the maps to keep between frames in so many MB of activations")
+                     "choose the maps to keep between frames within this many MB of activations")
         ->check(FiniteRange(0.0, 1e6));
     command->callback([this] { Run(); });
   }
@@ -120,14 +120,17 @@ struct ScenesOptions {
     CLI::App* command =
         app.add_subcommand("scenes", "Write generated frames with their ground truth.");
     command->add_option("--out", scenes.out_folder, "the folder for the arrays")->required();
-    command->add_option("--seed", scenes.scene.seed, "of the first clip");
+    command->add_option("--seed", scenes.scene.seed, "seed of the first clip");
     command->add_option("--clips", scenes.clips, "how many clips");
-    command->add_option("--frames", scenes.frames, "frames of a clip");
-    command->add_option("--frame-step", scenes.frame_step, "between the frames that are written");
+    command->add_option("--frames", scenes.frames, "frames per clip");
+    command->add_option("--frame-step", scenes.frame_step,
+                        "frames from one written frame to the next");
     command->add_option("--width", scenes.scene.width, "in pixels");
     command->add_option("--height", scenes.scene.height, "in pixels");
-    command->add_option("--shapes", scenes.scene.shapes, "in and around the picture");
-    command->add_option("--moving-share", scenes.scene.moving_share, "of the shapes");
+    command->add_option("--shapes", scenes.scene.shapes,
+                        "number of shapes, in and around the picture");
+    command->add_option("--moving-share", scenes.scene.moving_share,
+                        "share of the shapes that move");
     const auto set_camera = [this](const std::string& name) {
       scenes.scene.camera = *ValueOf<CameraMotion>(name);
     };
@@ -147,7 +150,7 @@ struct MachineOptions {
   void AddTo(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("machine", "Describe what a measurement on this machine depends on.");
-    command->add_option("--json", json, "write it as JSON too");
+    command->add_option("--json", json, "also write it as JSON");
     command->callback([this] {
       const Machine machine = DescribeMachine();
       std::cout << ToText(machine);
@@ -163,26 +166,26 @@ struct MeasureOptions {
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "measure", "Measure what a model costs on this machine, for planners (minutes).");
+        "measure", "Measure what a model costs on this machine, for planners (takes minutes).");
     config.AddTo(*command, RobotConfig().Fields(),
                  {"--model", "--shape", "--threads", "--backend", "--scheme", "--slice-codec",
                   "--log-level"});
     AddSide(*command, &measure.side);
     command->add_option("--clip", measure.clips,
                         "frames to measure on: a video, a folder of pictures, generated[:…]; may "
-                        "stand several times (default: generated motion)");
-    command->add_option("--frames", measure.frames, "of each clip, at most")
+                        "be repeated (default: generated motion)");
+    command->add_option("--frames", measure.frames, "the most frames of each clip")
         ->check(CLI::Range(kLeastClipFrames, 100000));
     command->add_option("--codec", measure.codecs,
-                        "of pictures, as in mode remote; may stand several times");
+                        "codec for pictures, as in mode remote; may be repeated");
     CLI::Option* const seconds =
-        command->add_option("--seconds", measure.seconds, "that it may take")
+        command->add_option("--seconds", measure.seconds, "seconds that it may take")
             ->check(FiniteRange(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
     AddWatts(*command, &measure.watts);
-    command->add_option("-o,--out", measure.out, "the profile")->required();
+    command->add_option("-o,--out", measure.out, "file for the profile")->required();
     command->add_flag("--force", measure.measure_again,
-                      "measure again, even if the file holds a profile of the same");
+                      "measure again, even if the file already holds this profile");
     command->callback([this] { Run(); });
   }
 
@@ -202,17 +205,17 @@ struct LinkOptions {
 
   void AddTo(CLI::App& app) {
     CLI::App* command =
-        app.add_subcommand("link", "Measure the link to a server, by the size of messages.");
-    command->add_option("--server", link.server, "mpi or mpi:NAME, as the server listens")
+        app.add_subcommand("link", "Measure the link to a server, by message size.");
+    command->add_option("--server", link.server, "mpi or mpi:NAME, as the server's --listen")
         ->required();
     command->add_option("--name-server", link.name_server, "the name server's file");
     command->add_option("--emulate", link.emulate,
-                        "a narrow link before it, from here to the server: 20mbit,3ms");
+                        "emulate a narrow link from here to the server, such as 20mbit,3ms");
     command->add_option("--server-wait", link.wait_s, "seconds to wait for the server")
         ->check(FiniteRange(0.0, 86400.0));
-    command->add_option("--rounds", link.rounds, "of each size, of which the median counts")
+    command->add_option("--rounds", link.rounds, "rounds per size; the median counts")
         ->check(CLI::Range(3, 10000));
-    command->add_option("-o,--out", link.out, "write it as JSON too");
+    command->add_option("-o,--out", link.out, "also write it as JSON");
     command->callback([this] {
       const SteadyClock clock;
       std::cout << RunLinkCommand(link, clock, StopOnSignals());
@@ -226,20 +229,20 @@ struct ImportOptions {
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "import", "Make a profile of a table of operators' times that was measured elsewhere.");
+        "import", "Make a profile from a table of operators' times that was measured elsewhere.");
     command->add_option("TABLE", import.table, "JSON (profiler/import_table.h)")->required();
     AddSide(*command, &import.side);
     CLI::Option* const speedup =
         command
             ->add_option("--speedup", import.speedup,
-                         "of the server against the robot, where the table has no times of it")
+                         "of the server over the robot, if the table has no times of the server")
             ->check(FiniteRange(1e-3, 1e6));
     command
         ->add_option("--reference", import.references,
-                     "tables that have times of both, to find the speedup")
+                     "tables with times of both, to find the speedup")
         ->excludes(speedup);
     AddWatts(*command, &import.watts);
-    command->add_option("-o,--out", out, "the profile")->required();
+    command->add_option("-o,--out", out, "file for the profile")->required();
     command->callback([this] {
       std::vector<NamedPath> inputs = {{"TABLE", import.table}};
       for (const std::filesystem::path& path : import.references) {

@@ -102,7 +102,7 @@ Table ReadTable(const std::filesystem::path& path) {
     op.robot_ms = TimeIn(item, "robot_ms");
     const bool has_server = item.Has("server_ms") && !item.json()["server_ms"].is_null();
     if (has_server) op.server_ms = TimeIn(item, "server_ms");
-    if (!shapes.emplace(op.id, op.shape).second) item.Refuse("id", "another one than all before");
+    if (!shapes.emplace(op.id, op.shape).second) item.Refuse("id", "different from all before");
     table.ops.push_back(std::move(op));
   }
   const bool has_ends = table.ops.size() >= 3 && table.ops.front().op == "_start" &&

@@ -122,7 +122,7 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   const Estimate estimate = EstimateOf(channel.statistics());
   Say(channel, message::Bye{});
   channel.Flush(clock.Now() + std::chrono::milliseconds(500));
-  if (stop) throw InputError("it was stopped");
+  if (stop) throw InputError("stopped");
   if (!command.out.empty()) WriteFile(command.out, LinkToJsonText(command, sizes, estimate));
   return LinkToText(sizes, estimate);
 }

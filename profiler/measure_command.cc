@@ -35,8 +35,8 @@ double KeptMs(const Profile& profile, double work) {
 
 std::string SummaryOf(const Profile& profile) {
   std::string text = fmt::format(
-      "{} on {}: {} operators, {:.2f} ms with nothing kept; else {:.2f} ms if nothing changed, "
-      "{:.2f} for 10 % of the work, {:.2f} for all\n",
+      "{} on {}: {} operators, {:.2f} ms with nothing kept; otherwise {:.2f} ms if nothing "
+      "changed, {:.2f} for 10 % of the work, {:.2f} for all\n",
       profile.model, profile.machine, profile.operators.size(), DenseMs(profile),
       KeptMs(profile, 0.0), KeptMs(profile, 0.1), KeptMs(profile, 1.0));
   text += fmt::format("fitting {:.2f} ms, deciding {:.2f} ms, reading the answer {:.2f} ms\n",
@@ -85,8 +85,9 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
       });
   if (was_known) {
     return fmt::format(
-               "{} holds: model, settings, clips, codecs, machine and build are those that it was "
-               "measured of\n",
+               "{} is still valid: it was measured with this model, settings, clips, codecs, "
+               "machine "
+               "and build\n",
                command.out.string()) +
            SummaryOf(profile);
   }

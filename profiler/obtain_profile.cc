@@ -78,7 +78,7 @@ std::optional<Profile> Known(const std::filesystem::path& file, const Profile& h
   try {
     Profile profile = LoadProfile(file);
     if (KeyOf(profile) == KeyOf(heading)) return profile;
-    LogInfo(file.string() + " is a profile of something else, and measured again");
+    LogInfo(file.string() + " is a profile of something else; measuring again");
   } catch (const InputError& error) {
     LogWarning(error.what());
   }

@@ -38,8 +38,9 @@ struct ProfileOptions {
   std::filesystem::path server;
 
   void AddTo(CLI::App& command) {
-    command.add_option("--robot-profile", robot, "of cacheinf-profile measure")->required();
-    command.add_option("--server-profile", server, "of cacheinf-profile measure")->required();
+    command.add_option("--robot-profile", robot, "file from cacheinf-profile measure")->required();
+    command.add_option("--server-profile", server, "file from cacheinf-profile measure")
+        ->required();
   }
 };
 
@@ -50,10 +51,11 @@ struct ScheduleOptions {
   std::filesystem::path server;
 
   void AddTo(CLI::App& command) {
-    command.add_option("SCHEDULE", schedule, "of cacheinf-schedule solve")->required();
-    CLI::Option* of_robot = command.add_option("--robot-profile", robot,
-                                               "check that the schedule is of these profiles");
-    CLI::Option* of_server = command.add_option("--server-profile", server, "likewise");
+    command.add_option("SCHEDULE", schedule, "file from cacheinf-schedule solve")->required();
+    CLI::Option* of_robot = command.add_option(
+        "--robot-profile", robot, "check that the schedule was solved from this profile");
+    CLI::Option* of_server =
+        command.add_option("--server-profile", server, "the same for the server");
     of_robot->needs(of_server);
     of_server->needs(of_robot);
   }
@@ -78,7 +80,9 @@ struct SituationOptions {
     command.add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
         ->check(FiniteRange(0.0, 1.0))
         ->capture_default_str();
-    command.add_option("--server-work", server_work, "the same for the server's; as robot's")
+    command
+        .add_option("--server-work", server_work,
+                    "the same on the server (default: as on the robot)")
         ->check(FiniteRange(0.0, 1.0));
   }
 
@@ -128,17 +132,18 @@ struct SolveCommand {
   void AddTo(CLI::App& app) {
     command = app.add_subcommand("solve", "Find the best plan for every situation.");
     profiles.AddTo(*command);
-    command->add_option("--out", out, "the schedule")->required();
+    command->add_option("--out", out, "file for the schedule")->required();
     const std::vector<std::string>& names = PlannerNames();
-    command->add_option("--planner", planner, "who makes the plans")
+    command->add_option("--planner", planner, "planner that makes the plans")
         ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())))
         ->capture_default_str();
     command->add_option("--seed", seed, "equal seeds give equal schedules")->capture_default_str();
-    command->add_option("--threads", threads, "by default one a core")->check(CLI::Range(1, 1024));
-    command->add_option("--bandwidths", bandwidths, "steps of bandwidth, no link among them")
+    command->add_option("--threads", threads, "by default one per core")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("--bandwidths", bandwidths, "steps of bandwidth, including no link")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
-    command->add_option("--shares", shares, "steps of the share of work, on either side")
+    command->add_option("--shares", shares, "steps of the share of work, on each side")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
     command->add_option("--least-mbit", least_mbit, "the slowest link")
@@ -147,23 +152,25 @@ struct SolveCommand {
     command->add_option("--most-mbit", most_mbit, "the fastest link")
         ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
-    command->add_option("--round-trip-ms", round_trip_ms, "of the link")
+    command->add_option("--round-trip-ms", round_trip_ms, "round trip of the link")
         ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
-    command->add_option("--server-queue-ms", server_queue_ms, "what a frame waits for the server")
+    command
+        ->add_option("--server-queue-ms", server_queue_ms, "how long a frame waits for the server")
         ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
     command
         ->add_option("--robot-slowdown", robot_slowdown,
-                     "plan for a robot that takes so many times as long as measured")
+                     "plan for a robot that takes this many times as long as measured")
         ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
-    command->add_option("--server-slowdown", server_slowdown, "likewise")
+    command->add_option("--server-slowdown", server_slowdown, "the same for the server")
         ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
-    command->add_option("--time-limit", time_limit_s, "seconds; then what is solved is written")
+    command
+        ->add_option("--time-limit", time_limit_s, "seconds, after which what is solved is written")
         ->check(FiniteRange(0.0, 1e7));
-    command->add_flag("--resume", resume, "go on with the schedule in --out");
+    command->add_flag("--resume", resume, "continue the schedule in --out");
     command->callback([this] { Run(); });
   }
 
@@ -238,7 +245,7 @@ struct SolveCommand {
       std::cout << fmt::format("{}: {} situations solved in {:.1f} s\n", out.string(), count,
                                spent.count());
     } else {
-      std::cout << fmt::format("{}: not all of {} situations solved; go on with --resume\n",
+      std::cout << fmt::format("{}: not all of {} situations solved; continue with --resume\n",
                                out.string(), count);
     }
   }
@@ -251,7 +258,7 @@ struct ShowCommand {
 
   void AddTo(CLI::App& app) {
     CLI::App* command =
-        app.add_subcommand("show", "Print a schedule, or how a frame goes at one bandwidth.");
+        app.add_subcommand("show", "Print a schedule, or how a frame runs at one bandwidth.");
     of.AddTo(*command);
     at.AddTo(*command);
     command->add_option("--trace", trace, "write the frame's lanes for Perfetto")
@@ -286,7 +293,7 @@ struct ExplainCommand {
 
   void AddTo(CLI::App& app) {
     CLI::App* command =
-        app.add_subcommand("explain", "Put a situation's plan beside the best of every planner.");
+        app.add_subcommand("explain", "Compare a situation's plan with the best of every planner.");
     of.AddTo(*command);
     at.AddTo(*command);
     command->callback([this] { Run(); });
@@ -319,7 +326,8 @@ struct CompareCommand {
     of.AddTo(*command);
     command->add_option("--csv", csv, "write every plan and its cost");
     command->add_option("--svg", svg, "draw latency over bandwidth");
-    command->add_option("--threads", threads, "by default one a core")->check(CLI::Range(1, 1024));
+    command->add_option("--threads", threads, "by default one per core")
+        ->check(CLI::Range(1, 1024));
     command->callback([this] { Run(); });
   }
 
@@ -367,21 +375,23 @@ struct FollowCommand {
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "follow", "Predict what every planner's frames take as a link's bandwidth goes.");
+        "follow", "Predict what every planner's frames take as a link's bandwidth changes.");
     command->add_option("TRACE", trace, "CSV: seconds,megabits_per_second")->required();
     profiles.AddTo(*command);
-    command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: as it is")
+    command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: leave it")
         ->check(FiniteRange(0.0, 1e6))
         ->capture_default_str();
     command->add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
         ->check(FiniteRange(0.0, 1.0))
         ->capture_default_str();
-    command->add_option("--server-work", server_work, "the same for the server's; as robot's")
+    command
+        ->add_option("--server-work", server_work,
+                     "the same on the server (default: as on the robot)")
         ->check(FiniteRange(0.0, 1.0));
-    command->add_option("--round-trip-ms", round_trip_ms, "of the link")
+    command->add_option("--round-trip-ms", round_trip_ms, "round trip of the link")
         ->check(FiniteRange(0.0, 1e5))
         ->capture_default_str();
-    command->add_option("--json", json, "write the table as JSON too");
+    command->add_option("--json", json, "also write the table as JSON");
     command->callback([this] { Run(); });
   }
 
@@ -406,7 +416,8 @@ struct ValidateCommand {
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "validate", "Check that a schedule is sound, of its profiles, and says what they predict.");
+        "validate",
+        "Check that a schedule is sound, fits its profiles, and says what they predict.");
     of.AddTo(*command);
     command->callback([this] { Run(); });
   }

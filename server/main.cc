@@ -17,8 +17,9 @@ namespace cacheinf {
 namespace {
 
 int Run(int argc, char** argv) {
-  CLI::App app("CacheInf's server: computes for robots, beside which it keeps what it computed.",
-               "cacheinf-server");
+  CLI::App app(
+      "CacheInf's server: computes for robots, and keeps what it computed from frame to frame.",
+      "cacheinf-server");
   ServerConfig config;
   ConfigOptions options;
   options.AddTo(app, config.Fields());

@@ -61,7 +61,7 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
       folder_ /
       fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot), FingerprintOf(server));
   if (const auto known = KnownSchedule(file, robot, server)) return *known;
-  LogInfo(fmt::format("solves a schedule for model '{}'", robot.model));
+  LogInfo(fmt::format("solving a schedule for model '{}'", robot.model));
   Schedule schedule = MakeSchedule(robot, server, kBandwidths, kShares);
   SolverOptions options;
   options.time_limit_s = kMostSecondsToSolve;
@@ -99,7 +99,7 @@ Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>&
   const auto on_progress = [&](double, double left_s) {
     if (!std::exchange(is_announced, true)) {
       LogInfo(
-          fmt::format("measures model '{}' for a schedule, about {:.0f} s", robot.model, left_s));
+          fmt::format("measuring model '{}' for a schedule, about {:.0f} s", robot.model, left_s));
     }
     return !stop;
   };

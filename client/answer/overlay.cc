@@ -219,7 +219,7 @@ void OverlayVideo::Close() {
   if (!state_->writer.isOpened()) return;
   state_->writer.release();
   if (!HasReadableFrame(state_->path)) {
-    throw InputError(fmt::format("overlay {}: could not be written whole", state_->path));
+    throw InputError(fmt::format("overlay {}: could not be written completely", state_->path));
   }
 }
 

@@ -353,14 +353,14 @@ std::string Conclusion(const FrontierReport& report, double target, bool is_reac
         target);
   } else if (chosen->held_out && chosen->held_out->agreement < target) {
     text += fmt::format(
-        "on the frames held out the chosen settings fall short: {:.4f} instead of {}; more frames, "
-        "or a higher --agreement, are safer\n",
+        "the chosen settings fall short on the held-out frames: {:.4f} instead of {}; more frames "
+        "or a higher --agreement are safer\n",
         chosen->held_out->agreement, target);
   }
   if (is_reached && chosen->chosen_by.time >= 1) {
-    text += fmt::format(
-        "with their refresh they take {:.2f} times as long as a dense run here all the same\n",
-        chosen->chosen_by.time);
+    text +=
+        fmt::format("with their refresh they still take {:.2f} times as long as a dense run here\n",
+                    chosen->chosen_by.time);
   }
   return text;
 }

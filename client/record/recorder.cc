@@ -91,7 +91,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   if (const FrameDecision* const decision = robot.decision()) kept.record.decision = *decision;
   Append(std::move(kept));
   if (IsLate(answer)) {
-    Record("deadline", fmt::format("an answer took {:.2f} ms, and {:.2f} ms are the most",
+    Record("deadline", fmt::format("an answer took {:.2f} ms, more than {:.2f} ms",
                                    Milliseconds(answer.latency()), deadline_ms_));
   }
 }
@@ -196,7 +196,7 @@ void Recorder::Write(Recording recording) {
 
 void Recorder::Fail(const std::string& error) {
   has_failed_ = true;
-  LogError(fmt::format("nothing is recorded any more: {}", error));
+  LogError(fmt::format("recording stops: {}", error));
 }
 
 // "guard-000123", or "guard-000123-2".

@@ -131,7 +131,7 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   record.refresh = DecisionOf(reader, "refresh");
   if (reader.Has("error")) {
     record.error = reader.Text("error");
-    if (record.error.empty()) reader.Refuse("error", "a text with something in it");
+    if (record.error.empty()) reader.Refuse("error", "a text that is not empty");
     record.failed_step = reader.Choice<FrameStep>("failed_step");
   }
   if (!record.has_outputs()) return record;
@@ -199,7 +199,7 @@ Recording ReadRecording(const fs::path& folder) {
     frame->record = ParseLine(line, name);
     const std::optional<FrameDecision>& decision = frame->record.decision;
     if (number == 1 && decision && decision->base != -1) {
-      throw InputError(name + ": a recording begins with a frame that needs none before it");
+      throw InputError(name + ": a recording must begin with a frame that needs none before it");
     }
     recording.frames.push_back(std::move(frame));
   }

@@ -154,9 +154,9 @@ std::string ToText(const ReplayReport& report) {
     return text +
            fmt::format("replayed {} frames, all of them bit for bit as recorded\n", report.frames);
   }
-  text += fmt::format("replayed {} frames, {} of them not as recorded, the first one is {}\n",
+  text += fmt::format("replayed {} frames, {} of them not as recorded; the first is {}\n",
                       report.frames, report.differing, report.first_difference);
-  if (report.is_other_build) text += "this is another build than the one that recorded\n";
+  if (report.is_other_build) text += "this is not the build that recorded\n";
   return text;
 }
 

@@ -12,34 +12,34 @@ namespace cacheinf {
 void CalibrateCommand::AddTo(CLI::App& app) {
   command_ = app.add_subcommand(
       "calibrate",
-      "Find the settings of mode \"cache\" that agree with dense answers on a clip for least.");
+      "Finds the cheapest settings of mode \"cache\" that agree with dense answers on a clip.");
   config_.AddTo(*command_, RobotConfig().Fields(),
                 {"--model", "--shape", "--threads", "--backend", "--scheme", "--log-level"});
   command_->add_option("--source", clip_,
-                       "the clip: a video, a folder of pictures, generated[:…]; in place of the "
-                       "configuration's source, which stays what it is");
+                       "the clip: a video, a folder of pictures, generated[:…]; the configuration "
+                       "keeps its own source");
   command_->add_option("--agreement", options_.agreement,
-                       "to reach with dense answers: F1 of boxes, mIoU of maps, PCK, top-1, or 1 "
-                       "minus the relative error");
+                       "agreement with dense answers to reach: F1 of boxes, mIoU of maps, PCK, "
+                       "top-1, or 1 minus the relative error");
   const auto set_by = [this](const std::string& name) {
     options_.by = *ValueOf<CalibrationOptions::By>(name);
   };
   const auto words = WordsOf(options_.by);
   command_
       ->add_option_function<std::string>(
-          "--by", set_by, "what shall be least: work, or the time of answer and refresh")
+          "--by", set_by, "what to minimise: work, or the time of answer and refresh")
       ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
-  command_->add_option("--skip", options_.skip, "frames of the clip, before the first used");
-  command_->add_option("--frames", options_.frames, "at most so many are used");
+  command_->add_option("--skip", options_.skip, "frames to skip at the start of the clip");
+  command_->add_option("--frames", options_.frames, "the most frames to use");
   CLI::Option* const budget = command_->add_option("--budget", options_.budget_s, "seconds");
   command_
       ->add_option("--trials", options_.trials,
-                   "end after so many trials, with the same result every time, instead of by time")
+                   "end after this many trials instead of by time, with the same result every time")
       ->excludes(budget);
   command_->add_option("--out", options_.out,
-                       "the configuration found (default: MODEL.calibrated.json beside --config, "
-                       "or beside the model)");
-  command_->add_option("--frontier", options_.frontier, "cost against agreement as CSV");
+                       "file for the configuration found (default: MODEL.calibrated.json beside "
+                       "--config, or beside the model)");
+  command_->add_option("--frontier", options_.frontier, "file for cost against agreement, as CSV");
 }
 
 int CalibrateCommand::Run() {

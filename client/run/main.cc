@@ -25,14 +25,13 @@ int RunReplay(const std::string& folder) {
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("CacheInf's robot: answers every frame of a video by a convolutional network.",
+  CLI::App app("CacheInf's robot: answers every frame of a video with a convolutional network.",
                "cacheinf-robot");
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run", "Runs a model on a source of frames.");
-  CLI::App& replay = *app.add_subcommand(
-      "replay",
-      "Runs a recording of --record again, and says whether all answers are the same bit for bit; "
-      "exit code 1 if not.");
+  CLI::App& replay = *app.add_subcommand("replay",
+                                         "Runs a recording of --record again and says whether all "
+                                         "answers are the same, bit for bit; exit code 1 if not.");
   std::string recording;
   replay.add_option("folder", recording, "The recording's folder, such as DIR/guard-000123.")
       ->required();

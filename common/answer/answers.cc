@@ -129,7 +129,7 @@ DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind config
     throw InputError(fmt::format("decoder.kind \"{}\" needs {}, but output '{}' has shape {}",
                                  NameOf(kind), needed, output.name, ToString(output.shape)));
   };
-  require(Kind::kClassification, IsClassScores(output), "one score a class");
+  require(Kind::kClassification, IsClassScores(output), "one score per class");
   require(Kind::kSegmentation, IsClassMap(output), "one class a pixel");
   require(Kind::kBoxes, IsBoxes(output), "six numbers a box");
   require(Kind::kKeypoints, IsHeatMaps(output), "one heat map a keypoint");

@@ -121,7 +121,7 @@ const char* BlockDecoder::Decode(std::span<const uint8_t> bytes, bool all, uint8
     const char* error = ReadJpeg(bytes, format, JpegColours::kApart, blocks_.data());
     if (error != nullptr) return error;
   } else {
-    if (bytes.size() != blocks_.size()) return "a picture has not as many blocks as its mask";
+    if (bytes.size() != blocks_.size()) return "a picture does not have as many blocks as its mask";
     std::copy(bytes.begin(), bytes.end(), blocks_.begin());
   }
   const cv::Mat picture = MatOf(pixels, format_);

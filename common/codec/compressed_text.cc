@@ -25,7 +25,7 @@ std::vector<uint8_t> CompressText(std::string_view text) {
 const char* DecompressText(std::span<const uint8_t> bytes, size_t most_bytes, std::string* text) {
   const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
-    return "these bytes are no compressed text";
+    return "these bytes are not a compressed text";
   }
   if (size > most_bytes) return "a compressed text is longer than any can be";
   text->resize(size);

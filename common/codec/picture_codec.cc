@@ -38,7 +38,7 @@ int ReadQuality(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, quality);
   if (error != std::errc() || rest != end || quality < 1 || quality > 100) {
-    throw InputError("codec: \"" + text + "\" is no JPEG quality from 1 to 100");
+    throw InputError("codec: \"" + text + "\" is not a JPEG quality from 1 to 100");
   }
   return quality;
 }
@@ -59,7 +59,7 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   for (; next < parts.size(); ++next) {
     const size_t equals = parts[next].find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw InputError("codec: \"" + parts[next] + "\" is no option=value of a video encoder");
+      throw InputError("codec: \"" + parts[next] + "\" is not an option=value of a video encoder");
     }
     codec->video_options.emplace_back(parts[next].substr(0, equals),
                                       parts[next].substr(equals + 1));
@@ -173,7 +173,7 @@ class PictureDecoder::Impl {
   const char* Decode(std::span<const uint8_t> bytes) {
     const bool waited = std::exchange(waits_, true);  // unless this one succeeds
     if (bytes.size() < kPictureHeaderBytes || bytes[0] != kPictureMagic)
-      return "these bytes are no picture";
+      return "these bytes are not a picture";
     if (bytes[1] != kPictureVersion) return "a picture has another version";
     const auto kind = static_cast<PictureCodecKind>(bytes[2]);
     const bool alone = bytes[3] == 1;
@@ -187,7 +187,7 @@ class PictureDecoder::Impl {
     }
     const auto number = LittleEndianAt<uint32_t>(&bytes[9]);
     if (!alone && (waited || kind != kind_ || number != number_ + 1)) {
-      return "a picture depends on one that did not come";
+      return "a picture depends on one that did not arrive";
     }
     kind_ = kind;
     number_ = number;

@@ -125,14 +125,14 @@ void AppendCodedSlice(SliceCodec codec, std::span<const uint8_t> slice,
 const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
                         std::vector<uint8_t>* slice) {
   if (bytes.size() < kCodedHeaderBytes || bytes[0] != kSliceMagic)
-    return "these bytes are no coded slice";
+    return "these bytes are not a coded slice";
   if (bytes[1] != kSliceVersion) return "a coded slice has another version";
   const auto codec = static_cast<SliceCodec>(bytes[2]);
   if (bytes[2] >= WordsOf(codec).size()) return "a slice's codec is unknown";
   const auto form = static_cast<NumberForm>(bytes[3]);
   if (form > NumberForm::kBytes) return "a slice's numbers have an unknown form";
   if (form == NumberForm::kBytes && !HasZstd(codec)) {
-    return "a slice's numbers have a form that its codec has not";
+    return "a slice's numbers have a form that its codec does not have";
   }
   const size_t head_bytes = LittleEndianAt<uint32_t>(&bytes[4]);
   const size_t count = LittleEndianAt<uint32_t>(&bytes[8]);
@@ -152,7 +152,8 @@ const char* DecodeSlice(std::span<const uint8_t> bytes, size_t most_bytes,
     unpacked = Transposed(planes, count);
     numbers = unpacked;
   }
-  if (numbers.size() != number_bytes) return "a coded slice has not as many numbers as it says";
+  if (numbers.size() != number_bytes)
+    return "a coded slice does not have as many numbers as it says";
   slice->assign(head.begin(), head.end());
   slice->resize(head_bytes + count * sizeof(float));
   uint8_t* const plain = slice->data() + head_bytes;

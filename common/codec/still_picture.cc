@@ -45,7 +45,7 @@ const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format
   int space = 0;
   if (tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &width, &height, &sampling,
                           &space) != 0) {
-    return "a picture is no JPEG";
+    return "a picture is not a JPEG";
   }
   if (width != format.width || height != format.height) return "a JPEG has another size";
   const int flags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS |
@@ -71,7 +71,7 @@ const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format,
   image.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, void (*)(png_image*)> freed(&image, png_image_free);
   if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) {
-    return "a picture is no PNG";
+    return "a picture is not a PNG";
   }
   const uint32_t channels = PNG_IMAGE_PIXEL_CHANNELS(image.format);
   if (image.width != static_cast<uint32_t>(format.width) ||

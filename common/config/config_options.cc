@@ -28,7 +28,7 @@ std::string TypeName(const Field& field) {
 void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
                           const std::set<std::string>& only) {
   command.add_option("--config", file_,
-                     "Configuration (JSON); options of the command line win over it.");
+                     "Configuration (JSON); options on the command line override it.");
   ForEachField(fields, [&](const std::string& path, const Field& field) {
     const bool is_wanted = only.empty() || only.contains(field.flag);
     if (!field.flag.empty() && is_wanted) AddOption(command, path, field);
@@ -42,9 +42,9 @@ void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
       ->type_name("KEY=VALUE");
   if (!only.empty()) return;
   command.add_flag("--print-config", prints_config_,
-                   "Prints the configuration in effect, as JSON that --config takes, and ends.");
+                   "Prints the configuration in effect as JSON for --config, and exits.");
   command.add_flag("--print-config-schema", prints_schema_,
-                   "Prints the JSON Schema of configurations and ends.");
+                   "Prints the JSON Schema of configurations and exits.");
 }
 
 void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const Field& field) {
@@ -57,7 +57,7 @@ void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const 
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
   command
       .add_option_function<std::vector<std::string>>(
-          flag, set, is_boolean ? field.doc + " Alone it means true." : field.doc)
+          flag, set, is_boolean ? field.doc + " Without a value it means true." : field.doc)
       ->type_name(TypeName(field))
       ->type_size(1)
       ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);

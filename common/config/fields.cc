@@ -69,7 +69,7 @@ Json Parse(std::string_view text, std::string_view source) {
     } else if (event == Json::parse_event_t::key) {
       if (!open_objects.back().insert(parsed.get<std::string>()).second) {
         throw InputError(
-            fmt::format("{}: the key {} stands twice in one object", source, Quote(parsed)));
+            fmt::format("{}: the key {} appears twice in one object", source, Quote(parsed)));
       }
     }
     return true;

@@ -55,8 +55,7 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
 FieldTable PreprocessConfig::Fields() {
   return {
       Field{"fit", MakeChoice(fit),
-            "How a frame of another shape is fitted: stretched, framed by borders, or cut at its "
-            "sides.",
+            "How to fit a frame of another shape: stretch it, add borders, or cut its sides.",
             "Set it to what the model was trained with."},
       Field{"border", &border, "Grey value of a letterbox's borders.",
             "Set it to what the model was trained with."}
@@ -64,11 +63,11 @@ FieldTable PreprocessConfig::Fields() {
       Field{"channels", MakeChoice(channels), "Order of the channels that the model expects.",
             "Set it to what the model was trained with."},
       Field{"mean", &mean,
-            "Subtracted from a pixel's value (0 to 255); one number, or one for each channel.",
+            "Subtracted from a pixel's value (0 to 255); one number, or one per channel.",
             "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
       Field{"divisor", &divisor,
-            "What the difference is divided by; one number, or one for each channel.",
+            "What the difference is divided by; one number, or one per channel.",
             "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
   };
@@ -77,24 +76,24 @@ FieldTable PreprocessConfig::Fields() {
 FieldTable DecoderConfig::Fields() {
   return {
       Field{"kind", MakeChoice(kind),
-            "What the model's output means (keypoints: a heat map for each); auto: as its last "
-            "operators show.",
-            "Set it where auto gives raw numbers, or something else than the model's meaning."},
+            "What the model's output means (keypoints: a heat map for each); auto: what its last "
+            "operators suggest.",
+            "Set it if auto gives raw numbers, or not what the model means."},
       Field{"class_names", TextsOrFile{&class_names, &class_names_file},
-            "Names of the classes or keypoints, in order, or a text file that has one a line.",
-            "Set it to have names in answers instead of numbers."}
+            "Names of the classes or keypoints, in order, or a text file with one per line.",
+            "Set it to get names in answers instead of numbers."}
           .Flag("--class-names"),
       Field{"most", &most,
-            "The most classes that a classification names, or boxes that an answer has; 0: 5 "
-            "classes, 100 boxes.",
-            "Lower it where only the best guess matters, raise it for crowds."}
+            "The most classes in a classification, or boxes in an answer; 0: 5 classes, 100 boxes.",
+            "Lower it if only the best guess matters, raise it for crowds."}
           .Between(0, 10000),
       Field{"softmax", &softmax,
-            "Classification: whether the model's scores still have to be made shares of one.",
-            "Set it to false for a model that ends in a softmax of its own."},
+            "Classification: whether the model's scores still need a softmax, so that they add up "
+            "to 1.",
+            "Set it to false for a model that ends in a softmax."},
       Field{"enlarge", &enlarge,
-            "Segmentation: whether class scores are enlarged to the size of the model's picture.",
-            "Set it to true where a map is coarser than you need."},
+            "Segmentation: whether to enlarge class scores to the size of the model's picture.",
+            "Set it to true if a map is coarser than you need."},
       Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels.",
             "Set it for a detector whose file ends in raw heads, as YOLO's exports do."}
           .Between(1, 4096)
@@ -108,11 +107,10 @@ FieldTable DecoderConfig::Fields() {
       Field{"score_threshold", &score_threshold, "Boxes: the least score of an answer's box.",
             "Raise it for fewer false boxes, lower it for fewer missed ones."}
           .Between(0, 1),
-      Field{
-          "overlap_threshold", &overlap_threshold,
-          "Boxes: of two boxes of a class that overlap more (intersection over union), the better "
-          "one stays.",
-          "Raise it where things stand close together and boxes go missing."}
+      Field{"overlap_threshold", &overlap_threshold,
+            "Boxes: if two boxes of a class overlap more than this (intersection over union), only "
+            "the better one stays.",
+            "Raise it if things stand close together and boxes go missing."}
           .Between(0, 1),
   };
 }

@@ -25,8 +25,8 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
   }
   if (config.mode == RobotConfig::Mode::kEveryK && std::gcd(config.check, config.every) > 1) {
     throw InputError(
-        fmt::format("{}: check {} and every {} have a common divisor: of the frames between two "
-                    "computed ones always the same would be checked",
+        fmt::format("{}: check {} and every {} have a common divisor: some frames between two "
+                    "computed ones would never be checked",
                     name, config.check, config.every));
   }
 }
@@ -50,24 +50,24 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
 
 FieldTable OutputConfig::Fields() {
   return {
-      Field{"answers", &answers, "File to write the answers to, one JSON object a line.",
+      Field{"answers", &answers, "File for the answers, one JSON object per line.",
             "Set it to use the answers."}
           .Flag("--answers"),
       Field{"dump_outputs", &dump_outputs,
-            "Folder to write every output of the model for every frame to, as 000000.NAME.npy.",
+            "Folder for every output of the model for every frame, as 000000.NAME.npy.",
             "Set it to compare numbers with another run or another engine."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
-            "Video file (.mp4) to draw the answers into; in mode \"cache\" with an outline of what "
+            "Video file (.mp4) with the answers drawn in; in mode \"cache\" it also outlines what "
             "was recomputed.",
             "Set it to see the answers."}
           .Flag("--overlay"),
       Field{"picture", &picture,
-            "PNG file for the last frame, its answer, where known the truth, and in mode \"cache\" "
-            "what was recomputed, side by side.",
+            "PNG file that shows the last frame, its answer, the truth if known and, in mode "
+            "\"cache\", what was recomputed, side by side.",
             "Set it to see one answer."}
           .Flag("--picture"),
-      Field{"summary", &summary, "File to write the run's summary to, as JSON.",
+      Field{"summary", &summary, "File for the run's summary, as JSON.",
             "Set it to read the summary with a program."}
           .Flag("--summary"),
   };
@@ -79,8 +79,8 @@ FieldTable RobotConfig::Fields() {
             "Always set it."}
           .Flag("--model"),
       Field{"shapes", &shapes,
-            "Shapes of the model's inputs, like 1x3x384x640, for what its file leaves open.",
-            "Set it where the file leaves a dimension open, or states none."}
+            "Shapes of the model's inputs, like 1x3x384x640, if its file leaves them open.",
+            "Set it if the file leaves a dimension open, or states none."}
           .AtMostItems(16)
           .Flag("--shape"),
       Field{"source", &source,
@@ -91,60 +91,57 @@ FieldTable RobotConfig::Fields() {
             "Always set it."}
           .Flag("--source"),
       Field{"mode", MakeChoice(mode),
-            "What is computed: every frame; of every frame what changed; every frame, but answered "
-            "at once with what the frame "
-            "before came to; every k-th frame, whose answer is repeated for those between; every "
-            "frame, by a server; of every frame what changed, by robot and server; or whichever of "
-            "these a schedule says is quickest for the frame.",
-            "Take cache where much of the picture stays as it is. With a server cacheinf is the "
-            "default; the others are what these are compared with."}
+            "What to compute: every frame (dense); what changed in every frame (cache); every "
+            "frame, but answer at once with the previous frame's result (stale); every k-th frame, "
+            "and repeat its answer in between (every-k); every frame, on a server (remote); what "
+            "changed, shared by robot and server (split); or whichever of these a schedule says is "
+            "quickest for the frame (cacheinf).",
+            "Use cache if much of the picture stays the same. With a server cacheinf is the "
+            "default. The others are there to compare with."}
           .Flag("--mode"),
       Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
           .Between(1, kMostBetween)
           .Flag("--every"),
       Field{"check", &check,
-            "Every so many-th frame is also computed densely, outside of all times, and the answer "
-            "scored with that; 0: none.",
+            "Also compute every Nth frame densely, outside of all times, and score the answer "
+            "against that; 0: none.",
             "Set it to learn how far answers agree with dense ones."}
           .Between(0, kMostBetween)
           .Flag("--check"),
-      Field{"threads", &threads, "Threads that compute; 0: one a core.",
-            "Lower it where other programs need cores."}
+      Field{"threads", &threads, "Threads that compute; 0: one per core.",
+            "Lower it if other programs need cores."}
           .Between(0, 1024)
           .Flag("--threads"),
-      Field{"frames", &frames, "Frames after which the run ends; 0: at the end of the source.",
+      Field{"frames", &frames, "Frames to run; 0: until the source ends.",
             "Set it for short trials."}
           .Between(0, kMostFrames)
           .Flag("--frames"),
       Field{"deadline_ms", &deadline_ms,
-            "Milliseconds that an answer may take since its frame was there; later ones are "
-            "counted, and recorded where "
-            "\"record\" says so; 0: any.",
+            "Milliseconds that an answer may take from when its frame was there; later ones are "
+            "counted, and recorded if \"record\" says so; 0: no limit.",
             "Set it to learn how many answers come too late."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"camera_wait", &camera_wait_s,
-            "Seconds for which a camera that gives no more frames is opened again and again before "
-            "the run ends; 0: it ends at once. As for a stream from a network, and a pipeline that "
-            "says of no end.",
+            "Seconds to keep reopening a camera that gives no more frames before the run ends; 0: "
+            "it ends at once. Also applies to network streams, and to pipelines that do not report "
+            "their end.",
             "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
-      Field{
-          "backend", MakeChoice(backend),
-          "Kernels: our fast ones, the slow and obvious ones that they are checked against, those "
-          "for this machine's GPU, or the same on a stand-in for it, slowly.",
-          "Take cuda on a machine with a GPU, reference to check an answer that you do not "
-          "trust."}
+      Field{"backend", MakeChoice(backend),
+            "Kernels: the fast ones (cpu), the slow and obvious ones that they are checked against "
+            "(reference), those for this machine's GPU (cuda), or the same, slowly, on a stand-in "
+            "for a GPU (cuda-emulated).",
+            "Use cuda on a machine with a GPU, reference to check an answer that you do not trust."}
           .Flag("--backend"),
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "
-            "definition; directly or by Winograd, whichever is measured to be faster, layer by "
-            "layer, once for each machine and model; or by LibTorch.",
-            "Take auto for networks with many 3x3 layers, libtorch to compare with it."}
+            "definition (direct); directly or by Winograd, whichever measures faster for a layer, "
+            "once per machine and model (auto); or in LibTorch (libtorch).",
+            "Use auto for networks with many 3x3 layers, libtorch to compare with it."}
           .Flag("--scheme"),
-      Field{"log_level", MakeChoice(log_level),
-            "The least important messages that are written to stderr.",
+      Field{"log_level", MakeChoice(log_level), "The lowest level of messages to write to stderr.",
             "Set it to debug to see more, to warning to see less."}
           .Flag("--log-level"),
       Field{"cache", CacheFields(), "What is computed in mode \"cache\"."},
@@ -153,8 +150,9 @@ FieldTable RobotConfig::Fields() {
             "How a frame becomes the model's input. A packed model brings its own."},
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},
       Field{"output", output.Fields(), "Where results go."},
-      Field{"record", record.Fields(), "What is kept for when something looks wrong."},
-      Field{"server", server.Fields(), "Who computes in modes \"remote\" and \"split\"."},
+      Field{"record", record.Fields(), "What to keep for when something looks wrong."},
+      Field{"server", server.Fields(),
+            "The server for modes \"remote\", \"split\" and \"cacheinf\"."},
   };
 }
 
@@ -163,14 +161,15 @@ FieldTable RobotConfig::CacheFields() {
   FieldTable fields = cache.Fields();
   const FieldTable more = {
       Field{"tracker", MakeChoice(tracker.kind),
-            "How a moving camera is followed: by a homography, or by one translation of blocks.",
-            "Take block where the camera only shifts and blocks are faster; calibrate tries both."}
+            "How to follow a moving camera: by a homography, or by one translation found from "
+            "blocks.",
+            "Use block if the camera only shifts and blocks are faster; calibrate tries both."}
           .Flag("--tracker"),
       Field{"threshold", &tracker.change.threshold,
-            "Mean difference of a cell of 4x4 pixels from what is stored, of full scale, from "
-            "which on it counts as changed; 0: any byte that differs. Without a stem, and not "
-            "under the policy exact.",
-            "Lower it where small or faint things are missed, raise it for a noisy camera."}
+            "Mean difference from what is stored, as a share of full scale, at which a cell of 4x4 "
+            "pixels counts as changed; 0: any byte that differs. Not used with a stem or under the "
+            "policy exact.",
+            "Lower it if small or faint things are missed, raise it for a noisy camera."}
           .Between(0, 1)
           .Flag("--threshold"),
   };

@@ -32,7 +32,7 @@ class SharedBuffers {
  public:
   explicit SharedBuffers(std::span<const BufferRequest> requests) : requests_(requests) {}
 
-  // The start of the smallest gap, between buffers alive at the same time, that takes the request.
+  // The start of the smallest gap that fits the request, between buffers alive at the same time.
   size_t TightestOffset(const BufferRequest& request) const {
     size_t best_offset = 0;
     size_t best_gap = std::numeric_limits<size_t>::max();

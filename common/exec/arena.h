@@ -18,7 +18,7 @@ constexpr size_t AlignedFloats(size_t floats) {
 // A buffer that an arena must hold.
 struct BufferRequest {
   size_t floats = 0;
-  // The steps at which its numbers matter: written at the first, last read at the last.
+  // Its numbers matter between these steps: written at the first, last read at the last.
   int first_step = 0;
   int last_step = 0;
   // Its memory is never given to another buffer, whatever the steps.
@@ -29,12 +29,12 @@ struct ArenaPlan {
   std::vector<size_t> offsets;  // in floats, one per request
   size_t floats = 0;            // of the whole arena
   size_t persistent_floats = 0;
-  // No plan can be smaller: the persistent buffers and the largest sum of the others at one step.
+  // No plan can be smaller: the persistent buffers plus the largest sum of the others at one step.
   size_t lower_bound_floats = 0;
 };
 
-// Lays buffers into one arena so that no two of them overlap both in memory and in time. The
-// largest are placed first, each into the tightest gap. Equal requests give equal plans.
+// Places buffers in one arena so that no two overlap in both memory and time. Takes the largest
+// first, and puts each into the tightest gap. Equal requests give equal plans.
 ArenaPlan PlanArena(std::span<const BufferRequest> requests);
 
 }  // namespace cacheinf

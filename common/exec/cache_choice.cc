@@ -42,8 +42,8 @@ Range Middle(int size) {
           static_cast<int>(std::ceil(size * (0.5 + half)))};
 }
 
-// The ranges that one axis of a window gives, found once each: a search asks for the same ones over
-// and over.
+// Remembers the ranges that one axis of a window gives: a search asks for the same ones over and
+// over.
 class RangeMemory {
  public:
   using Way = Range (AxisWindow::*)(Range) const;
@@ -117,10 +117,10 @@ class WorkModel {
   };
   struct Step {
     double work_of_pixel = 0.0;
-    std::vector<Read> reads;  // none if it is not local
+    std::vector<Read> reads;  // none if the operator is not local
   };
 
-  // A gate changes too little to count.
+  // A map of one pixel (a gate) changes too little to count.
   static Rectangle MiddleOf(const Value& value) {
     if (HeightOf(value) == 1 && WidthOf(value) == 1) return {};
     return {Middle(HeightOf(value)), Middle(WidthOf(value))};
@@ -166,10 +166,10 @@ class WorkModel {
 
   const Graph& graph_;
   std::vector<Step> steps_;
-  // One a value.
+  // One per value.
   std::vector<Rectangle> changed_;
-  std::vector<Rectangle> needed_;    // by the stage in hand
-  std::vector<Rectangle> computed_;  // by those before it
+  std::vector<Rectangle> needed_;    // by the current stage
+  std::vector<Rectangle> computed_;  // by earlier stages
 };
 
 std::vector<ValueId> Listed(const std::vector<bool>& is_in) {
@@ -180,8 +180,8 @@ std::vector<ValueId> Listed(const std::vector<bool>& is_in) {
   return values;
 }
 
-// How much memory that is shared a search may use for what it gives up, in units of what a dense
-// run shares. What little is given up needs room too, and what lives from stage to stage much.
+// How much shared memory a search may use for values that it gives up, in units of what a dense run
+// shares. Even a few such values need room, and those that live from stage to stage need much.
 constexpr std::array kScratchLimits = {0.25, 0.5, 1.0, 2.0,
                                        std::numeric_limits<double>::infinity()};
 
@@ -204,7 +204,7 @@ class Search {
     }
   }
 
-  // Until activations take no more than the budget. The smallest set that was seen.
+  // Goes on until activations fit the budget. Returns the smallest set seen.
   CacheChoice Run(size_t budget_bytes, double most_scratch_floats) {
     CacheChoice smallest = Current();
     while (smallest.bytes > budget_bytes && GiveUpOne(most_scratch_floats)) {
@@ -220,9 +220,9 @@ class Search {
     double work_per_byte;
     size_t bytes;
     ValueId value;
-    size_t round;  // in which it was found
+    size_t round;  // when it was found
 
-    // The best comes out of a queue first.
+    // A queue gives the best first.
     bool operator<(const Offer& other) const {
       return std::tuple(-work_per_byte, bytes, -value) <
              std::tuple(-other.work_per_byte, other.bytes, -other.value);
@@ -241,8 +241,8 @@ class Search {
     return choice;
   }
 
-  // Costs only grow as more is given up, nearly always: an old offer is looked at again when it
-  // comes out first.
+  // Costs nearly always grow as more is given up, so an old offer is only renewed when it comes out
+  // first.
   bool GiveUpOne(double most_scratch_floats) {
     while (!offers_.empty()) {
       const Offer best = offers_.top();
@@ -265,7 +265,7 @@ class Search {
     return false;
   }
 
-  // Nothing is offered for what saves nothing now; giving up others can change that.
+  // Makes no offer if the value saves nothing now; giving up others can change that.
   void Queue(ValueId value) {
     const std::optional<std::vector<bool>> without = Without(value);
     if (!without) return;
@@ -276,7 +276,7 @@ class Search {
     offers_.push({work / static_cast<double>(bytes), bytes, value, round_});
   }
 
-  // The chosen values less this one and those in whose place it would be kept all the same.
+  // The chosen values without this one and those in whose place it would be kept anyway.
   std::optional<std::vector<bool>> Without(ValueId value) const {
     std::vector<bool> without = chosen_;
     if (!kept_.is_kept[value]) return std::nullopt;

@@ -16,7 +16,7 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kScratchAlignment = 16;  // floats
-constexpr size_t kMostRelaidInputs = 3;   // a product's or a norm's, with its parameters
+constexpr size_t kMostRelaidInputs = 3;   // of a product or a norm, with its parameters
 
 int CheckedThreads(int threads) {
   if (threads < 1 || threads > CpuBackend::kMaxThreads) {
@@ -32,7 +32,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Once a process.
+// Once per process.
 void WarnWhereKernelsAreScalar() {
   if (!OnlyScalarKernelsRun()) return;
   static std::once_flag warned;
@@ -199,7 +199,7 @@ void CpuBackend::RunOwn(OwnCall& own, std::span<const ConstTensorView> inputs,
               scratch);
 }
 
-// No such operator is local, so all of it is computed.
+// Such operators are not local, so everything is computed.
 void CpuBackend::RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs,
                            const TensorView& output, float* scratch) {
   const int axis = own.relaid.axis;

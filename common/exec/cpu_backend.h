@@ -19,18 +19,19 @@ namespace cacheinf {
 
 struct CpuBackendOptions {
   int threads = 1;  // of our pool, and of LibTorch's if it runs anything
-  // Runs convolutions and products by LibTorch instead, with LibTorch's bits.
+  // Runs convolutions and products in LibTorch instead, with LibTorch's bits.
   bool libtorch_scheme = false;
-  // Runs kernels for this backend and others, one at a time; null: one of so many threads is made.
+  // May be shared with other backends that run one at a time. Null: makes one of `threads` threads.
   std::shared_ptr<ThreadPool> pool = nullptr;
 };
 
-// Runs operators by our own vector kernels (sparse_ops/cpu), with the bits of the reference unless
-// a convolution's scheme is Winograd, on a pool of threads; foreign operators by LibTorch.
+// Runs operators with our own vector kernels (sparse_ops/cpu) on a pool of threads, and gives the
+// bits of the reference unless a convolution's scheme is Winograd. Runs foreign operators in
+// LibTorch.
 class CpuBackend : public HostBackend {
  public:
-  // Throws InputError if the number of threads is not in [1, kMaxThreads]. The first in a process
-  // warns in the log if the kernels have no vectors.
+  // Throws InputError if the number of threads is not in [1, kMaxThreads]. The first one in a
+  // process logs a warning if the kernels have no vectors.
   explicit CpuBackend(const CpuBackendOptions& options = {});
 
   static constexpr int kMaxThreads = 1024;
@@ -52,7 +53,7 @@ class CpuBackend : public HostBackend {
   struct PreparingKernels;
   struct RunningKernels;
 
-  // What LibTorch runs. A local operator then runs on a shadow (shadow.h) if not all is active.
+  // An operator that LibTorch runs. A local one runs on a shadow (shadow.h) unless all is active.
   struct LibTorchCall {
     TorchCall call;
     bool is_local;

@@ -15,7 +15,7 @@ namespace cacheinf {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr size_t kMostWords = size_t{1} << 20;  // of a mask: of 8192 × 8192 pixels
+constexpr size_t kMostWords = size_t{1} << 20;  // in a mask: 8192 × 8192 pixels
 constexpr int64_t kLargestShift = 1 << 14;
 constexpr size_t kKeys = 12;
 
@@ -96,7 +96,7 @@ const char* FaultOf(const FrameDecision& decision) {
     return "kind must be whole without a base and a mask";
   }
   if (!decision.scroll.is_zero() && !decision.stored_from_frame.IsIdentity()) {
-    return "scroll must be zero where the maps move otherwise";
+    return "scroll must be zero if the maps move otherwise";
   }
   return nullptr;
 }

@@ -7,15 +7,15 @@
 
 namespace cacheinf {
 
-// What does not hold between a decision's fields, as "base must be ..."; null if all does.
+// Returns what is wrong between a decision's fields, such as "base must be ...", or null.
 const char* FaultOf(const FrameDecision& decision);
 
-// A decision as one line of JSON; equal decisions make equal text. Masks are the hexadecimal digits
-// of their bytes (sparse_ops/mask/wire.h), or "" without pixels.
+// Returns the decision as one line of JSON; equal decisions give equal text. Masks are the
+// hexadecimal digits of their bytes (sparse_ops/mask/wire.h), or "" without pixels.
 std::string ToText(const FrameDecision& decision);
 
-// Trusts nothing: throws InputError, in one sentence that begins with `name`, for anything that
-// ToText would not have written.
+// Trusts nothing: throws InputError, one sentence that begins with `name`, for anything that ToText
+// would not have written.
 FrameDecision ReadFrameDecision(const std::string& text, const std::string& name);
 
 }  // namespace cacheinf

@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// Passes everything on: for backends that change one thing.
+// Passes everything on; backends that change one thing derive from it.
 class ForwardingBackend : public Backend {
  public:
   explicit ForwardingBackend(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}

@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace {
 
-// Operators that only move numbers: what is kept has been tested before they are given it.
+// Operators that only move numbers: what is kept was tested before it reaches them.
 bool OnlyMoves(const Operator& op) {
   return op.As<op::Concat>() != nullptr || op.As<op::Slice>() != nullptr ||
          op.As<op::Gather>() != nullptr || op.As<op::Pad>() != nullptr ||
@@ -29,25 +29,25 @@ struct Source {
 
 struct OperatorMasks {
   std::vector<ValueId> reads;   // every value that is not constant
-  std::vector<Source> sources;  // of a local operator
+  std::vector<Source> sources;  // if it is local
   bool is_local = false;
-  bool is_kept = false;  // what it computes
+  bool is_kept = false;  // its output
   bool prepares_input = false;
-  bool can_be_tested = false;  // whether some outputs may come out as they were
-  bool shows_picture = false;  // its pixels lie over those of the input picture
-  int resolution = kNone;      // then: its entry
+  bool can_be_tested = false;  // whether some pixels may come out as they were
+  bool shows_picture = false;  // its output lies over the input picture
+  int resolution = kNone;      // if it does: its entry
 };
 
-// What all maps of a size that show the picture have in common.
+// What all maps of a size that show the picture share.
 struct Resolution {
-  PixelSet fixed;  // under kFixed, what is active
+  PixelSet fixed;  // what is active under kFixed
   PixelSet forced;
 };
 
-// Of one value.
+// The masks of one value.
 struct ValueMasks {
   PixelSet own;
-  PixelSet current;  // in this frame: its own, or one that it shares
+  PixelSet current;  // in this frame: `own`, or one that it shares
   // If an operator computes it and it is not kept.
   PixelSet needed;
   PixelSet computed;
@@ -56,8 +56,8 @@ struct ValueMasks {
   bool may_be_stale = false;
   // With a peer, once something was traded.
   PixelSet unsent;
-  PixelSet sent;  // since the last frame that both sides committed
-  // One a row: what this side did with it in the last frame, and in this one.
+  PixelSet sent;  // since both sides last committed a frame
+  // One per row: what this side did with it in the last frame, and in this one.
   enum Row : uint8_t { kUnknown, kReceived, kComputed };
   std::vector<uint8_t> last_rows;
   std::vector<uint8_t> rows;
@@ -110,7 +110,7 @@ struct FrameMasks::State {
     AddWriters(id, layout, made);
   }
 
-  // What lies in its place is written by the operators before.
+  // What already lies in place is written by earlier operators.
   void AddWriters(ValueId id, const Layout& layout, ValueMasks& made) const {
     const OpId producer = graph.value(id).producer;
     if (producer == kNone || !layout.is_done_by_placement[producer]) made.writers.push_back(id);
@@ -147,10 +147,10 @@ struct FrameMasks::State {
     return made;
   }
 
-  // Whether its output may change where no test has seen a change.
+  // Whether the output may change where no test has seen a change.
   static bool BringsChanges(const Operator& op, const Layout& layout) {
     if (!OnlyMoves(op)) return true;
-    // What lies in its place in a concatenation is no change to a test.
+    // A test sees no change in what lies in place in a concatenation.
     const auto lies_in_place = [&](ValueId input) {
       return layout.places[input].viewed == op.outputs[0];
     };
@@ -170,7 +170,7 @@ struct FrameMasks::State {
     return static_cast<int>(resolutions.size()) - 1;
   }
 
-  // One for each size.
+  // There is one per size.
   PixelSet ScratchOf(PixelSet like) {
     for (const PixelSet& set : scratch) {
       if (set.height == like.height && set.width == like.width) return set;
@@ -181,7 +181,7 @@ struct FrameMasks::State {
 
   ValueMasks& OutputOf(OpId op) { return values[graph.operators[op].outputs[0]]; }
 
-  // Which operators are the stem's, and which of them decide what a change is.
+  // Finds which operators are in the stem, and which of them decide what a change is.
   void FindStem(int depth) {
     if (depth == stem_depth) return;
     stem_depth = depth;
@@ -219,12 +219,12 @@ struct FrameMasks::State {
     }
   }
 
-  // Whether pixels of it may have changed by so little that nobody called it a change.
+  // Whether some of its pixels may have changed by so little that nobody called it a change.
   bool IsRefreshed(ValueId value) const {
     return value == picture_input && has_forced && policy.kind != ChangePolicy::Kind::kExact;
   }
 
-  // Under kFixed, the masks of all resolutions: where the stem's outputs changed, or the inputs.
+  // Sets kFixed's masks of all resolutions: where the stem's outputs changed, or else the inputs.
   void FixMasks() {
     masks_are_fixed = true;
     for (const Resolution& resolution : resolutions) {
@@ -245,7 +245,7 @@ struct FrameMasks::State {
     }
   }
 
-  // Whether the operator's mask is the one of its resolution.
+  // Whether the operator uses the mask of its resolution.
   bool IsFixed(OpId op) const {
     return policy.kind == ChangePolicy::Kind::kFixed && operators[op].shows_picture &&
            !IsInStem(op);
@@ -259,7 +259,7 @@ struct FrameMasks::State {
 
   PixelSet ForcedOf(OpId op) const { return resolutions[operators[op].resolution].forced; }
 
-  // What is active wherever this side's rows lie. Leaves it in the output's own mask.
+  // Finds what is active in all rows, this side's or not. Leaves it in the output's own mask.
   void FindActive(OpId op) {
     ValueMasks& output = OutputOf(op);
     output.current = output.own;
@@ -287,12 +287,12 @@ struct FrameMasks::State {
   bool SharesMask(OpId op) { return IsFixed(op) && !OutputOf(op).may_be_stale && IsMine(op); }
 
   Range AllRowsOf(OpId op) { return {0, OutputOf(op).own.height}; }
-  // Whether this side computes all its rows, and not only because they have moved that far: what is
-  // asked of a device does not depend on how rows move.
+  // Whether this side always computes all rows, not only because they have moved that far: what is
+  // asked of a device must not depend on how rows move.
   bool IsMine(OpId op) {
     return rows == nullptr || (!rows->may_move[op] && rows->computed[op] == AllRowsOf(op));
   }
-  // What is not local runs whole.
+  // An operator that is not local runs whole.
   Range RowsOf(OpId op) {
     if (IsMine(op)) return AllRowsOf(op);
     const Range computed = rows->computed[op];
@@ -303,8 +303,8 @@ struct FrameMasks::State {
     std::fill(value.rows.begin() + rows.begin, value.rows.begin() + rows.end, what);
   }
 
-  // Rows that this side did not hold in the last frame are computed as a whole. Under kChange those
-  // that it received, too: they are within the threshold of what the peer's inputs give.
+  // Has rows that this side did not hold in the last frame computed whole. Under kChange also those
+  // that it received: they are within the threshold of what the peer's inputs give.
   void EnterRows(OpId op) {
     const bool trusts_received = policy.kind != ChangePolicy::Kind::kChange;
     const Range mine = RowsOf(op);
@@ -362,7 +362,7 @@ struct FrameMasks::State {
       if (output.may_be_stale) args.untested = output.stale;
       if (IsForced(op)) args.forced = masks.shows_picture ? ForcedOf(op) : output.own;
     } else if (masks.prepares_input) {
-      // What is computed from an input later reads it as it is now, beside what changed as well.
+      // Whatever is computed from an input later reads it as it is now, around the changes too.
       args.active = ScratchOf(output.own);
       sets.Clear(args.active);
       sets.FillIfAny(output.current, args.active);
@@ -412,7 +412,7 @@ struct FrameMasks::State {
   void FindTest(OpId op, PixelRunArgs& args) const {
     const bool is_fixed = policy.kind == ChangePolicy::Kind::kFixed;
     if (!operators[op].can_be_tested || (is_fixed && !IsInStem(op))) return;
-    // The caller has decided what a change of the input is.
+    // The caller has already decided what a change of the input is.
     const bool is_change = policy.kind == ChangePolicy::Kind::kChange;
     if (is_change && stem_size == 0 && operators[op].prepares_input) return;
     args.has_test = true;
@@ -437,7 +437,7 @@ struct FrameMasks::State {
     }
   }
 
-  // From here on it is told apart what the peer has.
+  // From here on `unsent` says what the peer lacks.
   void BeginTrading() {
     if (!std::exchange(all_is_unsent, false)) return;
     for (const ValueMasks& value : values) {
@@ -454,7 +454,7 @@ struct FrameMasks::State {
       sets.Remove(written, output.sent);
     };
     add(output.current);
-    // Small changes that are stored are no news to readers, but to the peer.
+    // Small changes that are stored are news to the peer, though not to readers.
     if (policy.threshold <= 0.0f || !IsForced(op)) return;
     if (operators[op].shows_picture) return add(ForcedOf(op));
     const PixelSet all = ScratchOf(output.own);
@@ -462,8 +462,8 @@ struct FrameMasks::State {
     add(all);
   }
 
-  // What an operator that does not run would have had to compute becomes stale, or, where nothing
-  // is kept of it, what is kept after it.
+  // For an operator that does not run: makes stale what it should have computed or, if it is not
+  // kept, what is kept after it.
   void AddMissed(OpId op) {
     ValueMasks& output = OutputOf(op);
     if (!operators[op].is_kept) return AddGrown(op, output.own);
@@ -485,7 +485,7 @@ struct FrameMasks::State {
     }
   }
 
-  // Nothing is known of rows that the peer was to send and that have not arrived.
+  // Nothing is known of rows that the peer should have sent and that have not arrived.
   void AddMissingRows(OpId op) {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
@@ -510,7 +510,7 @@ struct FrameMasks::State {
     }
   }
 
-  // The pixels that read what a map which is not kept has lost when it was shifted.
+  // Adds the pixels that read what a map that is not kept lost in a shift.
   void AddLostThroughSources(OpId op, PixelSet lost) {
     for (const Source& source : operators[op].sources) {
       const OpId producer = graph.value(source.map).producer;
@@ -519,7 +519,7 @@ struct FrameMasks::State {
     }
   }
 
-  // What is in a set of a shifted map moves along; what came in is in it if `with_entered`.
+  // Moves the set of a shifted map along, and with `with_entered` adds what came in.
   void ShiftSet(const ShiftedMap& map, bool with_entered, PixelSet set) {
     if (!map.is_known) return sets.Fill(set);
     sets.Shift(set, map.shift.rows, map.shift.columns);
@@ -551,7 +551,7 @@ struct FrameMasks::State {
     for (ValueId input : graph.inputs) {
       has_moved[input] = maps[input].is_known;
       if (!trades || !has_moved[input]) continue;
-      // What came in is told as changed.
+      // The caller marks what came in as changed.
       ShiftSet(maps[input], /*with_entered=*/false, values[input].stale);
       ShiftTraded(maps[input], values[input]);
     }
@@ -602,17 +602,17 @@ struct FrameMasks::State {
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
   std::vector<PixelSet> scratch;
-  std::vector<uint8_t> entered;  // one a row
-  PixelSet picture;              // what is forced of the first map among the inputs
+  std::vector<uint8_t> entered;  // one per row
+  PixelSet picture;              // forced pixels of the first map among the inputs
   ValueId picture_input = kNone;
   Mask picture_mask;
   bool all_is_unsent = true;     // whatever `unsent` says
   bool masks_are_fixed = false;  // in this frame
   bool has_forced = false;
-  bool forces_rest = false;  // what shows no picture, gates say
+  bool forces_rest = false;  // what shows no picture, such as gates
   int stem_depth = 0;
-  size_t stem_size = 0;            // operators
-  std::vector<uint8_t> ends_stem;  // one an operator
+  size_t stem_size = 0;            // in operators
+  std::vector<uint8_t> ends_stem;  // one per operator
 };
 
 FrameMasks::FrameMasks(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades)
@@ -690,10 +690,10 @@ void FrameMasks::Abandon(OpId op) {
   for (OpId id = op; id < count; ++id) {
     state.AddMissed(id);
     if (!state.trades) {
-      // It is news to those behind once it is computed.
+      // It is news to its readers once it is computed.
       if (state.operators[id].is_kept) state.sets.Clear(state.OutputOf(id).own);
     } else {
-      // By then the peer may have written what comes out as it was here.
+      // By then the peer may have written pixels that come out unchanged here.
       state.LoseOtherRows(id);
     }
   }
@@ -798,10 +798,10 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
     state.sets.Remove(arrived, written.unsent);
     state.sets.Remove(arrived, written.sent);
     if (writer == value) continue;
-    // What this side wrote there in this frame is no news to the peer, but to readers here.
+    // What this side wrote there in this frame is news to readers here, though not to the peer.
     state.sets.AddRows(written.current, rows, received.own);
   }
-  // Readers of what lies in it may have run. Exactly, both sides compute the same; under kFixed
+  // Readers of its parts may have run. Under kExact both sides compute the same; under kFixed
   // nothing is promised of inputs.
   if (state.policy.kind == ChangePolicy::Kind::kChange) {
     for (const ValueId part : received.parts) {
@@ -810,7 +810,7 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
       state.MayBeStale(state.values[part]);
     }
   }
-  // What a refresh brings of a picture changes nothing behind the refreshed pixels.
+  // What a refresh brings of a picture changes nothing beyond the refreshed pixels.
   if (state.IsRefreshed(value)) state.sets.Remove(state.picture, arrived);
   state.sets.Add(arrived, received.own);
 }

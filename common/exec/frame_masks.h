@@ -14,88 +14,85 @@
 
 namespace cacheinf {
 
-// Which pixels of every value are active in one frame, found operator by operator as the state goes
-// through the graph. Everything is made in the constructor; a frame allocates nothing.
+// Finds which pixels of every value are active in a frame, operator by operator as the state goes
+// through the graph. The constructor makes everything; a frame allocates nothing.
 //
-// A value that is not a map is active as a whole or not at all. Of a value that is not kept the
-// mask has what may have changed, untested: whether it did shows in what is kept after it.
+// A value that is not a map is active as a whole or not at all. The mask of a value that is not
+// kept has what may have changed, untested: whether it did shows in what is kept after it.
 //
-// Stale pixels of kept values are those that do not hold what the inputs of the last frame give:
-// all of them before the first frame. They are active in the next one and stored whatever they come
-// out as.
+// Stale pixels of kept values do not hold what the last frame's inputs give; before the first frame
+// all are stale. They are active in the next frame and stored whatever they come out as.
 //
-// With a peer a side knows only what becomes of the rows that it computes or receives. To infer
-// which pixels of other rows are stale would not do: a pixel may change on the peer and come back
-// to the value that is stored here, so that a test finds no change and the peer never hears of it.
-// So these are computed as a whole: a row that this side did not hold in the frame before; what
-// reads rows that an abandoned frame still waited for; and under kChange a row that had arrived,
-// since it is what the peer's inputs give. Rows that stay cost what changed in them.
+// With a peer, a side knows only what becomes of the rows that it computes or receives. It cannot
+// infer which pixels of other rows are stale: a pixel may change on the peer and come back to the
+// value stored here, so that a test finds no change and the peer never hears of it. So these are
+// computed whole: a row that this side did not hold in the frame before; what reads rows that an
+// abandoned frame still waited for; and, under kChange, a row that had arrived, since it is what
+// the peer's inputs give. Rows that stay cost only what changed in them.
 //
-// Unsent pixels are those that were written since the peer took them. Of a row that arrives they
-// are all the news: what reads it here was computed while the row was held, or arrived itself, or
-// is computed as a whole.
+// Unsent pixels were written since the peer took them. They are all the news in a row that arrives:
+// what reads it here was computed while the row was held, or arrived itself, or is computed whole.
 class FrameMasks {
  public:
-  // `trades`: whether there is a peer. What is given outlives this.
+  // `trades`: whether there is a peer. All else must outlive this.
   FrameMasks(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades);
   ~FrameMasks();
   FrameMasks(const FrameMasks&) = delete;
   FrameMasks& operator=(const FrameMasks&) = delete;
 
-  // A new frame. `changed` has one mask a graph input, of its size; those of inputs that are not
-  // maps are of one pixel; no masks: nothing has changed. `forced` shows pixels of the picture, at
-  // any resolution, that every map over it computes and stores, however little they change; it may
-  // have no words. A change that the policy calls none does not travel on from there, either. With
-  // its first pixel, all that shows no picture (gates, say) is computed and stored as well. `rows`,
-  // null for all, outlives the frame. REQUIRES: a policy with spreads where it needs them.
+  // Begins a frame. `changed` has one mask per graph input, of its size, or of one pixel if it is
+  // not a map; no masks: nothing has changed. `forced` (no words: none) marks pixels of the
+  // picture, at any resolution, that every map over it computes and stores, however little they
+  // change; a change that the policy calls none does not travel on from there either. If its first
+  // pixel is set, all that shows no picture (gates, say) is computed and stored too. `rows`, null
+  // for all, must outlive the frame. REQUIRES: a policy with spreads if it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView forced, const FrameRows* rows);
 
-  // Finds from its inputs' masks which pixels of the operator's output are to be computed here, and
+  // Finds from the masks of the operator's inputs which pixels of its output to compute here, and
   // what becomes of them. REQUIRES: its output is kept.
   PixelRunArgs Activate(OpId op);
 
-  // Of an operator that is not kept: which pixels may have changed.
+  // For an operator whose output is not kept: finds which pixels may have changed.
   void Follow(OpId op);
 
-  // Finds what the inner operators of a stage must compute so that its root can compute some
-  // pixels: what those read, halo included, less what earlier stages have computed since the frame
-  // began, or since ForgetComputed. REQUIRES: a root that is local, or a stage without inner
-  // operators.
+  // Finds what the inner operators of a stage must compute before its root can compute these
+  // pixels: what they read, halo included, less what earlier stages computed since the frame began
+  // or since ForgetComputed. REQUIRES: a root that is local, or a stage without inner operators.
   void FindNeeded(const Stage& stage, PixelSet root_pixels);
-  PixelSet needed(OpId inner) const;  // of the last FindNeeded
+  PixelSet needed(OpId inner) const;  // by the last FindNeeded
   void ForgetComputed();
 
-  // The operator that was activated has run.
+  // The activated operator has run.
   void Finish(OpId op);
 
   // All operators have run.
   void Commit();
 
   // The frame ends before this operator has run, or while it runs: what it and later ones should
-  // have computed is stale.
+  // have computed becomes stale.
   void Abandon(OpId op);
 
   // The stored maps were shifted (scroll.h): stale and unsent pixels move along, and what the maps
-  // do not hold any more is stale.
+  // no longer hold becomes stale.
   void Shift(std::span<const ShiftedMap> maps);
 
-  // Nothing is stale, as after a dense run, or everything is.
+  // Makes everything stale, or nothing, as after a dense run.
   void MarkAll(bool stale);
 
-  // These pixels of a kept value are stale as well, or all of them. REQUIRES: an operator computes
+  // Makes these pixels of a kept value stale too, or all of them. REQUIRES: an operator computes
   // it.
   void AddStale(ValueId value, PixelSet pixels);
   void AddAllStale(ValueId value);
 
-  // Whether anything may be.
+  // Whether anything may be stale.
   bool has_stale() const;
 
-  // The pixels that the frame changed, or may have changed where they are not kept.
-  // REQUIRES: the value's producer has been activated or followed, or it is a graph input.
+  // The pixels that the frame changed or, if the value is not kept, may have changed. REQUIRES: the
+  // value's producer has been activated or followed, or it is a graph input.
   PixelSet changed(ValueId value) const;
 
-  // REQUIRES: a kept value that an operator computes, or with a peer a graph input.
+  // REQUIRES: a kept value that an operator computes or, with a peer, a graph input.
   PixelSet stale(ValueId value) const;
 
   // ------------------------------------------------------------------------------------------
@@ -104,22 +101,22 @@ class FrameMasks {
   // Whether any of these pixels of a stage's root reads a stale one. Waits for the device.
   bool ReadsStale(const Stage& stage, PixelSet root_pixels);
 
-  // Whether this side computed the row in the last frame; computed or received it.
+  // Whether this side computed the row in the last frame; whether it computed or received it.
   bool was_computed(ValueId value, int row) const;
   bool holds(ValueId value, int row) const;
 
-  // The pixels of a value, parts of a concatenation included, that the peer lacks, in memory that
-  // the next call overwrites.
+  // The pixels of a value, parts of a concatenation included, that the peer lacks; valid until the
+  // next call.
   PixelSet Unsent(ValueId value);
   // These rows are on their way to the peer.
   void Send(ValueId value, Range rows);
-  // The peer has committed the frame: what was sent in it is not unsent any more. Or it has not.
+  // The peer has committed the frame: what was sent in it is no longer unsent. Or it has not.
   void ConfirmSent();
   void ForgetSent();
-  // These pixels, of a mask of `rows` alone, have arrived; in all others of the rows the peer holds
-  // what is stored here. REQUIRES: rows that this side does not compute in this frame.
+  // These pixels have arrived, in a mask of `rows` alone; in the other pixels of these rows the
+  // peer holds what is stored here. REQUIRES: rows that this side does not compute in this frame.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
-  // Of a concatenation, values that operators may have read before it was received.
+  // Whether it is a concatenation whose parts operators may have read before it was received.
   bool has_parts(ValueId value) const;
   // The peer holds nothing now.
   void LosePeer();

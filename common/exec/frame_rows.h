@@ -9,12 +9,12 @@ namespace cacheinf {
 
 // One side's part of a frame.
 struct FrameRows {
-  // One per operator: the rows of a stage's root that this side computes. Of what is not local,
-  // all rows or none.
+  // One per operator: the rows of a stage's root that this side computes; all or none if it is not
+  // local.
   std::vector<Range> computed;
-  // One per operator: whether other frames may have other rows.
+  // One per operator: whether its rows may differ in other frames.
   std::vector<bool> may_move;
-  // Whether this side holds the frame; else the rows of graph inputs that it needs arrive as
+  // Whether this side holds the frame. If not, the rows of graph inputs that it needs arrive as
   // slices.
   bool holds_inputs = true;
 };

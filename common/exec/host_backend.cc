@@ -16,7 +16,7 @@
 namespace cacheinf {
 namespace {
 
-// Calls visit(numbers, count) for numbers of the pixels that lie one after the other.
+// Calls visit(numbers, count) for each block of the pixels' numbers that lies end to end.
 template <typename T, typename Visit>
 void VisitPixels(const BasicTensorView<T>& map, ConstMaskView pixels, Visit visit) {
   const BasicImageView<T> image = AsImage(map);
@@ -83,7 +83,7 @@ void HostBackend::Run(int handle, std::span<const ConstTensorView> inputs,
 void HostBackend::Shift(const TensorView& map, int rows, int columns) {
   const int64_t height = map.dims[2];
   const int64_t width = map.dims[3];
-  // All pixels that move within one image are as far apart: one block of memory.
+  // All pixels that stay within one image move by the same distance: one block of memory.
   const int64_t distance = rows * width + columns;
   const int64_t pixels = height * width - std::abs(distance);
   if (pixels <= 0) return;

@@ -12,8 +12,8 @@
 
 namespace cacheinf {
 
-// What backends on the host's processor share: memory, sets as bit masks, and runs as calls of
-// kernels on lists of pixels.
+// What backends on the host's processor share: memory, sets as bit masks, and kernels that take
+// lists of pixels.
 class HostBackend : public Backend {
  public:
   Memory Allocate(size_t floats) final;
@@ -30,10 +30,10 @@ class HostBackend : public Backend {
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) final;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels, const TensorView& map) final;
 
-  // Floats that a run works in.
+  // Floats of scratch memory for a run.
   virtual size_t ScratchFloats(int handle) const = 0;
 
-  // Computes the active pixels, those that change if there is a test (it may be null).
+  // Computes the active pixels, and with a test (it may be null) writes only those that change.
   virtual void RunKernel(int handle, std::span<const ConstTensorView> inputs,
                          std::span<const TensorView> outputs, const ActivePixels& pixels,
                          const ChangeTest* test, float* scratch) = 0;

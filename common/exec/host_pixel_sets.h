@@ -24,14 +24,14 @@ struct ActivePart {
   const ChangeTest* test = nullptr;  // null: all are stored
 };
 
-// What a run works in: of one state at a time, so that all states of a model can share it.
+// What a run works in. One state runs at a time, so all states of a model can share it.
 struct PartsScratch {
-  std::vector<RunList> lists;  // one a part
-  int most_runs = 0;           // that each has room for
+  std::vector<RunList> lists;  // one per part
+  int most_runs = 0;           // that each list has room for
   std::vector<uint8_t> changed;
 };
 
-// Pixel sets as bit masks of this machine.
+// Pixel sets as bit masks in host memory.
 class HostPixelSets final : public PixelSets {
  public:
   explicit HostPixelSets(
@@ -66,21 +66,21 @@ class HostPixelSets final : public PixelSets {
   void Count(PixelSet set, int64_t weight) override;
   int64_t TakeCount() override;
 
-  // The set's pixels; MaskToChange may leave anything in it.
+  // The set's pixels. Through MaskToChange any may be written.
   ConstMaskView mask(PixelSet set) const { return At(set).mask.view(); }
   MaskView MaskToChange(PixelSet set);
   bool IsKnownEmpty(PixelSet set) const { return At(set).is_empty; }
 
-  // The pixels of a run in parts that have none in common, valid until the next call; counts them.
+  // Splits the pixels of a run into disjoint parts, valid until the next call, and counts them.
   std::span<const ActivePart> Parts(const PixelRunArgs& args);
-  // All parts have run: takes what tests found unchanged from args.active.
+  // Call it once all parts have run: removes what tests found unchanged from args.active.
   void FinishParts(const PixelRunArgs& args);
 
  private:
   struct Entry {
     Mask mask;
-    bool is_empty = true;         // false: it may be
-    std::optional<RunList> list;  // of one that is listed
+    bool is_empty = true;         // false: unknown
+    std::optional<RunList> list;  // if it is listed
     bool is_list_current = false;
   };
 

@@ -24,7 +24,7 @@ Strides OwnStrides(const Shape& shape) {
   return strides;
 }
 
-// Whether the memory holds the numbers in the order of the dimensions, without gaps.
+// Whether numbers lie in the order of the dimensions, without gaps.
 bool LiesInLogicalOrder(const Shape& shape, const Strides& strides) {
   int64_t expected = 1;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -74,7 +74,7 @@ class LayoutPlanner {
   }
 
  private:
-  // Where a value lies: in a buffer, either its own or that of the value it is a view of.
+  // Where a value lies: in a buffer of its own, or in that of the value it is a view of.
   struct Spot {
     int buffer = kNone;  // kNone: not placed yet
     ValueId viewed = kNone;
@@ -135,8 +135,8 @@ class LayoutPlanner {
     spots_[value] = {base.buffer, viewed, base.offset + offset, strides};
   }
 
-  // The last concatenation first, so that one that is concatenated itself has its place when its
-  // inputs need it.
+  // Goes from the last concatenation to the first, so that one that is concatenated itself has its
+  // place when its inputs need it.
   void PlaceConcatenated() {
     for (size_t id = graph_.operators.size(); id-- > 0;) {
       const Operator& op = graph_.operators[id];
@@ -186,7 +186,7 @@ class LayoutPlanner {
   }
 
   bool TryToViewSlice(const op::Slice& slice, ValueId input, ValueId output) {
-    // A small slice that is needed for long would keep a large buffer from being used again.
+    // A small slice that lives long would keep a large buffer from being reused.
     constexpr int64_t kLargestRatio = 4;
     const bool is_large =
         ElementCount(ShapeOf(output)) * kLargestRatio >= ElementCount(ShapeOf(input));
@@ -231,8 +231,7 @@ class LayoutPlanner {
     layout.lower_bound_floats = plan.lower_bound_floats;
   }
 
-  // A buffer lives from the first time that one of the values in it is computed to the last time
-  // that one of them is read.
+  // A buffer lives from when the first of its values is computed until the last is read.
   std::vector<BufferRequest> BufferRequests(const std::vector<Stage>& stages) const {
     std::vector<BufferRequest> requests(keeps_numbers_.size());
     for (size_t id = 0; id < graph_.values.size(); ++id) {
@@ -267,10 +266,10 @@ class LayoutPlanner {
   const Graph& graph_;
   Keep keep_;
   std::vector<bool> is_needed_;
-  std::vector<bool> keeps_buffer_;  // it lies in no other's buffer
-  std::vector<bool> is_chosen_;     // it lies in a kept one
+  std::vector<bool> keeps_buffer_;  // lies in no other's buffer
+  std::vector<bool> is_chosen_;     // lies in a kept buffer
   std::vector<Spot> spots_;
-  std::vector<bool> keeps_numbers_;  // one a buffer
+  std::vector<bool> keeps_numbers_;  // one per buffer
 };
 
 }  // namespace

@@ -16,22 +16,22 @@ namespace cacheinf {
 struct ValuePlace {
   bool exists = false;     // false: a constant that only parametrises operators
   size_t offset = 0;       // in floats
-  ValueId viewed = kNone;  // the value in whose buffer it lies, if it has no own buffer
+  ValueId viewed = kNone;  // the value whose buffer it lies in, if it has none of its own
   std::array<int64_t, TensorView::kMaxRank> strides = {};
 };
 
-// Every value of a graph laid into one arena: maps channels-last, others in the order of their
-// dimensions. Values that are not kept share memory, and a view replaces a copy where it can:
-//   - a map that is concatenated over channels is computed where it stands in the concatenation;
-//   - a reshape that keeps the order in memory, and a slice of a map, is a view of its input.
+// The place of every value of a graph in one arena: maps channels-last, others in the order of
+// their dimensions. Values that are not kept share memory, and views replace copies:
+//   - a map that is concatenated over channels is computed in its place in the concatenation;
+//   - a reshape that keeps the order in memory, or a slice of a map, is a view of its input.
 // So maps may be strided; all other values are contiguous.
 struct Layout {
   std::vector<ValuePlace> places;  // one per value
-  // One per operator: its outputs are in place without running it.
+  // One per operator: whether its outputs are in place without running it.
   std::vector<bool> is_done_by_placement;
-  // One per value: its memory is never given to another, or it is a parameter.
+  // One per value: whether its memory is never given to another, or it is a parameter.
   std::vector<bool> is_kept;
-  // The order of computation in which everything finds what it needs in the arena.
+  // In an order in which each stage finds what it needs in the arena.
   std::vector<Stage> stages;
 
   size_t arena_floats = 0;  // everything
@@ -40,13 +40,13 @@ struct Layout {
   size_t lower_bound_floats = 0;  // ArenaPlan::lower_bound_floats
 };
 
-// Constants that operators work on, graph inputs, graph outputs and `persistent` values share their
-// memory only with values concatenated in them and views of them. With kAll this holds for all
-// values. With kAllApart every value has its own buffer and every operator runs.
+// Kept values share their memory only with values concatenated in them and views of them. Constants
+// that operators work on, graph inputs, graph outputs and `persistent` values are kept. With kAll
+// all values are. With kAllApart every value also has its own buffer and every operator runs.
 //
-// With kChosen it holds for `persistent` values and those of AlwaysKept, and what would be copied
-// into or out of one of them otherwise is kept along with it where it lies. All others are computed
-// stage by stage (stages.h). With every value chosen this is kAll.
+// With kChosen `persistent` values and those of AlwaysKept are kept, and so is, in place, what
+// would otherwise be copied into or out of one of them. All others are computed stage by stage
+// (stages.h). With every value chosen this equals kAll.
 enum class Keep : uint8_t { kListed, kAll, kAllApart, kChosen };
 Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep);
 

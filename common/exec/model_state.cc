@@ -30,11 +30,11 @@ struct Operands {
 // An operator as this state runs it.
 struct OperatorState {
   bool runs = true;                  // false: done by placement
-  const Stage* stage = nullptr;      // of which it is the root
+  const Stage* stage = nullptr;      // that it is the root of
   std::array<Operands, 2> operands;  // by the place in front, if maps move
 };
 
-// Whether a frame looks at what it has stored.
+// Whether each frame checks what it has stored.
 #ifdef NDEBUG
 constexpr bool kChecksEveryFrame = false;
 #else
@@ -154,20 +154,21 @@ struct ModelState::State {
                 facts.is_local ? rows : facts.all_rows);
   }
 
-  // What a caller may read before the maps are settled.
+  // Callers may read these before the maps are settled.
   void FetchOutputs() {
     if (!moving) return;
     for (const ValueId output : graph.outputs) moving->FetchAll(output);
   }
 
-  // The frame ends while this operator runs, or before. Of moved maps nothing can be said then.
+  // Ends the frame before this operator has run, or while it runs. Nothing is known of moved maps
+  // then.
   void AbandonAt(OpId op) {
     in_frame = false;
     masks->Abandon(op);
     if (moving && !moving->is_settled()) Forget();
   }
 
-  // Outputs that were read of a frame before will be read of this one.
+  // Expects that outputs read in an earlier frame will be read in this one.
   void ExpectReading() {
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
       if (is_output_read[i]) backend.ExpectCopyOut(ViewOf(graph.outputs[i]));
@@ -191,7 +192,7 @@ struct ModelState::State {
     next_stage = 0;
   }
 
-  // Goes to the next root of a stage.
+  // Goes on to the next root of a stage.
   void SkipUnkept() {
     const auto count = static_cast<OpId>(operators.size());
     while (next_op < count && operators[next_op].stage == nullptr) masks->Follow(next_op++);
@@ -227,7 +228,7 @@ struct ModelState::State {
     RunPixels(op, OperandsOf(op).outputs, args);
   }
 
-  // What the root of a stage reads for these pixels of its output.
+  // Computes what the root of a stage reads for these pixels of its output.
   void RunInner(const Stage& stage, PixelSet root_pixels, bool is_check = false) {
     if (stage.inner.empty()) return;
     masks->FindNeeded(stage, root_pixels);
@@ -290,7 +291,7 @@ struct ModelState::State {
                            "' is not what the stored maps give");
   }
 
-  // What is stored once a check has failed is not to be relied upon.
+  // Once a check has failed, nothing stored can be relied on.
   void CheckOrForget() {
     try {
       ThrowIfFaulty();
@@ -315,7 +316,7 @@ struct ModelState::State {
     return check->AreAlike(pixel, stored, again, backend);
   }
 
-  // Where something is stale already nothing need be moved: all is computed.
+  // If something is stale already, moves nothing and has everything computed.
   void Move(const Homography& stored_from_frame) {
     Settle();
     if (masks->has_stale()) return masks->MarkAll(/*stale=*/true);
@@ -352,13 +353,13 @@ struct ModelState::State {
     }
   }
 
-  // Nothing that is stored is worth anything.
   void Forget() {
     if (moving) moving->Drop();
     masks->MarkAll(/*stale=*/true);
   }
 
-  // `sets_inputs`: as a whole, before the next frame's first stage; else they arrive in slices.
+  // `sets_inputs`: inputs are set as a whole before the next frame's first stage, and do not arrive
+  // in slices.
   void Scroll(const Shift& picture, bool sets_inputs) {
     if (picture.is_zero()) return;
     CheckKeeps();
@@ -379,7 +380,7 @@ struct ModelState::State {
     masks->Shift(maps);
   }
 
-  // Whether shifting the buffer that the value lies in shifts it as it must be.
+  // Whether shifting the buffer that the value lies in shifts the value correctly.
   bool MovesWithItsBuffer(ValueId id, const std::vector<ShiftedMap>& maps) const {
     ValueId owner = id;
     while (layout.places[owner].viewed != kNone) owner = layout.places[owner].viewed;
@@ -430,7 +431,7 @@ struct ModelState::State {
   Backend& backend;
   const bool trades;
   Layout layout;
-  std::vector<OpId> order;  // of dense runs
+  std::vector<OpId> order;  // of a dense run
   Backend::Memory arena;
   std::unique_ptr<PixelSets> sets;
   std::vector<OperatorState> operators;
@@ -490,8 +491,8 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
     if (decision.kind == FrameDecision::Kind::kWhole && !may_compare) Forget();
     const bool holds_inputs = rows == nullptr || rows->holds_inputs;
     state_->Scroll(decision.scroll, /*sets_inputs=*/holds_inputs);
-    // All of it, so that what is computed is computed from this frame: windows at the edges of
-    // what changed would else read the levels of older frames beside it.
+    // Sets the whole picture, so that everything is computed from this frame: windows at the edges
+    // of what changed would otherwise read older frames' levels.
     if (holds_inputs) SetPicture(seen);
     Move(decision.stored_from_frame);
   }

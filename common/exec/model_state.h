@@ -24,27 +24,26 @@ namespace cacheinf {
 struct FrameDecision;
 
 struct StateOptions {
-  // Values whose memory is given to no other value, so that they keep their numbers from frame to
-  // frame. Graph inputs and outputs always are. (What is concatenated in such a value may still be
-  // computed where it stands there.) With kChosen these are the values that are cached, with some
-  // that must be (layout.h).
+  // Values that share memory with no other value, so that their numbers last from frame to frame.
+  // Graph inputs and outputs are always among them. (Parts of a concatenation may still be computed
+  // in place in it.) With kChosen these values are cached, along with some that must be (layout.h).
   std::vector<ValueId> persistent;
   Keep keep = Keep::kListed;
-  // Whether Move may be called. The kept maps over the picture are then held twice.
-  // REQUIRES: values that are kept.
+  // Whether Move may be called. Kept maps over the picture are then held twice. REQUIRES: keep is
+  // not kListed.
   bool moves = false;
-  // Whether there is a peer that computes some rows. REQUIRES: values that are kept, and not moves.
+  // Whether a peer computes some rows. REQUIRES: keep is not kListed, and moves is false.
   bool trades = false;
 };
 
 struct MemoryReport {
   size_t arena_bytes = 0;        // what the state allocated for activations
-  size_t no_cache_bytes = 0;     // what it would have allocated if it kept nothing between frames
+  size_t no_cache_bytes = 0;     // what it would allocate if it kept nothing between frames
   size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
   size_t persistent_bytes = 0;   // the part of the arena that is never shared
   size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
-  size_t constant_bytes = 0;     // copies of the constants that operators work on, beside the arena
+  size_t constant_bytes = 0;     // copies of constants that operators work on; not in arena_bytes
   size_t scratch_bytes = 0;
 };
 
@@ -55,13 +54,14 @@ struct StoredPixel {
   int column = 0;
 };
 
-// One frame's way through a model: the arena with the kept values, and what is known of them. The
-// constructor lays everything out; after it, only LibTorch's operators allocate.
+// Takes one frame at a time through a model. Holds the arena with the kept values, and knows what
+// they are worth. The constructor lays everything out; after it, only LibTorch's operators
+// allocate.
 //
-// Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend on the
-// graph inputs alone: not on the threads, the rows of a call, the layout in memory, the frames
-// before, or the side that computed it. So Run(rows) gives the bits of Run() in these rows.
-// (Foreign operators, run by LibTorch, are outside the promise.)
+// Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend only on the
+// graph inputs: not on threads, the rows of a call, memory layout, earlier frames, or the side that
+// computed it. So Run(rows) gives the bits of Run() in these rows. (Foreign operators, run by
+// LibTorch, are outside the promise.)
 class ModelState {
  public:
   explicit ModelState(std::shared_ptr<const CompiledModel> model, const StateOptions& options = {});
@@ -70,122 +70,124 @@ class ModelState {
   ModelState& operator=(ModelState&&) noexcept;
 
   // ------------------------------------------------------------------------------------------
-  // Frames, as they are decided. For a graph whose one input is a picture, of whose size the
-  // decision's masks are. REQUIRES: a state that keeps values (not kListed), and moves them if the
-  // decision does.
+  // Executes decisions. REQUIRES: a graph whose only input is a picture, masks of its size in the
+  // decision, and a state that keeps values (not kListed), made with `moves` if the decision moves
+  // them.
 
-  // Brings the stored values to what is decided, and returns the work; that of a whole frame is not
-  // counted. `seen` is what the network sees; a refresh ignores it. If this throws, the
-  // next decision makes up for it. Allocates nothing after the first frame.
+  // Executes the decision on the stored values. Returns what was computed; whole frames are not
+  // counted. `seen` is what the network sees; a refresh ignores it. If this throws, the next
+  // decision makes up for it. Allocates nothing after the first frame.
   ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
                     const ChangePolicy& policy);
 
-  // The same in steps, between which rows can be packed and unpacked: BeginFrame, a Step for every
-  // stage (Layout::stages; the first one is 0), and Commit or Abandon. In a whole frame under
-  // kExact what comes out with the bits of the base, if there is one, is no change; else all of it
-  // is. With `rows`, which outlive the frame, a stage computes these rows of its root; what they
-  // read of kept values, or received ones, must be fresh. A side that does not hold the frame
-  // ignores `seen`. What was not computed is stale, as it is where an exception or Abandon ends the
-  // frame. Throws InputError if the policy cannot be split. REQUIRES: with rows a state that
-  // trades.
+  // The same in steps, so that rows can be packed and unpacked in between: follow with a Step for
+  // every stage (Layout::stages, from 0), then Commit or Abandon. In a whole frame under kExact
+  // with a base, what comes out with the base's bits is no change; in any other whole frame
+  // everything changes. With `rows`, which must outlive the frame, each stage computes only these
+  // rows of its root; the kept or received values that they read must be fresh. A side that does
+  // not hold the frame ignores `seen`. What is not computed becomes stale, as it does if an
+  // exception or Abandon ends the frame. Throws InputError if `rows` is given and the policy cannot
+  // be split. REQUIRES: with `rows`, a state that trades.
   void BeginFrame(const FrameDecision& decision, const PictureView& seen,
                   const ChangePolicy& policy, const FrameRows* rows = nullptr);
   size_t stage_count() const;
   size_t next_stage() const;
-  void Step();            // REQUIRES: a frame that began, and a stage left
-  ChangedWork Commit();   // REQUIRES: none left
-  ChangedWork Abandon();  // what is left is stale; also to end early with an answer
-  ChangedWork Finish();   // every Step that is left, and Commit
+  void Step();            // REQUIRES: a frame has begun, and a stage is left
+  ChangedWork Commit();   // REQUIRES: no stage is left
+  ChangedWork Abandon();  // what is left becomes stale; may follow an early answer
+  ChangedWork Finish();   // takes the Steps left, then Commit
 
-  // Begins to compute here what is stale, of the same inputs: the rest of a frame after Abandon.
+  // Begins a frame that computes what is stale from the same inputs, such as the rest after
+  // Abandon.
   void BeginRest(const ChangePolicy& policy);
 
   // ------------------------------------------------------------------------------------------
-  // What frames are made of.
+  // The operations that frames are made of.
 
-  // Copies a graph input in. Throws std::invalid_argument if the dims are not those of that input.
+  // Copies a graph input in. Throws std::invalid_argument if its dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
 
-  // The one input, as the numbers 0 to 255. REQUIRES: a picture of the graph's size.
+  // Sets the only input, as numbers 0 to 255. REQUIRES: a picture of the graph's size.
   void SetPicture(const PictureView& picture);
 
   void Run();
 
-  // Only these rows of each operator; what they need must be there (see RowsNeeded). Of an operator
-  // that is not local, all rows if any.
-  // REQUIRES: as many ranges as operators, each within the operator's rows.
+  // Runs only these rows of each operator; what they need must be there (see RowsNeeded). An
+  // operator that is not local runs whole, if any of its rows are asked for. REQUIRES: one range
+  // per operator, within its rows.
   void Run(const RowPlan& rows);
 
   // Brings every value to what the graph inputs give now, computing only what a change can have
-  // reached. `changed` has one mask per graph input, with every pixel that differs from the last
-  // Run or RunChanged; the mask of an input that is not a map has one pixel. With kExact the
-  // values then have the bits of Run. `forced` shows pixels of the picture, at any resolution, that
-  // every map over them computes and stores, however little they change, but later maps do not
-  // treat so little as a change; it may have no words. With its first pixel, maps that show no
-  // picture (gates, say) do so too. Under kChange and kFixed without a stem, inputs may differ
-  // elsewhere by what is no change to the caller: what is computed reads them as they are. Returns
-  // what was computed. After an exception the next RunChanged makes up for what this one missed,
-  // given what changed since.
+  // reached. Returns what was computed. Under kExact the values then have the bits of Run. After an
+  // exception the next RunChanged makes up for what this one missed, given what changed since.
+  // Allocates nothing. REQUIRES: a state that keeps values.
   //
-  // Where values are chosen, those that are not kept are computed wherever a kept one that changes
-  // or may change needs them, halo included, from what is kept before them. All that is said of
-  // stored values holds for the kept ones; the others have no numbers between frames.
-  // REQUIRES: a state that keeps values. Allocates nothing.
+  // `changed` has one mask per graph input, with every pixel that differs from the last Run or
+  // RunChanged; the mask of an input that is not a map has one pixel. Under kChange and kFixed
+  // without a stem, inputs may differ elsewhere by what the caller calls no change: what is
+  // computed reads them as they are.
+  //
+  // `forced` (no words: none) marks pixels of the picture, at any resolution, that every map over
+  // it computes and stores, however little they change; later maps do not treat so little as a
+  // change. If its first pixel is set, maps that show no picture (gates, say) do so too.
+  //
+  // With kChosen, values that are not kept are computed from the kept ones before them, halo
+  // included, wherever a kept value that changes or may change needs them. What is said of stored
+  // values holds for kept ones; the others have no numbers between frames.
   ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
                          ConstMaskView forced = {});
 
-  // Everything is stale: the next frame computes it all, whatever changed.
+  // Makes everything stale: the next frame computes it all, whatever changed.
   void Forget();
 
   // ------------------------------------------------------------------------------------------
-  // Trading, with a peer: the other side's state of the same model, with the same options. Between
-  // the steps of a frame, after the stage that computes the value; graph inputs before the first.
+  // Trades with a peer: the other side's state of the same model, with the same options. Call these
+  // between the steps of a frame, after the stage that computes the value; for graph inputs, before
+  // the first step.
 
-  // Appends the rows' unsent pixels to `bytes` (slice.h). REQUIRES: a kept value, whose rows are
+  // Appends the rows' unsent pixels to `bytes` (slice.h). REQUIRES: a kept value whose rows are
   // fresh here.
   void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes);
 
-  // Takes what the peer packed. Nothing received is trusted: returns null, or one sentence on what
-  // is wrong with it, in which case nothing has changed. The value and rows must be those expected.
+  // Takes what the peer packed. Trusts nothing received, and refuses other values or rows than
+  // these. Returns null, or one sentence on what is wrong, in which case nothing has changed.
   const char* Unpack(ValueId value, Range rows, std::span<const uint8_t> bytes);
 
-  // The peer has committed the frame too, so that it need not be sent again what was packed.
+  // The peer has committed the frame too: what was packed need not be sent again.
   void ConfirmSent();
-  // The peer has not.
+  // The peer has not committed it.
   void ForgetSent();
   // The peer holds nothing now.
   void LosePeer();
 
-  // The camera has moved by whole strides: all stored maps move along, and what they do not hold
-  // then is computed by the next RunChanged. That needs to be told only which pixels of the inputs
-  // differ from the shifted ones. Where this graph's maps cannot be shifted so far, all is
-  // computed. REQUIRES: a state that keeps values.
+  // Shifts all stored maps, for a camera that moved by whole strides. The next RunChanged computes
+  // what they do not hold then; tell it only which input pixels differ from the shifted ones. Where
+  // maps of this graph cannot be shifted that far, all is computed. REQUIRES: a state that keeps
+  // values.
   void Scroll(const Shift& picture);
 
-  // The camera has moved, and pixel p of the frame to come lies at stored_from_frame(p) in the last
-  // one: all stored maps move along, by interpolation (Eq. 6 of the paper). The next RunChanged
-  // computes what they did not show, fetches what its operators read and what the graph outputs
-  // lack, and leaves the rest to Settle. Of the inputs, which are to be set as a whole, it needs to
-  // be told only which pixels are not what the moved ones would be; those that were out of view
-  // are. The identity means nothing. What is not computed is from here on what the policies promise
-  // of moved maps: nothing, until all is computed. REQUIRES: a state made for it, and that
-  // RunChanged or Run comes next.
+  // Moves all stored maps by interpolation (Eq. 6 of the paper), for a camera that moved: pixel p
+  // of the next frame lies at stored_from_frame(p) in the last one. The identity does nothing. The
+  // next RunChanged computes what the maps did not show, fetches what its operators read and what
+  // the graph outputs lack, and leaves the rest to Settle. Set the inputs as a whole; tell it only
+  // which pixels are not what the moved ones would be, those that were out of view included. From
+  // now on policies promise nothing about what is not computed, until everything is. REQUIRES: a
+  // state made with `moves`, and that RunChanged or Run comes next.
   void Move(const Homography& stored_from_frame);
 
-  // Idle time: fetches what the last frame left, so that the next one need not wait for it. Until
-  // then, after a frame with a Move, values other than graph outputs hold only what was computed
-  // and what that needed. Returns whether there was anything to do.
+  // Fetches what the last frame left; call it in idle time, so that the next frame need not wait.
+  // Until then, after a frame with a Move, values other than graph outputs hold only what was
+  // computed and what that needed. Returns whether there was anything to do.
   bool Settle();
 
   // Recomputes `samples` stored pixels, chosen by the seed, from what is stored before them.
-  // Returns the first that breaks the last RunChanged's promise: the same bits, or under
-  // kChange, if all frames since Run had the same policy, a value within the threshold of it. (Not
-  // looked at are pixels that no frame promises anything about: of kFixed, and of kChange once
-  // something was refreshed, those that the last frame did not compute, and those that are
-  // computed from a graph input, of which a caller may have left out small changes.) Nothing is
-  // found after a frame that ended in an exception. Debug builds do this for some pixels at the end
-  // of each RunChanged, and throw std::logic_error. REQUIRES: a state that keeps values, and
-  // inputs as the last RunChanged saw them.
+  // Returns the first that breaks the last RunChanged's promise: the same bits or, under kChange if
+  // all frames since Run had the same policy, a value within the threshold. Skips pixels that no
+  // frame promises anything about: under kFixed, and under kChange once something was refreshed,
+  // those that the last frame did not compute, and those computed from a graph input, whose small
+  // changes a caller may have left out. Finds nothing after a frame that ended in an exception.
+  // Debug builds check some pixels at the end of each RunChanged, and throw std::logic_error.
+  // REQUIRES: a state that keeps values, and inputs as the last RunChanged saw them.
   std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
 
   // The pixels of a kept map that the last RunChanged changed, valid until the next call.
@@ -194,20 +196,19 @@ class ModelState {
   // Whether the row was computed here or received in the last frame. REQUIRES: a kept value.
   bool holds(ValueId value, int row) const;
 
-  // Its pixels that do not hold what the last frame gives, valid until the next call.
-  // REQUIRES: a kept value that an operator computes, or with a peer a graph input.
+  // The value's pixels that do not hold what the last frame gives, valid until the next call.
+  // REQUIRES: a kept value that an operator computes or, with a peer, a graph input.
   ConstMaskView stale(ValueId value) const;
 
   // Whether a value's numbers stay from frame to frame.
   bool is_kept(ValueId value) const;
 
-  // Copies a graph output out. Throws std::invalid_argument if the dims are not those of that
-  // output.
+  // Copies a graph output out. Throws std::invalid_argument if `host` has other dims.
   void GetOutput(size_t index, const TensorView& host) const;
 
-  // Where a value lies, in the backend's memory. Its numbers are there from the time that its
-  // producer has run until its last reader has; if it is persistent, until its producer runs again.
-  // REQUIRES: the value is not a constant.
+  // Where a value lies in the backend's memory. Its numbers are there once its producer has run,
+  // until its last reader has or, if it is persistent, until its producer runs again. REQUIRES: the
+  // value is not a constant.
   TensorView view(ValueId value) const;
 
   Backend& backend() const;

@@ -15,7 +15,7 @@
 namespace cacheinf {
 namespace {
 
-// Where the pixels of a map stand in the picture.
+// Where a map's pixels lie in the picture.
 struct MapPlacement {
   AxisPlacement rows;
   AxisPlacement columns;
@@ -31,8 +31,8 @@ bool IsBroadcast(const Window& window) {
          window.columns.kind == AxisWindow::Kind::kBroadcast;
 }
 
-// One a value; none for what shows no picture. The first map among the graph inputs is the picture,
-// and where operators read several maps, the first one counts.
+// One per value; none if it shows no picture. The first map among the graph inputs is the picture.
+// Where an operator reads several maps, the first one counts.
 std::vector<std::optional<MapPlacement>> PlaceMaps(const Graph& graph) {
   std::vector<std::optional<MapPlacement>> placements(graph.values.size());
   const Value* picture = nullptr;
@@ -59,7 +59,7 @@ std::vector<std::optional<MapPlacement>> PlaceMaps(const Graph& graph) {
   return placements;
 }
 
-// What maps of one size and placement have in common.
+// What maps of one size and placement share.
 struct Grid {
   bool IsOf(int of_height, int of_width, const std::optional<MapPlacement>& of) const {
     if (height != of_height || width != of_width || placement.has_value() != of.has_value()) {
@@ -75,23 +75,23 @@ struct Grid {
   int height;
   int width;
   std::optional<MapPlacement> placement;  // none: the pixels stay where they are
-  Homography stored_from_frame;           // of these maps
+  Homography stored_from_frame;           // between these maps
   PixelSet out_of_view;
   PixelSet wanted;  // while they are fetched
 };
 
-// Neighbouring channels of a map, in both places.
+// Adjacent channels of a map, in both places.
 using TwoPlaces = std::array<ImageView, 2>;
 
-// A value whose pixels its operator writes, rather than those before it.
+// A value whose pixels are written by its own operator, not by earlier ones.
 struct Leaf {
   size_t grid;
   Interpolation interpolation;
-  std::vector<TwoPlaces> channels;  // but for those that lie in place in a concatenation
+  std::vector<TwoPlaces> channels;  // without those that already lie in place in a concatenation
   PixelSet held;                    // in front: computed or fetched
 };
 
-// What the numbers of a value in two places are made of.
+// What makes up the numbers of a value in two places.
 struct Content {
   int leaf = kNone;
   std::vector<ValueId> parts;  // that lie in this concatenation, pixel by pixel
@@ -105,7 +105,7 @@ struct Content {
 // What an operator reads of a value in two places.
 struct Read {
   ValueId value;
-  PixelWay way;     // of what is local
+  PixelWay way;     // if the operator is local
   PixelSet pixels;  // of the value
 };
 
@@ -145,7 +145,7 @@ struct MovingMaps::State {
     return value;
   }
 
-  // Buffers move with the first map in them that does.
+  // A buffer moves with the first map in it that moves.
   void FindBuffers(const std::vector<std::optional<MapPlacement>>& placements) {
     second_offsets.resize(graph.values.size());
     for (ValueId id = 0; id < static_cast<ValueId>(graph.values.size()); ++id) {
@@ -212,7 +212,7 @@ struct MovingMaps::State {
     content.viewed_pixels = SetFor(graph.value(content.viewed));
   }
 
-  // All channels that its operator writes.
+  // The channels that its operator writes.
   std::vector<TwoPlaces> OwnChannels(ValueId id, const Operator& op, const Content& content) const {
     const TwoPlaces all = {AsImage(View(id, 0)), AsImage(View(id, 1))};
     if (content.parts.empty()) return {all};
@@ -295,7 +295,7 @@ struct MovingMaps::State {
     sets.Add(pixels, leaf.held);
   }
 
-  // But for what is held. What is out of view is computed before it is read.
+  // Skips what is held. What is out of view is computed before it is read.
   void FetchWanted(const Leaf& leaf) {
     const Grid& grid = grids[leaf.grid];
     sets.Remove(leaf.held, grid.wanted);
@@ -345,12 +345,12 @@ struct MovingMaps::State {
   std::vector<std::optional<size_t>> second_offsets;  // of values that own a buffer that moves
   size_t second_floats = 0;
   Backend::Memory second;
-  std::vector<Content> contents;               // one a value
-  std::vector<std::optional<size_t>> grid_of;  // one a value; of maps in two places
+  std::vector<Content> contents;               // one per value
+  std::vector<std::optional<size_t>> grid_of;  // one per value; for maps in two places
   std::vector<Grid> grids;
   std::vector<Leaf> leaves;
-  std::vector<Reads> reads;      // one an operator
-  std::vector<PixelSet> all_of;  // one a value; of graph outputs
+  std::vector<Reads> reads;      // one per operator
+  std::vector<PixelSet> all_of;  // one per value; for graph outputs
   int front = 0;
   bool is_settled = true;
 };

@@ -13,22 +13,22 @@
 
 namespace cacheinf {
 
-// The kept maps over the picture when the camera moves (Eq. 6 of the paper). Each has two places.
-// Operators read and write the one in front. When the camera has moved the two change roles, and
-// nothing in front holds: before an operator runs, the pixels that it reads and that no operator of
-// the frame has computed are fetched from behind, through the homography. In idle time Settle
-// fetches the rest. While the camera is still, nothing is fetched, copied or looked at.
+// The kept maps over the picture, for a camera that moves (Eq. 6 of the paper). Each has two
+// places. Operators read and write the one in front. When the camera has moved, the two swap roles
+// and nothing in front is valid: before an operator runs, pixels that it reads and that no operator
+// of the frame has computed are fetched from behind, through the homography. Settle fetches the
+// rest in idle time. While the camera is still, nothing is fetched, copied or looked at.
 //
 // Graph inputs, which are set as a whole, and values that show no picture have one place. But what
-// shares a buffer with a map that moves (parts of a concatenation, views) moves along; a part that
-// shows no picture keeps its place in it.
+// shares a buffer with a map that moves (parts of a concatenation, views) moves along; pixels of a
+// part that shows no picture stay where they are.
 //
 // Values of an integer type (class numbers, say) take the nearest pixel; all others are
-// interpolated. Everything is made in the constructor; a frame allocates nothing.
+// interpolated. The constructor makes everything; a frame allocates nothing.
 class MovingMaps {
  public:
-  // `arena` is the first of the places, as the layout has it; the second one is allocated. What is
-  // given outlives this.
+  // `arena` has the first places, as the layout says; the second ones are allocated. All arguments
+  // must outlive this.
   MovingMaps(const Graph& graph, const Layout& layout, float* arena, Backend& backend,
              PixelSets& sets);
   ~MovingMaps();
@@ -39,26 +39,26 @@ class MovingMaps {
 
   bool has_two_places(ValueId value) const;
 
-  // Where a value lies in the first or the second place, if it has two. Every Move changes which
-  // one is in front.
+  // Where a value lies in its first or second place, if it has two. Every Move swaps which one is
+  // in front.
   TensorView View(ValueId value, int place) const;
   int front() const;
 
-  // Pixel p of the frame to come lies at stored_from_frame(p) in the one before.
-  // REQUIRES: settled maps.
+  // Pixel p of the next frame lies at stored_from_frame(p) in the last one. REQUIRES: settled maps.
   void Move(const Homography& stored_from_frame);
 
-  // Whether everything in front holds.
+  // Whether everything in front is valid.
   bool is_settled() const;
 
-  // The pixels of a value that no old value can be fetched for, since the last Move: they must be
-  // computed before they are read. May not exist: none. REQUIRES: a value in two places.
+  // The value's pixels that the last Move left without an old value to fetch: they must be computed
+  // before they are read. The set may not exist: there are none. REQUIRES: a value in two places.
   PixelSet out_of_view(ValueId value) const;
 
-  // The rest does nothing while the maps are settled, nor for values that are not in two places.
+  // The functions below do nothing while the maps are settled, or for values that are not in two
+  // places.
 
-  // Fetches what an operator reads for these pixels of its output, or, if it is not local, all that
-  // it reads.
+  // Fetches what an operator reads for these pixels of its output, or everything if it is not
+  // local.
   void FetchReads(OpId op, PixelSet output_pixels);
   void Fetch(ValueId value, PixelSet pixels);
   void FetchAll(ValueId value);  // REQUIRES: a graph output
@@ -69,7 +69,7 @@ class MovingMaps {
   // Returns whether there was anything to do.
   bool Settle();
 
-  // As if everything in front held: all of it will be computed.
+  // Takes everything in front as valid, because all of it will be computed.
   void Drop();
 
  private:

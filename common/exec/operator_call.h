@@ -14,7 +14,7 @@
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/ops.h"
 
-// From the model's operators to the calls of sparse_ops/ops.h, once for all families of kernels.
+// Turns the model's operators into calls of sparse_ops/ops.h, once for all families of kernels.
 
 namespace cacheinf {
 
@@ -24,16 +24,16 @@ bool IsParameter(const Operator& op, size_t input);
 
 // What is known about an operator before the first frame.
 struct OperatorCall {
-  OperatorCall(const Graph& graph, const Operator& op);  // both outlive it
+  OperatorCall(const Graph& graph, const Operator& op);  // both must outlive it
 
   const Graph* graph;
   const Operator* op;
   bool is_local;
   size_t scratch_floats = 0;
-  std::vector<DetectionHead> heads;  // DecodeBoxes, NonMaxSuppression: all but the maps
+  std::vector<DetectionHead> heads;  // of DecodeBoxes and NonMaxSuppression, without the maps
 
   // What kernels read besides maps, in the graph's memory unless somebody puts it elsewhere.
-  std::vector<const float*> parameters;  // by input; null for those that are none
+  std::vector<const float*> parameters;  // by input; null if it is not a parameter
   const int* channel_order = nullptr;    // ScaleShift; null for none
   const int64_t* indices = nullptr;      // Gather
 
@@ -44,25 +44,25 @@ struct OperatorCall {
   Boxes boxes;  // NonMaxSuppression
 };
 
-// Calls the kernels that compute the active pixels of the outputs (all of them, if the operator is
+// Calls the kernels that compute the active pixels of the outputs (all pixels, if the operator is
 // not local): kernels(args, pixels) with a struct of ops.h and the active pixels of args.output, or
 // kernels(args) for operators that are never local. Allocates nothing. Concat leaves alone what
-// lies in its place already. REQUIRES: not op::Foreign.
+// already lies in place. REQUIRES: not op::Foreign.
 //
-// A family says with kernels.All(output) what all pixels are to it, and copies with
-// kernels.CopyMeeting(input, output, axis, filled, pixels) those active pixels of the output whose
+// A family provides kernels.All(output), all pixels in its own form, and kernels.CopyMeeting(input,
+// output, axis, filled, pixels), which copies from `input` the active pixels of the output whose
 // row (axis 2) or column lies in `filled`, where `input` belongs.
 template <typename Kernels, typename Pixels>
 void RunOperator(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
                  const Pixels& pixels, float* scratch);
 
-// Whether what is to be copied lies in its place already.
+// Whether `from` already lies in place.
 inline bool LiesThere(const ConstTensorView& from, const TensorView& to) {
   return from.data == to.data && from.strides == to.strides;
 }
 
-// What families with lists on the host have in common.
+// What families with lists on the host share.
 template <typename Kernels>
 struct HostKernels {
   template <typename Output>
@@ -265,7 +265,7 @@ class OperatorRunner {
     return exists ? call_.parameters[input] : nullptr;
   }
 
-  // kPRelu has its slopes in this input.
+  // `slopes_input` has the slopes of kPRelu.
   ChannelFunction ActivationOf(const Function& function, size_t slopes_input) const {
     if (function.kind != Function::Kind::kPRelu) return {function};
     const Tensor& slopes = call_.graph->value(call_.op->inputs[slopes_input]).constant;

@@ -25,7 +25,7 @@ struct PixelWay {
 bool IsPixelOnPixel(const Window& window);
 
 // The sets of one state, in a backend's memory. Calls take effect in order, together with the
-// backend's runs, maybe later: only Read, TakeCount and a backend's calls that give the host
+// backend's runs, but maybe later: only Read, TakeCount and backend calls that give the host
 // numbers wait. All sets and ways are made before the first frame; after that nothing allocates.
 //
 // Operands of one call have the same size unless it says otherwise; an output may be an operand.
@@ -33,12 +33,12 @@ class PixelSets {
  public:
   virtual ~PixelSets() = default;
 
-  // Empty. The runs of one that is listed are found once and serve several operators.
+  // Makes an empty set. The runs of a listed set are found once and serve several operators.
   virtual PixelSet Make(int height, int width, bool is_listed = false) = 0;
   virtual PixelWay MakeWay(const Window& window) = 0;
 
-  // Counting begins again from 0. What a frame asks for should depend on how it goes, not on what
-  // the frames before left behind: then a device knows it again.
+  // Resets the count to 0. What a frame asks for should depend on the frame, not on what earlier
+  // ones left behind, so that a device recognises it.
   virtual void BeginFrame() = 0;
 
   virtual void Clear(PixelSet set) = 0;
@@ -48,14 +48,14 @@ class PixelSets {
   virtual void Remove(PixelSet some, PixelSet from) = 0;
   virtual void Keep(PixelSet some, PixelSet of) = 0;  // the intersection
 
-  // The same for some rows only; all others stay. Rows may reach outside.
+  // The same for some rows only; all others stay. Rows may reach beyond the map.
   virtual void FillRows(PixelSet set, Range rows) = 0;
-  virtual void FillRows(PixelSet set, std::span<const uint8_t> chosen) = 0;  // one a row; 0: not
+  virtual void FillRows(PixelSet set, std::span<const uint8_t> chosen) = 0;  // one per row; 0: no
   virtual void ClearRows(PixelSet set, Range rows) = 0;
   virtual void AddRows(PixelSet some, Range rows, PixelSet to) = 0;
   virtual void ClearRectangle(PixelSet set, Range rows, Range columns) = 0;
 
-  // Fills `to`, of any size, if there is any pixel in `some`.
+  // Fills `to`, of any size, if `some` has any pixel.
   virtual void FillIfAny(PixelSet some, PixelSet to) = 0;
 
   // Adds the output pixels that read a pixel of `input`, or the input pixels that a pixel of
@@ -63,19 +63,19 @@ class PixelSets {
   virtual void AddReaders(PixelWay way, PixelSet input, PixelSet output) = 0;
   virtual void AddRead(PixelWay way, PixelSet output, PixelSet input) = 0;
 
-  // Adds what lies at least in part over a pixel of `from`, at another resolution.
+  // Adds pixels that lie at least partly over a pixel of `from`, at another resolution.
   virtual void AddRescaled(PixelSet from, PixelSet to) = 0;
   // Grows by that many pixels in each direction.
   virtual void Grow(PixelSet set, int pixels) = 0;
-  // Pixel (y, x) is in the set if (y + rows, x + columns) was; what comes in from outside is not.
+  // Afterwards pixel (y, x) is in the set if (y + rows, x + columns) was; what comes in is not.
   virtual void Shift(PixelSet set, int rows, int columns) = 0;
 
-  // From the host's memory, and back.
+  // Copy from host memory, and back.
   virtual void Write(ConstMaskView mask, PixelSet set) = 0;
   virtual void AddWritten(ConstMaskView mask, Range rows, PixelSet set) = 0;
   virtual void Read(PixelSet set, MaskView mask) const = 0;
 
-  // Adds the number of pixels, `weight` times, to what TakeCount returns; it begins again from 0.
+  // Adds `weight` times the number of pixels to the count. TakeCount returns it and resets it to 0.
   virtual void Count(PixelSet set, int64_t weight) = 0;
   virtual int64_t TakeCount() = 0;
 };

@@ -12,7 +12,7 @@ constexpr int kChannels = 1;
 constexpr int kColumns = 3;
 constexpr size_t kAlignment = 16;  // floats
 
-// Along which axis the operator works; kNone if along the channels, or along several.
+// The axis that the operator works along; kNone if that is the channels, or several.
 int WorkingAxis(const Operator& op) {
   const auto unless_channels = [](int axis) { return axis == kChannels ? kNone : axis; };
   if (op.As<op::MatMul>() || op.As<op::Linear>()) return kColumns;

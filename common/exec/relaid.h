@@ -23,13 +23,14 @@ struct Relaid {
 // REQUIRES: an operator that is not local.
 Relaid RelaidOf(const Graph& graph, const Operator& op);
 
-// Whether the tensor has to be copied for it.
+// Whether the tensor must be copied to make the axis contiguous.
 bool IsToBeRelaid(const ConstTensorView& tensor, int axis);
 
-// The tensor's dims in this memory. REQUIRES: RelaidFloats(tensor) floats.
+// A view of `memory` with the tensor's dims and this axis contiguous. REQUIRES:
+// RelaidFloats(tensor) floats.
 TensorView LaidAlong(const ConstTensorView& tensor, int axis, float* memory);
 
-// Keeps what follows as aligned as the memory.
+// Rounded up, so that what follows is as aligned as the memory.
 size_t RelaidFloats(const ConstTensorView& tensor);
 
 }  // namespace cacheinf

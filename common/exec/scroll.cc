@@ -20,7 +20,7 @@ struct ShiftedAxis {
   Range kept;
 };
 
-// The shift of an output whose input is shifted by so many pixels, if it is a whole number.
+// The shift of an output whose input shifts by `in_shift` pixels, if it is a whole number.
 std::optional<int> OutputShift(const AxisWindow& axis, int in_shift) {
   int64_t scaled = in_shift;
   int64_t by = 1;
@@ -46,8 +46,8 @@ std::optional<int> OutputShift(const AxisWindow& axis, int in_shift) {
   return static_cast<int>(scaled / by);
 }
 
-// Whether outputs `out` and `out + out_shift` read inputs that lie in_shift apart, all of them
-// within the map, with the same weights.
+// Whether outputs `out` and `out + out_shift` read, with the same weights, inputs that lie in_shift
+// apart and all within the map.
 bool ReadsAlike(const AxisWindow& axis, int out, int out_shift, int in_shift) {
   const auto lies_inside = [&](int64_t in) {
     return in >= 0 && in < axis.in_size && in + in_shift >= 0 && in + in_shift < axis.in_size;
@@ -115,7 +115,7 @@ std::optional<ShiftedAxis> ShiftAxis(const AxisWindow& axis, int in_shift) {
   return ShiftedAxis{*shift, KeptOutputs(axis, *shift, in_shift)};
 }
 
-// A gate, which is the same for all pixels wherever they are.
+// Such as a gate, which is the same for all pixels wherever they are.
 bool IsOnePixel(const Shape& shape) {
   const size_t spatial = std::min<size_t>(shape.size(), 2);
   return std::all_of(shape.end() - static_cast<std::ptrdiff_t>(spatial), shape.end(),
@@ -186,7 +186,7 @@ std::vector<ShiftedMap> ShiftMaps(const Graph& graph, const Shift& picture) {
 }
 
 int ShiftStep(const Graph& graph, int largest) {
-  // Where no shift is known even if there is none, none ever will be.
+  // Where not even a shift of 0 is known, no shift ever will be.
   const std::vector<ShiftedMap> still = ShiftMaps(graph, {});
   for (int step = 1; step <= largest; ++step) {
     const std::vector<ShiftedMap> moved = ShiftMaps(graph, {step, step});

@@ -20,23 +20,23 @@ struct Shift {
   bool is_zero() const { return rows == 0 && columns == 0; }
 };
 
-// What still holds of a value's stored numbers.
+// What is still valid of a value's stored numbers.
 struct ShiftedMap {
   // Whether there is a shift; if not, nothing of the value can be kept.
   bool is_known = false;
   Shift shift;
-  // The pixels that hold, once the map is shifted, what a run would give them, as long as no pixel
-  // that they read changes: their windows lay within the picture before and do so now.
+  // The pixels that, once the map is shifted, hold what a run would give, unless a pixel that they
+  // read changes: their windows lay within the picture before and still do.
   Range kept_rows;
   Range kept_columns;
 };
 
-// One per value; graph inputs are the picture itself. A value that is no map over the picture has
-// no known shift.
+// Returns one per value; graph inputs are the picture itself. A value that is not a map over the
+// picture has no known shift.
 std::vector<ShiftedMap> ShiftMaps(const Graph& graph, const Shift& picture);
 
-// The smallest shift along both axes that moves every map over the picture by whole pixels (and
-// whole tiles of what is computed in tiles), if there is one of at most `largest`; else 0.
+// The smallest shift along both axes that moves every map over the picture by whole pixels (and by
+// whole tiles, where maps are computed in tiles), or 0 if it would exceed `largest`.
 int ShiftStep(const Graph& graph, int largest);
 
 }  // namespace cacheinf

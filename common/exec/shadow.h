@@ -8,12 +8,12 @@
 #include "sparse_ops/reference/change.h"
 #include "sparse_ops/views.h"
 
-// For kernels that compute whole rows and know no change test: they run on a shadow of the output,
-// from which the active pixels are stored.
+// Kernels that compute whole rows and know no change test run on a shadow of the output, from which
+// the active pixels are stored.
 
 namespace cacheinf {
 
-// Floats of scratch memory that the shadow of this operator's first output needs.
+// Scratch memory for the shadow of the operator's first output.
 inline size_t ShadowFloats(const Graph& graph, const Operator& op) {
   return static_cast<size_t>(ElementCount(graph.value(op.outputs[0]).shape));
 }

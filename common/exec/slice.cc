@@ -15,7 +15,7 @@ constexpr size_t kHeaderBytes = 20;
 constexpr uint8_t kMagic = 'S';
 constexpr uint8_t kVersion = 1;
 
-// Of a value that is not a map, the one pixel is all of it.
+// A value that is not a map has one pixel, which is all of it.
 bool IsMap(const ConstTensorView& value) { return value.rank == 4; }
 
 TensorView RowsOf(TensorView map, Range rows) {
@@ -78,7 +78,7 @@ const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId 
                       MaskView pixels, const TensorView& value) {
   if (bytes.size() < kHeaderBytes) return "a slice is shorter than its header";
   const uint8_t* const header = bytes.data();
-  if (header[0] != kMagic) return "these bytes are no slice";
+  if (header[0] != kMagic) return "these bytes are not a slice";
   if (header[1] != kVersion) return "a slice has another version";
   if (header[2] != 0 || header[3] != 0) return "a slice's header has bits that mean nothing";
   if (LittleEndianAt<ValueId>(header + 4) != id) return "a slice is of another value";
@@ -92,7 +92,7 @@ const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId 
   const size_t numbers_bytes = bytes.size() - kHeaderBytes - mask_bytes;
   std::vector<float> numbers(FloatsOf(value, pixels));
   if (numbers_bytes != numbers.size() * sizeof(float)) {
-    return "a slice has not as many numbers as pixels";
+    return "a slice does not have as many numbers as pixels";
   }
   if (!numbers.empty()) {
     std::memcpy(numbers.data(), header + kHeaderBytes + mask_bytes, numbers_bytes);

@@ -9,31 +9,31 @@
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 
-// Some pixels of some rows of a value as bytes, for the other side.
+// A slice: some pixels of some rows of a value, as bytes for the other side.
 //
 //   bytes 0..1    'S', version 1
 //   bytes 2..3    0
 //   bytes 4..7    the value's number
-//   bytes 8..11   first row, bytes 12..15 the row behind the last
-//   bytes 16..19  bytes of the mask
+//   bytes 8..11   first row, bytes 12..15 one past the last row
+//   bytes 16..19  size of the mask in bytes
 //   then          which pixels of these rows follow, as in mask/wire.h
 //   then          their numbers, 32-bit floats, pixel by pixel in row order, all channels, image
-//                 after image; of what is no map, all numbers in logical order
+//                 after image; if it is not a map, all numbers in logical order
 //
 // All little-endian.
 
 namespace cacheinf {
 
-// `pixels` is of the rows alone; a value that is not a map has one pixel.
+// `pixels` covers these rows only; a value that is not a map has one pixel.
 void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Range rows,
                  ConstMaskView pixels, std::vector<uint8_t>* bytes);
-// The same of numbers that the host has.
+// The same for numbers that are on the host.
 void AppendSlice(ValueId id, Range rows, ConstMaskView pixels, std::span<const float> numbers,
                  std::vector<uint8_t>* bytes);
 
-// Brings the numbers to their places and says in `pixels`, which is of the rows alone, where.
-// Trusts no byte: returns null, or one sentence on what is wrong, in which case nothing of `value`
-// has changed. REQUIRES: rows within the value.
+// Puts the numbers into `value` and marks their places in `pixels`, which covers these rows only.
+// Trusts no byte. Returns null, or one sentence on what is wrong, in which case `value` has not
+// changed. REQUIRES: rows within the value.
 const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId id, Range rows,
                       MaskView pixels, const TensorView& value);
 

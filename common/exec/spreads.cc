@@ -12,7 +12,7 @@ constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
 
-// The pixels that are looked at, so that the frame does not wait for long.
+// The pixels to look at, few enough that the frame does not wait for long.
 Mask SomePixelsOf(int height, int width) {
   const double pixels = static_cast<double>(height) * width;
   const int step = std::max(1, static_cast<int>(std::sqrt(pixels / kEnoughPixels)));
@@ -23,7 +23,7 @@ Mask SomePixelsOf(int height, int width) {
   return some;
 }
 
-// Of numbers pixel by pixel.
+// Takes numbers pixel by pixel.
 std::vector<double> Variances(const std::vector<float>& numbers, size_t channels) {
   std::vector<double> sums(channels);
   std::vector<double> squares(channels);
@@ -41,8 +41,8 @@ std::vector<double> Variances(const std::vector<float>& numbers, size_t channels
   return squares;
 }
 
-// Of a map of one pixel, a gate say, no channel has a spread of its own: all have that of the
-// channels among themselves.
+// In a map of one pixel (a gate, say) no channel has a spread of its own: all have the spread among
+// the channels.
 std::vector<double> VariancesAmongChannels(const std::vector<float>& pixel) {
   return std::vector<double>(pixel.size(), Variances(pixel, 1).front());
 }

@@ -45,7 +45,7 @@ class StageFinder {
 
   const Graph& graph_;
   const std::vector<bool>& is_kept_;
-  std::vector<OpId> stage_of_;  // the root of the last stage that has it
+  std::vector<OpId> stage_of_;  // by operator: the root of the last stage that has it
 };
 
 }  // namespace

@@ -7,28 +7,27 @@
 
 namespace cacheinf {
 
-// An operator whose results are kept, and those that run before it because theirs are not: all that
-// reach it over values that are not kept. What several stages need runs in each of them, on pixels
-// that no earlier stage of the frame has computed.
+// An operator whose results are kept, and all that reach it through values that are not kept; these
+// run just before it. An operator that several stages need runs in each of them, on pixels that no
+// earlier stage of the frame has computed.
 struct Stage {
   OpId root = kNone;
   std::vector<OpId> inner;  // in running order
 };
 
-// The stages in running order, one for every operator with a kept output. `is_kept` has one entry
-// per value; the values that operators do not compute are always kept.
-// REQUIRES: every value that is not kept is the only output of its operator, and some operator
-// reads it.
+// Returns the stages in running order, one for every operator with a kept output. `is_kept` has one
+// entry per value; values that no operator computes always count as kept. REQUIRES: every value
+// that is not kept is the only output of its operator, and some operator reads it.
 std::vector<Stage> FindStages(const Graph& graph, const std::vector<bool>& is_kept);
 
-// Every operator is a stage of its own.
+// Makes every operator a stage of its own.
 std::vector<Stage> StagesOfOne(const Graph& graph);
 
-// The order in which a dense run takes the operators: each in the first stage that has it.
+// The order of operators in a dense run: each in the first stage that has it.
 std::vector<OpId> RunningOrder(const Graph& graph, const std::vector<Stage>& stages);
 
-// Values that must be kept: graph inputs and outputs, what nothing reads, and what operators
-// that are not local read and compute, since they compute it whole.
+// Values that must be kept: graph inputs and outputs, what nothing reads, and what operators that
+// are not local read and compute, because they run whole.
 std::vector<bool> AlwaysKept(const Graph& graph);
 
 }  // namespace cacheinf

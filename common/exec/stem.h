@@ -6,19 +6,19 @@
 
 #include "common/model/graph/graph.h"
 
-// The stem of a network: the operators before the convolution of a number, counted from 0, as long
-// as they are local (ChangePolicy::stem_depth).
+// The stem of a network: the operators before the convolution with a given number, counted from 0,
+// or before the first that is not local (ChangePolicy::stem_depth).
 
 namespace cacheinf {
 
-// Whether the operator prepares an input, number by number, for the network: normalisation.
+// Whether the operator prepares an input for the network, number by number, as normalisation does.
 bool PreparesInput(const Graph& graph, const Operator& op);
 
-// How many operators it has.
+// How many operators the stem has.
 size_t StemSize(const Graph& graph, int depth);
 
-// The values through which later operators see the stem. If they are kept, changes are judged on
-// them, else before them.
+// The values through which later operators see the stem. Changes are judged on them if they are
+// kept, otherwise before them.
 std::vector<ValueId> StemOutputs(const Graph& graph, int depth);
 
 }  // namespace cacheinf

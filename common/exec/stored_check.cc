@@ -28,7 +28,7 @@ TensorView PixelOf(TensorView map, const StoredPixel& pixel) {
   return map;
 }
 
-// One pixel of each image, the channels of an image end to end.
+// Copies one pixel of each image, the channels of an image end to end.
 void CopyPixel(const TensorView& map, const StoredPixel& pixel, Backend& backend,
                std::vector<float>& numbers) {
   const TensorView device = PixelOf(map, pixel);
@@ -147,7 +147,7 @@ bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
   return may_differ && policy_.spreads != nullptr && IsWithinThreshold(pixel.map);
 }
 
-// Only in a batch of one are values kept that are not the same.
+// Only a batch of one keeps values that are not the same.
 bool StoredCheck::IsWithinThreshold(ValueId map) const {
   const std::vector<float>& inverse_spread = (*policy_.spreads)[map];
   if (numbers_.size() != inverse_spread.size()) return false;

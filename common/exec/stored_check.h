@@ -17,45 +17,43 @@
 
 namespace cacheinf {
 
-// What the stored pixels of a state must hold, as its frames promise it
-// (ModelState::CheckStored): which pixels can be checked, and whether a pixel that was computed
-// again is as it must be.
+// Knows what a state's frames promise of its stored pixels (ModelState::CheckStored): which can be
+// checked, and whether a recomputed one is as it must be.
 class StoredCheck {
  public:
-  StoredCheck(const Graph& graph, const Layout& layout, PixelSets& sets);  // these outlive it
+  StoredCheck(const Graph& graph, const Layout& layout, PixelSets& sets);  // must outlive it
 
-  // A run of everything: all pixels hold what was computed.
+  // Everything was run: all pixels hold what was computed.
   void AllComputed();
 
-  // A frame with this policy begins. `stores_small_changes`: some pixels are stored without those
-  // behind them being told.
+  // A frame with this policy begins. `stores_small_changes`: some pixels are stored without telling
+  // their readers.
   void Begin(const ChangePolicy& policy, bool stores_small_changes);
 
-  // Stored pixels were moved: what no operator computes again is promised nothing until everything
-  // runs.
+  // Stored pixels were moved: until everything runs, nothing is promised of those not recomputed.
   void Move();
 
-  // The parts of a concatenation came from the peer, when those that read them may have run. Under
-  // kFixed nothing makes up for that, and nothing is promised of this frame.
+  // Parts of a concatenation came from the peer after their readers may have run. Under kFixed
+  // nothing makes up for that, so nothing is promised of this frame.
   void ReceiveParts();
 
   // Nothing is promised until the next frame is committed.
   void Suspend();
   void Commit();
 
-  // A random pixel that is worth computing again, if the one that chance hits is.
+  // A random pixel, or nothing if that one is not worth recomputing.
   std::optional<StoredPixel> Choose(std::mt19937& random, const FrameMasks& masks);
 
   // This pixel alone, valid until the next call.
   PixelSet Alone(const StoredPixel& pixel);
 
-  // To be called before Choose. Only the first call allocates.
+  // Call it before Choose. Only the first call allocates.
   void MakeRoom(Backend& backend);
 
-  // Room for the pixels of a map, beside what is stored.
+  // Room to recompute the pixels of a map.
   TensorView Shadow(const TensorView& stored) const;
 
-  // Of the pixel that was chosen last.
+  // Whether the pixel that was chosen last came out again as promised.
   bool AreAlike(const StoredPixel& pixel, const TensorView& stored, const TensorView& again,
                 Backend& backend);
 
@@ -63,7 +61,7 @@ class StoredCheck {
   // A kept map that a local operator computes.
   struct Candidate {
     ValueId map;
-    bool reads_input;  // a graph input, it or what is computed for it
+    bool reads_input;  // a graph input, or what prepares one
     PixelSet alone;
   };
 
@@ -76,10 +74,10 @@ class StoredCheck {
   size_t largest_pixel_ = 0;  // of all images
 
   ChangePolicy policy_;
-  bool has_policy_ = false;      // some frame since the last run of everything had one
-  bool covers_inactive_ = true;  // all had the same
+  bool has_policy_ = false;      // some frame since everything ran had one
+  bool covers_inactive_ = true;  // promises hold for pixels that no frame computed, too
   bool is_committed_ = false;
-  bool has_promise_ = true;  // the frame
+  bool has_promise_ = true;  // of the frame
   const Candidate* chosen_ = nullptr;
   bool is_chosen_active_ = false;  // the last frame changed it
 

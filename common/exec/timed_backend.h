@@ -15,18 +15,18 @@
 
 namespace cacheinf {
 
-// What the operators of a frame took, by OpId.
+// How long the operators of a frame took, by OpId.
 struct OperatorTimes {
-  std::vector<double> run_ms;  // their runs alone
-  std::vector<double> lap_ms;  // from the end of the run before: with masks and all that precedes
+  std::vector<double> run_ms;  // the runs alone
+  std::vector<double> lap_ms;  // since the end of the run before, so with masks and the like
   double before_ms = 0;        // from Begin to the first run
   std::chrono::nanoseconds begin{0};
   std::chrono::nanoseconds lap_begin{0};
   bool has_run = false;
-  size_t first = 0;  // that ran
+  size_t first = 0;  // operator that ran
   size_t last = 0;
 
-  // Whether to count the computed pixels of changed frames, outside of all times.
+  // Whether to count the pixels that changed frames compute, in time that counts for no operator.
   bool counts_pixels = false;
   std::vector<int64_t> pixels;
 
@@ -40,7 +40,7 @@ struct OperatorTimes {
   }
 };
 
-// Notes what the operators take.
+// Measures how long operators take.
 class TimedBackend final : public ForwardingBackend {
  public:
   TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<OperatorTimes> times)

@@ -42,7 +42,7 @@ LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
       !std::all_of(address.name.begin(), address.name.end(), IsNameCharacter)) {
     throw InputError(option +
                      ": a name has 1 to 64 letters, digits, dots, dashes and underscores; \"" +
-                     address.name + "\" is none");
+                     address.name + "\" is not one");
   }
   return address;
 }
@@ -63,7 +63,7 @@ NameServer ReadNameServer(const fs::path& file) {
   std::getline(lines, server.library);
   if (server.uri.find("://") == std::string::npos) {
     throw InputError(file.string() +
-                     " is not a name server's file: scripts/name-server writes one");
+                     " is not a name server's file; scripts/name-server writes one");
   }
   return server;
 }

@@ -77,13 +77,13 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
     if (!seconds || !megabits || *megabits > kMostMegabits || *seconds > kMostSeconds ||
         (!rows.empty() && *seconds < rows.back().first + kLeastSeconds)) {
       throw InputError(path + ", line " + std::to_string(number) +
-                       ": needs a time after the one before and a bandwidth in Mbit/s");
+                       ": needs a time later than the one before, and a bandwidth in Mbit/s");
     }
     rows.emplace_back(*seconds, *megabits);
   }
   const auto is_open = [](const auto& row) { return row.second > 0; };
   if (rows.size() < 2 || std::none_of(rows.begin(), rows.end(), is_open)) {
-    throw InputError(path + ": needs two lines at least, and a bandwidth above 0");
+    throw InputError(path + ": needs at least two lines, and a bandwidth above 0");
   }
 
   std::vector<LinkShape::Piece> pieces;
@@ -106,7 +106,7 @@ LinkShape ParseLinkShape(const std::string& text) {
         Quantity(std::string_view(text).substr(comma + 1), {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}});
     if (!delay || *delay > 60) {
       throw InputError("link \"" + text + "\": \"" + text.substr(comma + 1) +
-                       "\" is no delay such as 3ms, of a minute at most");
+                       "\" is not a delay such as 3ms, of at most a minute");
     }
     shape.delay = FromSeconds(*delay);
   }

@@ -221,7 +221,7 @@ std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std:
   const Descriptor knock = Knock(published.data(), kAddressPatience);
   if (!knock) return "the server " + name + " does not answer";
   std::string port = ReadLine(knock, kPortPatience).value_or("");
-  if (port.empty()) return "the server " + name + " could not begin a connection";
+  if (port.empty()) return "the server " + name + " could not open a connection";
   parent.Tell(MpiChildLetter::kMeeting);
   port.resize(MPI_MAX_PORT_NAME);
   MPI_Comm server = MPI_COMM_NULL;

@@ -35,8 +35,8 @@ NameServer CheckedNameServer(const fs::path& file) {
   if (!server.library.empty() && server.library != own) {
     throw InputError("the name server of " + file.string() + " has another Open MPI (" +
                      server.library + ") than this program (" + own +
-                     "), and two builds do not meet: run scripts/setup --mpi on both machines and "
-                     "build again");
+                     "), and different builds cannot connect: run scripts/setup --mpi on both "
+                     "machines and build again");
   }
   return server;
 }

@@ -101,7 +101,7 @@ class MpiWorld::WorldLink final : public Link {
 std::shared_ptr<MpiWorld> MpiWorld::Join(bool is_server) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) {
     throw InputError(
-        "mpi without a name is for programs that one mpirun starts; else give both sides "
+        "mpi without a name is for programs that one mpirun starts; otherwise give both sides "
         "mpi:NAME");
   }
   return std::shared_ptr<MpiWorld>(new MpiWorld(is_server));

@@ -126,7 +126,7 @@ void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
 
 const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet) {
   if (bytes.size() < kHeaderBytes || bytes[0] != 'C' || bytes[1] != 'I') {
-    return "what came is no packet of CacheInf";
+    return "what came is not a packet of CacheInf";
   }
   if (bytes[2] != kVersion) return "the peer speaks another version of the protocol";
   if (LittleEndianAt<uint32_t>(bytes.data() + 4) != bytes.size())

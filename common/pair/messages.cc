@@ -145,7 +145,7 @@ class Reader {
     mask = {};
     if (length == 0) return;
     const char* const fault = DecodeMask(bytes.data(), length, kMostMaskWords, &mask);
-    if (fault != nullptr) Refuse(name, fmt::format("is no mask: {}", fault));
+    if (fault != nullptr) Refuse(name, fmt::format("is not a mask: {}", fault));
   }
   void Cache(const char* name, CacheConfig& cache) {
     std::string text;
@@ -155,7 +155,7 @@ class Reader {
       ReadJson(text, name, cache.Fields());
       cache.Check(name);
     } catch (const InputError& error) {
-      Refuse(name, fmt::format("is no configuration: {}", error.what()));
+      Refuse(name, fmt::format("is not a configuration: {}", error.what()));
     }
   }
   // For faults that show only in several fields together.
@@ -414,7 +414,7 @@ std::string Decode(std::span<const uint8_t> bytes, Message* message) {
   const std::string fault = reader.Finish();
   return fault.empty()
              ? ""
-             : fmt::format("a message of kind '{}' is no good: {}", NameOf(Message::kKind), fault);
+             : fmt::format("a message of kind '{}' is invalid: {}", NameOf(Message::kKind), fault);
 }
 
 #define CACHEINF_MESSAGE(Message)                      \

@@ -59,7 +59,7 @@ ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) {
-    throw InputError(fmt::format("'{}' is no folder for models", folder_.string()));
+    throw InputError(fmt::format("'{}' is not a folder for models", folder_.string()));
   }
   RemoveRemains(folder_);
 }
@@ -92,7 +92,7 @@ ModelStore::Incoming::Incoming(const ModelStore& store, const message::Fingerpri
       temporary_(TemporaryBeside(path_)),
       file_(temporary_, std::ios::binary) {
   if (model.bytes > kMostModelBytes || !file_) {
-    throw InputError(fmt::format("there is no place for a model of {} bytes", model.bytes));
+    throw InputError(fmt::format("there is no room for a model of {} bytes", model.bytes));
   }
 }
 

@@ -16,10 +16,10 @@ namespace cacheinf {
 
 PictureFormat PictureFormatOf(const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
-    throw InputError("mode remote needs a model whose one input is a picture");
+    throw InputError("mode remote needs a model whose only input is a picture");
   }
   if (std::max(graph.picture.width, graph.picture.height) > PictureFormat::kLongestSide) {
-    throw InputError(fmt::format("mode remote takes no picture of more than {} pixels a side",
+    throw InputError(fmt::format("mode remote takes no picture of more than {} pixels per side",
                                  PictureFormat::kLongestSide));
   }
   const Shape& shape = graph.value(graph.inputs.front()).shape;
@@ -132,7 +132,7 @@ bool RemoteRobot::TakeMessages() {
 
 std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
   const Graph& graph = state_.graph();
-  if (answer.outputs.size() != graph.outputs.size()) return "an answer has not all outputs";
+  if (answer.outputs.size() != graph.outputs.size()) return "an answer does not have all outputs";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const ValueId output = graph.outputs[i];
     std::vector<uint8_t> slice;
@@ -145,7 +145,7 @@ std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
                                         pixels, state_.view(output));
     if (fault != nullptr) return fault;
     if (CountActive(pixels) != pixels.pixel_count()) {
-      return "an answer has not all pixels";
+      return "an answer does not have all pixels";
     }
   }
   return "";

@@ -16,14 +16,14 @@ namespace {
 
 StateOptions OptionsOf(const message::Settings& settings, const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
-    throw InputError("mode split needs a model whose one input is a picture");
+    throw InputError("mode split needs a model whose only input is a picture");
   }
   const auto is_value = [&](ValueId value) {
     return value >= 0 && value < static_cast<ValueId>(graph.values.size()) &&
            !graph.value(value).is_constant();
   };
   if (!std::all_of(settings.kept.begin(), settings.kept.end(), is_value)) {
-    throw InputError("what is to be kept is no value of the model");
+    throw InputError("what is to be kept is not a value of the model");
   }
   return {.persistent = settings.kept, .keep = settings.keep, .trades = true};
 }

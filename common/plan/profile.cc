@@ -139,7 +139,7 @@ Curve CurveOf(const CheckedJson& parent, const char* key) {
   const std::vector<double> xs = json.Numbers("x");
   const std::vector<double> ys = json.Numbers("y");
   if (xs.size() != ys.size() || xs.size() > kMostPoints) {
-    json.Refuse("y", fmt::format("as many numbers as x has, {} at most", kMostPoints));
+    json.Refuse("y", fmt::format("as many numbers as x has, at most {}", kMostPoints));
   }
   Curve curve;
   double before = -1;
@@ -198,7 +198,7 @@ ProfiledOperator OperatorOf(const CheckedJson& json, const std::vector<ProfiledO
   op.rows = IntegerIn(json, "rows", 1, kMostRows);
   op.inputs = InputsOf(json, op.rows, before);
   op.row_bytes = json.Integer("row_bytes", 0);
-  if (op.row_bytes > int64_t{1} << 40) json.Refuse("row_bytes", "2^40 at most");
+  if (op.row_bytes > int64_t{1} << 40) json.Refuse("row_bytes", "at most 2^40");
   op.is_local = json.Bool("is_local");
   op.is_kept = json.Bool("is_kept");
   op.is_output = json.Bool("is_output");
@@ -281,7 +281,7 @@ Profile ProfileOf(const CheckedJson& json) {
     if (profile.operators.size() == kMostOperators) json.Refuse("operators", "fewer");
     profile.operators.push_back(OperatorOf(op, profile.operators));
   }
-  if (profile.operators.empty()) json.Refuse("operators", "a list of one operator at least");
+  if (profile.operators.empty()) json.Refuse("operators", "a list of at least one operator");
   return profile;
 }
 

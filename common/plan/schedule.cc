@@ -64,8 +64,7 @@ Schedule::Bucket ReadBucket(const CheckedJson& json) {
     if (after.size() != shares.size()) json.Refuse("after", "as long as robot_thousandths");
     int64_t least = -1;
     for (size_t i = 0; i < after.size(); ++i) {
-      if (after[i] < least || after[i] > kLastOperator)
-        json.Refuse("after", "operators that ascend");
+      if (after[i] < least || after[i] > kLastOperator) json.Refuse("after", "ascending operators");
       if (shares[i] < 0 || shares[i] > 1000) json.Refuse("robot_thousandths", "between 0 and 1000");
       least = after[i] + 1;
       bucket.plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
@@ -82,7 +81,7 @@ std::vector<double> ReadAxis(const CheckedJson& json, const char* key, double mo
   for (size_t i = 0; i < steps.size(); ++i) {
     is_sound = is_sound && steps[i] <= most && (i == 0 || steps[i - 1] < steps[i]);
   }
-  if (!is_sound) json.Refuse(key, "a list of numbers that ascend");
+  if (!is_sound) json.Refuse(key, "a list of ascending numbers");
   return steps;
 }
 

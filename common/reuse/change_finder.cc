@@ -28,7 +28,7 @@ void AddSquares(const uint8_t* a, const uint8_t* b, int64_t count, uint32_t* sum
   }
 }
 
-// A bit for each of so many pixels, at most a word's: whether any of its bytes differs.
+// One bit per pixel, for at most a word of them: whether any of its bytes differs.
 template <size_t kChannels>
 uint64_t DifferentPixels(const uint8_t* a, const uint8_t* b, size_t count) {
   std::array<uint8_t, bits::kWordBits* kChannels> bytes = {};
@@ -43,7 +43,7 @@ uint64_t DifferentPixels(const uint8_t* a, const uint8_t* b, size_t count) {
   return word;
 }
 
-// Pixels of which any byte differs.
+// Finds pixels with any byte that differs.
 void FindDifferentBytes(const PictureView& frame, const PictureView& reference, MaskView active) {
   for (int y = 0; y < frame.height; ++y) {
     for (int word = 0; word < active.words_per_row; ++word) {
@@ -53,7 +53,7 @@ void FindDifferentBytes(const PictureView& frame, const PictureView& reference, 
       const uint8_t* const b = reference.Row(y) + int64_t{first} * frame.channels;
       uint64_t& pixels = active.Row(y)[word];
       pixels = 0;
-      // Of most pictures most is as it was.
+      // Most of most pictures has not changed.
       if (std::memcmp(a, b, count * static_cast<size_t>(frame.channels)) == 0) continue;
       pixels =
           frame.channels == 1 ? DifferentPixels<1>(a, b, count) : DifferentPixels<3>(a, b, count);
@@ -107,7 +107,7 @@ void ChangeFinder::FindDifferentCells(const PictureView& picture, const PictureV
   }
 }
 
-// From the sums in the columns of a row of cells.
+// Takes the sums over the columns of a row of cells.
 void ChangeFinder::JudgeCellsBySquares(int row, int pixel_rows) {
   const MaskView cells = cells_;
   for (int column = 0; column < cells.width; ++column) {

@@ -8,25 +8,26 @@
 #include "common/config/tracker_config.h"
 #include "sparse_ops/mask/mask.h"
 
-// Which pixels of a picture differ from the reference in their place (Eq. 2 of the paper).
+// Which pixels of a picture differ from the reference in place (Eq. 2 of the paper).
 
 namespace cacheinf {
 
-// Pictures of one shape.
+// For pictures of one shape.
 class ChangeFinder {
  public:
   // REQUIRES: a checked configuration, 1 or 3 channels.
   ChangeFinder(const ChangeConfig& config, int width, int height, int channels);
 
   // Writes every pixel of `active`:
-  //  - cells of cell × cell pixels (those at the right and the bottom may be smaller) in which, for
-  //    any channel, the mean of |reference - picture| reaches the threshold; where the threshold is
-  //    0, pixels of which any byte differs; by the rule `blocks`, instead, cells of which the
-  //    signal-to-noise ratio does not exceed `psnr`, by the squares of those differences over all
-  //    channels together;
-  //  - `out_of_view`, pixels that the reference does not show: a mask of that size, or no words;
+  //  - cells of cell × cell pixels (those at the right and the bottom may be smaller) in which the
+  //    mean of |reference - picture| reaches the threshold in any channel; with a threshold of 0,
+  //    pixels with any byte that differs; by the rule `blocks`, instead, cells whose
+  //    signal-to-noise ratio, from the squares of those differences over all channels, does not
+  //    exceed `psnr`;
+  //  - `out_of_view`, pixels that the reference does not show: a mask of the same size, or no
+  //    words;
   //  - all that rounded out to blocks.
-  // REQUIRES: pictures of the shape given, a mask of the picture's size.
+  // REQUIRES: pictures of that shape, a mask of the picture's size.
   void Find(const PictureView& picture, const PictureView& reference, ConstMaskView out_of_view,
             MaskView active);
 
@@ -42,9 +43,9 @@ class ChangeFinder {
   int width_ = 0;
   int height_ = 0;
   int channels_ = 0;
-  std::vector<uint16_t> sums_;     // of differences in one row of cells, by byte of a row
-  std::vector<uint32_t> squares_;  // of them, by the rule `blocks`
-  double least_mean_square_ = 0;   // of a changed cell, by that rule
+  std::vector<uint16_t> sums_;     // of differences in one row of cells, by byte
+  std::vector<uint32_t> squares_;  // of their squares, for the rule `blocks`
+  double least_mean_square_ = 0;   // of a changed cell, for that rule
   Mask cells_;
   Mask blocks_;
 };

@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// The maps on which a stem's changes are judged are always kept.
+// Always keeps the maps on which a stem's changes are judged.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
   const bool moves = settings.is_by_warp();
   if (settings.budget_mb == 0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};

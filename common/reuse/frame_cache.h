@@ -15,23 +15,23 @@
 
 namespace cacheinf {
 
-// Of a state for frames that reuse what is stored. Throws InputError if the graph's activations
-// need more memory than the settings allow.
+// The options of a state whose frames reuse what is stored. Throws InputError if the graph's
+// activations need more memory than the settings allow.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph);
 
-// Computes of each frame what changed since the last one: decides (reuse.h), and has a state apply
+// Computes what changed in each frame since the last one: decides (reuse.h), and has a state apply
 // the decision.
 class FrameCache {
  public:
-  // The state has the options of these settings and outlives this; so does the clock. Otherwise as
-  // for Reuse.
+  // As for Reuse. State and clock must outlive this. REQUIRES: a state with OptionsFor these
+  // settings.
   FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
              ModelState& state);
 
   void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
 
-  // How a decision is executed where not by Apply of the state, which brings about the same. With
-  // `needs_all` the state must hold all of it afterwards; else it says whether it does.
+  // Executes a decision in place of the state's Apply, with the same effect. With `needs_all` the
+  // state must hold everything afterwards; otherwise the result says whether it does.
   struct Executed {
     ChangedWork work;
     bool holds_all = true;
@@ -40,16 +40,16 @@ class FrameCache {
                                            const ChangePolicy& policy, bool needs_all)>;
 
   // Brings the stored values to what the frame gives, as far as the policy goes. After an exception
-  // the next call makes up for what this one missed.
+  // the next call makes up for this one.
   FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0,
                 const Execution& execution = {});
 
-  // Call it once the answer is read. Returns what it took except the time; nothing if there was
-  // nothing to do. REQUIRES: the frame of the last Run, which has returned.
+  // Call it once the answer is read. Returns what it took, without the time, or nothing if there
+  // was nothing to do. REQUIRES: the frame of the last Run, which has returned.
   std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {},
                                      const Execution& execution = {});
 
-  // Of the last decision.
+  // As of the last decision.
   const Reuse& reuse() const { return reuse_; }
 
  private:

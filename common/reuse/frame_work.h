@@ -21,7 +21,7 @@ struct FrameWork {
   double share() const { return is_dense ? 1.0 : operators.share(); }
 };
 
-// What was done for the next frame once the answer was out.
+// What was done for the next frame after the answer was out.
 struct RefreshWork {
   std::chrono::nanoseconds time{0};
   double share = 0.0;  // of a dense run's multiply-adds

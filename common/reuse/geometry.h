@@ -12,13 +12,13 @@
 
 namespace cacheinf {
 
-// No map of a usual network is coarser: the largest stride by which maps are scrolled.
+// The largest stride by which maps are scrolled. No map of a usual network is coarser.
 inline constexpr int kLargestStep = 64;
 
 // Where a frame lies against what is stored.
 struct Placement {
-  Loss loss = Loss::kNone;  // if any, the rest means nothing, and nothing has changed
-  PictureView seen;         // by the network; as long as the frame, and until the next call
+  Loss loss = Loss::kNone;  // if any, nothing has changed, and the rest means nothing
+  PictureView seen;         // by the network; valid as long as the frame, until the next call
   // As in FrameDecision.
   Shift scroll;
   Homography stored_from_frame;
@@ -29,24 +29,24 @@ struct Placement {
   ConstMaskView out_of_view;
 };
 
-// What a moving camera and changing light mean: in place (in_place.h), or a client's way to follow
-// a camera.
+// What a moving camera and changing light mean for what is stored: in place (in_place.h), or one of
+// the ways to follow a camera.
 class Geometry {
  public:
   virtual ~Geometry() = default;
 
-  // Frames show something in this part only; Begin follows before anything else.
+  // Frames show something in this part only. Call Begin next.
   virtual void SetInset(const Inset& inset) = 0;
 
-  // This frame is computed whole, as it is. `is_followed`: later frames are placed against it.
+  // This frame is computed whole and as it is. `is_followed`: later frames are placed against it.
   virtual void Begin(const PictureView& frame, bool is_followed) = 0;
 
-  // Finds the frame's place, and brings the reference there. `compares_bytes`: any byte that
-  // differs from it counts. `relights`: a frame may be shown in the light of what is stored.
+  // Finds the frame's place and brings the reference there. `compares_bytes`: any byte that differs
+  // from the reference counts. `relights`: the frame may be shown in the light of what is stored.
   virtual Placement Place(const PictureView& frame, bool compares_bytes, bool relights,
                           Reference& reference) = 0;
 
-  // Coming frames may not find a place: it is time to begin again with one.
+  // Whether coming frames may find no place, so that it is time to begin again.
   virtual bool IsNearItsEnd() const { return false; }
 };
 

@@ -12,9 +12,9 @@ namespace cacheinf {
 // What trackers see: a picture's brightness, at full size or smaller.
 class GreyPicture {
  public:
-  // Averages squares of factor × factor pixels, channels weighted 1 : 2 : 1 in any order; drops the
-  // remainder at the right and the bottom. Allocates only if the size is not that of the last call.
-  // REQUIRES: a factor from 1 to 64.
+  // Averages squares of factor × factor pixels, with channels weighted 1 : 2 : 1 in any order, and
+  // drops the remainder at the right and the bottom. Allocates only if the size changes. REQUIRES:
+  // a factor from 1 to 64.
   void Assign(const PictureView& picture, int factor);
 
   int width() const { return width_; }
@@ -32,7 +32,7 @@ class GreyPicture {
   int width_ = 0;
   int height_ = 0;
   std::vector<uint8_t> pixels_;
-  std::vector<uint16_t> sums_;  // of `factor` rows
+  std::vector<uint16_t> sums_;  // over `factor` rows
 };
 
 // A picture's brightness, averaged over any square.
@@ -43,8 +43,8 @@ class SquareMeans {
 
   int width() const { return width_; }
   int height() const { return height_; }
-  // Of the square whose upper left corner lies `left` and `top` pixels from that of the picture;
-  // pixels that lie in it in part count in part. REQUIRES: a square within the picture.
+  // The mean of the square whose upper left corner lies `left` and `top` pixels from the picture's;
+  // pixels partly inside count in part. REQUIRES: a square within the picture.
   double Mean(double left, double top, int side) const;
 
  private:
@@ -53,7 +53,8 @@ class SquareMeans {
 
   int width_ = 0;
   int height_ = 0;
-  std::vector<uint32_t> sums_;  // of all pixels above and to the left, one more per row and column
+  std::vector<uint32_t>
+      sums_;  // of all pixels above and to the left; one more row and column than the picture
 };
 
 }  // namespace cacheinf

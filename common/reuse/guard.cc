@@ -12,9 +12,9 @@
 namespace cacheinf {
 namespace {
 
-constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller ones are left out
-// What counts as agreeing in addition.
-constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's
+constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller classes are left out
+// Added as agreeing.
+constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's pixels
 constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
 
 bool HasBands(const AnswerReader& reader, const Graph& graph) {

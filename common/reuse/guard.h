@@ -22,24 +22,24 @@ namespace cacheinf {
 
 struct FrameDecision;
 
-// How far these rows of a map of classes agree with the exact ones: the intersection over union of
-// classes, averaged over the exact rows' most frequent one and all others that cover at least a
-// hundredth of the rows in either map. To every class a five-hundredth of the rows' pixels is added
-// as agreeing, so that the border of a small class says little. The weight is the number of pixels
-// that are not of the most frequent class in both, with as many added. REQUIRES: maps of one size,
-// at least one row, classes that are not negative.
+// How far these rows of a map of classes agree with the exact ones: the intersection over union,
+// averaged over the exact rows' most frequent class and all others that cover at least a hundredth
+// of the rows in either map. Each class gets a five-hundredth of the rows' pixels added as
+// agreeing, so that the border of a small class says little. The weight is the number of pixels
+// that do not have the most frequent class in both, plus the same addition. REQUIRES: maps of one
+// size, at least one row, classes that are not negative.
 AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
 
-// A guard's result.
+// What a guard reports.
 struct GuardReport : SampleCounts {
   GuardState state;        // at the end
-  LatencyHistogram time;   // that samples took
-  size_t arena_bytes = 0;  // of the state for samples
+  LatencyHistogram time;   // taken by samples
+  size_t arena_bytes = 0;  // of the state that computes samples
 };
 
-// An answer, and what it was made of.
+// An answer, and what it was made from.
 struct AnsweredFrame {
-  const FrameDecision& decision;  // with an answer: no refresh
+  const FrameDecision& decision;  // not a refresh
   const AnswerContent& content;
   const ModelState& state;  // its outputs are the answer's
   PictureView picture;      // the frame, fitted to the model
@@ -47,23 +47,23 @@ struct AnsweredFrame {
   const PictureFit* fit;    // of the frame to the picture
 };
 
-// Judges some answers that reuse what is stored (sampling.h), once they are out: computes a sample
-// exactly, from the frame alone, with a state that keeps nothing: of a segmentation mostly a band
-// of random rows, with all that they need of the layers before; else the whole answer.
+// Judges some answers that reuse what is stored (sampling.h), once they are out. Computes a sample
+// exactly, from the frame alone, with a state that keeps nothing: mostly a band of random rows for
+// a segmentation, with all that they need of earlier layers; otherwise the whole answer.
 //
-// Agreement is top-1, F1, or PCK (agreement.h); of raw outputs 1 less the relative error, against
-// a dense run of what the network saw; of segmentations CompareRows. Two boxes that agree are
-// counted in addition, so that a sample with hardly anything in it says little.
+// Agreement is top-1, F1 or PCK (agreement.h); for raw outputs, 1 minus the relative error against
+// a dense run of what the network saw; for segmentations, CompareRows. Two agreeing boxes are
+// added, so that a sample with hardly anything in it says little.
 class Guard {
  public:
-  // Model, settings and decoder are those of the answers. The clock outlives the guard.
+  // Model, settings and decoder must be those of the answers. The clock must outlive the guard.
   Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
         const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock);
 
-  // Call it for every answer once it is out, before the refresh.
+  // Call it for every answer, once it is out and before the refresh.
   void Judge(const AnsweredFrame& answered);
 
-  // As Sampling says.
+  // See Sampling.
   GuardState state() const { return sampling_.state(); }
   Verdict verdict() const { return sampling_.verdict(); }
   const std::string& alarm() const { return sampling_.alarm(); }

@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// Follows no camera: compares every pixel in its place. If asked to relight, shows frames in the
-// light of what is stored, so that this stays useful; the reference keeps its light.
+// Follows no camera: compares every pixel in place. If asked to relight, shows frames in the light
+// of what is stored, so that this stays useful; the reference keeps its light.
 class InPlace final : public Geometry {
  public:
   InPlace(int width, int height) : inset_({{0, height}, {0, width}}, width, height) {}

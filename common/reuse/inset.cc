@@ -6,7 +6,7 @@
 namespace cacheinf {
 namespace {
 
-// Rows of the part lie in those of the picture.
+// The offset of row y of the part.
 size_t OffsetInPicture(const Rectangle& place, int y, int picture_width, int channels) {
   const int64_t pixel = int64_t{place.rows.begin + y} * picture_width + place.columns.begin;
   return static_cast<size_t>(pixel * channels);

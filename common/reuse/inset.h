@@ -7,20 +7,20 @@
 #include "common/base/picture_view.h"
 #include "sparse_ops/homography.h"
 
-// A letterbox leaves bars beside the frame. They show neither the camera's motion nor the light,
+// A letterbox leaves bars beside the frame, which show neither the camera's motion nor the light,
 // and never change.
 
 namespace cacheinf {
 
-// A part of pictures of one shape. Homographies of the part and of the whole map the same pixels,
-// counted from the part's first pixel and from the picture's; the identity of one is exactly that
-// of the other.
+// A part of pictures of one shape. Homographies of the part and of the picture map the same pixels,
+// counted from the first pixel of each; the identity of one is exactly that of the other.
 class Inset {
  public:
-  // REQUIRES: a place within a picture of that size, of at least one pixel.
+  // REQUIRES: a place of at least one pixel, within a picture of that size.
   Inset(const Rectangle& place, int width, int height);
 
-  // Valid until the next call, and as long as the picture: without bars it is the picture itself.
+  // The part, valid until the next call and as long as the picture: without bars it is the picture
+  // itself.
   PictureView Crop(const PictureView& picture);
 
   // Puts a part into a picture of the shape that it was cropped from.

@@ -8,11 +8,11 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kPart = 256;  // so many parts of a level are told apart
+constexpr int kPart = 256;  // parts of a level that are told apart
 constexpr int kDarkest = 4 * kPart;
 constexpr int kBrightest = 251 * kPart;
 constexpr size_t kLeastSamples = 64;
-constexpr double kLeastSpread = 8;   // levels; of less a gain says nothing
+constexpr double kLeastSpread = 8;   // in levels; with less, a gain says nothing
 constexpr double kSameLight = 0.75;  // levels
 constexpr double kLeastTolerance = 4;
 constexpr double kLargestTolerance = 20;
@@ -111,7 +111,7 @@ void LightFit::TakeSamples(const GreyPicture& frame, const SquareMeans& referenc
   }
 }
 
-// Least squares on what fits best, a few times over.
+// Least squares, repeated a few times on what fits best.
 void LightFit::Refine(Light* light) {
   for (int round = 0; round < kRefinements; ++round) {
     const double tolerance = std::max(4 * MedianError(*light), double{kPart});

@@ -19,8 +19,8 @@ struct FittedLight {
 
 // How different the light may be.
 struct LightLimits {
-  double largest_gain = 2;    // and its inverse is the least
-  double largest_shift = 96;  // levels, of the middle of the reference's brightness
+  double largest_gain = 2;    // its inverse is the smallest
+  double largest_shift = 96;  // in levels, of the reference's middle brightness
 };
 
 // Fits the frame's brightness to the reference's.
@@ -28,14 +28,14 @@ class LightFit {
  public:
   explicit LightFit(const LightLimits& limits = {}) : limits_(limits) {}
 
-  // Compares squares of side × side pixels: `frame` has one pixel for each of the frame's, the
-  // reference's are averaged wherever they lie, so that neither is more blurred than the other.
-  // The homography is between the pictures as `reference` has them. The gain is 1 and the offset 0
-  // where the light is the same, or beyond the limits.
+  // Compares squares of side × side pixels: `frame` has one pixel for each of the frame's squares,
+  // and the reference's are averaged wherever they lie, so that neither is more blurred. The
+  // homography is between pictures of the resolution of `reference`. The gain is 1 and the offset 0
+  // if the light is the same, or beyond the limits.
   FittedLight Fit(const GreyPicture& frame, const SquareMeans& reference, int side,
                   const Homography& reference_from_frame);
 
-  // Of the levels that two pictures have in the same places. REQUIRES: as many of both.
+  // Fits the levels of two pictures in the same places. REQUIRES: as many of both.
   Light Fit(std::span<const double> frame, std::span<const double> reference);
 
  private:

@@ -13,11 +13,11 @@ namespace {
 constexpr double kBrightestByte = 255.0;
 constexpr double kMiddle = 128.0;
 constexpr int kBlurredSide = 48;
-constexpr int kLongestSquare = 256;        // whose columns' sums take 16 bits
-constexpr double kAlike = 2.0;             // levels, by which squares may differ
+constexpr int kLongestSquare = 256;        // whose column sums fit 16 bits
+constexpr double kAlike = 2.0;             // levels by which squares may differ
 constexpr double kLeastDifferent = 0.25;   // of the squares
 constexpr double kMostUnexplained = 0.25;  // of those that differ
-// Beyond these answers in the stored light agree noticeably less with those in the frame's own.
+// Beyond these, answers in the stored light agree noticeably less with those in the frame's own.
 constexpr double kLargestGain = 4.0 / 3.0;
 constexpr double kLargestShift = 48.0;  // levels, of a middling pixel
 
@@ -26,7 +26,7 @@ int SideOfSquares(const PictureView& picture) {
   return std::clamp(side, 1, std::min({picture.width, picture.height, kLongestSquare}));
 }
 
-// The squares that are not what the reference shows in that light.
+// How many squares are not what the reference shows in that light.
 double CountDifferent(const std::vector<double>& frame, const std::vector<double>& reference,
                       const Light& light) {
   double count = 0;
@@ -58,8 +58,8 @@ std::optional<Light> LightInPlace::Find(const PictureView& frame, const PictureV
   return light;
 }
 
-// Not rounded: rounding halves up would make every frame look a little brighter than the reference
-// that is as dark as it, and what is stored darker with each.
+// Does not round: rounding halves up would make each frame look a little brighter than an equally
+// dark reference, and what is stored darker with each.
 void LightInPlace::Blur(const PictureView& picture, std::vector<double>* means) {
   const int side = SideOfSquares(picture);
   const auto square_bytes = static_cast<size_t>(side) * static_cast<size_t>(picture.channels);

@@ -10,31 +10,31 @@
 #include "common/reuse/inset.h"
 #include "common/reuse/light_fit.h"
 
-// Light that changes before a camera that is not followed: compares pixels in place.
+// Finds changes of light by comparing pixels in place, for a camera that is not followed.
 
 namespace cacheinf {
 
 class LightInPlace {
  public:
   // How the frame is lit against the reference, by what the inset shows of both: a level of the
-  // frame is about gain times the reference's plus offset. Exactly 1 and 0 where the light is the
-  // same, and where it does not explain what differs: squares of the blurred pictures must differ
-  // by more than a little in a good part of the picture, and nearly all of these agree once the
-  // light is allowed for. So it is with noise, with what moves, and with a camera that moves.
-  // Nothing where the light is so different that the reference is of no use.
+  // frame is about gain times the reference's plus offset. Exactly 1 and 0 if the light is the
+  // same, or does not explain what differs, as with noise, moving things or a moving camera:
+  // squares of the blurred pictures must differ by more than a little in a good part of the
+  // picture, and nearly all of these agree once the light is allowed for. Nothing if the light is
+  // so different that the reference is of no use.
   std::optional<Light> Find(const PictureView& frame, const PictureView& reference, Inset& inset);
 
  private:
   void Blur(const PictureView& picture, std::vector<double>* means);
 
   LightFit fit_ = LightFit({.largest_gain = 16, .largest_shift = 256});
-  std::vector<uint16_t> sums_;  // of a row of squares, by byte
+  std::vector<uint16_t> sums_;  // over a row of squares, by byte
   std::vector<double> frame_;   // the squares' means
   std::vector<double> reference_;
 };
 
-// Writes the frame as it would look in the reference's light, within `place`; what is around it
-// stays. Pixels that are as the frame's light shows the reference's, to within a level, are the
+// Writes the frame as it would look in the reference's light within `place`, and unchanged around
+// it. Pixels that match the reference's in the frame's light to within a level become the
 // reference's. REQUIRES: pictures of one shape, a gain above 0.
 void ShowInLightOf(const PictureView& reference, const Light& light, const PictureView& frame,
                    const Rectangle& place, uint8_t* to);

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Why nothing is known of how a frame lies against the reference.
+// Why it is not known how a frame lies against the reference.
 enum class Loss : uint8_t {
   kNone,
   kNoReference,    // none yet, or one of another shape

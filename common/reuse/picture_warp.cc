@@ -11,10 +11,10 @@ namespace cacheinf {
 namespace {
 
 constexpr int kSegment = 16;
-constexpr int kParts = 16;  // places are rounded to so many parts of a pixel
+constexpr int kParts = 16;  // of a pixel, to which places are rounded
 constexpr int kAllParts = kParts * kParts;
 constexpr double kFarPixels = 16384;  // no picture is larger
-constexpr double kFineParts = 65536;  // in which places between two exact ones are computed
+constexpr double kFineParts = 65536;  // of a pixel, for places between two exact ones
 constexpr int kToParts = 12;          // 65536 / 16 = 2^12
 
 // Where a pixel lies.
@@ -34,7 +34,8 @@ Place Project(const Homography& homography, double x, double y) {
   return {place.x, place.y, is_near};
 }
 
-// Rounded to nearest; made positive first, since a cast cuts off towards zero. REQUIRES: near.
+// Rounds to nearest; makes it positive first, because a cast truncates towards zero. REQUIRES:
+// near.
 int ToFine(double pixels) {
   constexpr double kShift = int64_t{1} << 32;
   return static_cast<int>(static_cast<int64_t>(pixels * kFineParts + 0.5 + kShift) -
@@ -52,13 +53,14 @@ bool IsWholeShift(const Homography& h) {
          h.m[2][1] == 0 && h.m[2][2] == 1 && IsWhole(h.m[0][2]) && IsWhole(h.m[1][2]);
 }
 
-// Vectors as g++ and clang know them on every machine.
+// Vectors that g++ and clang support on every machine.
 using Bytes = uint8_t __attribute__((vector_size(16)));
 using Longs = uint64_t __attribute__((vector_size(16)));
 using Shorts = uint16_t __attribute__((vector_size(16)));
 
-// Shares of a pixel's four neighbours, in 1/256: of the two above and of the two below, each three
-// times, as the bytes of two neighbouring pixels of three channels lie, and two that do not count.
+// Shares of a pixel's four neighbours, in 1/256: those of the two above and of the two below, each
+// three times, as the bytes of two adjacent pixels of three channels lie, then two that do not
+// count.
 struct Weights {
   Shorts above;
   Shorts below;
@@ -86,7 +88,7 @@ const Weights& WeightsAt(uint32_t column, uint32_t row) {
   return kWeights[row % kParts * kParts + column % kParts];
 }
 
-// One pixel between four. `right` and `below` are how far the neighbours are, in bytes.
+// Blends one pixel from four. `right` and `below` are the distances of the neighbours in bytes.
 template <int kChannels>
 inline void Blend(const uint8_t* pixel, int64_t right, int64_t below, const Weights& weights,
                   uint8_t* to) {
@@ -107,13 +109,13 @@ Shorts LoadEight(const uint8_t* from) {
                                                           22, 7, 23));
 }
 
-// The same for three channels with all neighbours in their places, eight bytes of a row at a time:
-// 256 times 255 fits into 16 bits, and half of 256 more. The fourth byte of the result is zero.
+// The same for three channels if all neighbours exist, eight bytes of a row at a time: 256 times
+// 255 plus half of 256 fits into 16 bits. The fourth byte of the result is zero.
 uint32_t BlendInside(const uint8_t* above, const uint8_t* below, const Weights& weights) {
   const Shorts sums = LoadEight(above) * weights.above + LoadEight(below) * weights.below;
   const auto halves = reinterpret_cast<Longs>(sums);
-  // Three sums of the left neighbours, those of the right ones in the same places, and above them
-  // what does not count.
+  // Three sums of the left neighbours, and in the same bits those of the right ones; what lies
+  // above does not count.
   const uint64_t left = halves[0];
   const uint64_t right = halves[0] >> 48 | halves[1] << 16;
   constexpr uint64_t kHalf = 0x0000'0080'0080'0080;
@@ -122,15 +124,15 @@ uint32_t BlendInside(const uint8_t* above, const uint8_t* below, const Weights& 
                                (values >> 16 & 0xff0000));
 }
 
-// The places of neighbouring pixels of a row, in parts of a pixel.
+// The places of adjacent pixels of a row, in parts of a pixel.
 struct Segment {
   int columns[kSegment];
   int rows[kSegment];
   bool exists[kSegment];
   bool is_line = false;  // all exist
 
-  // Whether all that is read for the first `count` lies within the picture: a pixel to the right
-  // of the neighbours too. Places on a line lie between those at its ends.
+  // Whether all that is read for the first `count` lies within the picture, including one pixel to
+  // the right of the neighbours. Places on a line lie between those at its ends.
   bool IsInside(int count, int width, int height) const {
     if (!is_line) return false;
     const int last = count - 1;
@@ -175,7 +177,7 @@ void WarpInside(const PictureView& from, const Segment& segment, int count, uint
         from.pixels + size_t{row / kParts} * row_bytes + size_t{column / kParts} * kChannels;
     const Weights& weights = WeightsAt(column, row);
     if constexpr (kChannels == 3) {
-      // A fourth byte, which the next pixel overwrites, costs less than three alone.
+      // Writing a fourth byte, which the next pixel overwrites, is cheaper than writing three.
       const uint32_t blended = BlendInside(pixel, pixel + row_bytes, weights);
       std::memcpy(to + i * kChannels, &blended, i + 1 < count ? 4 : 3);
     } else {
@@ -226,7 +228,7 @@ void PictureWarp::CopyRow(int y, uint8_t* to, MaskView out_of_view) const {
                 static_cast<size_t>(end - begin) * static_cast<size_t>(channels));
   }
   const uint8_t* const last = row + int64_t{from_.width - 1} * channels;
-  // All of a row beyond the left edge, or beyond the right one, repeats that edge.
+  // Whatever lies beyond the left or the right edge repeats that edge.
   const int left_end = shift_columns_ < 0 ? begin : 0;
   for (int x = 0; x < left_end; ++x) std::copy_n(row, channels, to + int64_t{x} * channels);
   for (int x = std::max(end, left_end); x < from_.width; ++x) {

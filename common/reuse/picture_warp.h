@@ -7,25 +7,25 @@
 #include "sparse_ops/homography.h"
 #include "sparse_ops/views.h"
 
-// 8-bit pictures seen through a homography. Integers once the places are known, so that the bytes
-// do not depend on vectors, rows or threads; a shift by whole pixels copies bytes, and so does the
+// 8-bit pictures seen through a homography. Once places are known all is integers, so the bytes do
+// not depend on vectors, rows or threads. A shift by whole pixels copies bytes, and so does the
 // identity.
 
 namespace cacheinf {
 
-// Rows of a picture as it looks from elsewhere.
+// Gives rows of a picture as it looks from elsewhere.
 //
-// The place of a pixel in `from` is exact for every 16th column and linear between those, which is
-// off by less than 1/16 of a pixel for what a camera can do, and rounded to 1/16. As in
-// sparse_ops/warp.h it is in view if it lies on a pixel of `from`; the value of a pixel in view is
-// that of its four neighbours, weighted and rounded once. A pixel out of view repeats the edge of
-// `from` beside it, and where it lies nowhere at all, the first pixel.
+// The place of a pixel in `from` is exact for every 16th column, linear in between (off by less
+// than 1/16 of a pixel for what a camera can do), and rounded to 1/16. As in sparse_ops/warp.h it
+// is in view if it lies on a pixel of `from`; its value is then that of its four neighbours,
+// weighted and rounded once. A pixel out of view repeats the edge of `from` beside it or, if it
+// lies nowhere at all, the first pixel.
 class PictureWarp {
  public:
-  // REQUIRES: 1 or 3 channels; at most 2^14 rows and columns. The pixels outlive the object.
+  // The pixels must outlive this. REQUIRES: 1 or 3 channels; at most 2^14 rows and columns.
   PictureWarp(const PictureView& from, const Homography& from_of_to);
 
-  // Row y of `to`, which is as wide as `from`. Sets those of its pixels that are out of view in
+  // Writes row y into `to`, which is as wide as `from`. Sets its pixels that are out of view in
   // `out_of_view`, and leaves the others.
   void WarpRow(int y, uint8_t* to, MaskView out_of_view) const;
 
@@ -39,8 +39,8 @@ class PictureWarp {
   int shift_columns_ = 0;
 };
 
-// The whole of it: `to` is a picture of the shape of `from` that does not overlap it; all pixels of
-// `out_of_view`, a mask of its size, are written.
+// Warps the whole picture, and writes all pixels of `out_of_view`, a mask of its size. REQUIRES:
+// `to` has the shape of `from` and does not overlap it.
 void WarpPicture(const PictureView& from, const Homography& from_of_to, uint8_t* to,
                  MaskView out_of_view);
 

@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// The picture whose results are stored: it takes over a pixel only when that pixel is computed. So
+// The picture whose results are stored. It takes over a pixel only when that pixel is computed, so
 // a change too slow to be seen from frame to frame adds up until it is seen.
 class Reference {
  public:
@@ -22,7 +22,7 @@ class Reference {
   // For geometries, which move it to the next frame's place or into its light.
   std::vector<uint8_t>& pixels() { return pixels_; }
 
-  // What is stored moves by whole strides. Pixels that come in are undefined.
+  // Moves by whole strides, as what is stored does. Pixels that come in are undefined.
   void Scroll(const Shift& shift);
 
   void Assign(const PictureView& seen);

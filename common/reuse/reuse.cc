@@ -9,13 +9,13 @@
 namespace cacheinf {
 namespace {
 
-// Spreads of a much duller picture than those that follow make a change of every whisper, those of
-// a much richer one of none.
+// Spreads from a much duller picture than those that follow make every whisper a change; those from
+// a much richer one make none.
 constexpr double kMuchMoreContrast = 2.0;
 constexpr double kLeastContrast = 1.0;  // in 8-bit levels
 constexpr double kContrastOfNoise = 8.0;
 
-// However much changes, reuse is tried again after so many frames.
+// However much changes, reuse is tried again after this many frames.
 constexpr int64_t kLongestRest = 32;
 
 bool ComparesBytes(const ChangeConfig& change) {
@@ -24,7 +24,7 @@ bool ComparesBytes(const ChangeConfig& change) {
 
 const Shape& PictureShape(const Graph& graph) { return graph.value(graph.inputs.front()).shape; }
 
-// Standard deviation of the levels, by a part of them.
+// Standard deviation of a sample of the levels.
 double ContrastOf(const PictureView& picture) {
   constexpr size_t kStep = 13;
   int64_t sum = 0;
@@ -47,7 +47,7 @@ size_t HalvingsOf(const Shape& map, double picture_height) {
   return static_cast<size_t>(std::max(0.0, std::round(halvings)));
 }
 
-// A change of a map counts as much smaller as its resolution's factor is larger.
+// The larger the factor of a map's resolution, the smaller its changes count.
 void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double picture_height,
                   InverseSpreads& spreads) {
   for (size_t value = 0; value < spreads.size() && !scales.empty(); ++value) {
@@ -108,7 +108,7 @@ bool Reuse::IsWholeDue(int64_t frame) const {
   return frame == 0 || Rests(frame) || (settings_.flush > 0 && frame % settings_.flush == 0);
 }
 
-// What follows is said of this decision alone.
+// Resets what belongs to a single decision.
 void Reuse::Begin(FrameDecision::Kind kind) {
   ++decision_.number;
   decision_.base = frames_ == 0 ? -1 : committed_;
@@ -137,7 +137,7 @@ const FrameDecision& Reuse::Decide(int64_t index, const PictureView& frame,
   decision_.light = placement_.light;
   FindChanged();
   ActivateWhatCameIn(placement_.scroll);
-  // Before it is executed: if that fails, the state itself knows what it missed.
+  // This comes before execution: if that fails, the state itself knows what it missed.
   reference_.Assign(placement_.seen, std::as_const(decision_.changed));
   return decision_;
 }
@@ -165,7 +165,7 @@ const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdic
   }
   const Range rows = settings_.refresh() > 0 ? StripToRefresh() : Range();
   if (rows.empty() && is_settled_) return nullptr;
-  // What this frame's answer stored without a test need not be stored again.
+  // What the answer to this frame stored without a test need not be stored again.
   const bool is_partly_new = decision_.kind == FrameDecision::Kind::kChanged &&
                              policy_.kind == ChangePolicy::Kind::kFixed && policy_.stem_depth == 0;
   Begin(FrameDecision::Kind::kRefresh);
@@ -190,8 +190,8 @@ void Reuse::Commit(double share) {
   if (!last_was_whole_) JudgeReuse(share);
 }
 
-// Rests are as long as reuse has not paid, twice over: so that a camera that comes to rest gains
-// soon, and one that never does loses little.
+// Each rest is twice as long as the last, while reuse does not pay: a camera that comes to rest
+// gains soon, and one that never does loses little.
 void Reuse::JudgeReuse(double share) {
   const bool pays = settings_.most_work == 0.0 || share <= settings_.most_work;
   rest_ = pays ? 0 : std::clamp<int64_t>(2 * rest_, 1, kLongestRest);
@@ -219,12 +219,12 @@ void Reuse::SetSpreads(InverseSpreads spreads) {
 
 void Reuse::FindChanged() {
   const bool has_moved = !placement_.stored_from_frame.IsIdentity();
-  // Then all bytes may differ, and the network decides what a change is.
+  // All bytes may differ then, so the network decides what a change is.
   if (has_moved && ComparesBytes(finder_.config())) return SetAll(decision_.changed);
   finder_.Find(placement_.seen, reference_.view(), placement_.out_of_view, decision_.changed);
 }
 
-// From beyond the picture, and where there was a bar and is none any more, or the other way round.
+// From beyond the picture, and where a bar has gone or appeared.
 void Reuse::ActivateWhatCameIn(const Shift& shift) {
   const auto came_over = [](int edge, int distance) {
     return distance > 0 ? Range{edge - distance, edge} : Range{edge, edge - distance};
@@ -238,7 +238,7 @@ void Reuse::ActivateWhatCameIn(const Shift& shift) {
   }
 }
 
-// Strips are of whole steps of the coarsest map, so that none of its pixels lies in two of them.
+// Strips have whole steps of the coarsest map, so that none of its pixels lies in two strips.
 Range Reuse::StripToRefresh() const {
   const int step = std::max(1, step_);
   const int steps = (height_ + step - 1) / step;

@@ -18,40 +18,40 @@
 
 namespace cacheinf {
 
-// Decides for each frame what to compute, from pictures and from what a state tells of the last
-// frame; it executes nothing. Between two decisions the caller executes the first one and calls
-// Commit; if that fails, it does not, and the next decision makes up for it.
+// Decides for each frame what to compute, from pictures and from what a state reports of the last
+// frame; executes nothing. Between two decisions the caller executes the first and calls Commit. If
+// execution fails, it does not, and the next decision makes up for it.
 //
-// Stored values are of the reference (reference.h). The network sees all of the new frame, so that
-// everything is computed from that alone; only the test for changes looks at the reference.
+// Stored values are those of the reference (reference.h). The network sees all of the new frame, so
+// everything is computed from that alone; only the change test looks at the reference.
 class Reuse {
  public:
-  // For pictures of the graph's one input, which is a map. The graph outlives this.
-  // REQUIRES: a geometry as the settings name it, for pictures of that size.
+  // For pictures of the graph's only input, a map. The graph must outlive this. REQUIRES: the
+  // geometry that the settings name, for pictures of that size.
   Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry);
 
-  // The part that shows the frame; at first all. Forgets everything earlier. REQUIRES: a place in a
-  // picture of the graph's size, not empty.
+  // Sets the part that shows the frame; at first all of it does. Forgets everything earlier.
+  // REQUIRES: a place in a picture of the graph's size, not empty.
   void SetPlaceOfFrames(const Rectangle& place);
 
   // A decision is valid until the next call.
   const FrameDecision& Decide(int64_t index, const PictureView& frame, const Verdict& verdict);
 
-  // The work left once the answer to the last frame is out: moving what the answer did not need,
-  // and storing the next strip of the picture, so that none gets too old; or, if the geometry nears
-  // its end, the whole frame as it is, so that no answer waits for that. Null if there is nothing
-  // to do, as before a whole frame.
+  // Decides on the work left once the last frame's answer is out: move what the answer did not
+  // need, and store the next strip of the picture, so that none gets too old. If the geometry nears
+  // its end, compute the whole frame as it is, so that no answer waits for that. Null if there is
+  // nothing to do, as before a whole frame.
   const FrameDecision* DecideRefresh(const PictureView& frame, const Verdict& verdict);
 
   // The last decision was executed, for this share of a dense run's multiply-adds.
   void Commit(double share);
 
-  // Whether spreads must be measured on what is stored now: at first, and when the picture has much
-  // more or less contrast than then. Call it after a frame's Commit.
+  // Whether spreads must be measured on what is stored now: at first, and when the picture's
+  // contrast has become much higher or lower. Call it after a frame's Commit.
   bool AreSpreadsDue() const;
   void SetSpreads(InverseSpreads spreads);
 
-  // Of the last decision.
+  // As of the last decision.
   const FrameDecision& decision() const { return decision_; }
   const Placement& placement() const { return placement_; }
   const PictureView& seen() const { return placement_.seen; }
@@ -77,24 +77,25 @@ class Reuse {
   const Graph& graph_;
   int width_;
   int height_;
-  int step_;  // of strides that all maps share; 0: not known
+  int step_;  // of ShiftStep; 0: there is none
   Inset inset_;
   std::unique_ptr<Geometry> geometry_;
   ChangeFinder finder_;
   Reference reference_;
   ChangePolicy policy_;
-  double contrast_ = 0.0;  // of the picture that the policy's spreads are of
+  double contrast_ = 0.0;  // of the picture that the policy's spreads come from
 
   FrameDecision decision_;
   Placement placement_;
   bool rests_ = false;
   bool sees_frame_ = true;
-  int64_t version_ = 0;     // of the settings
-  bool is_settled_ = true;  // nothing is left to be moved
-  int64_t committed_ = -1;  // the number of the last decision that was
+  int64_t version_ = 0;     // of settings
+  bool is_settled_ = true;  // nothing is left to move
+  int64_t committed_ = -1;  // the number of the last committed decision
   int64_t frames_ = 0;      // since the first, or since Forget
   bool last_was_whole_ = false;
-  // Frames before this one are whole, since reuse did not pay; so many were, the last time.
+  // Frames before next_try_ are whole, since reuse did not pay; rest_ is how many were the last
+  // time.
   int64_t next_try_ = 0;
   int64_t rest_ = 0;
 };

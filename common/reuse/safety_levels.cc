@@ -7,7 +7,7 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kLeastJudged = 2;
-constexpr int kLongestPatience = 64;  // times the first
+constexpr int kLongestPatience = 64;  // times the first patience
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// How far a sample of the answers agrees with what a dense run gives, from 0 to 1, and how much it
-// counts beside others.
+// How far a sample of the answers agrees with a dense run, from 0 to 1, and how much it counts
+// beside others.
 struct AgreementSample {
   double agreement = 1;
   double weight = 1;
@@ -19,10 +19,10 @@ struct AgreementSample {
 
 // Goes from level to level as samples come in.
 //
-// The estimate is the weighted mean of the last samples at the level. If it is below the least
-// allowed, by two samples or by a single one of less than half of it, the next safer level follows.
-// After `patience` good samples in a row the level before is tried; if that fails before it has
-// passed as many, patience doubles, up to 64 times its beginning.
+// The estimate is the weighted mean of the last samples at the level. If it is below `least`, by
+// two samples or by one below half of that, the next safer level follows. After `patience` good
+// samples in a row the level before is tried again. If that fails before it has passed as many,
+// patience doubles, up to 64 times its first value.
 class SafetyLevels {
  public:
   // REQUIRES: at least one level, samples and patience of at least 1.
@@ -52,7 +52,7 @@ class SafetyLevels {
   std::deque<AgreementSample> last_;  // at this level
   int good_ = 0;                      // in a row
   bool is_in_doubt_ = false;
-  bool is_on_trial_ = false;  // came from a safer level, and has not proved itself yet
+  bool is_on_trial_ = false;  // came from a safer level, not yet proven
 };
 
 }  // namespace cacheinf

@@ -12,19 +12,19 @@ namespace cacheinf {
 namespace {
 
 constexpr int kBandsInAMap = 8;
-constexpr double kDearestBand = 0.4;  // of a dense run; beyond, whole answers tell more
+constexpr double kDearestBand = 0.4;  // of a dense run; above it whole answers tell more
 constexpr int kBandsForAWhole = 4;
 constexpr int kMostFramesToWait = 8;
 constexpr double kHasteInDoubt = 4;
-// Settings that nobody has judged yet are judged soon, but after errors had time to add up.
+// New settings are judged soon, but once errors have had time to add up.
 constexpr int kFramesBeforeFirst = 8;
 constexpr int kSamplesOfAnEstimate = 8;
-constexpr int kPatience = 16;  // good samples in a row before a less safe level is tried
-constexpr uint64_t kSeed = 1;  // of the samples' places
+constexpr int kPatience = 16;  // good samples in a row before a bolder level is tried
+constexpr uint64_t kSeed = 1;  // for the samples' places
 
 const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
 
-// The part of a dense run's multiply-adds that these rows take.
+// The share of a dense run's multiply-adds that these rows take.
 double ShareOf(const RowPlan& rows, const Graph& graph) {
   double all = 0;
   double done = 0;
@@ -64,8 +64,7 @@ const Sample* Sampling::Next(bool is_whole, int64_t frame) {
     return nullptr;
   }
   const bool is_dense = levels_.level() == SafetyLevel::kDense;
-  // What was computed whole says nothing of what is reused, and what comes right after it says too
-  // much good.
+  // A whole answer says nothing about reuse, and one right after it looks too good.
   if (is_whole && !is_dense) {
     if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
     is_put_off_ = true;
@@ -87,7 +86,7 @@ bool Sampling::IsDue() {
   const bool is_dense = levels_.level() == SafetyLevel::kDense;
   saved_ += levels_.is_in_doubt() && !is_dense ? kHasteInDoubt * share_ : share_;
   if (saved_ < next_.cost) return false;
-  // However long there was nothing to be sampled, it is one sample that is due.
+  // However long there was nothing to sample, only one sample is due.
   saved_ = std::min(saved_, next_.cost + share_);
   return true;
 }
@@ -119,7 +118,7 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
   next_ = Choose();
   if (!is_good) {
     ++counts_.bad_samples;
-    alarm_ = fmt::format("an answer agrees with a dense one in {:.3f}, and {:.3f} are the least",
+    alarm_ = fmt::format("an answer agrees with a dense one by {:.3f}, below the least of {:.3f}",
                          agreement.agreement, least_);
   }
   if (!has_changed) return;
@@ -127,7 +126,7 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
   const SafetyLevel level = levels_.level();
   LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
                          level < before ? "after good samples"
-                         : is_good      ? "because of samples before"
+                         : is_good      ? "because of earlier samples"
                                         : alarm_));
 }
 

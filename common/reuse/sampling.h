@@ -15,10 +15,10 @@
 
 namespace cacheinf {
 
-// A part of an answer that is computed exactly, to be compared.
+// A part of an answer to compute exactly and compare.
 struct Sample {
   bool is_whole = true;
-  Range rows;         // of the first output, if not
+  Range rows;         // of the first output, if not whole
   RowPlan operators;  // that these need
   double cost = 1;    // of a dense run
 };
@@ -26,32 +26,32 @@ struct Sample {
 // The results of samples.
 struct SampleCounts {
   int64_t samples = 0;                                          // computed
-  int64_t whole_samples = 0;                                    // of these, of whole answers
-  int64_t bad_samples = 0;                                      // of these, below the least
-  int64_t changes = 0;                                          // of the level
+  int64_t whole_samples = 0;                                    // of whole answers
+  int64_t bad_samples = 0;                                      // with too little agreement
+  int64_t changes = 0;                                          // of the safety level
   std::array<int64_t, WordsOf(SafetyLevel()).size()> frames{};  // answered at each level
 };
 
-// When and where to sample answers, and what follows for coming decisions: a sample that agrees too
-// little makes the next frame a whole one, is soon followed by another, and moves to safer settings
-// as SafetyLevels says.
+// Says when and where to sample answers, and what follows for coming decisions: a sample that
+// agrees too little makes the next frame a whole one, is soon followed by another sample, and leads
+// to safer settings as SafetyLevels says.
 //
-// That depends on the graph, the configuration and the samples before, not on time: each frame adds
-// the configured share of a dense run's multiply-adds to what may be spent, four times that while
-// in doubt. The first sample is lent what it costs, and is due with the eighth frame at the latest.
-// At the level "dense" there is nothing to compute, and samples count as good.
+// This depends on the graph, the configuration and earlier samples, not on time: each frame adds
+// the configured share of a dense run's multiply-adds to what may be spent, four times as much
+// while in doubt. The first sample gets its cost on credit, and is due with the eighth frame at the
+// latest. At the level "dense" there is nothing to compute, and samples count as good.
 class Sampling {
  public:
-  // With bands samples are mostly of random rows of the first output, which is a map, where these
-  // need little enough of a dense run. The graph outlives this.
+  // With bands, samples are mostly random rows of the first output, a map, if these need little
+  // enough of a dense run. The graph must outlive this.
   Sampling(const Graph& graph, const GuardConfig& config, const ReuseSettings& settings,
            bool has_bands);
 
-  // Call it for every answer; `is_whole`: nothing of it was reused. Returns the sample to compute
+  // Call it for every answer; `is_whole`: nothing in it was reused. Returns the sample to compute
   // and judge now, valid until then; mostly null.
   const Sample* Next(bool is_whole, int64_t frame);
 
-  // Of the last sample that Next gave.
+  // Takes the agreement of the last sample that Next gave.
   void Judge(const AgreementSample& agreement, int64_t frame);
 
   // The level of the next frame.
@@ -60,7 +60,7 @@ class Sampling {
   // For the next decision.
   Verdict verdict() const { return {!alarm_.empty(), levels_.level()}; }
 
-  // What was found wrong since the last Next, for people; empty if nothing.
+  // What was found wrong since the last Next, in words; empty if nothing.
   const std::string& alarm() const { return alarm_; }
 
   const SampleCounts& counts() const { return counts_; }
@@ -77,9 +77,9 @@ class Sampling {
   double least_;
   SafetyLevels levels_;
   std::mt19937_64 random_;
-  int band_rows_ = 0;  // of the first output; 0: there are no bands that pay
+  int band_rows_ = 0;  // of the first output; 0: no bands pay
   Sample next_;
-  double saved_ = 0;  // to be spent on samples, in dense runs
+  double saved_ = 0;  // to spend on samples, in dense runs
   bool is_put_off_ = false;
   int frames_to_wait_ = 0;
   std::string alarm_;

@@ -10,7 +10,7 @@ namespace {
 
 using Lossy = ReuseSettings::Lossy;
 
-// Errors a quarter as large have a signal-to-noise ratio so much higher: 20 log10(4).
+// How much higher the signal-to-noise ratio is with errors a quarter as large: 20 log10(4).
 constexpr double kDecibelsOfAQuarter = 12.041;
 constexpr double kMostDecibels = 100.0;  // that can be configured
 
@@ -32,7 +32,7 @@ bool TestsMaps(const ReuseSettings& settings) {
   return settings.lossy && (!settings.lossy->growth || StemOf(settings) != nullptr);
 }
 
-// 1 is everything in every frame.
+// 1 stands for everything in every frame.
 int Halved(int frames) { return frames <= 1 ? frames : std::max(2, frames / 2); }
 
 void ShortenExpiry(ReuseSettings& settings) {
@@ -51,7 +51,7 @@ void MakeSafer(ReuseSettings& settings) {
     change->psnr =
         std::clamp(change->psnr + kDecibelsOfAQuarter, ChangeConfig().psnr, kMostDecibels);
   }
-  // With a budget it is settled which maps are kept, and so on which ones a stem can end.
+  // With a budget, which maps are kept is settled, and so is where a stem can end.
   if (settings.budget_mb == 0) {
     const Stem* const stem = StemOf(settings);
     lossy.begin = Stem{stem == nullptr ? 1 : stem->depth + 1};
@@ -99,7 +99,7 @@ ReuseSettings Resolve(const CacheConfig& cache, const ChangeConfig& change) {
   resolved.flush = cache.flush;
   resolved.most_work = cache.most_work;
   resolved.budget_mb = cache.budget_mb;
-  // A canvas is no frame, and moved maps are not what a dense run gives.
+  // A canvas is not a frame, and moved maps are not what a dense run gives.
   if (cache.policy == CacheConfig::Policy::kExact) return resolved;
   Lossy lossy;
   lossy.begin = change;
@@ -144,7 +144,7 @@ std::vector<std::string> UnusedSettings(const RobotConfig& config) {
       {"geometry", cache.geometry != usual.geometry, !is_exact,
        "policy exact computes every frame where it is"},
       {"refresh", cache.refresh != usual.refresh, !is_exact,
-       "with policy exact nothing that is stored grows old"},
+       "with policy exact nothing stored gets old"},
       {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end"},
       {"growth", cache.growth != usual.growth, !is_exact && resolved.lossy->growth.has_value(),
        "only policy fixed grows what changed"},
@@ -156,8 +156,8 @@ std::vector<std::string> UnusedSettings(const RobotConfig& config) {
        "nothing follows the camera with cache.geometry none or policy exact"},
       {"threshold", config.tracker.change.threshold != usual_tracker.change.threshold,
        PictureTest(resolved) != nullptr,
-       "with policy exact or cache.stem above 0 the network is given every byte that changes, and "
-       "decides itself what a change is"},
+       "with policy exact or cache.stem above 0 the network gets every byte that changes, and "
+       "decides what a change is"},
   };
   std::vector<std::string> unused;
   for (const auto& setting : settings) {

@@ -12,7 +12,7 @@ namespace cacheinf {
 enum class SafetyLevel : uint8_t {
   kNormal,         // as configured
   kShorterExpiry,  // everything stored is refreshed in half the time
-  kSafer,          // that, and less counts as unchanged
+  kSafer,          // also, less counts as unchanged
   kDense,          // nothing is reused
 };
 constexpr Words<4> WordsOf(SafetyLevel) { return {"normal", "shorter expiry", "safer", "dense"}; }
@@ -23,10 +23,11 @@ struct Verdict {
   SafetyLevel level = SafetyLevel::kNormal;
 };
 
-// What a reader of an answer should know about how it was made.
+// What readers of an answer should know about how it was made.
 struct GuardState {
   SafetyLevel level = SafetyLevel::kNormal;
-  std::optional<double> agreement;  // with dense answers, estimated; nothing without a sample yet
+  std::optional<double>
+      agreement;  // with dense answers, estimated; nothing before the first sample
 };
 
 }  // namespace cacheinf

@@ -81,7 +81,7 @@ Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
 void WritePng(const std::filesystem::path& path, const cv::Mat& image, int compression) {
   std::vector<uint8_t> bytes;
   if (!cv::imencode(".png", image, bytes, {cv::IMWRITE_PNG_COMPRESSION, compression})) {
-    throw InputError(fmt::format("{}: cannot be made a PNG file", path.string()));
+    throw InputError(fmt::format("{}: cannot be written as a PNG", path.string()));
   }
   WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

@@ -56,7 +56,7 @@ void ReopeningSource::Close() {
 std::optional<Frame> ReopeningSource::WaitForFrame() {
   const auto lost = clock_.Now();
   auto next_message = lost + kBetweenMessages;
-  LogWarning(fmt::format("{}: gives no more frames; it is waited for, {:.0f} s at most", name_,
+  LogWarning(fmt::format("{}: gives no more frames; waiting for it for {:.0f} s at most", name_,
                          Seconds(patience_.longest)));
   while (!IsOver() && clock_.Now() - lost < patience_.longest) {
     pause_(kBetweenAttempts);

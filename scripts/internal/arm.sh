@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# Sourced, after steps.sh, by the scripts that build for 64-bit ARM and run what they built under
-# qemu.
+# Sourced after steps.sh by the scripts that build for 64-bit ARM and run the result under qemu.
 
 compiler=aarch64-linux-gnu-g++-12
 qemu=qemu-aarch64-static

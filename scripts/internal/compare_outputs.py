@@ -1,4 +1,4 @@
-"""Compares two folders of .npy files that cacheinf-robot dumped; exits with 1 where they differ."""
+"""Compares two folders of .npy files that cacheinf-robot dumped; exits with 1 if they differ."""
 
 import argparse
 import array
@@ -12,7 +12,7 @@ import sys
 def read_npy(path):
     data = path.read_bytes()
     if data[:6] != b"\x93NUMPY":
-        sys.exit(f"{path} is no .npy file")
+        sys.exit(f"{path} is not a .npy file")
     length_format = "<H" if data[6] == 1 else "<I"
     start = 8 + struct.calcsize(length_format)
     end = start + struct.unpack_from(length_format, data, 8)[0]
@@ -23,7 +23,7 @@ def read_npy(path):
 
 
 def largest_error(expected, actual):
-    """As a share of the expected values' range."""
+    """The largest error, as a share of the expected values' range."""
     low, high = min(expected), max(expected)
     error = max(abs(a - b) for a, b in zip(expected, actual))
     return error / (high - low) if high > low else float(error > 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/measurements/cuda.md: what a compiler made of the main kernels, how many of their warps
-fit, and how long two networks must take at least on three GPUs. Estimates, for which no GPU is
-needed: run first
+fit, and how long two networks take at least on three GPUs. These are estimates and need no GPU. Run
+first
 
   scripts/internal/check_kernels --arch 75 --arch 80 --arch 86 --arch 87 --arch 89 --arch 90
   cacheinf-profile inspect yolov5n_384x640.onnx --json build/yolov5n.json
@@ -15,9 +15,9 @@ import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
-# Of a multiprocessor: threads, blocks, bytes of shared memory, bytes of it that a block takes besides
-# its own. All have 65536 registers, given to warps by 256. (CUDA C++ Programming Guide, "Technical
-# Specifications per Compute Capability".)
+# Limits of a multiprocessor: threads, blocks, bytes of shared memory, and bytes of it that a block
+# takes besides its own. All have 65536 registers, given to warps by 256. (CUDA C++ Programming Guide,
+# "Technical Specifications per Compute Capability".)
 LIMITS = {
     75: (1024, 16, 64 << 10, 0),
     80: (2048, 32, 164 << 10, 1 << 10),
@@ -27,7 +27,7 @@ LIMITS = {
     90: (2048, 32, 228 << 10, 1 << 10),
 }
 
-# FP32 without matrix instructions in TFLOP/s, memory in GB/s, and who says so.
+# FP32 without matrix instructions in TFLOP/s, memory in GB/s, and the source.
 GPUS = {
     "Jetson AGX Orin": (5.3, 204.8, "NVIDIA Jetson AGX Orin Series Technical Brief (64 GB)"),
     "RTX 2080 Ti": (13.4, 616.0, "NVIDIA Turing GPU Architecture whitepaper (reference clock)"),
@@ -38,7 +38,7 @@ ACTIVE = 0.1
 
 
 def resident_warps(arch, threads, registers, shared_bytes):
-    """Warps of a kernel that fit on a multiprocessor at once, and all that it has room for."""
+    """How many warps of a kernel fit on a multiprocessor at once, and the most that it can hold."""
     most_threads, most_blocks, most_shared, extra_shared = LIMITS[arch]
     warps = threads // 32
     warp_registers = -(-registers * 32 // 256) * 256
@@ -91,7 +91,7 @@ def layers_of(report):
     by_id = {op["id"]: op for op in report["operators"]}
     for op in report["operators"]:
         if op["kind"] == "concat":
-            continue  # what is concatenated is computed in its place
+            continue  # parts of a concatenation are computed in place
         read = sum(by_id[i]["bytes"] for i in op["reads"])
         if not op["reads"]:
             read = sum(4 * product(value["shape"]) for value in report["inputs"])
@@ -138,7 +138,7 @@ def resnet101(height, width):
 
 
 def least_ms(layer, gpu, active):
-    """The roofline: what computing or memory takes, whichever is more."""
+    """The roofline: the time of computing or of memory, whichever is longer."""
     _, operations, map_bytes, weight_bytes = layer
     tera_flops, giga_bytes, _ = GPUS[gpu]
     computing = active * operations / (tera_flops * 1e9)

@@ -2,7 +2,7 @@
 
     half_size.py --out DIR FILE.onnx...
 
-For networks without a size in any operator of theirs. Run it with a Python that has onnx.
+For networks whose operators contain no sizes. Run it with a Python that has onnx.
 """
 
 import argparse

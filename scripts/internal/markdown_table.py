@@ -3,7 +3,7 @@
     markdown_table.py FILE.json... [--columns a,b,c] [--where key=value]...
                       [--across KEY --value NAME]
 
-With `--across` there is a column for each value of KEY, which shows NAME.
+With `--across` there is a column for each value of KEY that shows NAME.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def text(cell):
 
 
 def spread(rows, columns, across, value):
-    """One row for each combination of `columns`, a column for each value of `across`."""
+    """Gives a row for each combination of `columns`, with a column for each value of `across`."""
     keys = list(dict.fromkeys(str(row[across]) for row in rows))
     lines = {}
     for row in rows:

@@ -3,9 +3,8 @@
 
     near.py [--preset NAME] [--seconds N] FILE
 
-Prints a line a room: its name, a tab, and why. Of rooms that take longer together than --seconds on
-this machine's cores, as CTest measured when it last ran them, the farthest ones are left out: said
-on stderr.
+Prints a line per room: its name, a tab, and why. If the rooms together take longer than --seconds on
+this machine's cores, as CTest last measured them, it leaves out the farthest and says so on stderr.
 """
 
 import argparse
@@ -19,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("client", "common", "profiler", "scheduler", "server", "sparse_ops", "tests")
 SUFFIXES = {".cc", ".h", ".inc", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-# What nothing has measured: starting a program, and a few tests.
+# For rooms never measured: starting a program, and a few tests.
 UNKNOWN_SECONDS = 5.0
 
 
@@ -37,7 +36,7 @@ def parse_arguments():
 
 
 def read_includes():
-    """Which files each source file includes, as the compiler finds them: from the root."""
+    """The files that each source file includes, as paths from the root."""
     includes = {}
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*")):
@@ -47,7 +46,7 @@ def read_includes():
 
 
 def readers_of(files, includes):
-    """All files that include one of these, through whatever headers."""
+    """All files that include one of these, directly or not."""
     found = set(files)
     grew = True
     while grew:
@@ -60,14 +59,14 @@ def readers_of(files, includes):
 
 
 def torch_files():
-    """The files that are compiled with LibTorch, whose tests have a room of their own."""
+    """The files compiled with LibTorch, whose tests have their own room."""
     text = (ROOT / "common/CMakeLists.txt").read_text()
     files = re.search(r"set\(torch_sources\s+([^)]*)\)", text)
     return {f"common/{name}" for name in files[1].split()} if files else set()
 
 
 def rooms_of_tests():
-    """The folders of tests that are programs of their own."""
+    """The folders of tests that have their own programs."""
     return {file.parent.relative_to(ROOT / "tests").as_posix()
             for file in (ROOT / "tests").rglob("*_test.cc")}
 
@@ -109,7 +108,7 @@ def near(file, includes):
     own = room_of(file, rooms, torch)
     if own is not None:
         yield own, f"the room of {file}"
-    # Who sees it directly is likelier to break than who sees it through others.
+    # Direct includers are likelier to break than indirect ones.
     direct = collections.Counter()
     for user in includes:
         if includes[user] & changed:
@@ -118,7 +117,7 @@ def near(file, includes):
     for room, count in direct.most_common():
         if room not in (own, None):
             yield room, f"{count} of its files include {named}"
-    # What stands on it: the modules whose sources read it, and whoever reads their headers.
+    # What depends on it: modules whose sources include it, and whatever includes their headers.
     on_it = {user.rpartition(".")[0] + ".h" for user in includes if includes[user] & changed}
     indirect = collections.Counter(room_of(user, rooms, torch)
                                    for user in readers_of((on_it & includes.keys()) | changed, includes))

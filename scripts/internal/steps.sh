@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside this folder: step lines with times, one-sentence errors, and where
-# things that outlive a build are kept.
+# Sourced by the scripts in the folder above: step lines with times, one-sentence errors, and the
+# place for things that outlive a build.
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${CACHEINF_CACHE:-$HOME/.cache/cacheinf}
@@ -18,19 +18,19 @@ die() {
   exit 1
 }
 
-# A command line that cannot be understood.
+# Refuses a command line.
 usage_error() {
   printf '%s: %s (see --help)\n' "$(basename "$0")" "$*" >&2
   exit 2
 }
 
-# need_value WHAT OPTION [VALUE...]: refuses an option after which nothing stands.
+# need_value WHAT OPTION [VALUE...]: refuses an option without a value.
 need_value() {
   [ -n "${3:-}" ] || usage_error "$2 needs $1"
 }
 
-# need_number LEAST OPTION [VALUE...]: refuses an option after which no whole number stands, or one
-# below LEAST.
+# need_number LEAST OPTION [VALUE...]: refuses an option without a whole number, or with one below
+# LEAST.
 need_number() {
   need_value "a number" "${@:2}"
   if ! [[ $3 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$3" -lt "$1" ]; then
@@ -43,7 +43,7 @@ print_help() {
   awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
 }
 
-# Runs a command again, twice at most and after a pause, if it fails: for downloads.
+# Repeats a command that fails, at most twice and after a pause: for downloads.
 with_retries() {
   local attempt
   for attempt in 1 2 3; do
@@ -55,7 +55,7 @@ with_retries() {
 }
 
 # make_venv NAME STAMP REQUIREMENT...: a Python environment under the cache folder, installed once
-# for each distinct STAMP. Options of pip may stand among the requirements.
+# for each distinct STAMP. Requirements may include options for pip.
 make_venv() {
   local name=$1 stamp=$2
   shift 2
@@ -63,7 +63,7 @@ make_venv() {
   if [ "$(cat "$folder/.cacheinf-stamp" 2>/dev/null)" = "$stamp" ]; then return 0; fi
   mkdir -p "$cache"
   (
-    # Two scripts may be started at once.
+    # Two scripts may run at once.
     flock 9
     if [ "$(cat "$folder/.cacheinf-stamp" 2>/dev/null)" = "$stamp" ]; then exit 0; fi
     step "installing into $folder: $*"
@@ -78,7 +78,7 @@ make_venv() {
   ) 9>"$folder.lock"
 }
 
-# The environment of Python's whole torch, which exporting and training networks need: 5 GB.
+# The environment with all of Python's torch, for exporting and training networks: 5 GB.
 torch_environment() {
   local requirements=$repository/scripts/models/requirements.txt
   make_venv python-torch "$(cat "$requirements")" --only-binary=:all: -r "$requirements"

@@ -1,9 +1,9 @@
-"""Makes TorchScript files of networks that exist as ONNX alone, for LibTorch to be measured on them.
+"""Makes TorchScript files of networks that exist only as ONNX, to measure LibTorch on them.
 
     torchscript_from_onnx.py --pnnx PROGRAM --out DIR FILE.onnx[=1x3x240x320]...
 
-The shape of the one input is needed where the file leaves it open. What is there already, and newer
-than its ONNX file, is left as it is. Run it with a Python that has PyTorch and onnx.
+Give the shape of the only input if the file leaves it open. Files newer than their ONNX files are
+left alone. Run it with a Python that has PyTorch and onnx.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def make(pnnx, file, shape, target):
         text = written.read_text().replace("net.pnnx.bin", str(folder / "net.pnnx.bin"))
         written.write_text(text)
         net = load_module(written).Model().float().eval()
-        # Weights that vanish, at which processors are slow, are zero as in our own importer.
+        # Denormal weights, which slow processors down, become zero as in our own importer.
         for parameter in [*net.parameters(), *net.buffers()]:
             parameter.requires_grad_(False)
             if parameter.is_floating_point():

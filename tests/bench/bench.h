@@ -24,20 +24,20 @@ struct BenchOptions {
   std::filesystem::path sige;                 // a build of SIGE to measure too; empty: none
   std::filesystem::path sige_python;          // has the PyTorch that it was built with
   std::vector<std::string> layers;  // names, or beginnings of names; empty: the bench's own
-  int frames = 0;                   // of every clip; 0: the bench's own
-  std::vector<double> budgets;      // shares of the memory that keeping all takes; empty: 1
+  int frames = 0;                   // per clip; 0: the bench's own
+  std::vector<double> budgets;      // shares of the memory for keeping everything; empty: 1
   std::filesystem::path trace;      // a link's bandwidth over time; empty: the bench's own
-  double mean_mbit = 0;             // to which it is scaled; 0: as it is
+  double mean_mbit = 0;             // that it is scaled to; 0: as it is
   TimingOptions timing;
 };
 
-// What a bench found: rows of the same keys, in the order in which the table shows them.
+// What a bench found: rows with the same keys, in the table's order.
 class BenchReport {
  public:
   void AddRow(nlohmann::ordered_json row);
-  // A row that the table shows, instead of those above, where these are too many to read.
+  // A row to show in the table instead of those above, if these are too many to read.
   void AddTableRow(nlohmann::ordered_json row);
-  // A line under the table: what is missing, or what to doubt.
+  // A line under the table about what is missing, or what to doubt.
   void AddNote(const std::string& note);
   // Keeps the worst.
   void AddNoise(const Timing& timing);
@@ -62,63 +62,62 @@ struct Bench {
   void (*run)(const BenchOptions& options, BenchReport* report);
 };
 
-// Whole networks, every operator computed on the whole picture, by our executor and its peers.
+// Whole networks on the whole picture, by our executor and its peers.
 void BenchDense(const BenchOptions& options, BenchReport* report);
 
-// Convolutions alone, on a share of their pixels, beside the same layer computed whole.
+// Single convolutions on a share of their pixels, beside the whole layer.
 void BenchKernels(const BenchOptions& options, BenchReport* report);
 
-// Whole networks of which a part of the picture changed, under each policy: the time beside that
-// of the share of multiply-adds that are done.
+// Whole networks after a part of the picture changed, under each policy: time, beside the share of
+// multiply-adds done.
 void BenchChanges(const BenchOptions& options, BenchReport* report);
 
-// Videos, frame by frame, computed by keeping results in every way and by the simple rivals: time
-// beside a dense run, and agreement with it.
+// Videos, frame by frame, with results kept in every way, and by simple rivals: time beside a dense
+// run, and agreement with it.
 void BenchFrames(const BenchOptions& options, BenchReport* report);
 
-// DeepCache's own configuration and the sweeps of its parameters, and CacheInf's sweep of N: what
-// is saved, of every layer and in all, and what it costs in agreement.
+// DeepCache's configuration and its parameter sweeps, and CacheInf's sweep of N: what is saved, by
+// layer and in all, and what that costs in agreement.
 void BenchDeepCache(const BenchOptions& options, BenchReport* report);
 
-// Networks cut in two between a robot and a server: what would cross of every value, and from it,
-// for several links and servers, the best cut beside the robot alone and beside JPEG and video of
-// the input. The rows are of every cut and codec, the table of the best ones.
+// Networks cut in two between a robot and a server: what would cross at every value and, from that,
+// the best cut for several links and servers, beside the robot alone and JPEG and video of the
+// input. Rows have every cut and codec, the table the best ones.
 void BenchCuts(const BenchOptions& options, BenchReport* report);
 
-// Generated video in which something goes wrong for a while: agreement with dense before,
-// meanwhile and after, and in how many frames it is back.
+// Generated video in which something goes wrong for a while: agreement with dense before, during
+// and after, and how many frames until it is back.
 void BenchFailures(const BenchOptions& options, BenchReport* report);
 
-// What a server that is connected over MPI and has nothing to do costs a robot that computes alone:
-// turns with it and without it, pair by pair, and the median of the pairs' ratios with its 95 %
-// interval.
+// What an idle server, connected over MPI, costs a robot that computes alone: turns with it and
+// without it, in pairs, and the median of their ratios with its 95 % interval.
 void BenchIdlePeer(const BenchOptions& options, BenchReport* report);
 
-// Videos of which the light is changed, with the network shown frames as they are and in the light
-// of what is stored: work, and agreement with dense answers.
+// Videos with changed light, shown to the network as they are and in the light of what is stored:
+// work, and agreement with dense answers.
 void BenchLight(const BenchOptions& options, BenchReport* report);
 
 // A robot and a server as programs, over MPI and an emulated link, in every mode, and two rivals
-// without a line of ours: latency, bytes, agreement, and what is in hand at a deadline. Some cells
-// are run live, all are replayed from what frames cost.
+// without our code: latency, bytes, agreement, and what is there at a deadline. Some cells run
+// live; all are replayed from what frames cost.
 void BenchModes(const BenchOptions& options, BenchReport* report);
 
-// A robot and a server whose link's bandwidth follows a trace, in mode cacheinf and in every fixed
-// mode: latencies, what is in hand at a deadline, and how often the plan changes.
+// A robot and a server over a link whose bandwidth follows a trace, in mode cacheinf and every
+// fixed mode: latencies, what is there at a deadline, and how often the plan changes.
 void BenchTrace(const BenchOptions& options, BenchReport* report);
 
-// What profiles that were measured on other clips predict for a clip's frames, dense and by
-// changes, beside what these take.
+// What profiles measured on other clips predict for a clip's frames, dense and changed, beside what
+// these take.
 void BenchPredict(const BenchOptions& options, BenchReport* report);
 
-// One operator at a time, by every backend, on some of its pixels and on all.
+// Single operators, by every backend, on some of their pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 
-// Bytes that go from a robot to a server and back, over MPI between programs started apart: alone,
-// and as messages of a channel.
+// Bytes from a robot to a server and back, over MPI between programs started apart: plain, and as
+// messages of a channel.
 void BenchPingPong(const BenchOptions& options, BenchReport* report);
 
-// How a frame is aligned with the one before: block matchers as in DeepCache's Table 4, and
+// Ways to align a frame with the one before: block matchers as in DeepCache's Table 4, and
 // homographies.
 void BenchTracker(const BenchOptions& options, BenchReport* report);
 

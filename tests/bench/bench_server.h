@@ -19,10 +19,10 @@ struct Cores {
 };
 Cores TwoCores();
 
-// The calling thread, and those that it starts, run on that core from now on.
+// Runs the calling thread, and threads that it starts, on that core from now on.
 void PinToCore(int core);
 
-// A cacheinf-server of one thread that robots find through the name server.
+// A cacheinf-server with one thread, which robots find through the name server.
 class BenchServer {
  public:
   // Emulates the link if there is one. Throws std::runtime_error if the server does not start.
@@ -41,7 +41,7 @@ class BenchServer {
   Process process_;
 };
 
-// Ends a server that is waited for too long; its robot then answers alone.
+// Ends a server that takes too long; its robot then answers alone.
 class Limit {
  public:
   // `server`: null if there is none.

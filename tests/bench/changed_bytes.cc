@@ -14,7 +14,7 @@
 namespace cacheinf {
 namespace {
 
-// A value as pixels of numbers that lie together.
+// A value as pixels whose numbers lie together.
 struct Pixels {
   ConstImageView image;
 
@@ -30,7 +30,7 @@ struct Pixels {
            static_cast<size_t>(image.width) * static_cast<size_t>(image.channels);
   }
 
-  // Calls visit(y, x, numbers) in the order of the rows.
+  // Calls visit(y, x, numbers) in row order.
   template <typename Visit>
   void ForEach(const Visit& visit) const {
     for (int n = 0; n < image.batch; ++n) {

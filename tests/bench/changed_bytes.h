@@ -9,17 +9,17 @@
 
 #include "common/exec/model_state.h"
 
-// What a link would have to carry of the values that an executor keeps.
+// What a link would have to carry of the values that a state keeps.
 
 namespace cacheinf {
 
-// Raw, and the same by zstd at its quickest level. int8 is a number's share of the value's largest.
+// Raw, and through zstd at its fastest level. int8 is a number's share of the value's largest.
 inline constexpr std::array<std::string_view, 6> kValueCodecs = {
     "fp32", "fp16", "int8", "zstd-fp32", "zstd-fp16", "zstd-int8"};
 
-// Some pixels of a value, by one codec: measured, both ends on one thread of this machine.
+// Some pixels of a value in one codec, measured with both ends on one thread of this machine.
 struct CodedValue {
-  int64_t bytes = 0;  // the mask of the pixels included (sparse_ops/mask/wire.h)
+  int64_t bytes = 0;  // with the mask of the pixels (sparse_ops/mask/wire.h)
   double encode_ms = 0;
   double decode_ms = 0;
 };
@@ -27,7 +27,7 @@ using CodedForms = std::array<CodedValue, kValueCodecs.size()>;
 
 class ChangedBytes {
  public:
-  // Of these values, which the executor keeps. It outlives this.
+  // For these values, which the state keeps. It must outlive this.
   ChangedBytes(const ModelState& state, std::vector<ValueId> values);
   ~ChangedBytes();
   ChangedBytes(const ChangedBytes&) = delete;
@@ -35,8 +35,8 @@ class ChangedBytes {
 
   void Remember();
 
-  // One a value of the graph: all channels of the pixels of which some bit is not what it was when
-  // Remember was called. What is no map is one pixel.
+  // One per value of the graph: all channels of the pixels that have changed in any bit since
+  // Remember. A value that is not a map is one pixel.
   std::vector<CodedForms> Encode();
 
  private:
@@ -46,7 +46,7 @@ class ChangedBytes {
 
   const ModelState& state_;
   std::vector<ValueId> values_;
-  std::vector<std::vector<float>> remembered_;  // one a value of the graph
+  std::vector<std::vector<float>> remembered_;  // one per value of the graph
   std::vector<float> changed_;
   std::unique_ptr<Codecs> codecs_;
 };

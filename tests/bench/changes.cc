@@ -39,7 +39,7 @@ Tensor RandomPicture(const Shape& shape, std::mt19937& random) {
   return Tensor(shape, std::move(numbers));
 }
 
-// A rectangle of the picture's proportions in its middle.
+// A rectangle with the picture's proportions, in its middle.
 Mask MiddleBlob(int height, int width, double share) {
   Mask mask(height, width);
   const double side = std::sqrt(share);
@@ -51,7 +51,7 @@ Mask MiddleBlob(int height, int width, double share) {
   return mask;
 }
 
-// The picture with new numbers where the mask says so.
+// The picture with new numbers where the mask is set.
 Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) {
   const Tensor other = RandomPicture(picture.shape(), random);
   std::vector<float> numbers(picture.data(), picture.data() + picture.count());
@@ -65,10 +65,10 @@ Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) 
   return Tensor(picture.shape(), std::move(numbers));
 }
 
-// A state that sees two pictures in turn, which differ in one mask.
+// A state that sees two pictures in turn that differ in one mask.
 class TurningNetwork {
  public:
-  // `budget`: a share of the memory that keeping all values takes.
+  // `budget` is a share of the memory for keeping all values.
   TurningNetwork(const std::shared_ptr<const Graph>& graph, int threads, double budget)
       : budget_(budget),
         state_(std::make_shared<const CompiledModel>(
@@ -97,7 +97,7 @@ class TurningNetwork {
     return TimeOnce([&] { work_ = state_.RunChanged(changed, policy); });
   }
 
-  // Of the last ChangedMs.
+  // As of the last ChangedMs.
   const ChangedWork& work() const { return work_; }
 
  private:
@@ -141,7 +141,7 @@ double MeasureOnce(Contender& contender) {
   return ms;
 }
 
-// The first network's dense run is what all are compared with.
+// All are compared with the first network's dense run.
 void MeasureShare(std::vector<TurningNetwork>& networks, const std::vector<NamedPolicy>& policies,
                   const BenchOptions& options, const nlohmann::ordered_json& head,
                   BenchReport* report) {
@@ -153,7 +153,7 @@ void MeasureShare(std::vector<TurningNetwork>& networks, const std::vector<Named
       [&](int count) { return Repeat(count, [&] { return networks[0].DenseMs(); }); }};
   for (Contender& contender : contenders) {
     turns.emplace_back([&contender](int count) {
-      // What other policies left in the maps is not what this one would have.
+      // Other policies have left other values in the maps than this one would.
       contender.network->DenseMs();
       return Repeat(count, [&contender] { return MeasureOnce(contender); });
     });
@@ -196,7 +196,7 @@ void MeasureNetwork(const fs::path& model, const BenchOptions& options, int thre
   for (const double budget : options.budgets.empty() ? std::vector{1.0} : options.budgets) {
     networks.emplace_back(graph, threads, budget);
   }
-  // Those of all values: the smaller budgets keep some of them.
+  // Spreads of all values: smaller budgets keep some of them.
   TurningNetwork keeps_all(graph, threads, 1.0);
   keeps_all.state().SetInput(0, picture.view());
   keeps_all.state().Run();

@@ -11,29 +11,29 @@
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 
-// Videos, and the models that see them.
+// Videos, and the models that are shown them.
 
 namespace cacheinf {
 
-// Those of the options, or the demo's and the shared ones.
+// The options' models, or the demo's and the shared ones.
 std::vector<std::filesystem::path> ClipModels(const BenchOptions& options);
 
 // Where scripts/export_models leaves networks.
 std::filesystem::path ExportedModels();
 
-// Those of the options, or recorded ones, or else generated ones, as sources are named.
+// The options' clips, or recorded ones, or else generated ones, as names of sources.
 std::vector<std::string> Clips(const BenchOptions& options);
 
 // What a table calls the clip.
 std::string ClipName(const std::string& clip);
 
-// The configuration that is made for the model, where there is one.
+// The configuration made for the model, if there is one.
 RobotConfig ConfigFor(const std::filesystem::path& model, const BenchOptions& options);
 
-// The first ones.
+// The first frames.
 std::vector<Frame> ReadFrames(const std::string& clip, int count);
 
-// What says most about the answers' kind, and its name.
+// The measure that says most about this kind of answer, and its name.
 std::pair<std::string, double> MeasureOf(const Agreement& agreement);
 
 }  // namespace cacheinf

@@ -32,14 +32,14 @@ class RobotContender final : public Contender {
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
       cost.has_server = true;
-      // Of a split it computes some while the robot does.
+      // In a split it computes some of the time while the robot does.
       cost.server_ms = std::min(Milliseconds(part->decoding + part->computing), waiting_ms);
       cost.robot_ms -= waiting_ms;
       cost.link_ms = waiting_ms - cost.server_ms;
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
       cost.server_work = part->work;
-      // It has the robot compute nothing.
+      // The robot computed nothing.
       if (!answer.work) cost.robot_work = 0;
     }
     cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
@@ -83,7 +83,7 @@ Frame Numbered(Frame frame, int64_t index) {
   return frame;
 }
 
-// The first frames, for which a server gets ready. Returns the number of the next.
+// Runs the first frames, while a server gets ready. Returns the number of the next.
 int64_t WarmUp(Contender& contender, const std::vector<Frame>& clip, bool needs_server) {
   constexpr int64_t kMostFrames = 200;
   const int64_t settles = contender.frames_to_settle();

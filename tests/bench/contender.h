@@ -14,16 +14,16 @@
 
 namespace cacheinf {
 
-// What answers frames, one after the other.
+// Answers frames, one after the other.
 class Contender {
  public:
   virtual ~Contender() = default;
   virtual FrameCost Answer(const Frame& frame) = 0;
   // Milliseconds of work for the next frame, once the answer is out.
   virtual double Refresh(const Frame& frame) = 0;
-  // Of the last answer, what it waited for the bench itself.
+  // How long the last answer waited for the bench itself.
   virtual double unpaid_ms() const { return 0; }
-  // How many frames it takes until it does what it will do.
+  // How many frames it takes to settle.
   virtual int frames_to_settle() const { return 2; }
   // Why it did what it did.
   virtual std::string why() const { return ""; }
@@ -38,12 +38,12 @@ std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& serve
                                                    const PictureFit& fit);
 
 // Costs of the clip's frames, one after the other. Throws std::runtime_error if a server is needed
-// and takes no part.
+// but takes no part.
 std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
                                      bool needs_server);
 
-// A camera shows the clip, and the contender answers its newest frame, until the cell is over.
-// Throws like MeasureFrames.
+// A camera shows the clip, and the contender always answers the newest frame, until the cell is
+// over. Throws as MeasureFrames does.
 std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
                                    bool needs_server, const std::function<bool()>& stop,
                                    const CellLength& length = {});

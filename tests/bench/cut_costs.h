@@ -6,18 +6,18 @@
 
 #include "common/model/graph/graph.h"
 
-// What it would take to cut a network in two: the robot runs an operator and all that run before
-// it, a server all that run after it.
+// What it would take to cut a network in two: the robot runs an operator and all before it, a
+// server all after it.
 
 namespace cacheinf {
 
-// What the server's operators read of what the robot has, each value once: a concatenation crosses
-// as its parts, a slice with what it is a slice of where that crosses too. `last` is the robot's
-// last operator; kNone: the server runs them all.
+// What the server's operators read from the robot, each value once: a concatenation crosses as its
+// parts, and a slice with the value that it is a slice of, if that crosses too. `last` is the
+// robot's last operator; kNone: the server runs them all.
 std::vector<ValueId> CrossingValues(const Graph& graph, OpId last);
 
-// The rows that both sides compute if each computes half of the map's rows from the graph's inputs,
-// summed over all operators: their halos. REQUIRES: a map of two rows at least.
+// How many rows both sides compute if each computes half of the map's rows from the graph's inputs,
+// summed over all operators: their halos. REQUIRES: a map of at least two rows.
 int64_t RowsTwice(const Graph& graph, ValueId map);
 
 struct LinkModel {
@@ -27,15 +27,15 @@ struct LinkModel {
   double Ms(double bytes) const { return latency_ms + bytes * 8 / (mbit * 1000); }
 };
 
-// A frame of which a server computes a part, in milliseconds of the robot's processor.
+// A frame that a server computes part of, in milliseconds of the robot's processor.
 struct SharedFrame {
-  double robot_ms = 0;   // before anything crosses, what encodes it included
-  double server_ms = 0;  // after that, what decodes it included
-  double bytes = 0;      // that cross; 0: nothing changed, and the server need not be asked
+  double robot_ms = 0;   // before anything crosses, with encoding
+  double server_ms = 0;  // after that, with decoding
+  double bytes = 0;      // that cross; 0: nothing changed, so the server is not asked
   double answer_bytes = 0;
   double left_ms = 0;  // on the robot in any case
 
-  // One after the other, with a server so many times as fast.
+  // One after the other, with a server that is `speedup` times as fast.
   double Ms(const LinkModel& link, double speedup) const;
 };
 

@@ -27,17 +27,17 @@
 #include "tests/bench/input_streams.h"
 #include "tests/bench/worker.h"
 
-// Measured, on one core of this machine: what every operator takes in a frame that the robot
-// computes from kept results, with the masks that lead to it; what precedes the first operator
-// (fitting the picture, finding what changed) and follows the last; which pixels of every value
-// have other bits than before the frame; their bytes, and what coding them takes, both ways; the
-// same of JPEG and video of the network's picture.
+// Measured, on one core of this machine: what every operator takes, with its masks, in a frame that
+// the robot computes from kept results; what comes before the first operator (fitting the picture,
+// finding what changed) and after the last; which pixels of every value change in any bit; their
+// bytes, and what coding them takes, both ways; the same for JPEG and video of the network's
+// picture.
 //
 // Predicted: everything else. A server takes the robot's time for the same work, divided by
-// `speedup`, whether it gets values or pictures (of which it is taken to find the same pixels
-// changed). A link is bandwidth and latency, and idle when a frame begins: no header, no loss. The
-// parts of a frame follow each other. What a refresh between two frames stores crosses in idle
-// time and is not counted. What int8 and fp16 do to the answers is not looked at.
+// `speedup`, whether it gets values or pictures (in which it is assumed to find the same pixels
+// changed). A link is bandwidth and latency, and idle when a frame begins: no headers, no loss. The
+// parts of a frame follow each other. What a refresh between two frames stores crosses in idle time
+// and is not counted. What int8 and fp16 do to answers is not examined.
 
 namespace cacheinf {
 namespace {
@@ -53,7 +53,7 @@ constexpr double kLatencyMs = 3.0;
 constexpr std::array kMbits = {1.0, 5.0, 20.0, 93.0, 300.0};
 constexpr std::array kSpeedups = {1.0, 5.0, 20.0};
 constexpr const char* kJpeg = "jpeg:85";
-constexpr double kRawAnswerBytes = 4096;  // of outputs that nobody said how to read
+constexpr double kRawAnswerBytes = 4096;  // for outputs whose meaning is unknown
 
 double Median(std::vector<double> values) { return Samples{std::move(values)}.Median(); }
 
@@ -66,7 +66,7 @@ double Mean(const std::vector<double>& values) {
 // ---------------------------------------------------------------------------------------------
 // Measured.
 
-// What the robot takes for a frame alone, part by part.
+// What a frame takes on the robot alone, part by part.
 struct FrameTimes {
   double before_ms = 0;          // the first operator
   std::vector<double> up_to_ms;  // up_to_ms[i]: the first i operators
@@ -102,7 +102,7 @@ FrameTimes TimesOf(const OperatorTimes& times, std::chrono::nanoseconds end) {
   return frame;
 }
 
-// Apart from what is measured of values, so that it does not find the processor's caches cold.
+// Measured apart from the values, so that caches are not cold.
 std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
                                    const RobotConfig& config, const std::vector<Frame>& frames) {
   const SteadyClock clock;
@@ -120,7 +120,7 @@ std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
   return measured;
 }
 
-// As a program would send it that spends no time on it. Of a map of classes what changed.
+// As a program would send it that spends no time on it. For a map of classes, what changed.
 double AnswerBytes(const AnswerContent& content, const AnswerContent& before) {
   constexpr double kNumber = 4;
   if (const auto* classes = std::get_if<Classification>(&content)) {
@@ -135,7 +135,7 @@ double AnswerBytes(const AnswerContent& content, const AnswerContent& before) {
   const auto* map = std::get_if<ClassMap>(&content);
   if (map == nullptr) return kRawAnswerBytes;
   const auto* old = std::get_if<ClassMap>(&before);
-  int runs = 0;  // each of a place, a length and a class
+  int runs = 0;  // each with a place, a length and a class
   for (size_t i = 0; i < map->classes.size(); ++i) {
     const bool is_news = old == nullptr || old->classes[i] != map->classes[i];
     const bool goes_on = i > 0 && map->classes[i] == map->classes[i - 1] &&
@@ -162,7 +162,7 @@ std::vector<ValueId> ValuesThatMayCross(const Graph& graph) {
   return {values.begin(), values.end()};
 }
 
-// Empty for frames that are not sampled.
+// Empty for frames not sampled.
 std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Graph>& graph,
                                                   const RobotConfig& config,
                                                   const std::vector<Frame>& frames,
@@ -200,11 +200,11 @@ std::vector<std::optional<FrameBytes>> CountBytes(const std::shared_ptr<const Gr
 
 struct Cut {
   OpId last = kNone;  // the robot's last operator
-  std::string name;   // of what it computes, or of the graph's input
+  std::string name;   // of its output, or of the graph's input
   std::vector<ValueId> crossing;
   Json rows_twice;   // null: nothing with rows
-  double share = 0;  // of the multiply-adds before it
-  // Both sides have a convolution or a product to compute.
+  double share = 0;  // of multiply-adds before it
+  // Whether both sides have a convolution or a product to compute.
   bool is_inside() const { return share > 0 && share < 1; }
 };
 
@@ -262,7 +262,7 @@ double PredictedMs(const std::vector<SampledFrame>& frames, const LinkModel& lin
   return Median(std::move(ms));
 }
 
-// What beats a cut, or not, under one link and server.
+// What beats a cut, or does not, for one link and server.
 struct Rivals {
   LinkModel link;
   double speedup = 1;
@@ -296,7 +296,7 @@ struct BestCut {
 struct BestCuts {
   BestCut input;     // the changed pixels of the picture cross
   BestCut inside;    // of a value inside the network
-  BestCut lossless;  // likewise, in all their bits
+  BestCut lossless;  // the same, in all their bits
 
   void Add(const BestCut& candidate) {
     const bool is_lossless = kValueCodecs[candidate.codec].ends_with("fp32");
@@ -436,14 +436,14 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
 }
 
 // ---------------------------------------------------------------------------------------------
-// What it is measured of.
+// What is measured.
 
 struct CutModel {
   fs::path file;
   Shape shape;  // empty: the file's own, or that of the options
 };
 
-// Those that the configurations know, and the networks of the papers.
+// The networks that the configurations know, and those of the papers.
 std::vector<CutModel> ModelsOf(const BenchOptions& options, BenchReport* report) {
   std::vector<CutModel> models;
   for (const fs::path& file : ClipModels(options)) models.push_back({file, {}});
@@ -468,13 +468,13 @@ RobotConfig ConfigOf(const CutModel& model, const BenchOptions& options) {
   config.mode = RobotConfig::Mode::kCache;
   config.threads = 1;
   config.guard.is_on = false;
-  // What is stored stays where it is, so that what changed can be told.
+  // What is stored stays where it is, so that changes can be told.
   config.cache.geometry = CacheConfig::Geometry::kNone;
   config.cache.budget_mb = 0;
   return config;
 }
 
-// One output of numbers for one picture, and nothing said about it: scores of classes.
+// Takes a single output of plain numbers as scores of classes.
 void ReadAsClasses(const Graph& graph, RobotConfig* config) {
   DecoderConfig& decoder = config->model_config.decoder;
   const bool is_scores =
@@ -484,7 +484,7 @@ void ReadAsClasses(const Graph& graph, RobotConfig* config) {
   }
 }
 
-// A still camera and a moving one, where they are here.
+// A still camera and a moving one, if they are here.
 std::vector<std::string> ClipsOf(const BenchOptions& options) {
   std::vector<std::string> clips = Clips(options);
   if (!options.videos.empty() || options.full) return clips;
@@ -523,7 +523,7 @@ void BenchCuts(const BenchOptions& options, BenchReport* report) {
       MeasureModel(model, options, report);
     } catch (const InputError& error) {
       if (!options.models.empty()) throw;
-      report->AddNote(error.what());  // the others were measured for minutes
+      report->AddNote(error.what());  // the others took minutes to measure
     }
   }
   report->AddNote(

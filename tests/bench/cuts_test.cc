@@ -74,7 +74,7 @@ TEST(CutCostsTest, APredictionIsTheSumOfItsParts) {
                    10.5);
 }
 
-// Of one changed pixel: a pixel of the input, and 3 × 3 of what a convolution makes of it.
+// From one changed pixel: that pixel of the input, and 3 × 3 of a convolution's output.
 TEST(ChangedBytesTest, CountsAllChannelsOfThePixelsThatChanged) {
   const SkipGraph net(op::Binary{});
   StateOptions options;

@@ -16,9 +16,9 @@
 #include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
 
-// DeepCache's evaluation on our runtime. Two things are not as there: frames are drawn onto a
-// canvas by the blocks' mean motion, so that stored maps need not be moved by parts of a stride,
-// and a block is compared with the picture whose results are stored, not with the frame before.
+// DeepCache's evaluation on our runtime, with two differences: frames are drawn onto a canvas by
+// the blocks' mean motion, so that stored maps need not move by parts of a stride, and a block is
+// compared with the picture whose results are stored, not with the frame before.
 
 namespace cacheinf {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kFrames = 21;  // the first is dense whatever the setting, and two are flushed
+constexpr int kFrames = 21;  // the first is always dense, and two are flushed
 constexpr int kFramesInFull = 101;
 constexpr int kExpiry = 10;  // N of DeepCache
 constexpr int kBlock = 10;
@@ -43,7 +43,7 @@ struct Setting {
   Json published_drop = nullptr;    // of top-1 accuracy, at most
 };
 
-// Reuse erodes from operator to operator as the windows grow, and by nothing else.
+// Reuse shrinks from operator to operator only as the windows grow.
 RobotConfig DeepCacheConfig(RobotConfig config, int block, double psnr) {
   config.mode = RobotConfig::Mode::kCache;
   config.guard.is_on = false;
@@ -106,7 +106,7 @@ std::vector<Setting> SettingsOf(const RobotConfig& config, bool has_sweeps) {
   return settings;
 }
 
-// What the frames of a clip, or of all, came to.
+// What the frames of one clip, or of all, came to.
 struct Tally {
   int frames = 0;
   double dense_ms = 0;
@@ -141,7 +141,7 @@ struct Contender {
   Tally all;
 };
 
-// A robot that says what its operators took.
+// A robot that reports what its operators took.
 struct TimedRobot {
   std::shared_ptr<OperatorTimes> times = std::make_shared<OperatorTimes>();
   Robot robot;
@@ -166,8 +166,7 @@ struct LayerSums {
   std::vector<double> cached;
 };
 
-// Every frame is answered densely and then under every setting, so that what disturbs the machine
-// disturbs all of them.
+// Answers every frame densely and then under every setting, so that a disturbance hits all of them.
 void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
                  const std::string& model, const std::string& clip,
                  const std::vector<Frame>& frames, std::vector<Contender>* contenders,

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 7> kEngines = {
     "cacheinf", "cacheinf-auto", "libtorch", "onnxruntime", "openvino", "ncnn", "mnn"};
 
-// One network for one shape of its inputs, in the forms in which engines read it.
+// One network for one shape of its inputs, in the forms that engines read.
 struct Network {
   fs::path file;         // what we read
   fs::path onnx;         // empty: there is none
@@ -40,8 +40,8 @@ struct Network {
   std::string Name() const { return file.stem().string(); }
 };
 
-// The other form is the file of the same name beside it; TorchScript may also have been made of an
-// ONNX file by scripts/internal/torchscript_from_onnx.
+// The other form is the file with the same name beside it; scripts/internal/torchscript_from_onnx
+// may also have made the TorchScript from an ONNX file.
 Network FindForms(const fs::path& file, std::vector<Shape> shapes, const fs::path& cache) {
   Network network{file, {}, {}, std::move(shapes)};
   const fs::path name = file.filename();
@@ -55,7 +55,7 @@ Network FindForms(const fs::path& file, std::vector<Shape> shapes, const fs::pat
 }
 
 void WriteNumbers(const std::vector<Shape>& shapes, const fs::path& path) {
-  // A picture's range: far outside it, rounding alone moves a network's answer.
+  // A picture's range: far outside it, rounding alone moves an answer.
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(0.0f, 1.0f);
   std::ofstream file(path, std::ios::binary);
@@ -67,7 +67,7 @@ void WriteNumbers(const std::vector<Shape>& shapes, const fs::path& path) {
   }
 }
 
-// Throws std::runtime_error where the engine has no form of the network that it reads.
+// Throws std::runtime_error if the network has no form that the engine reads.
 std::vector<std::string> WorkerCommand(std::string_view engine, const Network& network,
                                        const fs::path& input, int threads,
                                        const BenchOptions& options) {
@@ -118,7 +118,7 @@ Answer AskForAnswer(Worker& worker, const fs::path& file) {
   return {reply.at("outputs").get<std::vector<size_t>>(), ReadNumbers(file)};
 }
 
-// The largest difference within an output, relative to the output's range.
+// The largest difference in an output, relative to its range.
 double RelativeError(const Answer& answer, const Answer& truth) {
   if (answer.counts != truth.counts) throw std::runtime_error("its outputs have other sizes");
   double worst = 0.0;
@@ -222,7 +222,7 @@ std::vector<Shape> InputShapes(const fs::path& model, const std::vector<Shape>& 
   return shapes;
 }
 
-// What is measured when no model is named.
+// What is measured if no model is named.
 struct UsualNetwork {
   const char* file;  // of the demo, of ../shared/data/models, or of scripts/export_models
   Shape shape;
@@ -297,7 +297,7 @@ std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport*
   return networks;
 }
 
-// Where an engine was faster than ours, and by how much; "any" stands for the fastest of all.
+// Where an engine was faster than ours, and by how much; "any" is the fastest of all.
 void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_json>& rows,
                  BenchReport* report) {
   struct Times {

@@ -18,7 +18,7 @@ constexpr double kTolerance = 0.02;  // of the agreement before
 constexpr std::array kGeometries = {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas,
                                     CacheConfig::Geometry::kWarp};
 
-// Of every frame, the share of pixels that have the dense answer's class.
+// For every frame, the share of pixels with the dense answer's class.
 std::vector<double> AgreementOf(const std::shared_ptr<const CompiledModel>& model,
                                 const RobotConfig& config, const Shot& shot) {
   const SteadyClock clock;
@@ -49,7 +49,7 @@ void AddRow(const std::shared_ptr<const CompiledModel>& model, const RobotConfig
             const Shot& shot, BenchReport* report) {
   const std::vector<double> agreement = AgreementOf(model, config, shot);
   const int after = shot.end + config.cache.refresh;
-  // Where nothing comes before, what is usual is what it comes to in the end.
+  // If nothing comes before, the final agreement counts as usual.
   const double usual = shot.begin > 1 ? Mean(agreement, 1, shot.begin)
                                       : Mean(agreement, after, static_cast<int>(agreement.size()));
   report->AddRow({{"shot", shot.name},

@@ -55,12 +55,12 @@ Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geomet
           config};
 }
 
-// In place: no camera is followed.
+// In place, following no camera.
 Way CacheWay(const RobotConfig& config, CacheConfig::Policy policy, double n) {
   return CacheWay(config, policy, CacheConfig::Geometry::kNone, config.tracker.kind, n);
 }
 
-// The baselines, then what is kept under every policy.
+// The baselines, then every policy.
 std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
   std::vector<Way> ways;
   RobotConfig stale = config;
@@ -87,7 +87,7 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
       }
       ways.push_back(CacheWay(config, policy, n));
     }
-    // The test for change on the first features instead.
+    // Tests the first features for change instead.
     Way stem = CacheWay(config, policy, 0.0);
     stem.config.cache.stem = 1;
     stem.policy += "+stem";
@@ -98,8 +98,7 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
 
 double Ms(std::chrono::nanoseconds time) { return Milliseconds(time); }
 
-// Every frame is answered densely and by the way in turn, each time after one of the other, so that
-// what disturbs the machine disturbs both.
+// Answers every frame densely and in this way, in turn, so that a disturbance hits both.
 void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& way,
                 const std::vector<Frame>& frames, const nlohmann::ordered_json& head,
                 BenchReport* report) {
@@ -124,7 +123,7 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
     ReadOutputs(robot.state(), numbers);
     const bool is_computed = answer.computed_from == frame.index;
     const auto refresh = robot.Refresh(frame);
-    // The first frame is dense whatever the way.
+    // The first frame is always dense.
     if (&frame == &frames.front()) continue;
     agreement.Add(answer.content, numbers, expected.content, dense_numbers);
     dense_ms.ms.push_back(Ms(expected.latency()));

@@ -26,10 +26,10 @@ namespace {
 constexpr int kFramesOfTheClip = 16;
 constexpr size_t kPairs = 20;
 constexpr double kTurnMs = 400;
-constexpr size_t kFewestFrames = 8;  // a turn
+constexpr size_t kFewestFrames = 8;  // per turn
 
-// Milliseconds a frame of a robot of its own, over so many frames of the clip, once it has begun.
-// With a server's address it is connected from before the first of them until after the last.
+// Milliseconds per frame of a new robot over this many frames of the clip, once it has begun. With
+// a server's address, it stays connected from before the first until after the last.
 double TurnMsPerFrame(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                       const std::vector<Frame>& clip, size_t frames) {
   constexpr size_t kToBegin = 4;
@@ -50,12 +50,12 @@ double TurnMsPerFrame(const std::shared_ptr<const CompiledModel>& model, const R
   return ms;
 }
 
-// Between which the median lies with a probability of 95 % at least, by the order of the samples
+// Bounds that hold the median with a probability of at least 95 %, by the order of the samples
 // alone. REQUIRES: six samples.
 std::array<double, 2> IntervalOfMedian(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const auto count = static_cast<double>(samples.size());
-  double of_rank = std::pow(0.5, count);  // that so many samples lie below the median
+  double of_rank = std::pow(0.5, count);  // that this many samples lie below the median
   double below = of_rank;
   size_t rank = 0;
   while (below + of_rank * (count - static_cast<double>(rank)) / (static_cast<double>(rank) + 1) <=

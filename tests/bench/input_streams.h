@@ -11,14 +11,14 @@
 
 namespace cacheinf {
 
-// A picture on its way: measured, both ends on one thread of this machine.
+// A picture on its way, measured with both ends on one thread of this machine.
 struct SentPicture {
   double bytes = 0;
   double encode_ms = 0;
   double decode_ms = 0;
 };
 
-// A network's pictures as mode remote sends them. Each is decoded before the next is encoded.
+// A network's pictures, as mode remote sends them. Each is decoded before the next is encoded.
 class PictureStream {
  public:
   // As for PictureEncoder.

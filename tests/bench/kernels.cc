@@ -33,7 +33,7 @@ using nlohmann::ordered_json;
 constexpr std::array kAllShares = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9};
 constexpr std::array kSampleShares = {0.01, 0.05, 0.1, 0.3, 0.5, 0.9};
 
-// A channels-last map of fixed random numbers, in memory of its own.
+// A channels-last map of fixed random numbers, in its own memory.
 class Map {
  public:
   Map(int height, int width, int channels, uint32_t seed)
@@ -62,7 +62,7 @@ class Map {
   ImageView view_;
 };
 
-// A layer with what it reads and writes, and our kernels ready for it.
+// A layer with its input, its output, and our kernels ready for it.
 class OwnLayer {
  public:
   OwnLayer(const Layer& layer, int threads)
@@ -89,7 +89,7 @@ class OwnLayer {
     args.output = output_.view();
     direct_ = std::make_unique<cpu::Conv>(args);
     size_t scratch = direct_->ScratchFloats(threads);
-    // Each channel alone is a matrix product of one row, for which Winograd is not made.
+    // Each channel alone is a matrix product of one row, which Winograd is not made for.
     const bool is_depthwise = layer.groups == layer.in;
     if (cpu::Winograd::CanRun(spec_) && !is_depthwise) {
       winograd_ = std::make_unique<cpu::Winograd>(args);
@@ -105,7 +105,7 @@ class OwnLayer {
 
   void RunWhole(const std::string& scheme) { Run(scheme, Range{0, layer_.out_height()}); }
 
-  // With all that a frame needs before: what can change, and its lists.
+  // Includes what a frame needs before: what can change, and its lists.
   void RunActive(const std::string& scheme, ConstMaskView changed) {
     propagation_.GrowThrough(changed, active_);
     runs_.Assign(active_, {0, layer_.out_height()});
@@ -157,16 +157,16 @@ std::vector<Cell> CellsOf(const Layer& layer, const OwnLayer& own, const MaskSha
     if (kind == "8 blobs" && !full) continue;
     for (const double share : shares) {
       const std::optional<LayerMask> pixels = shapes.Find(kind, share, layer);
-      if (!pixels) continue;  // too small a map for so fine a mask, or no such frame
+      if (!pixels) continue;  // the map is too small for the mask, or there is no such frame
       for (const std::string& scheme : own.Schemes()) cells.push_back({kind, *pixels, scheme});
     }
   }
   return cells;
 }
 
-// Our own kernels are timed in this process, whose other threads are all our pool's, and like the
-// other engines after calls that fill the caches and wake the threads. As our calls wait for no
-// thread that still sleeps, what is quicker than waking one is called several times.
+// Times our own kernels in this process, whose other threads all belong to our pool, and like the
+// other engines after calls that fill caches and wake threads. Because our calls do not wait for a
+// thread that still sleeps, anything quicker than waking one is called several times.
 Turn OwnTurn(std::function<void()> call) {
   return [call = std::move(call)](int count) {
     constexpr double kWakingMs = 1.0;
@@ -216,7 +216,7 @@ bool Takes(Worker* worker, const char* name, const Layer& layer, BenchReport* re
   }
 }
 
-// Medians, in the order in which the turns were added.
+// Medians, in the order in which turns were added.
 class Contest {
  public:
   size_t Add(Turn turn) {
@@ -266,9 +266,9 @@ void MeasureLayer(const Layer& layer, int threads, const MaskShapes& shapes, Pee
     of_cell.push_back(
         contest.Add(OwnTurn([&own, &cell] { own.RunActive(cell.scheme, cell.pixels.input); })));
   }
-  // SIGE takes one mask at a time, told before each of its turns.
+  // SIGE takes one mask at a time, named before each of its turns.
   const TemporaryFolder folder;
-  std::map<std::string, size_t> sige;  // by the name of a mask's file
+  std::map<std::string, size_t> sige;  // by name of the mask's file
   std::vector<std::string> sige_mask(cells.size());
   if (Takes(peers.sige.get(), "sige", layer, report)) {
     for (size_t i = 0; i < cells.size(); ++i) {
@@ -309,8 +309,8 @@ double Number(const ordered_json& row, const char* key) {
   return row.at(key).is_null() ? NAN : row.at(key).get<double>();
 }
 
-// A line a layer, number of threads and scheme: times with everything active, then our time over
-// oneDNN's at each share, the worst mask of each.
+// One line per layer, number of threads and scheme: times with everything active, then our time
+// over oneDNN's at each share, for the worst mask.
 void SumUp(const std::vector<ordered_json>& rows, BenchReport* report) {
   constexpr std::array kColumns = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9};
   std::map<std::string, size_t> lines;
@@ -343,7 +343,7 @@ void SumUp(const std::vector<ordered_json>& rows, BenchReport* report) {
   for (ordered_json& line : table) report->AddTableRow(std::move(line));
 }
 
-// How far the rows are from a bound, worst first: a row's excess is its time over the bound.
+// How far rows are from a bound, worst first: a row's excess is its time over the bound.
 void AddVerdict(const std::string& what, const std::vector<ordered_json>& rows,
                 const std::function<std::optional<double>(const ordered_json&)>& bound_ms,
                 BenchReport* report) {
@@ -398,7 +398,7 @@ void Judge(const std::vector<ordered_json>& rows, BenchReport* report) {
         return 0.55 * Number(row, "onednn_ms");
       },
       report);
-  // The best scheme of each layer is what a plan would choose.
+  // A plan would choose the best scheme of each layer.
   std::map<std::string, ordered_json> best;
   for (const ordered_json& row : rows) {
     if (row.at("mask") != "all") continue;
@@ -417,7 +417,7 @@ void Judge(const std::vector<ordered_json>& rows, BenchReport* report) {
       [&](const ordered_json& row) -> Bound { return Number(row, "mnn_ms"); }, report);
 }
 
-// How many times our time SIGE takes, by share: the geometric mean over layers and masks.
+// SIGE's time over ours, by share: the geometric mean over layers and masks.
 void CompareWithSige(const std::vector<ordered_json>& rows, BenchReport* report) {
   struct Sum {
     double logarithms = 0.0;
@@ -475,7 +475,7 @@ void BenchKernels(const BenchOptions& options, BenchReport* report) {
   CheckLayers(options.layers);
   CheckSige(options.sige);
   BenchOptions chosen = options;
-  // There are hundreds of contests, each of dozens of cells.
+  // There are hundreds of contests with dozens of cells each.
   chosen.timing.min_time_ms = options.timing.min_time_ms / 2.0;
   chosen.timing.turn_ms = 1.0;
   chosen.timing.min_rounds = 7;

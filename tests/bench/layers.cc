@@ -9,8 +9,7 @@ namespace cacheinf {
 namespace {
 
 // Name, channels in and out, kernel, stride, padding, groups, height, width, activation, in sample.
-// A shape that a network shares with one before it stands there.
-// clang-format off
+// A shape that several networks share stands with the first. clang-format off
 constexpr std::array kLayers = std::to_array<Layer>({
     {"vgg19.conv1_1", 3, 64, 3, 1, 1, 1, 480, 640, "relu", false},
     {"vgg19.conv1_2", 64, 64, 3, 1, 1, 1, 480, 640, "relu", false},

@@ -9,7 +9,7 @@
 
 namespace cacheinf {
 
-// A convolution of a well-known network whose picture is 480x640.
+// A convolution of a well-known network on pictures of 480x640.
 struct Layer {
   const char* name;
   int in;
@@ -27,15 +27,15 @@ struct Layer {
   int out_width() const { return (width + 2 * pad - kernel) / stride + 1; }
 };
 
-// Every shape of VGG19, ResNet101, RegNetX-16GF, ConvNeXt-base, YOLOv5 (n and l6), MobileNetV2 and
-// MobileNetV3-large that takes time.
+// Every shape that takes time in VGG19, ResNet101, RegNetX-16GF, ConvNeXt-base, YOLOv5 (n and l6),
+// MobileNetV2 and MobileNetV3-large.
 std::span<const Layer> KnownLayers();
 
 ConvSpec SpecOf(const Layer& layer);
 MaskPropagation PropagationThrough(const Layer& layer);
 Function ActivationOf(const Layer& layer);
 
-// As workers are told of it (peers/peers.py).
+// As it is written for workers (peers/peers.py).
 nlohmann::json ToJson(const Layer& layer);
 
 }  // namespace cacheinf

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr int kFrames = 20;
 constexpr int kFramesInFull = 80;
 
-// How bright a frame is, against the clip's own light.
+// The brightness of a frame, against the clip's own light.
 struct LightCourse {
   const char* name;
   double (*gain)(int frame);
@@ -75,7 +75,7 @@ std::vector<Way> WaysOf(const RobotConfig& config) {
   return ways;
 }
 
-// All ways see the same frames in turn, beside one dense run.
+// Shows all ways the same frames in turn, beside one dense run.
 void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                    const std::vector<Frame>& frames, const LightCourse& course,
                    const nlohmann::ordered_json& head, BenchReport* report) {
@@ -104,7 +104,7 @@ void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const Robo
       const Answer answer = contender.robot->Process(frame);
       ReadOutputs(contender.robot->state(), numbers);
       const auto refresh = contender.robot->Refresh(frame);
-      // The first frame is dense whatever the way.
+      // The first frame is always dense.
       if (i == 0) continue;
       contender.work += answer.work->share() + (refresh ? refresh->share : 0.0);
       contender.agreement.Add(answer.content, numbers, expected.content, dense_numbers);

@@ -66,7 +66,7 @@ void WriteJson(const std::filesystem::path& path, const nlohmann::ordered_json& 
   if (!file.flush()) throw InputError(path.string() + " cannot be written");
 }
 
-// Before anything is measured for nothing.
+// Checked before anything is measured in vain.
 void CheckOptions(const BenchOptions& options, const std::filesystem::path& json_path) {
   if (!std::isfinite(options.timing.min_time_ms)) throw InputError("--min-time must be finite");
   for (const double budget : options.budgets) {
@@ -103,7 +103,7 @@ int Run(int argc, char** argv) {
   app.add_option("--frames", options.frames, "so many frames of every clip")
       ->check(CLI::Range(2, 1000000));
   app.add_option("--trace", options.trace, "of a link's bandwidth: seconds,megabits_per_second");
-  app.add_option("--mean-mbit", options.mean_mbit, "scale the trace to this mean; 0: as it is")
+  app.add_option("--mean-mbit", options.mean_mbit, "scale the trace to this mean; 0: leave it")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--budget", options.budgets, "shares of the memory that keeping all maps takes")
       ->check(CLI::Range(0.0, 1.0));

@@ -17,7 +17,7 @@ constexpr int kHeight = 480;
 constexpr int kWidth = 640;
 constexpr int kBlock = 8;
 
-// A channel of a frame, as the average of each of kHeight / kBlock × kWidth / kBlock blocks.
+// A channel of a frame, averaged over each of kHeight / kBlock × kWidth / kBlock blocks.
 std::vector<float> BlockMeans(const Picture& picture, int channel) {
   std::vector<float> means;
   for (int by = 0; by < kHeight / kBlock; ++by) {
@@ -36,7 +36,7 @@ std::vector<float> BlockMeans(const Picture& picture, int channel) {
   return means;
 }
 
-// The blocks in which two frames differ by more than a twentieth in some channel.
+// Blocks in which two frames differ by more than a twentieth in some channel.
 Mask Difference(const Picture& before, const Picture& after) {
   constexpr float kThreshold = 0.05f;
   Mask mask(kHeight, kWidth);
@@ -75,8 +75,8 @@ std::vector<Mask> VideoMasks(const fs::path& folder) {
   return masks;
 }
 
-// Discs in a grid of rows × columns cells, somewhere in their cells, of a radius relative to half
-// the cell's diagonal: with 1 they fill them.
+// Discs somewhere in the cells of a grid of rows × columns. The radius is relative to half the
+// cell's diagonal: with 1 they fill the cells.
 Mask Blobs(int rows, int columns, double radius, int height, int width) {
   Mask mask(height, width);
   std::mt19937 random(7);

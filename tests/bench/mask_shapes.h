@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// A mask of a convolution's input, and the share of its output pixels that can change with it.
+// A mask of a convolution's input, and the share of output pixels that can change with it.
 struct LayerMask {
   Mask input;
   double share = 0.0;
@@ -20,14 +20,13 @@ struct LayerMask {
 // Kinds of masks: what changed in a picture, at any resolution.
 class MaskShapes {
  public:
-  // With masks of real videos: those of the folder, if it is there.
+  // Includes masks of real videos, if the folder exists.
   explicit MaskShapes(const std::filesystem::path& video_folder);
 
   // "1 blob", "8 blobs", "64 blobs" and, where there are videos, "video".
   const std::vector<std::string>& kinds() const { return kinds_; }
 
-  // The mask that comes closest to a share of the layer's output; nothing if none is within a
-  // quarter of that share.
+  // The mask closest to a share of the layer's output; nothing if none is within a quarter of it.
   std::optional<LayerMask> Find(const std::string& kind, double share, const Layer& layer) const;
 
  private:

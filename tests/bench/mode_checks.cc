@@ -56,7 +56,7 @@ double Number(const ByMode& modes, const std::string& mode, const char* key) {
   return modes.at(mode).at(key).get<double>();
 }
 
-// A ratio that should not be above `most`, of many cells.
+// A ratio over many cells that should not exceed `most`.
 class Ratios {
  public:
   Ratios(std::string what, double most) : what_(std::move(what)), most_(most) {}
@@ -67,7 +67,7 @@ class Ratios {
     if (ratio >= worst_) std::tie(worst_, where_) = std::pair(ratio, where);
   }
 
-  // How far the worst is beyond what it should be.
+  // How far the worst is beyond its bound.
   double excess() const { return samples_.ms.empty() ? 0 : worst_ / most_; }
 
   std::string text() const {
@@ -86,7 +86,7 @@ class Ratios {
   int above_ = 0;
 };
 
-// In every cell with a link, the modes without one as well.
+// Puts the modes without a link into every cell with one.
 ByCell WithLocalModes(const ByCell& cells) {
   ByCell all;
   for (const auto& [cell, modes] : cells) {
@@ -102,16 +102,16 @@ ByCell WithLocalModes(const ByCell& cells) {
   return all;
 }
 
-// Rows of planners that CacheInf is held against.
+// Rows of planners that CacheInf is compared with.
 bool IsBaseline(const std::string& mode) { return mode == "ds" || mode == "ds-c" || mode == "hp"; }
 
-// Without the time for which a frame waited until the robot took it up.
+// Without the time that a frame waited for the robot.
 double WorkMs(const Json& row) {
   return row["robot_ms"].get<double>() + row["server_ms"].get<double>() +
          row["link_ms"].get<double>();
 }
 
-// Of what a plan took.
+// Relative to what a plan took.
 std::string PlanText(const Json& row) {
   std::string text = row["mode"];
   if (!row["plan"].is_null()) text += fmt::format(" ({})", row["plan"].get<std::string>());
@@ -122,7 +122,7 @@ std::string PlanText(const Json& row) {
                             row["median_ms"].get<double>(), WorkMs(row));
 }
 
-// Where nobody knows, all but those that are known to be worse.
+// If nobody knows, all but those known to be worse.
 bool IsAsGood(const std::string& mode, const Json& other, const Json& chosen) {
   if (other["agreement"].is_null() || chosen["agreement"].is_null()) {
     return mode != "every-k" && mode != "small-local";
@@ -130,7 +130,7 @@ bool IsAsGood(const std::string& mode, const Json& other, const Json& chosen) {
   return other["agreement"] >= chosen["agreement"];
 }
 
-// Of both repetitions, where there are two.
+// Over both repetitions, if there are two.
 double MeanOf(const Json& row, const char* key, const char* again) {
   const double ms = row[key];
   const auto repeated = row.find(again);
@@ -146,8 +146,8 @@ double SpreadMs(const Json& row) {
   return std::abs(row["median_ms"].get<double>() - row["again_ms"].get<double>());
 }
 
-// The quickest mode that is measured and has cacheinf's agreement at least; null if there is none,
-// or cacheinf itself is only predicted. (Half of what every-k answers takes no time.)
+// The quickest measured mode with at least cacheinf's agreement; null if there is none, or cacheinf
+// itself is only predicted. (Half of every-k's answers take no time.)
 const Json* BestOther(const ByMode& modes) {
   const auto chosen = modes.find("cacheinf");
   if (chosen == modes.end() || chosen->second["measured"] == "predicted") return nullptr;
@@ -160,7 +160,7 @@ const Json* BestOther(const ByMode& modes) {
   return best;
 }
 
-// The codecs by which a caching server does little of the work.
+// The codecs with which a caching server does little of the work.
 std::vector<std::string> CodecsOfLittleWork(const ByMode& modes) {
   std::vector<std::string> codecs;
   for (const std::string codec : {"remote-raw", "remote-jpeg", "remote-video"}) {
@@ -170,7 +170,7 @@ std::vector<std::string> CodecsOfLittleWork(const ByMode& modes) {
   return codecs;
 }
 
-// Nothing without both modes.
+// Nothing if a mode is missing.
 std::optional<double> VideoRatio(const ByMode& modes) {
   if (!modes.contains("plain-video") || !modes.contains("remote-video/dense")) return {};
   return MedianMs(modes.at("remote-video/dense")) / MedianMs(modes.at("plain-video"));
@@ -180,7 +180,7 @@ double CachedRatio(const ByMode& modes, const std::string& codec) {
   return ServerMs(modes.at(codec + "/cache")) / ServerMs(modes.at(codec + "/dense"));
 }
 
-// What is chosen for every cell, beside what could have been.
+// What was chosen in every cell, beside what could have been.
 class ChoiceChecks {
  public:
   explicit ChoiceChecks(std::string measured) : measured_(std::move(measured)) {}
@@ -280,7 +280,7 @@ class ChoiceChecks {
   Samples own_errors_;
   int every_ = 0;
   int every_wins_ = 0;
-  int within_spread_ = 0;  // of what takes too much
+  int within_spread_ = 0;  // of those that take too much
 };
 
 std::string Wins(const ByCell& cells, const char* key, bool most) {
@@ -288,7 +288,7 @@ std::string Wins(const ByCell& cells, const char* key, bool most) {
   for (const auto& [cell, modes] : cells) {
     std::string best;
     for (const auto& [mode, row] : modes) {
-      // Half of the answers of every-k take no time. What a planner takes is another mode's.
+      // Half of every-k's answers take no time, and a planner's time is another mode's.
       if (row[key].is_null() || (!most && mode == "every-k") || IsBaseline(mode)) continue;
       const bool is_better =
           best.empty() || (most ? row[key] > modes.at(best)[key] : row[key] < modes.at(best)[key]);
@@ -322,7 +322,7 @@ void AddTable(const ByCell& cells, const std::string& measured, const std::set<s
   }
 }
 
-// By how it was measured.
+// Grouped by how they were measured.
 std::map<std::string, ByCell> CellsOf(const std::vector<Json>& rows) {
   std::map<std::string, ByCell> by_measured;
   for (const Json& row : rows) {

@@ -8,15 +8,15 @@
 
 namespace cacheinf {
 
-// Reads the rows of `modes`: whether what is promised of modes holds, which mode wins where, and
-// how far replayed cells are from live ones.
+// Reads the rows of `modes`: checks what is promised of modes, which mode wins where, and how far
+// replayed cells are from live ones.
 class ModeChecks {
  public:
-  // Of a live cell there may be a second row: its repetition.
+  // A live cell may have a second row: its repetition.
   void Add(const nlohmann::ordered_json& row) { rows_.push_back(row); }
 
-  // The modes whose live cells of that link and server are to be repeated: what takes more than it
-  // should, and what it is held against. One may come twice.
+  // The modes whose live cells of that link and server should be repeated: those that take more
+  // than they should, and those they are compared with. A mode may come twice.
   std::vector<std::string> ToRepeat(const std::string& model, const std::string& clip, double mbit,
                                     double speedup) const;
 

@@ -11,19 +11,19 @@
 
 namespace cacheinf {
 
-// How long `modes` goes on, and what becomes of what fails meanwhile.
+// How long `modes` goes on, and what becomes of failures meanwhile.
 class ModeCourse {
  public:
   ModeCourse(bool is_quick, BenchReport* report);
 
-  // In how many rounds a mode's frames are measured, one mode after the other in each.
+  // How many rounds measure a mode's frames; each round takes one mode after the other.
   int rounds() const { return rounds_; }
   double minutes() const { return Milliseconds(clock_.Now() - begin_) / 60000; }
-  // What is not measured by then is left out.
+  // What is not measured by then is omitted.
   bool is_live_over() const { return stop_ || minutes() > live_minutes_; }
   bool is_over() const { return stop_ || minutes() > all_minutes_; }
 
-  // What fails is said, and the bench goes on. Does nothing once the bench was stopped.
+  // Reports what fails, and goes on. Does nothing once the bench was stopped.
   void Attempt(const std::string& what, const std::function<void()>& action) const;
 
  private:

@@ -11,21 +11,21 @@
 
 namespace cacheinf {
 
-// A way to answer a subject's frames: by a robot, alone or with a server, or by a rival.
+// A way to answer a subject's frames: with a robot, alone or with a server, or with a rival.
 struct Mode {
   std::string name;
   RobotConfig config = {};        // of robots of ours
-  std::optional<Plan> plan = {};  // that says the same
+  std::optional<Plan> plan = {};  // that means the same
   bool needs_server = false;
   bool may_go_without = false;  // the server
   bool is_small = false;
   bool is_plain_video = false;
 };
 
-// All but the planners'.
+// All modes but the planners'.
 std::vector<Mode> ModesOf(const Subject& subject);
 
-// The mode by which a robot follows the plan; nothing if there is none.
+// The mode in which a robot follows the plan; nothing if there is none.
 std::optional<Mode> ModeOf(const Subject& subject, const Plan& plan);
 
 }  // namespace cacheinf

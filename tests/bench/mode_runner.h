@@ -21,7 +21,7 @@ struct RunPlace {
   std::filesystem::path models;  // the servers' folder
 };
 
-// As a configuration says it; 3 ms each way.
+// As in a configuration; 3 ms each way.
 std::string LinkText(double mbit);
 
 struct LiveAnswers {
@@ -30,10 +30,10 @@ struct LiveAnswers {
 };
 
 // Runs modes over one link, all with the same cacheinf-server, which starts with the first mode
-// that needs it. One that takes more than 90 seconds loses its server.
+// that needs it. A mode that takes more than 90 seconds loses its server.
 class ModeRunner {
  public:
-  // `link`: as a configuration says it; empty where none is emulated.
+  // `link` is as in a configuration; empty if none is emulated.
   ModeRunner(RunPlace place, std::string link) : place_(std::move(place)), link_(std::move(link)) {}
 
   // These throw std::runtime_error as MeasureFrames and RunLive do.

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFramesOfALiveClip = 30;
-constexpr int kFramesOfAClip = 16;        // of the others, and of all when it must be quick
-constexpr double kSecondsToProfile = 30;  // a model, on each side
+constexpr int kFramesOfAClip = 16;        // of the others, and of all if it must be quick
+constexpr double kSecondsToProfile = 30;  // per model, on each side
 constexpr double kSecondsWhenQuick = 15;
 
 const std::array kModels = {
@@ -32,7 +32,7 @@ const std::array kModels = {
               .file = "espnet_384x640",
               .cut = "/level2_0/c1/conv/Conv_output_0",
               .frames = 6},
-    // Its weights are random: only its times say anything.
+    // Its weights are random: only its times mean anything.
     ModeModel{.name = "kapao",
               .file = "kapao",
               .shape = "1x3x512x640",
@@ -94,7 +94,7 @@ RobotConfig ModeSubjects::ConfigOf(const ModeModel& model) const {
   config.server.wait_s = 10;
   config.server.name_server = name_server_;
   if (!model.has_answers) {
-    // As Kapao's own: 5 + 52 numbers a box. No box of random weights is that good.
+    // Kapao's own: 5 + 52 numbers per box. Random weights give no box that good.
     DecoderConfig& decoder = config.model_config.decoder;
     decoder.kind = DecoderConfig::Kind::kBoxes;
     decoder.strides = {8, 16, 32, 64};
@@ -118,8 +118,8 @@ const Subject& ModeSubjects::Prepared(const ModeModel& model) {
   return subject;
 }
 
-// The network at half the resolution, with the weights that it has: no smaller network of the
-// same task is here.
+// The network at half the resolution, with the same weights: there is no smaller network for the
+// same task.
 void ModeSubjects::AddSmall(Subject* subject) const {
   RobotConfig& config = subject->small_config;
   config = subject->config;
@@ -146,7 +146,7 @@ void ModeSubjects::AddPlainVideo(Subject* subject) const {
   throw InputError(name + " is not here: it takes PyTorch (scripts/export_models) to make it");
 }
 
-// What planners go by; solved for each speedup.
+// What planners use; solved for each speedup.
 void ModeSubjects::AddPlanning(Subject* subject) const {
   const double begin = course_.minutes();
   const ModelProfiles profiles =

@@ -20,27 +20,26 @@
 #include "tests/bench/replay.h"
 #include "tests/bench/worker.h"
 
-// The networks and clips with which modes are measured.
+// The networks and clips that modes are measured with.
 
 namespace cacheinf {
 
-// How many times as fast the server is; live only the first two.
+// How many times as fast the server is. Live cells have only the first two.
 inline constexpr std::array kSpeedups = {5.0, 1.0, 20.0};
 
 struct ModeModel {
   std::string name;
   std::filesystem::path file;
   std::string shape = {};  // empty: the file's own
-  // Where `cuts` (docs/measurements/cuts.md) finds the best cut inside the network for 20 Mbit/s
-  // and a server five times as fast; for other links and servers it is this one or one that is
-  // little better.
+  // The best cut inside the network by `cuts` (docs/measurements/cuts.md), for 20 Mbit/s and a
+  // server five times as fast. For other links and servers it is this one, or one little better.
   std::string cut;
-  int frames = 0;  // of every clip; 0: the bench's own
+  int frames = 0;  // per clip; 0: the bench's own
   bool is_live = false;
   bool has_answers = true;
 };
 
-// A model with a clip, and what was measured of them.
+// A model with a clip, and what was measured on them.
 struct Subject {
   const ModeModel* model = nullptr;
   std::string clip;
@@ -53,14 +52,14 @@ struct Subject {
   std::vector<SharedContent> dense;
   std::map<std::string, std::vector<FrameCost>> costs;         // by mode, or plan
   std::map<double, std::shared_ptr<const Planning>> planning;  // by speedup
-  double work = 1;  // of mode cache, share of a dense run's
+  double work = 1;  // of mode cache, as a share of a dense run's
   int splits = 0;   // measured
-  int every = 2;    // of every-k, for the work of mode cache
+  int every = 2;    // of every-k, at the work of mode cache
 };
 
 class ModeSubjects {
  public:
-  // All outlive this.
+  // All arguments must outlive this.
   ModeSubjects(const BenchOptions& options, const Cores& cores,
                const std::filesystem::path& name_server, const ModeCourse& course,
                BenchReport* report)
@@ -74,8 +73,8 @@ class ModeSubjects {
   std::vector<const ModeModel*> Models() const;
   // Sources of frames.
   std::vector<std::string> ClipsOf(const ModeModel& model) const;
-  // With its frames, and nothing measured. Throws InputError if model or clip are not here or too
-  // short.
+  // Has its frames, and nothing measured yet. Throws InputError if the model or the clip is
+  // missing, or the clip too short.
   Subject Make(const ModeModel& model, const std::string& clip, bool is_for_live);
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kDeadlineMs = 100;
 
-// The plan and what its profile predicts for it. Of cacheinf the plan that it took most often, and
-// what it predicted for its frames.
+// The plan and what its profile predicts. For cacheinf, the plan that it took most often, and what
+// it predicted for its frames.
 void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
              nlohmann::ordered_json* row) {
   (*row)["plan"] = (*row)["predicted_ms"] = (*row)["work"] = nullptr;
@@ -87,7 +87,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   row["again_ms"] = cell.again_ms ? Json(*cell.again_ms) : Json();
   if (cell.measured == "predicted") {
     row["active_robot"] = row["active_server"] = nullptr;
-    // What is kept changes answers, by as much as only frames show.
+    // Keeping results changes answers, and only frames show by how much.
     if (!mode.plan || mode.plan->keeps) row["agreement"] = row["on_time"] = nullptr;
   }
   checks_.Add(row);

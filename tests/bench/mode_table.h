@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// What a mode came to over a link, with a server that is so many times as fast as the robot.
+// What a mode came to over a link, with a server that is `speedup` times as fast as the robot.
 struct Cell {
   std::optional<double> mbit = {};  // none: there is no link
   double speedup = 1;
@@ -30,7 +30,7 @@ class ModeTable {
 
   void Add(const Subject& subject, const Mode& mode, const Cell& cell);
   const ModeChecks& checks() const { return checks_; }
-  // Adds what the rows say together.
+  // Adds what the rows say in sum.
   void Finish() const { checks_.AddTo(report_); }
 
  private:

@@ -56,7 +56,7 @@ class ModesBench {
   }
 
  private:
-  // Those of live cells are kept for them, the others replayed.
+  // Live cells keep their own; the others are replayed.
   void MeasureModels(bool live) {
     for (const ModeModel* const model : subjects_.Models()) {
       if (live && !model->is_live) continue;
@@ -90,7 +90,7 @@ class ModesBench {
     std::map<std::string, std::vector<std::vector<FrameCost>>> rounds;
     for (int i = 0; i < course_.rounds(); ++i) {
       for (const Mode& mode : modes) {
-        if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, more seldom
+        if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, but less often
         if (mode.config.mode == RobotConfig::Mode::kCacheinf) continue;  // one of the others
         if (i > 0 && (course_.is_over() || !rounds.contains(mode.name))) continue;
         course_.Attempt(fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name),

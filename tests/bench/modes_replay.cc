@@ -15,7 +15,7 @@ namespace cacheinf {
 namespace {
 
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};
-constexpr int kMostSplits = 12;  // of a model and a clip, beside the one by hand
+constexpr int kMostSplits = 12;  // per model and clip, besides the one by hand
 
 FrameCost PredictedCost(const Prediction& prediction) {
   FrameCost cost;
@@ -27,7 +27,8 @@ FrameCost PredictedCost(const Prediction& prediction) {
   return cost;
 }
 
-// A robot that takes every other frame of a short clip sees always the same ones; which, is chance.
+// A robot that takes every other frame of a short clip always sees the same ones; which ones is
+// chance.
 double MedianAgain(size_t clip_frames, const CostOfFrame& cost_of, ReplayOptions options) {
   options.first = 1;
   Samples samples;
@@ -123,8 +124,8 @@ class Replays {
         {mbit, speedup, "predicted", Replay(subject_->dense.size(), cost_of, ReplayOptions())});
   }
 
-  // Frame by frame the plan that a robot's chooser takes, by predictions and by what the frames
-  // before it took.
+  // For each frame, the plan that a robot's chooser takes by predictions and by what earlier frames
+  // took.
   void ReplayChosen(double mbit, double speedup) {
     constexpr size_t kFramesToSettle = 20;
     const auto chooser = subject_->planning.at(speedup)->MakeChooser();

@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// Replays the subject's modes, from what its frames cost, through links of all bandwidths; and the
+// Replays the subject's modes through links of all bandwidths, from what its frames cost; then the
 // planners' plans and mode cacheinf, for which it measures what no mode measured.
 void ReplayCells(Subject* subject, const RunPlace& place, const ModeCourse& course,
                  ModeTable* table);

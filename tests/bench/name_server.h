@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// A name server of the bench's own, by which robots find servers over MPI.
+// The bench's own name server, by which robots find servers over MPI.
 class NameServerOfOurOwn {
  public:
   NameServerOfOurOwn() {

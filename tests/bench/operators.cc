@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr std::array kShares = {0.01, 0.1, 0.5, 1.0};
 
-// A rectangle of the map's proportions in its middle, as lists.
+// A rectangle with the map's proportions, in its middle, as lists.
 class MiddlePixels {
  public:
   MiddlePixels(const PreparedCase& prepared, double share) {

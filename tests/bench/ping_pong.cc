@@ -64,7 +64,7 @@ void EchoPackets(Link* link, const std::atomic<bool>& stop) {
   }
 }
 
-// Packets go and come back at the same time where there are several.
+// Several packets go and come back at the same time.
 void PingPackets(Link* link, const std::vector<uint8_t>& bytes) {
   std::vector<uint8_t> packet;
   size_t sent = 0;

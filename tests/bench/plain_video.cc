@@ -69,7 +69,7 @@ std::string EncoderCommand(const PictureFit& fit, const std::string& frames, int
   const auto is_even = [](const AxisFit& axis, int length) {
     return (axis.model_begin | axis.model_length | length) % 2 == 0;
   };
-  // x264 wants even sizes; what is added on the right and below the server cuts off again.
+  // x264 wants even sizes; the server cuts off what is added on the right and below.
   const char* const by_pixel =
       is_even(columns, spec.width) && is_even(rows, spec.height) ? "" : "format=bgr24,";
   return fmt::format(
@@ -118,7 +118,7 @@ int Listen(int listener) {
   return ntohs(address.sin_port);
 }
 
-// Whether there is something to read, or room to write, by then.
+// Whether there is something to read, or room to write, by that time.
 bool Await(int number, int16_t events, nanoseconds at_most) {
   pollfd file{number, events, 0};
   const timespec time{at_most.count() / 1000000000, at_most.count() % 1000000000};
@@ -186,7 +186,7 @@ PlainVideo::PlainVideo(const PlainVideoServer& server, const PlainVideoOptions& 
       listener_(NewSocket()) {
   const std::string frames = folder_.path() / "frames";
   if (mkfifo(frames.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
-  // For reading too, so that it opens before ffmpeg reads.
+  // Opened for reading too, so that it opens before ffmpeg reads.
   frames_ = Descriptor(open(frames.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   fcntl(frames_.get(), F_SETPIPE_SZ, kPipeBytes);
   const int port = Listen(listener_.get());
@@ -222,8 +222,8 @@ FrameCost PlainVideo::Answer(const Picture& frame) {
   return cost;
 }
 
-// ffmpeg begins to scale and encode with the last byte, which it gets when it has taken the others.
-// Its core is ours: after a write it may go on before we do, so the time is taken before that.
+// ffmpeg begins to scale and encode with the last byte, which it gets once it has taken the others.
+// It shares our core and may run before us after a write, so the time is taken before that.
 void PlainVideo::HandOver(const Picture& frame) {
   const Time begin = Now();
   const size_t row_bytes = static_cast<size_t>(frame.width) * static_cast<size_t>(frame.channels);
@@ -242,7 +242,8 @@ void PlainVideo::HandOver(const Picture& frame) {
   }
 }
 
-// What ffmpeg sends, after its time on a slow robot, through the emulated link to the server.
+// Passes on what ffmpeg sends, after its time on a slow robot, through the emulated link to the
+// server.
 void PlainVideo::Relay() {
   constexpr nanoseconds kLook = milliseconds(2);
   DelayLine line(options_.link.value_or(LinkShape()), Now());

@@ -20,7 +20,7 @@
 
 namespace cacheinf {
 
-// The process with LibTorch, which serves one after the other.
+// The LibTorch process, which serves one client after the other.
 class PlainVideoServer {
  public:
   // `python` has PyTorch, `model` is TorchScript. Throws std::runtime_error if it does not start.
@@ -45,20 +45,19 @@ struct PlainVideoOptions {
 
 // What one would do without CacheInf: ffmpeg scales and encodes frames (x264, ultrafast,
 // zerolatency, crf 23) and sends them over TCP to a process in which ffmpeg decodes them and
-// LibTorch runs the whole network (peers/plain_video.py). Ours is only what gives frames to ffmpeg
-// and, between the two, emulates the link and the slow robot.
+// LibTorch runs the whole network (peers/plain_video.py). Our code only gives frames to ffmpeg and,
+// between the two, emulates the link and the slow robot.
 class PlainVideo {
  public:
-  // Frames are of the fit's size; the server outlives this. Throws std::runtime_error if it cannot
-  // be reached.
+  // Frames have the fit's size; the server must outlive this. Throws std::runtime_error if it
+  // cannot be reached.
   PlainVideo(const PlainVideoServer& server, const PlainVideoOptions& options,
              const PictureFit& fit);
   ~PlainVideo();
   PlainVideo(const PlainVideo&) = delete;
   PlainVideo& operator=(const PlainVideo&) = delete;
 
-  // Throws std::runtime_error if there is no answer. Handing the frame over is in none of its
-  // times.
+  // Throws std::runtime_error if there is no answer. No time includes handing the frame over.
   FrameCost Answer(const Picture& frame);
   double handing_over_ms() const { return handing_over_ms_; }
 
@@ -80,8 +79,8 @@ class PlainVideo {
   std::optional<Process> encoder_;
   Descriptor from_encoder_;
   std::atomic<Time> handed_over_{};  // the last frame
-  std::atomic<Time> encoded_{};      // its last byte had come by then
-  std::atomic<Time> delivered_{};    // or had left for the server
+  std::atomic<Time> encoded_{};      // when its last byte had come
+  std::atomic<Time> delivered_{};    // when it had left for the server
   std::atomic<size_t> bytes_ = 0;
   double handing_over_ms_ = 0;
   std::atomic<bool> stops_ = false;

@@ -17,12 +17,12 @@ namespace cacheinf {
 namespace {
 
 constexpr double kDelayMs = 3;
-constexpr int kFramesToProfile = 60;  // of each clip
+constexpr int kFramesToProfile = 60;  // per clip
 constexpr size_t kBandwidths = 5;     // 0, 1, 6.7, 45, 300
 constexpr size_t kShares = 3;
 constexpr double kMostSecondsToSolve = 20;
 
-// The robot of each slowdown has a schedule of its own, of the same measurements.
+// Each slowdown of the robot has its own schedule, from the same measurements.
 Schedule Solved(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores) {
   const OnCores all(cores);
   const Profile robot = SlowedDown(profiles.robot, slowdown);

@@ -16,11 +16,11 @@
 #include "common/plan/schedule.h"
 #include "profiler/obtain_profile.h"
 
-// What planners make of the models that benches measure.
+// What planners make of the models in benches.
 
 namespace cacheinf {
 
-// The calling thread, and those that it starts, run on these cores meanwhile.
+// While it lives, the calling thread and threads that it starts run on these cores.
 class OnCores {
  public:
   explicit OnCores(const std::vector<int>& cores);
@@ -33,16 +33,16 @@ class OnCores {
   std::unique_ptr<Before> before_;
 };
 
-// Of a robot and a server of one thread each, one after the other.
+// The profiles of a robot and a server with one thread each, measured one after the other.
 struct ModelProfiles {
   Profile robot;
   Profile server;
-  double measured_s = 0;  // 0: all was known
+  double measured_s = 0;  // 0: everything was known
 };
 struct ProfilesRequest {
   std::vector<std::string> clips;
   double seconds = 30;           // for each
-  std::filesystem::path folder;  // where they are kept
+  std::filesystem::path folder;  // where profiles are kept
   int robot_core = 0;
   int server_core = 0;
 };
@@ -52,21 +52,20 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
 ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
                              const RobotConfig& config, const ProfilesRequest& wanted);
 
-// For a robot that is so many times as slow as it was measured.
+// For a robot `slowdown` times as slow as measured.
 class Planning {
  public:
-  // Solves a small schedule and writes it to `file`, which mode cacheinf takes. Throws InputError
-  // if that takes too long.
+  // Solves a small schedule and writes it to `file`, for mode cacheinf. Throws InputError if that
+  // takes too long.
   Planning(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores,
            std::filesystem::path file);
 
-  // Of an emulated link of so many Mbit/s and 3 ms each way, and of frames of which so much
-  // changes.
+  // For an emulated link of this bandwidth and 3 ms each way, and frames with this share of work.
   static Situation SituationOf(double mbit, double work);
 
   Plan Solve(const std::string& planner, const Situation& situation) const;
   Prediction Predict(const Plan& plan, const Situation& situation) const;
-  std::unique_ptr<PlanChooser> MakeChooser() const;  // as a robot makes it of the file
+  std::unique_ptr<PlanChooser> MakeChooser() const;  // as a robot makes it from the file
 
   const std::filesystem::path& file() const { return file_; }
 

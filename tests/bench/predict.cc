@@ -27,7 +27,7 @@ constexpr int kFramesOfAClip = 60;
 constexpr double kMostInTheMedian = 0.1;
 constexpr double kMostAtTheEnd = 0.2;
 
-// A robot alone, of which a frame takes what the profile says.
+// A robot alone, whose frames take what the profile says.
 class Predictor {
  public:
   explicit Predictor(const Profile& robot) : model_(robot, AsServer(robot), Situation()) {}
@@ -58,7 +58,7 @@ void AddRow(const nlohmann::ordered_json& head, const std::string& mode,
   Samples work;
   int whole = 0;
   for (const FrameCost& cost : costs) {
-    // What is computed whole keeps nothing, whatever the mode.
+    // A frame computed whole keeps nothing, whatever the mode.
     const bool keeps = cost.share.has_value();
     whole += keeps ? 0 : 1;
     const double ms = predictor.Ms(keeps, cost.share.value_or(1.0));

@@ -40,7 +40,7 @@ std::vector<FrameCost> MedianCosts(const std::vector<std::vector<FrameCost>>& ro
 }
 
 int64_t NewestFrame(double now_ms, int64_t last) {
-  // What was waited for until it came is there.
+  // A frame that was waited for is there.
   constexpr double kRounding = 1e-6;
   const auto newest =
       static_cast<int64_t>(std::floor(now_ms * kFramesPerSecond / 1000 + kRounding));
@@ -128,7 +128,7 @@ double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<Share
               double deadline_ms) {
   ContentAgreement agreement;
   size_t newest = 0;
-  // From the first frame at whose deadline there is an answer.
+  // From the first frame with an answer at its deadline.
   const double begin_ms = std::max(0.0, answers.front().answered_ms - deadline_ms);
   auto frame = static_cast<int64_t>(std::ceil(begin_ms * kFramesPerSecond / 1000 - 1e-6));
   for (;; ++frame) {

@@ -1,4 +1,4 @@
-// Read this first: modes whose course was measured once are replayed over other links.
+// Read this first: modes are measured once, then replayed over other links.
 #include "tests/bench/replay.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ SharedContent Class(int index) {
   return std::make_shared<const AnswerContent>(Classification{{{index, 1.0f}}});
 }
 
-// Clips of frames of which each has a class of its own.
+// Clips in which each frame has its own class.
 std::vector<SharedContent> Classes(int count) {
   std::vector<SharedContent> classes;
   for (int i = 0; i < count; ++i) classes.push_back(Class(i));
@@ -53,7 +53,7 @@ TEST(ReplayTest, AQuickRobotAnswersEveryFrame) {
 }
 
 TEST(ReplayTest, ASlowRobotTakesTheNewestFrame) {
-  // Two and a half frames each: the frame taken up next came half a frame ago.
+  // Two and a half frames each: the next frame taken came half a frame ago.
   const auto answers = Replay(Costs(10, {.robot_ms = kFrameMs}), {.slowdown = 2.5, .answers = 3});
   EXPECT_EQ(answers[1].captured, 2);
   EXPECT_EQ(answers[2].captured, 5);
@@ -117,7 +117,7 @@ TEST(OnTimeTest, AnAnswerWithinTheDeadlineIsOnTime) {
 }
 
 TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
-  // At 100 ms frame 0's is in hand; at 133 and at 167 ms still; at 200 ms that to frame 3.
+  // At 100, 133 and 167 ms the answer to frame 0 is there; at 200 ms that to frame 3.
   const std::vector<AnsweredFrame> answers = {At(0, 50), At(3, 180)};
   EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 2.0 / 4);
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
@@ -130,7 +130,7 @@ TEST(OnTimeTest, TheAnswerToALaterFrameIsNone) {
 }
 
 TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
-  // Frame 0's comes at 250 ms, which is the deadline of frame 5 (267 ms) on.
+  // Frame 0's answer comes at 250 ms, so it counts from the deadline of frame 5 (267 ms) on.
   const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};
   EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1.0 / 2);
 }
@@ -198,7 +198,7 @@ TEST(ModeChecksTest, WhatTakesTooMuchIsRepeated) {
                                       "plain-video"}));
 }
 
-// 108 ms in the mean, 24 apart; 116, 8 apart.
+// Means of 108 ms, 24 apart, and 116 ms, 8 apart.
 TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
   for (const double again_ms : {96.0, 112.0}) {
     ModeChecks checks;
@@ -218,7 +218,7 @@ TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
   }
 }
 
-// 80 of 100 by its profile; 90 of 100 by the robot.
+// The profile says 80 of 100; the robot 90 of 100.
 TEST(ModeChecksTest, PredictionsOfPlansAndOfTheRobotAreApart) {
   ModeChecks checks;
   for (const char* const mode : {"cache", "cacheinf"}) {

@@ -47,7 +47,7 @@ std::string BenchReport::Table() const {
   std::ostringstream text;
   const std::vector<nlohmann::ordered_json>& shown = table_rows_.empty() ? rows_ : table_rows_;
   if (!shown.empty()) {
-    // Column by column: the key, then every row's cell. Names to the left, numbers to the right.
+    // Column by column: the key, then every row's cell. Names left, numbers right.
     std::vector<std::string> lines(shown.size() + 1);
     for (const auto& [key, first] : shown.front().items()) {
       std::vector<std::string> column = {key};

@@ -77,7 +77,7 @@ class BlockMatcher final : public Tracker {
     }
   }
 
-  // Of squared differences; ends where it reaches `enough`. kNoSum beyond the picture.
+  // Sum of squared differences; stops at `enough`. kNoSum beyond the picture.
   uint32_t Sum(const Block& block, Step shift, uint32_t enough = kNoSum) const {
     const int x = block.x + shift.x;
     const int y = block.y + shift.y;
@@ -129,7 +129,7 @@ class BlockMatcher final : public Tracker {
     if (sum < best->sum) *best = {shift, sum};
   }
 
-  // All steps of a square, but for its centre.
+  // All steps of a square except its centre.
   void ImproveAround(const Block& block, int reach, int step, Best* best) const {
     const Step centre = best->shift;
     for (int y = -reach; y <= reach; y += step) {

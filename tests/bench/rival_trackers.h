@@ -5,14 +5,15 @@
 
 #include "common/tracker/tracker.h"
 
-// Trackers of the papers' tables that the product does without.
+// Trackers from the papers' tables that the product does not have.
 
 namespace cacheinf {
 
-// The matchers that DeepCache's Table 4 compares its own with: blocks of 10 pixels, all of them
-// searched within 7, matches above 20 decibels, the mean of their shifts. Searches are exhaustive,
-// in three steps, or by diamonds. DeepMon's knows no shift: blocks match whose histograms of
-// brightness in 16 levels differ by a chi-square distance of at most 0.1 of the pixels.
+// The matchers that DeepCache's Table 4 compares its own with: blocks of 10 pixels, all searched
+// within 7 pixels, matches above 20 decibels, and the mean of their shifts. Searches are
+// exhaustive, in three steps, or by diamonds. DeepMon's knows no shift: blocks match if their
+// histograms of brightness, in 16 levels, differ by a chi-square distance of at most 0.1 of the
+// pixels.
 enum class Matcher : uint8_t { kDeepMon, kExhaustive, kThreeStep, kDiamond };
 std::unique_ptr<Tracker> MakeMatcher(Matcher matcher);
 

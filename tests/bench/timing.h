@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// Times of one contender, in milliseconds, in the order they were taken.
+// Times of one contender, in milliseconds, in the order taken.
 struct Samples {
   std::vector<double> ms;
 
@@ -19,14 +19,14 @@ struct TimingOptions {
   int warm_up_rounds = 3;
   int min_rounds = 11;
   int max_rounds = 1001;
-  double min_time_ms = 3000.0;  // rounds are added until all of them took this long
-  double turn_ms = 20.0;        // what is quicker than that is timed several times in a turn
+  double min_time_ms = 3000.0;  // rounds are added until they took this long in all
+  double turn_ms = 20.0;        // anything quicker is timed several times per turn
 };
 
 struct Timing {
-  std::vector<Samples> contenders;  // one an action, in the order given
-  // How far a fixed piece of arithmetic, run between the rounds, strayed: its 90 % quantile over
-  // its median. About 1 on a quiet machine.
+  std::vector<Samples> contenders;  // one per action, in the given order
+  // How much a fixed piece of arithmetic varied between the rounds: its 90 % quantile over its
+  // median. About 1 on a quiet machine.
   double noise = 1.0;
 };
 
@@ -36,18 +36,18 @@ inline bool IsTooNoisy(double noise) { return noise > 1.10; }
 // A contender's turn: it runs `count` times and gives the milliseconds of each.
 using Turn = std::function<std::vector<double>(int count)>;
 
-// Gives all contenders their turns, round after round, so that what disturbs the machine disturbs
-// all of them. The order within a round turns, so that none always follows the same other.
+// Gives all contenders their turns, round after round, so that a disturbance hits all of them.
+// Rotates the order within a round, so that none always follows the same other.
 Timing TimeTurns(const std::vector<Turn>& turns, const TimingOptions& options);
 
-// The same for actions that are timed here, once in a turn.
+// The same for actions, which it times itself, once per turn.
 Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
                        const TimingOptions& options);
 
-// Milliseconds that one call takes.
+// Milliseconds of one call.
 double TimeOnce(const std::function<void()>& action);
 
-// Milliseconds of `count` calls, after one that is not timed.
+// Milliseconds of `count` calls, after an untimed one.
 std::vector<double> TimeCalls(const std::function<void()>& action, int count);
 
 }  // namespace cacheinf

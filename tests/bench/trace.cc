@@ -45,7 +45,7 @@ fs::path OutdoorTrace() {
          "bandwidth_outdoors.csv";
 }
 
-// Megabits a second, one every kStepSeconds.
+// Megabits per second, one every kStepSeconds.
 using Steps = std::vector<double>;
 
 Steps StepsOf(const LinkShape& shape) {
@@ -66,7 +66,7 @@ Steps StepsOf(const LinkShape& shape) {
   return steps;
 }
 
-// As outdoors: it wanders around 100 Mbit/s, and sometimes collapses for a second or two.
+// As outdoors: wanders around 100 Mbit/s, and sometimes collapses for a second or two.
 Steps GeneratedSteps() {
   std::mt19937 random(1);
   Steps steps;
@@ -99,7 +99,7 @@ double DeviationOf(const Steps& steps) {
   return std::sqrt(sum / static_cast<double>(steps.size()));
 }
 
-// The part of so many seconds in which the bandwidth varies most.
+// The part of this many seconds in which bandwidth varies most.
 Steps MostVaried(const Steps& steps, double seconds) {
   const auto count = static_cast<ptrdiff_t>(seconds / kStepSeconds);
   if (std::ssize(steps) <= count) return steps;
@@ -125,7 +125,7 @@ class TraceBench {
     cv::setNumThreads(1);
     std::filesystem::create_directories(options_.cache);
     const std::string link = WriteTrace();
-    // One network, where no other is asked for: yolov5n if it is here.
+    // One network, if no other is asked for: yolov5n if it is here.
     for (const ModeModel* const model : subjects_.Models()) {
       if (!model->is_live) continue;
       bool is_done = false;
@@ -145,7 +145,7 @@ class TraceBench {
   }
 
  private:
-  // Returns the link as a configuration says it.
+  // Returns the link as in a configuration.
   std::string WriteTrace() {
     fs::path trace = options_.trace;
     if (trace.empty() && fs::exists(OutdoorTrace())) trace = OutdoorTrace();

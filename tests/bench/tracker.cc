@@ -111,13 +111,13 @@ Clip ReadClip(const std::string& name, const std::string& source_name, const Siz
   return clip;
 }
 
-// Goes through a clip, over and over; every frame is the reference of the next.
+// Loops through a clip; every frame is the reference of the next.
 class ClipRun {
  public:
   ClipRun(const Clip& clip, const Size& size, const NamedTracker& tracker)
       : clip_(clip), size_(size), tracker_(tracker.make()) {}
 
-  // Milliseconds for one frame: its motion, and what it takes to be the next one's reference.
+  // Milliseconds of one frame: finding its motion, and making it the next one's reference.
   double Step(Motion* motion) {
     if (next_ == 0) tracker_->SetReference(View(next_++));
     const PictureView frame = View(next_);
@@ -139,12 +139,12 @@ class ClipRun {
   size_t next_ = 0;
 };
 
-// What a tracker makes of a clip, beside its time.
+// What a tracker makes of a clip, besides its time.
 struct Findings {
   double match_ratio = 0;
   double active = 0;
   int lost = 0;
-  Samples change;  // times of the test for changed pixels
+  Samples change;  // times of the change test
 };
 
 Findings LookThrough(const Clip& clip, const Size& size, const NamedTracker& tracker) {
@@ -175,7 +175,7 @@ Findings LookThrough(const Clip& clip, const Size& size, const NamedTracker& tra
   return findings;
 }
 
-// Rows of one tracker, a clip each.
+// Rows of one tracker, one per clip.
 using TrackerRows = std::vector<Json>;
 
 void MeasureClip(const Clip& clip, const Size& size, const std::vector<NamedTracker>& trackers,
@@ -213,7 +213,7 @@ void MeasureClip(const Clip& clip, const Size& size, const std::vector<NamedTrac
   }
 }
 
-// The mean over the clips, beside what DeepCache states.
+// The mean over the clips, beside DeepCache's statement.
 Json MeanRow(const NamedTracker& tracker, const TrackerRows& rows) {
   Json mean = {{"tracker", tracker.name}, {"size", rows.front()["size"]}};
   for (const char* key :

@@ -77,7 +77,7 @@ Worker::Worker(const std::vector<std::string>& command) {
 }
 
 Worker::~Worker() {
-  std::fclose(requests_);  // the end of its input is its end
+  std::fclose(requests_);  // it ends when its input does
   std::fclose(answers_);
   if (process_ > 0) waitpid(process_, nullptr, 0);
 }
@@ -112,7 +112,7 @@ nlohmann::json Worker::ReadAnswer() {
 nlohmann::json Worker::FirstAnswer() { return ReadAnswer(); }
 
 nlohmann::json Worker::Ask(const std::string& request) {
-  // A worker that is gone is noticed when its answer is read.
+  // Reading its answer notices if a worker is gone.
   std::signal(SIGPIPE, SIG_IGN);
   std::fprintf(requests_, "%s\n", request.c_str());
   std::fflush(requests_);

@@ -11,13 +11,13 @@
 
 namespace cacheinf {
 
-// From now on this process, and what it starts, runs on as many cores.
+// Runs this process, and what it starts, on this many cores from now on.
 void PinToCores(int count);
 
-// The program that is a worker with an engine that is C++ (engines/main.cc).
+// The program for workers with a C++ engine (engines/main.cc).
 std::string EngineWorker();
 
-// A folder that goes with its owner.
+// A folder that is deleted with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -31,26 +31,26 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// A program with one engine in it, which is asked in lines and answers each with a line of JSON
-// (see peers/peers.py). So only the engine that is asked computes, and none shares its threads,
-// its memory or its libraries with another.
+// A process with one engine, which answers each request line with a line of JSON (see
+// peers/peers.py). So only the engine asked computes, and no engines share threads, memory or
+// libraries.
 class Worker {
  public:
-  // Starts it on the cores of this process; what it says on stderr goes to a file.
+  // Starts it on the cores of this process, with stderr going to a file.
   explicit Worker(const std::vector<std::string>& command);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Its first answer, given without being asked, and those after. They throw std::runtime_error
-  // with the reason that the program gave, if it ended or says {"error"}.
+  // The first answer, which needs no request, and later ones. Throw std::runtime_error with the
+  // program's reason if it ended or answers {"error"}.
   nlohmann::json FirstAnswer();
   nlohmann::json Ask(const std::string& request);
 
-  // Milliseconds of `count` runs, one after the other.
+  // Milliseconds of `count` successive runs.
   std::vector<double> Time(int count);
 
-  // Returns when all its threads sleep; throws std::runtime_error if they never do.
+  // Returns once all its threads sleep; throws std::runtime_error if they never do.
   void WaitUntilIdle() const;
 
  private:

@@ -91,13 +91,13 @@ TEST(PictureCodecTest, ATextNamesACodec) {
 
 TEST(PictureCodecTest, OtherTextsAreRefusedInASentence) {
   EXPECT_EQ(ParseError("jpg"), "codec \"jpg\" is not raw, png, jpeg, blocks or video");
-  EXPECT_EQ(ParseError("jpeg:0"), "codec: \"0\" is no JPEG quality from 1 to 100");
-  EXPECT_EQ(ParseError("jpeg:raw"), "codec: \"raw\" is no JPEG quality from 1 to 100");
-  EXPECT_EQ(ParseError("blocks:9x"), "codec: \"9x\" is no JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("jpeg:0"), "codec: \"0\" is not a JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("jpeg:raw"), "codec: \"raw\" is not a JPEG quality from 1 to 100");
+  EXPECT_EQ(ParseError("blocks:9x"), "codec: \"9x\" is not a JPEG quality from 1 to 100");
   EXPECT_EQ(ParseError("raw:1"), "codec \"raw:1\" says more than raw knows");
   EXPECT_EQ(ParseError("jpeg:1:2"), "codec \"jpeg:1:2\" says more than jpeg knows");
   EXPECT_EQ(ParseError("video:libx264:fast"),
-            "codec: \"fast\" is no option=value of a video encoder");
+            "codec: \"fast\" is not an option=value of a video encoder");
   EXPECT_EQ(EncoderError("video:libx26"),
             "video encoder libx26 is not in this machine's libavcodec");
   EXPECT_EQ(EncoderError("video:mjpeg"),
@@ -281,7 +281,7 @@ TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
       if (error.empty()) {
         ASSERT_EQ(PixelsOf(some), PixelsOf(all)) << codec << ' ' << frame;
       } else {
-        EXPECT_EQ(error, "a picture depends on one that did not come");
+        EXPECT_EQ(error, "a picture depends on one that did not arrive");
         ++refused;
       }
     }
@@ -410,7 +410,7 @@ TEST(PictureCodecTest, AHeaderThatIsNotAsAgreedIsRefused) {
     return Decode(decoder, bytes);
   };
   EXPECT_EQ(error_with(0, 'P'), "");
-  EXPECT_EQ(error_with(0, 'Q'), "these bytes are no picture");
+  EXPECT_EQ(error_with(0, 'Q'), "these bytes are not a picture");
   EXPECT_EQ(error_with(1, 2), "a picture has another version");
   EXPECT_EQ(error_with(2, 5), "a picture's codec is unknown");
   EXPECT_EQ(error_with(3, 0), "a picture's header has bits that mean nothing");
@@ -418,8 +418,8 @@ TEST(PictureCodecTest, AHeaderThatIsNotAsAgreedIsRefused) {
   for (const size_t at : {4, 5, 6, 7, 8}) {
     EXPECT_EQ(error_with(at, 200), "a picture has another size than the model's");
   }
-  EXPECT_EQ(error_with(2, 1), "a picture is no PNG");
-  EXPECT_EQ(error_with(2, 2), "a picture is no JPEG");
+  EXPECT_EQ(error_with(2, 1), "a picture is not a PNG");
+  EXPECT_EQ(error_with(2, 2), "a picture is not a JPEG");
   PictureDecoder decoder(format);
   for (size_t size = 0; size < good.size(); ++size) {
     ASSERT_NE(Decode(decoder, Bytes(good.begin(), good.begin() + static_cast<ptrdiff_t>(size))),

@@ -103,10 +103,10 @@ TEST(SliceCodecTest, WhatIsNoCodedSliceIsRefused) {
     return Decode(bytes, kMany, &slice);
   };
   EXPECT_EQ(error_with(0, 'E'), "");
-  EXPECT_EQ(error_with(0, 'S'), "these bytes are no coded slice");
+  EXPECT_EQ(error_with(0, 'S'), "these bytes are not a coded slice");
   EXPECT_EQ(error_with(1, 2), "a coded slice has another version");
   EXPECT_EQ(error_with(2, 4), "a slice's codec is unknown");
-  EXPECT_EQ(error_with(2, 0), "a coded slice has not as many numbers as it says");
+  EXPECT_EQ(error_with(2, 0), "a coded slice does not have as many numbers as it says");
   EXPECT_EQ(error_with(3, 1), "a slice's compressed numbers are damaged");
   EXPECT_EQ(error_with(3, 2), "a slice's numbers have an unknown form");
   EXPECT_EQ(error_with(6, 1), "a coded slice ends before its numbers");
@@ -122,7 +122,8 @@ TEST(SliceCodecTest, WhatIsNoCodedSliceIsRefused) {
   for (const SliceCodec codec : {SliceCodec::kRaw, SliceCodec::kFp16}) {
     Bytes bytes = Coded(codec, SliceOfClasses(14, 4));
     bytes[3] = 1;
-    EXPECT_EQ(Decode(bytes, kMany, &slice), "a slice's numbers have a form that its codec has not");
+    EXPECT_EQ(Decode(bytes, kMany, &slice),
+              "a slice's numbers have a form that its codec does not have");
   }
   Bytes classes = Coded(SliceCodec::kZstd, SliceOfClasses(14, 4));
   classes[3] = 0;

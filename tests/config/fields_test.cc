@@ -147,7 +147,7 @@ TEST(FieldsTest, RefusesWhatIsNotJson) {
 
 TEST(FieldsTest, RefusesRepeatedKeys) {
   EXPECT_EQ(SampleRefusal(R"({"count": 1, "count": 2})"),
-            "sample.json: the key \"count\" stands twice in one object");
+            "sample.json: the key \"count\" appears twice in one object");
   EXPECT_NE(SampleRefusal(R"({"inner": {"text": "a", "text": "a"}})"), "");
 }
 

@@ -143,8 +143,8 @@ TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 9})"),
             "robot.json: check is 10, but the run has 9 frames: none would be checked");
   EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 6})"),
-            "robot.json: check 6 and every 4 have a common divisor: of the frames between two "
-            "computed ones always the same would be checked");
+            "robot.json: check 6 and every 4 have a common divisor: some frames between two "
+            "computed ones would never be checked");
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 10})"), "");
   EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 9})"), "");
   EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 1})"), "");

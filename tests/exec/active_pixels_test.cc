@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kSeed = 20260501;
 
-// A local operator's output in memory of its own, and the backend that fills it.
+// A local operator's output in its own memory, and the backend that fills it.
 class OperatorOnBackend {
  public:
   OperatorOnBackend(std::unique_ptr<HostBackend> backend, const ModelState& operands,
@@ -63,7 +63,7 @@ using MakeBackend = std::unique_ptr<HostBackend> (*)();
 struct PixelsBackend {
   const char* name;
   MakeBackend make;
-  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
+  Scheme scheme = Scheme::kDirect;  // of every convolution that can have it
 };
 void PrintTo(const PixelsBackend& choice, std::ostream* stream) { *stream << choice.name; }
 
@@ -71,8 +71,8 @@ class ActivePixelsTest : public testing::TestWithParam<PixelsBackend> {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
-  // Calls check(fresh, tested): the same operator twice, the first one's output full of its
-  // values, the other's full of others, some of which are the same.
+  // Calls check(fresh, tested) with the same operator twice: the first output holds its own values,
+  // the second holds others, some of them equal.
   template <typename Check>
   void ForEachLocalOperator(const Check& check) {
     int count = 0;

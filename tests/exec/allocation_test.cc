@@ -14,8 +14,8 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Counts what this program takes from the heap. Sanitizers bring a heap of their own that must not
-// be replaced.
+// Counts what this program takes from the heap. Sanitizers bring their own heap, which must not be
+// replaced.
 namespace {
 std::atomic<long> allocations{0};
 }  // namespace
@@ -25,7 +25,7 @@ constexpr bool kIsCounting = false;
 #else
 constexpr bool kIsCounting = true;
 
-// Operator new and aligned allocation end in these, whichever library calls them.
+// Operator new and aligned allocation end up here, whichever library calls them.
 extern "C" {
 void* __libc_malloc(size_t size);                      // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserved-identifier)
@@ -59,7 +59,7 @@ int posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
 namespace cacheinf {
 namespace {
 
-// On the reference, or on one to three threads.
+// Runs on the reference, or on one to three threads.
 std::unique_ptr<ModelState> MakeOnBackendOf(uint32_t seed, const Graph& graph,
                                             const StateOptions& options = {}) {
   if (seed % 2 == 0) return MakeReferenceState(graph, options);
@@ -132,7 +132,7 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
       const long before = allocations;
       SetInputs(*state, inputs);
       state->RunChanged(changed.views(), policy, std::as_const(refresh));
-      // Debug builds make room for what they check in the first frame.
+      // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);
       }
@@ -164,7 +164,7 @@ TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
       SetInputs(*state, inputs);
       state->RunChanged(changed.views(), {});
       state->Settle();
-      // Debug builds make room for what they check in the first frame.
+      // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);
       }

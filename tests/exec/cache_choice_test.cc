@@ -101,8 +101,8 @@ TEST(CacheChoiceTest, EqualGraphsGiveEqualChoices) {
   }
 }
 
-// What is between pointwise operators has no halo and stops no growth. Three such maps take turns
-// in two places.
+// A map between pointwise operators has no halo and stops no growth. Three of them take turns in
+// two places.
 TEST(CacheChoiceTest, WhatCostsNothingIsGivenUpFirst) {
   Graph graph;
   ValueId map = graph.AddInput("in", {1, 4, 64, 64});
@@ -139,7 +139,7 @@ TEST(CacheChoiceTest, WhatIsRequiredIsKept) {
   EXPECT_TRUE(StemOutputs(graph, 0).empty());
 }
 
-// Three 3x3 convolutions on a map of 100x100, of which a square of 32x32 changes.
+// Three 3x3 convolutions on a map of 100x100; a square of 32x32 changes.
 TEST(CacheChoiceTest, ExpectedWorkCountsGrowthAndHalos) {
   Graph graph;
   ValueId map = graph.AddInput("in", {1, 1, 100, 100});

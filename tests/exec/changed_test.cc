@@ -163,7 +163,7 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
   });
 }
 
-// One convolution after the other, each 3×3, on a map of 40×40.
+// A chain of 3×3 convolutions on a map of 40×40.
 Graph ConvChain(int length) {
   std::mt19937 random(5);
   Graph graph;
@@ -227,10 +227,10 @@ class ConvChainTest : public testing::Test {
     return state_->RunChanged(changed, policy, refresh);
   }
 
-  // All values that the input gives.
+  // All values for the input.
   std::vector<std::vector<float>> Expected() const { return EvaluateDirectly(graph_, {input_}); }
 
-  // With a threshold that only a large change passes.
+  // The threshold is one that only a large change passes.
   ChangePolicy Coarse(ChangePolicy::Kind kind, int stem_depth = 0) const {
     ChangePolicy policy = {.kind = kind, .threshold = 0.5f, .growth = 0, .stem_depth = stem_depth};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
@@ -289,8 +289,8 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
   }
 }
 
-// Under `change` it ends at its own pixels where nothing changed by more than the threshold, and
-// travels on where something did.
+// Under `change` a change ends at its own pixels where nothing exceeds the threshold, and travels
+// on where something does.
 TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
   Mask part(40, 40);
   SetRectangle({10, 14}, {0, 40}, part);
@@ -350,7 +350,7 @@ TEST_F(ConvChainTest, AStemOfTheWholeNetworkIsExactUpToItsEnd) {
   }
 }
 
-// However many frames pass, what is stored is what the stored inputs give, within the threshold.
+// However many frames pass, stored values are within the threshold of what the stored inputs give.
 TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
   policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
@@ -376,7 +376,7 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
       ASSERT_LE(change, 0.2001) << "conv " << i << ", pixel " << pixel;
       kept += change > 0.0;
     }
-    // What comes after saw the stored numbers.
+    // Later operators saw the stored numbers.
     for (int row = 0; row < 40; ++row) {
       const TensorView view = state_->view(OutputOf(i));
       for (int column = 0; column < 40; ++column) {

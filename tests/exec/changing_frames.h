@@ -17,7 +17,7 @@
 
 namespace cacheinf {
 
-// The pixels of every graph input that differ between two frames.
+// The pixels of each graph input that differ between two frames.
 class ChangedMasks {
  public:
   ChangedMasks(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
@@ -50,7 +50,7 @@ class ChangedMasks {
   std::vector<ConstMaskView> views_;
 };
 
-// The next frame: most of each map as it was, some pixels new.
+// Makes the next frame: most of each map unchanged, some pixels new.
 inline std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt19937& random) {
   std::vector<Tensor> next;
   for (const Tensor& input : inputs) {
@@ -70,7 +70,7 @@ inline std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt1
   }
   return next;
 }
-// Each value with the same probability, which is different from set to set.
+// Takes each value with the same probability, which differs from set to set.
 inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& random) {
   const uint32_t of_ten = static_cast<uint32_t>(random()) % 8;
   std::vector<ValueId> values;
@@ -82,7 +82,7 @@ inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& rando
   return values;
 }
 
-// What no frame may rely on.
+// Overwrites what no frame may rely on.
 inline void PoisonWhatIsNotKept(const ModelState& state, float poison) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {

@@ -201,8 +201,8 @@ TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
-// Of a kept concatenation one part lies in its place and is tested there; the other one, which is
-// not kept, lies in the place that it has in another concatenation.
+// One part of a kept concatenation lies in place and is tested there; the other, which is not kept,
+// lies in its place in another concatenation.
 TEST(ChosenConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
   const op::Activation sigmoid = {{Function::Kind::kSigmoid, 0, 0}};
   Graph graph;

@@ -42,7 +42,7 @@ std::shared_ptr<const Graph> HeavyGraph() {
   return graph;
 }
 
-// Of a graph whose weights take `least` bytes or more.
+// For a graph whose weights take at least `least` bytes.
 void ExpectEightArenasAndOneSetOfWeights(const std::shared_ptr<const Graph>& graph, size_t least) {
   const size_t with_graph = HeapBytes();
   const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
@@ -55,7 +55,7 @@ void ExpectEightArenasAndOneSetOfWeights(const std::shared_ptr<const Graph>& gra
   const size_t arenas = 8 * states[0].memory().arena_bytes;
   const size_t taken = HeapBytes() - with_model;
   EXPECT_GE(taken, arenas);
-  // Masks and lists are beside the arenas.
+  // Masks and lists are not in the arenas.
   EXPECT_LT(taken, arenas + 8 * weights / 2) << "states hold weights of their own";
 }
 

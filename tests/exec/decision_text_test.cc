@@ -123,7 +123,7 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
   EXPECT_EQ(changed("\"scroll\":[0,0]", "\"scroll\":[0,0.5]"),
             line + "scroll must be a list of integers");
   EXPECT_EQ(changed("\"scroll\":[0,0]", "\"scroll\":[0,32]"),
-            line + "scroll must be zero where the maps move otherwise");
+            line + "scroll must be zero if the maps move otherwise");
   EXPECT_EQ(changed("\"stored_from_frame\":[", "\"stored_from_frame\":[0,"),
             line + "stored_from_frame must be 9 numbers");
   EXPECT_EQ(changed("\"light\":[", "\"light\":[null,"), line + "light must be a list of numbers");
@@ -136,7 +136,7 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
   EXPECT_EQ(Refusal(ToText(nowhere)), line + "stored_from_frame must be a list of numbers");
 }
 
-// Whatever a text says, it is a decision that writes itself again, or refused.
+// Any text is either refused, or read as a decision that survives being written and read again.
 TEST(DecisionTextTest, DamagedTextIsReadOrRefused) {
   constexpr uint32_t kSeed = 5;
   std::mt19937 random(kSeed);

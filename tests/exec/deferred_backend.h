@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// Calls to a device that run only when somebody waits for them.
+// Calls to a device that only run when somebody waits for them.
 class DeferredCalls {
  public:
   void Add(std::function<void()> call) { calls_.push_back(std::move(call)); }
@@ -24,7 +24,7 @@ class DeferredCalls {
   std::vector<std::function<void()>> calls_;
 };
 
-// Sets that nobody can look into before the device has got there.
+// Sets that nobody can look into before the device has reached them.
 class DeferredSets final : public PixelSets {
  public:
   DeferredSets(std::unique_ptr<PixelSets> sets, std::shared_ptr<DeferredCalls> calls)
@@ -121,9 +121,8 @@ class DeferredSets final : public PixelSets {
   std::shared_ptr<DeferredCalls> calls_;
 };
 
-// Another backend behind a queue, as a GPU's stream is one: its masks and maps cannot be read
-// before it has come to rest, which it does when a frame's work is counted or numbers are copied
-// out.
+// Puts another backend behind a queue, like a GPU's stream: its masks and maps cannot be read
+// before it is idle, which it is once a frame's work is counted or numbers are copied out.
 class DeferredBackend : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

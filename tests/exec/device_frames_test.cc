@@ -135,7 +135,7 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
   }
 }
 
-// Of up to 64 channels a convolution tests for changes itself.
+// A convolution of up to 64 channels tests for changes itself.
 TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
   const auto kernels = [&](int channels, int convolutions, const ChangePolicy& policy) {
     ModelBuilder net;
@@ -200,8 +200,8 @@ TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
   }
 }
 
-// A frame's rows move between a robot on the host and a server on the device: the first cut's down
-// from here, the second's up.
+// A frame's rows move between a robot on the host and a server on the device: those of the first
+// cut down from here, those of the second up.
 void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
   const auto on_host = std::make_shared<const CompiledModel>(
       MakeNetwork(TenNetworks()[1], kHeight, kWidth), std::make_unique<CpuBackend>());
@@ -215,7 +215,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   // From the first map on, and again half way.
   const std::vector<Cut> cuts = {{graph.inputs[0], 500}, {graph.operators[4].outputs[0], 400}};
   int waits_of_exchanges = 0;
-  // What crosses and when, but for the rows. Graphs end there.
+  // What crosses and when, without the rows. Graphs end there.
   std::set<std::vector<int>> known;
   int known_frames = 0;
   for (int i = 0; i < 20; ++i) {

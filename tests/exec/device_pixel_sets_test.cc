@@ -56,7 +56,7 @@ class SetsOfTwo {
     EXPECT_EQ(emulated_.MakeWay(window).id, way_.id);
   }
 
-  // Asks both for the same, of random sets.
+  // Asks both for the same on random sets.
   void Step() {
     const PixelSet a = Large();
     const PixelSet b = Large();

@@ -40,7 +40,7 @@ Tensor WithEntriesReplaced(const Tensor& tensor, int dimension, Range entries, f
   return Tensor(tensor.shape(), std::move(numbers));
 }
 
-// Runs a graph of one operator again and again.
+// Runs a graph of one operator repeatedly.
 class Probe {
  public:
   explicit Probe(const Graph& graph, uint32_t seed)
@@ -50,8 +50,8 @@ class Probe {
 
   const std::vector<Tensor>& inputs() const { return inputs_; }
 
-  // The output's indices along `dimension` with any other bits than before when one input has
-  // these numbers instead.
+  // The output's indices along `dimension` whose bits change when one input has these numbers
+  // instead.
   std::set<int> Changed(size_t input, Tensor tensor, int dimension) {
     std::vector<Tensor> inputs = inputs_;
     inputs[input] = std::move(tensor);
@@ -145,7 +145,7 @@ TEST(GeometryTest, WhatIsNotNeededIsNotRead) {
   });
 }
 
-// The windows are not merely large enough: in operators that let every number through, each index
+// The windows are not just large enough: in operators that let every number through, each index
 // that Reads names shows in the output.
 TEST(GeometryTest, WindowsAreTight) {
   int checked = 0;

@@ -182,7 +182,7 @@ TEST(LayoutTest, WhatIsNotChosenSharesMemoryStageByStage) {
   EXPECT_EQ(layout.stages[1].inner, (std::vector<OpId>{10, 11, 12, 13, 14, 15, 16, 17, 18}));
 }
 
-// `shared` is needed by what is kept before the stage that needs it again.
+// A kept value needs `shared` before a later stage needs it again.
 TEST(LayoutTest, WhatTwoStagesNeedLivesFromOneToTheOther) {
   Graph graph;
   const ValueId input = graph.AddInput("input", {1, 4, 8, 8});

@@ -44,14 +44,14 @@ std::vector<Range> RandomSlices(int rows, std::mt19937& random) {
   return slices;
 }
 
-// Fills whatever operators compute. Graph inputs and constants stay.
+// Fills what operators compute. Graph inputs and constants stay.
 void Poison(ModelState& state, float number) {
   for (const Operator& op : state.graph().operators) {
     for (ValueId output : op.outputs) Fill(state, output, number);
   }
 }
 
-// Of a map's numbers in logical order those of some rows; of any others, all.
+// Some rows of a map's numbers in logical order, or all numbers of any other value.
 std::vector<float> InRows(const Value& value, const std::vector<float>& numbers, Range rows) {
   if (!value.is_map()) return numbers;
   const auto width = static_cast<size_t>(WidthOf(value));
@@ -230,7 +230,7 @@ TEST_P(BackendTest, MemoryReportAddsUp) {
   });
 }
 
-// input -> relu, which is an output, is read on, and is named twice; so are the input and a
+// input -> relu, which is an output, is read further, and is named twice; so are the input and a
 // constant.
 TEST(ModelStateTest, OutputsMayBeInputsConstantsReadOnAndNamedTwice) {
   Graph graph;

@@ -33,7 +33,7 @@ Homography Shifted(double rows, double columns) {
   return homography;
 }
 
-// What cameras do, and now and then what none can.
+// What cameras do, and sometimes what none can.
 Homography RandomMotion(std::mt19937& random) {
   std::uniform_real_distribution<double> number(-1.0, 1.0);
   Homography homography = Shifted(3 * number(random), 3 * number(random));
@@ -54,7 +54,7 @@ Homography RandomMotion(std::mt19937& random) {
   }
 }
 
-// After a move the place in front may hold anything.
+// After a move the place in front may hold anything, so this fills it.
 void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   std::map<ValueId, const float*> places;
   const auto for_each_kept = [&](const auto& visit) {
@@ -93,7 +93,7 @@ class MoveTest : public OnBackends {
     state.Run();
   }
 
-  // The masks of what changes from the inputs to the next ones, which they become.
+  // The masks of what changes from `inputs` to `next`; makes these the inputs.
   ChangedMasks NextInputs() {
     const std::vector<Tensor> next = NextFrame(inputs_, random_);
     ChangedMasks changed(inputs_, next);
@@ -143,8 +143,8 @@ class MoveTest : public OnBackends {
 
 INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
 
-// Maps moved as a whole before the frame, and maps fetched as the frame needs them, with or without
-// idle time after it, give the same under every policy, whatever moves and whatever is kept.
+// Maps moved as a whole before the frame give the same as maps fetched as the frame needs them,
+// with or without idle time after it, under every policy, whatever moves and whatever is kept.
 TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   int moved = 0;
   ForEachGraph([&] {
@@ -226,7 +226,7 @@ TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
   });
 }
 
-// What a frame left half done with maps that had moved is all computed by the next one.
+// After a frame that left moved maps half done, the next one computes everything.
 TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;
   ForEachGraph([&] {
@@ -260,7 +260,7 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
-// Counts what is fetched, by where it lies.
+// Counts what is fetched, by its address.
 class CountingBackend : public FailingBackend {
  public:
   using FailingBackend::FailingBackend;
@@ -275,7 +275,7 @@ class CountingBackend : public FailingBackend {
     fetched_[args.to.data] += CountActive(std::as_const(fetched));
   }
 
-  // Pixels that were fetched into a map since the last question.
+  // Pixels fetched into a map since the last call.
   int64_t Fetched(const TensorView& map) { return std::exchange(fetched_[map.data], 0); }
 
  private:
@@ -329,9 +329,9 @@ class FetchedPixelsTest : public testing::Test {
 TEST_F(FetchedPixelsTest, OnlyWhatIsReadAndComparedIsFetchedBeforeTheAnswerAndTheRestAfterIt) {
   state_->Move(Shifted(0, 1));
   RunUnchanged({});
-  // The last column of the first map is computed; it changes the last two of the second one, which
-  // read the last three. The last but one has old values to be compared with. All of the second map
-  // is an output.
+  // The last column of the first map is computed. It changes the last two of the second map, which
+  // read the last three. The last but one has old values to compare with. All of the second map is
+  // an output.
   EXPECT_EQ(Fetched(first_), 2 * kSize);
   EXPECT_EQ(Fetched(second_), (kSize - 1) * kSize);
   EXPECT_TRUE(state_->Settle());

@@ -19,19 +19,19 @@
 #include "tests/exec/deferred_backend.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
-// After the choice of targets.
+// Must follow the choice of targets.
 #include "hwy/highway.h"
 
 // Tests that hold on every backend, over random graphs.
 
 namespace cacheinf {
 
-// The reference, or our own kernels on some threads.
+// The reference, or our own kernels on some number of threads.
 struct BackendChoice {
   const char* name;
   int cpu_threads;                  // 0: the reference
   Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
-  // With the kernels that use no vectors: address sanitizers do not see vectors' masked accesses.
+  // Uses kernels without vectors: address sanitizers do not see masked vector accesses.
   bool is_scalar = false;
   bool is_deferred = false;  // behind a queue: nothing can be read while a frame runs
   bool is_emulated = false;  // the kernels for GPUs, on the stand-in for one
@@ -51,8 +51,8 @@ inline auto EveryBackend() {
                          BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated);
 }
 
-// For what the executor does, whatever kernels compute: a device whose masks the host cannot read,
-// and our own kernels, of which some compute whole tiles.
+// For tests of the executor, whatever the kernels: a device whose masks the host cannot read, and
+// our own kernels, some of which compute whole tiles.
 inline auto TwoBackends() {
   return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
                          BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated);
@@ -62,7 +62,7 @@ inline std::string BackendName(const testing::TestParamInfo<BackendChoice>& info
   return info.param.name;
 }
 
-// Graphs of some operators, of which two in three have local ones only.
+// Random graphs; two in three have local operators only.
 inline RandomGraphOptions MostlyLocal(uint32_t seed) {
   RandomGraphOptions options;
   options.operator_count = 4 + static_cast<int>(seed % 14);
@@ -79,8 +79,8 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     if (GetParam().is_scalar) hwy::SetSupportedTargetsForTest(0);
   }
 
-  // Calls `check` with seed_, graph_ and inputs_ set, until one fails. `options_of` says what the
-  // graph of a seed is made of.
+  // Calls `check` with seed_, graph_ and inputs_ set, until one fails. `options_of` says what a
+  // seed's graph is made of.
   template <typename OptionsOf, typename Check>
   void ForEachGraph(uint32_t graphs, OptionsOf options_of, Check check) {
     const bool winograd = GetParam().scheme == Scheme::kWinograd;
@@ -103,7 +103,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
       return std::make_unique<DeferredBackend>(std::make_unique<ReferenceBackend>());
     }
     if (GetParam().is_emulated) {
-      // Shuffled tests (--gtest_shuffle, with --gtest_repeat) have other seeds each time.
+      // Shuffled tests (--gtest_shuffle, with --gtest_repeat) get new seeds each time.
       const int shuffled = testing::UnitTest::GetInstance()->random_seed();
       return MakeEmulatedCudaBackend(seed_ + 1 + 100 * static_cast<unsigned>(shuffled));
     }
@@ -115,15 +115,15 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     return cacheinf::MakeState(graph_, MakeBackend(), options);
   }
 
-  // All values, evaluated one operator after the other: by the reference, or, where the scheme is
-  // not its own, by one thread of the cpu backend. So every number of threads gives the same bits.
+  // All values, evaluated operator by operator: by the reference or, for other schemes than its
+  // own, by one thread of the cpu backend. So any number of threads must give the same bits.
   std::vector<std::vector<float>> Expected() const {
     if (GetParam().scheme != Scheme::kWinograd) return EvaluateDirectly(graph_, inputs_);
     CpuBackend backend;
     return EvaluateDirectly(graph_, inputs_, backend);
   }
 
-  int graphs_ = 0;  // of this test
+  int graphs_ = 0;  // in this test
   uint32_t seed_ = 0;
   Graph graph_;
   std::vector<Tensor> inputs_;

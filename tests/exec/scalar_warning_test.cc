@@ -7,13 +7,13 @@
 #include "common/exec/cpu_backend.h"
 #include "sparse_ops/cpu/simd_targets.h"
 #include "sparse_ops/cpu/targets.h"
-// After the choice of targets.
+// Must follow the choice of targets.
 #include "hwy/highway.h"
 
 namespace cacheinf {
 namespace {
 
-// What three backends in a row log where kernels run with these targets alone; 0: the machine's.
+// What three backends in a row log if kernels may use these targets only; 0: the machine's.
 std::string LogOfBackends(int64_t targets) {
   hwy::SetSupportedTargetsForTest(targets);
   testing::internal::CaptureStderr();
@@ -29,7 +29,7 @@ int Count(const std::string& text, const std::string& part) {
 
 [[noreturn]] void ExitWith(bool is_as_expected) { std::_Exit(is_as_expected ? 0 : 1); }
 
-// Each in a process of its own, where nothing has warned yet.
+// Each runs in its own process, where nothing has warned yet.
 class ScalarWarningDeathTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

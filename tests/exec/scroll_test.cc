@@ -29,7 +29,8 @@ RandomGraphOptions ScrolledGraph(uint32_t seed) {
   return options;
 }
 
-// A picture after the camera has moved: new numbers come in at the borders. `entered` gets them.
+// A picture after the camera has moved, with new numbers at the borders. `entered` gets these
+// pixels.
 Tensor Moved(const Tensor& picture, const Shift& shift, std::mt19937& random, Mask& entered) {
   const Shape& shape = picture.shape();
   if (shape.size() != 4) {
@@ -57,7 +58,7 @@ Tensor Moved(const Tensor& picture, const Shift& shift, std::mt19937& random, Ma
 
 class ScrollTest : public OnBackends {
  protected:
-  // Moves the camera, and runs what that changes.
+  // Moves the camera and runs what that changes.
   ChangedWork Step(ModelState& state, const Shift& shift, std::mt19937& random) {
     std::vector<Mask> entered(inputs_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -82,7 +83,7 @@ class ScrollTest : public OnBackends {
       state->Run();
       const int step = ShiftStep(graph_, 8);
       for (int frame = 0; frame < 5; ++frame) {
-        // Now and then by what is no whole stride.
+        // Sometimes not by whole strides.
         const int unit = frame == 4 || step == 0 ? 1 : step;
         whole_shifts += unit == step;
         const Shift shift = {unit * (static_cast<int>(random() % 3) - 1),

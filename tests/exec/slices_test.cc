@@ -47,7 +47,7 @@ Pixels RandomPicture(std::mt19937& random) {
   return pixels;
 }
 
-// Another picture in a rectangle, or a little of another light; `changed` gets it.
+// Changes the picture in a rectangle, or its light a little; `changed` gets where.
 Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   const int top = static_cast<int>(random() % kHeight);
   const int left = static_cast<int>(random() % kWidth);
@@ -66,7 +66,7 @@ Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   return picture;
 }
 
-constexpr size_t kSliceBytes = 64;  // are enough without a pixel
+constexpr size_t kSliceBytes = 64;  // enough for a slice without pixels
 
 struct TestFrame {
   Pixels picture;
@@ -80,10 +80,10 @@ struct TestFrame {
   }
 };
 
-// A robot and a server that trade slices, and one state that does all alone.
+// A robot and a server that trade slices, and one state that does everything alone.
 class Pair {
  public:
-  // Without a backend of its own the server has the robot's model.
+  // Without its own backend the server shares the robot's model.
   Pair(const Network& network, ChangePolicy policy, StateOptions options = {{}, Keep::kAll},
        std::unique_ptr<Backend> server_backend = nullptr)
       : model_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
@@ -128,9 +128,9 @@ class Pair {
     return CompileRows(graph(), robot_->layout(), ownership);
   }
 
-  // Both sides compute the frame, and one state does. After so many stages the sides give it up, if
-  // there are so many, one of them perhaps after some more, and the robot finishes it alone; now
-  // and then what was packed last is lost on its way. Returns the bytes that crossed.
+  // Both sides compute the frame, and so does one state. After this many stages, if there are as
+  // many, the sides give it up, one of them perhaps a little later, and the robot finishes it
+  // alone; sometimes the last slice packed is lost on its way. Returns the bytes that crossed.
   size_t Frame(const TestFrame& frame, const SplitRows& rows, size_t stages = SIZE_MAX,
                size_t more_stages = 0) {
     one_.Apply(frame.decision, View(frame.picture), policy_);
@@ -198,7 +198,7 @@ class Pair {
     }
   }
 
-  // Nothing was lost on either side: alone each of them gets what one state has, everywhere.
+  // Nothing was lost on either side: each alone gets what the one state has, everywhere.
   void ExpectSameWhenFinished(const Pixels& picture) {
     server_->SetPicture(View(picture));
     for (ModelState* side : {robot_.get(), server_.get()}) {
@@ -215,7 +215,7 @@ class Pair {
     }
   }
 
-  // REQUIRES: a frame that ended. The pixels that it changed on a side.
+  // The pixels that the last frame changed on a side. REQUIRES: it has ended.
   static Mask ChangedOf(const ModelState& side, ValueId id) {
     const ConstMaskView changed = side.changed(id);
     Mask copy(changed.height, changed.width);
@@ -244,7 +244,7 @@ class Pair {
     }
   }
 
-  // Where a pixel lies in a map, and nowhere in what is none.
+  // The pixel of a map that a number belongs to; 0 in other values.
   static int PixelOf(const Value& value, size_t number) {
     if (!value.is_map()) return 0;
     return static_cast<int>(
@@ -308,7 +308,7 @@ class Pair {
   int64_t server_done_ = 0;
 };
 
-// Every operator's rows where chance has them, and some values that cross.
+// Random rows for every operator, and some values that cross.
 Ownership RandomOwnership(const Pair& pair, std::mt19937& random) {
   const Graph& graph = pair.graph();
   Ownership ownership;
@@ -336,7 +336,7 @@ class Slices : public testing::TestWithParam<Network> {
     return frame;
   }
 
-  // Now and then what changed last comes back.
+  // Sometimes what changed last comes back.
   void Change(Mask& changed) {
     if (before_.picture.empty() || random_() % 3 != 0) {
       before_ = {picture_, Mask(kHeight, kWidth)};
@@ -391,8 +391,7 @@ class Slices : public testing::TestWithParam<Network> {
     return pair;
   }
 
-  // Every cut of one value, the share of the rows that the robot keeps being one of these, and a
-  // frame at each.
+  // Runs a frame at every cut of one value, with each of these shares of the rows on the robot.
   void ExpectSameAtEverySingleCut(Pair& pair, const std::vector<int>& shares) {
     int cuts = 0;
     std::vector<ValueId> values = pair.graph().inputs;
@@ -419,7 +418,7 @@ class Slices : public testing::TestWithParam<Network> {
   std::mt19937 random_;
   Pixels picture_;
   struct {
-    Pixels picture;  // empty: not known
+    Pixels picture;  // empty: unknown
     Mask changed;    // since then
   } before_;
 };
@@ -486,8 +485,8 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
   }
 }
 
-// A refresh stores small changes too, which ends the promise where nothing changes: so it is
-// checked without any, too.
+// A refresh stores small changes too, which ends the promise where nothing changes. So this also
+// checks without any.
 TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
   for (const bool has_refreshes : {true, false}) {
     Pair pair = MakePair({.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
@@ -530,7 +529,7 @@ Ownership Halves(const Pair& pair) {
 TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
   const SplitRows rows = pair.RowsOf(Halves(pair));
-  // Rows that the server has not computed before are computed as a whole, here while all is still.
+  // Rows that the server has not computed before are computed whole, even here where nothing moves.
   TestFrame still;
   still.picture = picture_;
   pair.Frame(still, rows);
@@ -590,7 +589,7 @@ TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   EXPECT_LE(error_of_pair, 1.02 * error_of_one);
 }
 
-// Neither side sees all that comes out of the stem, of which the mask of all maps is made.
+// Neither side sees all that comes out of the stem, which the mask of all maps is made from.
 TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   std::mt19937 random(5);
   const Pixels picture = RandomPicture(random);
@@ -631,7 +630,7 @@ TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
       EXPECT_LE(bytes, rows.transfers.size() * kSliceBytes);
       continue;
     }
-    // Nothing but changes crosses, and nothing is computed beyond the rows and their halo.
+    // Only changes cross, and nothing is computed beyond the rows and their halo.
     size_t least = 0;
     for (const Transfer& transfer : rows.transfers) {
       const ModelState& from = transfer.robot_to_server ? pair.robot() : pair.server();
@@ -662,8 +661,7 @@ TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
   }
 }
 
-// What an abandoned frame left is computed too, and nothing else that the camera's move left
-// standing.
+// Computes what an abandoned frame left, too, but nothing else that the camera's move left valid.
 TEST_P(Slices, AScrollWithStalePixelsStaysSparse) {
   Pair pair = MakePair({});
   const int step = ShiftStep(pair.graph(), kHeight / 2);
@@ -688,7 +686,7 @@ TEST_P(Slices, AScrollWithStalePixelsStaysSparse) {
   EXPECT_LT(in_one, dense);
 }
 
-// Whatever arrives, a slice is taken as a whole or refused in a sentence.
+// Whatever arrives is taken as a whole slice, or refused with one sentence.
 TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   std::mt19937 random(11);
   Pair pair(TenNetworks()[1], {});

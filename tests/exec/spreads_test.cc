@@ -38,7 +38,7 @@ class GateTest : public testing::Test {
     state_->Run();
   }
 
-  // Adds `change` to a pixel of the input, runs, and returns how many pixels are others at the end.
+  // Adds `change` to a pixel of the input, runs, and returns how many output pixels differ.
   int64_t Change(float change) {
     std::vector<float> numbers(input_.data(), input_.data() + input_.count());
     for (size_t channel = 0; channel < kChannels; ++channel) {
@@ -78,7 +78,7 @@ TEST_F(GateTest, OnePixelHasTheSpreadOfItsChannelsAmongThemselves) {
 }
 
 TEST_F(GateTest, EachChannelOfAMapHasItsOwnSpread) {
-  // Channel by channel others in mean and width, none of them silent.
+  // Channels differ in mean and width, and none is silent.
   std::vector<float> numbers(input_.data(), input_.data() + input_.count());
   constexpr size_t kPixels = size_t{kSide} * kSide;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -108,7 +108,7 @@ TEST_F(GateTest, EachChannelOfAMapHasItsOwnSpread) {
 
 TEST_F(GateTest, AGateThatHardlyMovesLeavesTheMapAlone) { EXPECT_EQ(Change(1.0f), 1); }
 
-// Of each pixel it is asked whether the gate has moved it.
+// Asks for each pixel whether the gate has moved it.
 TEST_F(GateTest, AGateThatMovesChangesTheMapEverywhere) {
   EXPECT_GT(Change(3000.0f), kSide * kSide * 9 / 10);
 }

@@ -19,7 +19,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Stored pixels are computed again to see whether they are right.
+// Recomputes stored pixels to see whether they are right.
 
 namespace cacheinf {
 namespace {
@@ -60,7 +60,7 @@ TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
     ChangePolicy policy = {.threshold = 0.3f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     for (int frame = 0; frame < 9; ++frame) {
-      // First a few of one policy each, then all in turn.
+      // First a few with one policy each, then all policies in turn.
       policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
       policy.stem_depth = static_cast<int>(seed_ % 2);
       Step(*state, policy, random);
@@ -71,7 +71,7 @@ TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
   });
 }
 
-// A picture, four convolutions, of which the second is not kept.
+// A picture and four convolutions, the second of which is not kept.
 class StoredChainTest : public testing::Test {
  protected:
   StoredChainTest() {

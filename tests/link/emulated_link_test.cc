@@ -112,7 +112,7 @@ TEST_F(EmulatedLinkTest, RefusesInOneSentence) {
             "link \"fast,3ms\": \"fast\" is neither a bandwidth such as 93mbit nor a trace such as "
             "trace.csv");
   EXPECT_EQ(Refused("93mbit,soon"),
-            "link \"93mbit,soon\": \"soon\" is no delay such as 3ms, of a minute at most");
+            "link \"93mbit,soon\": \"soon\" is not a delay such as 3ms, of at most a minute");
   for (const char* text : {"", ",", "93", "mbit", "-1mbit", "93 mbit", "nanmbit", "infmbit",
                            "93mbit,", "93mbit,3", "93mbit,-3ms", "93mbit,61s", "93mbit,3ms,4ms"}) {
     EXPECT_NE(Refused(text), "") << text;
@@ -123,7 +123,7 @@ TEST_F(EmulatedLinkTest, RefusesInOneSentence) {
   EXPECT_NE(Refused(path).find("trace.csv"), std::string::npos);
   WriteText("trace.csv", "seconds,rate\n0,5\n1,x\n");
   EXPECT_EQ(Refused(path),
-            path + ", line 3: needs a time after the one before and a bandwidth in Mbit/s");
+            path + ", line 3: needs a time later than the one before, and a bandwidth in Mbit/s");
   EXPECT_EQ(Refused(path + ":speed,3ms"), path + ": has no column \"speed\"");
   for (const char* text :
        {"", "seconds\n0\n1\n", "seconds,rate\n", "seconds,rate\n0,5\n", "seconds,rate\n0,0\n1,0\n",

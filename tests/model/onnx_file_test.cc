@@ -73,7 +73,7 @@ TEST(OnnxFileTest, OpenDimensionsComeFromTheOptions) {
 
 TEST(OnnxFileTest, AnOpenDimensionThatIsNotGivenIsRefused) {
   EXPECT_EQ(ReluModel({-1, 3, -1, 4}).Refusal(),
-            "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape has to "
+            "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
             "be given");
 }
 
@@ -103,7 +103,7 @@ TEST(OnnxFileTest, AQuestionMarkIsNoName) {
   for (int i : {0, 2, 3}) type->mutable_shape()->mutable_dim(i)->set_dim_param("?");
   EXPECT_EQ(OutputShape(model.Import(Shapes({{1, 3, 8, 9}}))), (Shape{1, 3, 8, 9}));
   EXPECT_EQ(model.Refusal(),
-            "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape has to "
+            "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
             "be given");
 }
 

@@ -26,7 +26,7 @@ TEST(OnnxMovesTest, ReshapeResolvesZeroAndMinusOne) {
     wrong.Ints("shape", shape).Node("Reshape", {"x", "shape"}, {"y"});
     return wrong.Refusal();
   };
-  EXPECT_THAT(refusal({-1, -1}), HasSubstr("-1 stands twice"));
+  EXPECT_THAT(refusal({-1, -1}), HasSubstr("-1 appears twice"));
   EXPECT_THAT(refusal({4, -1}), HasSubstr("shape 2x3 cannot become 4x-1"));
   EXPECT_THAT(refusal({7}), HasSubstr("shape 2x3 cannot become 7"));
   EXPECT_THAT(refusal({1, 1, 1, 1, 0}), HasSubstr("0 stands for a dimension that is not there"));

@@ -109,7 +109,7 @@ TEST_F(LinkProbeTest, NobodyMayAskForMoreThanTheLinkCarries) {
   EXPECT_THROW(AnswerProbe(pair_->server, greedy), InputError);
   message::Probe read;
   EXPECT_EQ(Decode(Encode(message::Probe{message::Probe::kMostBytes + 1, {}}), &read),
-            "a message of kind 'probe' is no good: wanted is out of bounds");
+            "a message of kind 'probe' is invalid: wanted is out of bounds");
 }
 
 }  // namespace

@@ -105,14 +105,14 @@ TEST(MessagesTest, AServerPreparesAnewWhereItKeepsOrComputesOtherwise) {
 TEST(MessagesTest, FieldsAreChecked) {
   Hello hello;
   hello.protocol = Hello::kProtocol + 1;
-  EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is no good: the protocol is another one");
+  EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is invalid: the protocol is another one");
 
   const auto refused = [](auto change) {
     Frame frame{.decision = ChangedDecision(), .follows = 40, .committed = 40};
     change(frame);
     return Refusal(frame);
   };
-  const std::string frame = "a message of kind 'frame' is no good: ";
+  const std::string frame = "a message of kind 'frame' is invalid: ";
   EXPECT_EQ(refused([](Frame& f) { f.decision.number = -1; }), frame + "number is out of bounds");
   EXPECT_EQ(refused([](Frame& f) { f.decision.base = 41; }),
             frame + "base must be -1 or a number before this one's");
@@ -131,14 +131,14 @@ TEST(MessagesTest, FieldsAreChecked) {
               f.decision.changed = f.decision.forced = Mask((1 << 20) + 1, 64);
               f.decision.kind = FrameDecision::Kind::kRefresh;
             }).substr(0, frame.size() + 20),
-            frame + "changed is no mask: ");
+            frame + "changed is not a mask: ");
 
   const auto settings_refused = [](auto change) {
     Settings settings = SplitSettings();
     change(settings);
     return Refusal(settings);
   };
-  const std::string settings = "a message of kind 'settings' is no good: ";
+  const std::string settings = "a message of kind 'settings' is invalid: ";
   EXPECT_EQ(settings_refused([](Settings& s) { s.policy.threshold = -1; }),
             settings + "threshold is out of bounds");
   EXPECT_EQ(settings_refused([](Settings& s) { s.policy.spreads.reset(); }),
@@ -154,9 +154,9 @@ TEST(MessagesTest, FieldsAreChecked) {
             settings + "a cut's share is out of bounds");
   EXPECT_EQ(
       settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 27),
-      settings + "cache is no configuration: ");
+      settings + "cache is not a configuration: ");
   EXPECT_EQ(Refusal(Answer{.active = 1.5f}),
-            "a message of kind 'answer' is no good: active is out of bounds");
+            "a message of kind 'answer' is invalid: active is out of bounds");
 }
 
 // However long a list says it is, memory is had only for bytes that are there.
@@ -166,11 +166,11 @@ TEST(MessagesTest, LengthsAreHeldAgainstTheBytes) {
   for (size_t i = 8; i < 12; ++i) {
     std::vector<uint8_t> damaged = bytes;
     damaged[i] = 0x3f;
-    EXPECT_EQ(Decode(damaged, &piece), "a message of kind 'model' is no good: bytes is cut short");
+    EXPECT_EQ(Decode(damaged, &piece), "a message of kind 'model' is invalid: bytes is cut short");
     EXPECT_EQ(piece.bytes.capacity(), 0u);
   }
   bytes.push_back(0);
-  EXPECT_EQ(Decode(bytes, &piece), "a message of kind 'model' is no good: goes on after its end");
+  EXPECT_EQ(Decode(bytes, &piece), "a message of kind 'model' is invalid: goes on after its end");
 }
 
 TEST(MessagesTest, LongReasonsAreCut) {

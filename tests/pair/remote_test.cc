@@ -224,7 +224,7 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
   Say(channels_->server, answer);
   is_server_busy_ = true;
   EXPECT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
-  EXPECT_EQ(connection_->fault(), "an answer has not all pixels");
+  EXPECT_EQ(connection_->fault(), "an answer does not have all pixels");
 }
 
 TEST_F(RemoteTest, WhatWasSaidBeforeOtherSettingsIsNotHeard) {

@@ -90,7 +90,7 @@ TEST_F(ProfileToolTest, DoesNotPackOverWhatIsNoFile) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const CommandResult result = Run("pack tiny.cinf -o pipe");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.out, "cacheinf-profile: cannot write 'pipe': it is there and is not a file\n");
+  EXPECT_EQ(result.out, "cacheinf-profile: cannot write 'pipe': it exists and is not a file\n");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 

@@ -85,8 +85,8 @@ TEST_F(ScheduleMakerTest, OfRobotsThatAskAtOnceOneWaitsForWhatIsMadeForTheOther)
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(schedules[0], schedules[1]);
   EXPECT_EQ(FingerprintOf(ParseSchedule(schedules[0], "made").robot), FingerprintOf(robot_));
-  EXPECT_EQ(CountIn(log, "solves a schedule"), 1) << log;
-  EXPECT_EQ(CountIn(log, "measures model"), 0) << log;
+  EXPECT_EQ(CountIn(log, "solving a schedule"), 1) << log;
+  EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
 }
 
 // The first measures for 20 s unless it is stopped.

@@ -31,12 +31,12 @@ void ShiftOperators(Graph& graph) {
 
 PictureSpec Resolved(const Graph& graph, PictureSpec picture) {
   if (graph.inputs.empty()) Refuse(graph, "it has no input for a picture");
-  if (graph.picture.width != 0) Refuse(graph, "its picture is described already");
+  if (graph.picture.width != 0) Refuse(graph, "its picture is already described");
   const Value& input = graph.value(graph.inputs.front());
   const int64_t channels = picture.channels == PictureSpec::Channels::kGray ? 1 : 3;
   if (!input.is_map() || input.shape[0] != 1 || input.shape[1] != channels) {
     Refuse(graph, "input '" + input.name + "' of shape " + ToString(input.shape) +
-                      " is no picture of " + std::to_string(channels) + " channel(s)");
+                      " is not a picture of " + std::to_string(channels) + " channel(s)");
   }
   if (picture.width == 0 && picture.height == 0) {
     picture.width = static_cast<int>(input.shape[3]);
@@ -67,7 +67,7 @@ void AppendArgMax(Graph& graph, bool enlarge) {
   const Value& input = graph.value(graph.inputs.front());
   if (!graph.value(scores).is_map() || !input.is_map()) {
     Refuse(graph, "output '" + graph.value(scores).name + "' of shape " +
-                      ToString(graph.value(scores).shape) + " has no class scores a pixel");
+                      ToString(graph.value(scores).shape) + " has no class scores per pixel");
   }
   if (enlarge) {
     op::Resize resize;
@@ -92,7 +92,7 @@ void CheckHeads(const Graph& graph, const std::vector<op::DecodeBoxes::Scale>& s
                       head.shape[3] * stride == input.shape[3];
     if (!fits) {
       Refuse(graph, "output '" + head.name + "' of shape " + ToString(head.shape) +
-                        " is no head of stride " + std::to_string(stride) +
+                        " is not a head of stride " + std::to_string(stride) +
                         " for an input of shape " + ToString(input.shape));
     }
   }

@@ -197,7 +197,7 @@ class FileWriter {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(path, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-      throw InputError("cannot write '" + path.string() + "': it is there and is not a file");
+      throw InputError("cannot write '" + path.string() + "': it exists and is not a file");
     }
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor_ < 0) Fail();
@@ -319,7 +319,7 @@ class DescriptionReader {
             static_cast<OpId>(graph.operators.size()) - 1;
       }
     }
-    if (!bytes_.empty()) throw Damage("goes on behind its end");
+    if (!bytes_.empty()) throw Damage("goes on after its end");
     return graph;
   }
 
@@ -424,7 +424,7 @@ class DescriptionReader {
 };
 
 Head CheckHead(std::span<const std::byte> file, const std::string& name) {
-  if (!IsPack(file)) Refuse(name, "is no native model file");
+  if (!IsPack(file)) Refuse(name, "is not a native model file");
   Head head;
   if (file.size() < sizeof(head)) Refuse(name, "is cut short");
   std::memcpy(&head, file.data(), sizeof(head));

@@ -399,7 +399,7 @@ class Inference {
     std::vector<int> all(in.size());
     std::iota(all.begin(), all.end(), 0);
     if (sorted != all)
-      Refuse("an order that is no permutation of the dimensions of " + ToString(in));
+      Refuse("an order that is not a permutation of the dimensions of " + ToString(in));
     Shape out;
     for (int axis : permute.order) out.push_back(in[axis]);
     return One(std::move(out), graph_.value(op_.inputs[0]).type);

@@ -221,7 +221,7 @@ void ConvertReshape(OnnxNode& node) {
       if (i >= in.size()) node.Fail("shape entry 0 stands for a dimension that is not there");
       out[i] = in[i];
     } else if (out[i] == -1) {
-      if (inferred) node.Fail("shape entry -1 stands twice");
+      if (inferred) node.Fail("shape entry -1 appears twice");
       inferred = i;
     }
   }

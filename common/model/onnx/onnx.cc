@@ -92,7 +92,7 @@ class ModelImporter {
     for (const onnx::ValueInfoProto& input : graph.input()) {
       if (input.name().empty()) throw InputError("an input has no name");
       if (!seen.insert(input.name()).second) {
-        throw InputError("input '" + input.name() + "' stands twice");
+        throw InputError("input '" + input.name() + "' appears twice");
       }
       if (initializers.count(input.name())) continue;  // a weight: old files list them here, too
       const bool given = number < options_.input_shapes.size();
@@ -129,7 +129,7 @@ class ModelImporter {
     } else if (given != nullptr) {
       shape = *given;
     } else {
-      throw InputError(what + " has no shape in the file, so it has to be given");
+      throw InputError(what + " has no shape in the file, so it must be given");
     }
     if (shape.size() > TensorView::kMaxRank) {
       throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
@@ -178,7 +178,7 @@ class ModelImporter {
     }
     if (!is_given && !is_batch) {
       throw InputError(where + (name.empty() ? "" : " ('" + name + "')") +
-                       " is open in the file, so the input's shape has to be given");
+                       " is open in the file, so the input's shape must be given");
     }
     const int64_t size = is_given ? given : 1;
     if (!name.empty()) named_dimensions_[name] = size;
@@ -296,7 +296,7 @@ class ModelImporter {
     std::unordered_set<ValueId> taken;
     for (const onnx::ValueInfoProto& output : graph.output()) {
       if (!names.insert(output.name()).second) {
-        throw InputError("output '" + output.name() + "' stands twice");
+        throw InputError("output '" + output.name() + "' appears twice");
       }
       const OnnxValue& value = import_.values.at(output.name());
       if (value.constant) {

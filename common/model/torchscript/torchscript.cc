@@ -379,7 +379,7 @@ bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& argu
       return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
     };
     const int64_t step = arguments[3].concrete.toInt();
-    if (step < 1) Refuse(node, "goes through a list backwards");
+    if (step < 1) Refuse(node, "iterates over a list backwards");
     std::vector<Slot> part;
     for (int64_t i = bound(arguments[1].concrete, 0); i < bound(arguments[2].concrete, size);
          i += step) {

@@ -25,7 +25,7 @@ using nlohmann::json;
 // A network ready to answer.
 struct Engine {
   std::function<void()> run;
-  std::function<std::vector<Tensor>()> outputs;  // of the last run, or of another like it
+  std::function<std::vector<Tensor>()> outputs;  // of the last run, or an equal one
 };
 
 // cacheinf-auto measures which scheme is faster, layer by layer, at every start.
@@ -56,8 +56,8 @@ Engine LoadCacheInf(const WorkerOptions& options, const std::vector<Tensor>& inp
           [answers] { return *answers; }};
 }
 
-// glibc gives large maps back to the system at every answer and faults them in again at the next;
-// PyTorch's guide to speed recommends allocators that do not.
+// glibc returns large maps to the system after every answer and faults them in for the next;
+// PyTorch's tuning guide recommends allocators that do not.
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -85,14 +85,14 @@ std::vector<Tensor> ReadInputs(const WorkerOptions& options) {
   return inputs;
 }
 
-// So that every engine finds its file in the system's cache.
+// Ensures that every engine finds its file in the system's cache.
 void ReadThrough(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> part(1 << 20);
   while (file.read(part.data(), static_cast<std::streamsize>(part.size()))) continue;
 }
 
-// The most memory this program ever had, but not what the one that started it had.
+// The most memory that this program ever had, without that of the one that started it.
 double PeakMegabytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

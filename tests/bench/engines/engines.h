@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// What a worker process is told to be.
+// What a worker process is to be.
 struct WorkerOptions {
   std::string engine;  // "cacheinf", "cacheinf-auto", "libtorch", "onednn-layer"
   std::filesystem::path model;
@@ -20,12 +20,12 @@ struct WorkerOptions {
   int threads = 1;
 };
 
-// Does what peers/peers.py does, for the engines that are C++: answers the requests on stdin.
+// Does for C++ engines what peers/peers.py does: answers the requests on stdin.
 void ServeEngine(const WorkerOptions& options);
 
-// One convolution as LibTorch runs it best on its own: oneDNN with prepacked weights and, where
-// oneDNN has it, the activation in the epilogue, on a channels-last map of fixed random numbers.
-// `layer` is as in peers/peers.py.
+// One convolution as LibTorch itself runs it best: oneDNN with prepacked weights and, if oneDNN has
+// it, the activation in the epilogue, on a channels-last map of fixed random numbers. `layer` is as
+// in peers/peers.py.
 std::function<void()> OneDnnLayer(const nlohmann::json& layer);
 
 }  // namespace cacheinf

@@ -6,7 +6,7 @@
 #include "common/config/model_config.h"
 #include "tests/bench/engines/engines.h"
 
-// A program of its own, so that its memory is that of an engine and of nothing else.
+// A separate program, so that its memory is that of an engine alone.
 
 namespace cacheinf {
 namespace {

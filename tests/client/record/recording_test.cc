@@ -526,7 +526,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   EXPECT_EQ(with("frames.jsonl", "\"forget\":false", "\"forget\":0"),
             line + "forget must be true or false");
   EXPECT_EQ(with("frames.jsonl", "\"number\":0,\"base\":-1", "\"number\":1,\"base\":0"),
-            line + "a recording begins with a frame that needs none before it");
+            line + "a recording must begin with a frame that needs none before it");
   EXPECT_EQ(with("frames.jsonl", "\"base\":-1", "\"base\":0"),
             line + "decision: base must be -1 or a number before this one's");
   EXPECT_EQ(with("frames.jsonl", "\"frame\":0", "\"frame\":-1"), line + "frame must be at least 0");

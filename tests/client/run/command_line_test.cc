@@ -133,7 +133,7 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   EXPECT_EQ(ParseRobotConfig(printed, "printed").output.answers, "") << "is none either";
   const std::string help = RunRobot({"--help"}).out;
   EXPECT_NE(help.find("--relight [true|false]"), std::string::npos);
-  EXPECT_NE(help.find("Alone it means true."), std::string::npos);
+  EXPECT_NE(help.find("Without a value it means true."), std::string::npos);
 }
 
 TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
