@@ -240,7 +240,7 @@ Schedule ParseSchedule(const std::string& text, const std::string& name, bool ma
   }
   if (!may_lack && !std::ranges::all_of(schedule.buckets, &Schedule::Bucket::is_solved)) {
     throw InputError(fmt::format(
-        "{}: not solved to the end; go on with cacheinf-schedule solve --resume", name));
+        "{}: not solved to the end; continue with cacheinf-schedule solve --resume", name));
   }
   return schedule;
 }
