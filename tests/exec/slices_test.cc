@@ -723,5 +723,29 @@ TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   EXPECT_LE(echo.size(), kSliceBytes) << "what has arrived goes back";
 }
 
+// The peer confirms a frame when the robot may be at a later one.
+TEST(SliceBytesTest, WhatIsWrittenAfterItWasPackedIsSentAgain) {
+  std::mt19937 random(12);
+  const Pixels picture = RandomPicture(random);
+  Pair pair(TenNetworks()[1], {});
+  pair.Begin(picture);
+  const Operator& op = pair.graph().operators[2];
+  const ValueId value = op.outputs[0];
+  const auto cross = [&](ModelState& from, ModelState& to) {
+    const Range rows = {0, RowCount(pair.graph(), op)};
+    std::vector<uint8_t> bytes;
+    from.Pack(value, rows, &bytes);
+    EXPECT_EQ(to.Unpack(value, rows, bytes), nullptr);
+    return FirstDifference(Numbers(from, value), Numbers(to, value));
+  };
+  EXPECT_EQ(cross(pair.robot(), pair.server()), "");
+  TestFrame frame;
+  frame.picture = Changed(picture, random, frame.decision.changed);
+  pair.robot().Apply(frame.decision, View(frame.picture), pair.policy());
+  ASSERT_NE(FirstDifference(Numbers(pair.robot(), value), Numbers(pair.server(), value)), "");
+  pair.robot().ConfirmSent();
+  EXPECT_EQ(cross(pair.robot(), pair.server()), "");
+}
+
 }  // namespace
 }  // namespace cacheinf
