@@ -615,6 +615,26 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   }
 }
 
+// What changed too little to be called a change reaches the server once a refresh stores it.
+TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
+  std::mt19937 random(9);
+  TestFrame frame;
+  frame.picture = RandomPicture(random);
+  Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed});
+  pair.Begin(frame.picture);
+  const std::vector<Cut> cut = {{pair.graph().inputs[0], 0}};
+  const SplitRows rows = pair.RowsOf(OwnershipOf(
+      pair.graph(), pair.robot().layout(), cut, RobotRowsOf(cut, frame.decision.changed), kHeight));
+  pair.Frame(frame, rows);
+  pair.ExpectSameAnswer();
+  const auto before = Outputs(pair.one());
+  for (uint8_t& level : frame.picture) level ^= 1;
+  SetAll(frame.decision.forced);
+  pair.Frame(frame, rows);
+  pair.ExpectSameAnswer();
+  EXPECT_NE(FirstDifference(before[0], Outputs(pair.one())[0]), "") << "nothing is tested";
+}
+
 TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
   Pair pair = MakePair({});
   const SplitRows rows = pair.RowsOf(Halves(pair));
