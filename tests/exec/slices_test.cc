@@ -614,6 +614,26 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   }
 }
 
+// What changed too little to be called a change reaches the server once a refresh stores it.
+TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
+  std::mt19937 random(9);
+  TestFrame frame;
+  frame.picture = RandomPicture(random);
+  Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed});
+  pair.Begin(frame.picture);
+  const std::vector<Cut> cut = {{pair.graph().inputs[0], 0}};
+  const SplitRows rows = pair.RowsOf(OwnershipOf(
+      pair.graph(), pair.robot().layout(), cut, RobotRowsOf(cut, frame.decision.changed), kHeight));
+  pair.Frame(frame, rows);
+  pair.ExpectSameAnswer();
+  const auto before = Outputs(pair.one());
+  for (uint8_t& level : frame.picture) level ^= 1;
+  SetAll(frame.decision.forced);
+  pair.Frame(frame, rows);
+  pair.ExpectSameAnswer();
+  EXPECT_NE(FirstDifference(before[0], Outputs(pair.one())[0]), "") << "nothing is tested";
+}
+
 TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
   Pair pair = MakePair({});
   const SplitRows rows = pair.RowsOf(Halves(pair));
@@ -719,6 +739,30 @@ TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   std::vector<uint8_t> echo;
   pair.server().Pack(value, rows, &echo);
   EXPECT_LE(echo.size(), kSliceBytes) << "what has arrived goes back";
+}
+
+// The peer confirms a frame when the robot may be at a later one.
+TEST(SliceBytesTest, WhatIsWrittenAfterItWasPackedIsSentAgain) {
+  std::mt19937 random(12);
+  const Pixels picture = RandomPicture(random);
+  Pair pair(TenNetworks()[1], {});
+  pair.Begin(picture);
+  const Operator& op = pair.graph().operators[2];
+  const ValueId value = op.outputs[0];
+  const auto cross = [&](ModelState& from, ModelState& to) {
+    const Range rows = {0, RowCount(pair.graph(), op)};
+    std::vector<uint8_t> bytes;
+    from.Pack(value, rows, &bytes);
+    EXPECT_EQ(to.Unpack(value, rows, bytes), nullptr);
+    return FirstDifference(Numbers(from, value), Numbers(to, value));
+  };
+  EXPECT_EQ(cross(pair.robot(), pair.server()), "");
+  TestFrame frame;
+  frame.picture = Changed(picture, random, frame.decision.changed);
+  pair.robot().Apply(frame.decision, View(frame.picture), pair.policy());
+  ASSERT_NE(FirstDifference(Numbers(pair.robot(), value), Numbers(pair.server(), value)), "");
+  pair.robot().ConfirmSent();
+  EXPECT_EQ(cross(pair.robot(), pair.server()), "");
 }
 
 }  // namespace
