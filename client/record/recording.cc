@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr size_t kMostWords = size_t{1} << 20;  // in a mask: 8192 × 8192 pixels
 constexpr int64_t kLargestShift = 1 << 14;
-constexpr size_t kKeys = 12;
+constexpr size_t kKeys = 11;
 
 std::string ToHex(ConstMaskView mask) {
   if (mask.pixel_count() == 0) return "";
@@ -115,8 +115,7 @@ std::string ToText(const FrameDecision& decision) {
        {m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]}},
       {"light", {decision.light.gain, decision.light.offset}},
       {"settings", decision.settings},
-      {"robot_rows", decision.robot_rows},
-      {"deadline_us", decision.deadline_us}};
+      {"robot_rows", decision.robot_rows}};
   return json.dump();
 }
 
@@ -137,7 +136,6 @@ FrameDecision ReadFrameDecision(const std::string& text, const std::string& name
   decision.light = {light[0], light[1]};
   decision.settings = json.Integer("settings", 0);
   decision.robot_rows = ReadRows(json);
-  decision.deadline_us = json.Integer("deadline_us", 0);
   const char* const fault = FaultOf(decision);
   if (fault != nullptr) throw InputError(name + ": " + fault);
   return decision;

@@ -46,7 +46,6 @@ struct FrameDecision {
   // One row per cut, in the order of the settings: the robot owns the map's rows above it. Empty:
   // the robot owns all.
   std::vector<int> robot_rows;
-  int64_t deadline_us = 0;  // after the frame's stamp; 0: none
 };
 constexpr Words<3> WordsOf(FrameDecision::Kind) { return {"whole", "changed", "refresh"}; }
 

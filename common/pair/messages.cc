@@ -312,7 +312,6 @@ void VisitDecision(Visitor& visit, FrameDecision& decision) {
   });
   visit.Number("settings", decision.settings, int64_t{0}, kMostNumber);
   visit.Array("robot_rows", decision.robot_rows);
-  visit.Number("deadline_us", decision.deadline_us, int64_t{0}, kMostNumber);
   const auto is_row = [](int row) { return row >= 0; };
   if (!std::all_of(decision.robot_rows.begin(), decision.robot_rows.end(), is_row)) {
     visit.Check("robot_rows must be rows");

@@ -35,7 +35,6 @@ FrameDecision Changed() {
   decision.light = {1.0 / 3, -12.5};
   decision.settings = 3;
   decision.robot_rows = {0, 5, 10};
-  decision.deadline_us = 50000;
   return decision;
 }
 
@@ -129,8 +128,6 @@ TEST(DecisionTextTest, EveryFieldIsChecked) {
   EXPECT_EQ(changed("\"light\":[", "\"light\":[null,"), line + "light must be a list of numbers");
   EXPECT_EQ(changed("\"settings\":3", "\"settings\":-3"), line + "settings must be at least 0");
   EXPECT_EQ(changed("\"robot_rows\":[0", "\"robot_rows\":[-1"), line + "robot_rows must be rows");
-  EXPECT_EQ(changed("\"deadline_us\":", "\"deadline_us\":-"),
-            line + "deadline_us must be at least 0");
   FrameDecision nowhere = Changed();
   nowhere.stored_from_frame.m[0][0] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(Refusal(ToText(nowhere)), line + "stored_from_frame must be a list of numbers");

@@ -27,7 +27,6 @@ inline FrameDecision ChangedDecision() {
   decision.light = {1.0 / 3, -12.5};
   decision.settings = 3;
   decision.robot_rows = {0, 12, 24};
-  decision.deadline_us = 100000;
   return decision;
 }
 
