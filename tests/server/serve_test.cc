@@ -244,8 +244,10 @@ TEST_F(Serve, ALinkIsMeasuredWithoutAModel) {
                kEnvironment);
   EXPECT_EQ(both.Wait(kLong), 0) << both.output();
   EXPECT_TRUE(both.HasPrinted("round trip ms", kLong)) << both.output();
+  EXPECT_TRUE(both.HasPrinted("emulated 80mbit,3ms", kLong)) << both.output();
   std::ifstream file(folder_ / "link.json");
   const auto json = nlohmann::json::parse(file);
+  EXPECT_EQ(json.value("emulated", ""), "80mbit,3ms");
   ASSERT_EQ(json["sizes"].size(), 10u);
   EXPECT_GE(json["sizes"][0]["round_trip_ms"], 6);
   EXPECT_TRUE(json["sizes"][0]["mbit_to_server"].is_null()) << json;
