@@ -70,6 +70,7 @@ LinkJson NumberOrNull(const std::optional<double>& number) {
 std::string LinkToJsonText(const LinkCommand& command, const std::vector<ProbedSize>& sizes,
                            const Estimate& estimate) {
   LinkJson json = {{"server", command.server}, {"rounds", command.rounds}};
+  if (!command.emulate.empty()) json["emulated"] = command.emulate;
   json["sizes"] = LinkJson::array();
   for (const ProbedSize& size : sizes) {
     json["sizes"].push_back({{"bytes", size.bytes},
@@ -83,7 +84,8 @@ std::string LinkToJsonText(const LinkCommand& command, const std::vector<ProbedS
   return json.dump(2, ' ', /*ensure_ascii=*/false, LinkJson::error_handler_t::replace) + "\n";
 }
 
-std::string LinkToText(const std::vector<ProbedSize>& sizes, const Estimate& estimate) {
+std::string LinkToText(const LinkCommand& command, const std::vector<ProbedSize>& sizes,
+                       const Estimate& estimate) {
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.3g}", *value) : std::string("-");
   };
@@ -93,9 +95,10 @@ std::string LinkToText(const std::vector<ProbedSize>& sizes, const Estimate& est
     text += fmt::format("{:>8} {:>14.3f} {:>13} {:>12}\n", size.bytes, size.round_trip_ms,
                         number(size.mbit_to_server), number(size.mbit_to_robot));
   }
-  return text + fmt::format("A robot's estimate: {} Mbit/s there, {} back, round trip {} ms.\n",
-                            number(estimate.mbit_to_server), number(estimate.mbit_to_robot),
-                            number(estimate.round_trip_ms));
+  text += fmt::format("A robot's estimate: {} Mbit/s there, {} back, round trip {} ms.\n",
+                      number(estimate.mbit_to_server), number(estimate.mbit_to_robot),
+                      number(estimate.round_trip_ms));
+  return command.emulate.empty() ? text : text + fmt::format("emulated {}\n", command.emulate);
 }
 
 }  // namespace
@@ -124,7 +127,7 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   channel.Flush(clock.Now() + std::chrono::milliseconds(500));
   if (stop) throw InputError("stopped");
   if (!command.out.empty()) WriteFile(command.out, LinkToJsonText(command, sizes, estimate));
-  return LinkToText(sizes, estimate);
+  return LinkToText(command, sizes, estimate);
 }
 
 }  // namespace cacheinf

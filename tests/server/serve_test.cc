@@ -119,6 +119,50 @@ TEST_F(Serve, TheServersPicturesGiveTheServersAnswers) {
   }
 }
 
+// Where the camera moves, answers go by what the server says of where the frame lies.
+TEST_F(Serve, OnTheServersCanvasAnswersAgreeAsOnTheRobotsOwn) {
+  const fs::path configs = SourceFolder() / "configs";
+  const auto summary_of = [&](const Arguments& how, bool is_together) {
+    const Arguments robot =
+        Arguments{ProgramPath("cacheinf-robot"),
+                  "run",
+                  "--config",
+                  configs / "demo.json",
+                  "--model",
+                  configs / "models" / "demo_segmentation.onnx",
+                  "--source",
+                  "generated:seed=6,frames=12,camera=travel,width=320,height=240",
+                  "--policy",
+                  "fixed",
+                  "--stem",
+                  "0",
+                  "--refresh",
+                  "0",
+                  "--geometry",
+                  "canvas",
+                  "--threads",
+                  "1",
+                  "--check",
+                  "1",
+                  "--summary",
+                  folder_ / "summary.json"} +
+        how;
+    Process process(
+        is_together ? cacheinf::Together(robot, Server(folder_ / "models", {"--once"})) : robot,
+        kEnvironment);
+    EXPECT_EQ(process.Wait(kLong), 0) << process.output();
+    std::ifstream file(folder_ / "summary.json");
+    return nlohmann::json::parse(file);
+  };
+  const auto alone = summary_of({"--mode", "cache", "--guard", "off"}, false);
+  const auto together = summary_of({"--mode", "remote", "--codec", "png", "--server-mode", "cache",
+                                    "--server", "mpi", "--server-wait", "10"},
+                                   true);
+  EXPECT_EQ(together["server"]["frames"], 12);
+  EXPECT_LT(together["server"]["work"], 0.9);
+  EXPECT_EQ(together["agreement"]["miou"], alone["agreement"]["miou"]);
+}
+
 TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
   const std::string input = graph_->value(graph_->inputs.front()).name;
   const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
@@ -244,8 +288,10 @@ TEST_F(Serve, ALinkIsMeasuredWithoutAModel) {
                kEnvironment);
   EXPECT_EQ(both.Wait(kLong), 0) << both.output();
   EXPECT_TRUE(both.HasPrinted("round trip ms", kLong)) << both.output();
+  EXPECT_TRUE(both.HasPrinted("emulated 80mbit,3ms", kLong)) << both.output();
   std::ifstream file(folder_ / "link.json");
   const auto json = nlohmann::json::parse(file);
+  EXPECT_EQ(json.value("emulated", ""), "80mbit,3ms");
   ASSERT_EQ(json["sizes"].size(), 10u);
   EXPECT_GE(json["sizes"][0]["round_trip_ms"], 6);
   EXPECT_TRUE(json["sizes"][0]["mbit_to_server"].is_null()) << json;
