@@ -157,6 +157,11 @@ std::string ToText(const ServerShares& server) {
         server.encoding.PercentileMs(0.50), server.waiting.PercentileMs(0.50),
         server.decoding.PercentileMs(0.50), server.computing.PercentileMs(0.50));
   }
+  if (server.link) {
+    text += fmt::format("; with refreshes and all else {:.1f} MB there and {:.1f} MB back in all",
+                        static_cast<double>(server.link->sent.wire) / 1e6,
+                        static_cast<double>(server.link->received.wire) / 1e6);
+  }
   text += '\n';
   if (server.link && server.link->bandwidth && server.link->round_trip) {
     text += fmt::format("link     {:.1f} Mbit/s {:.1f} s ago",
