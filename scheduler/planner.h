@@ -35,7 +35,7 @@ class Planner {
 //   ds-c        the same with caches
 //   hp          Hybrid-Parallel: rows of every operator shared between both, without caches
 //   cacheinf    the best of all of these and of sharing rows with caches (CacheInf, Eq. 9)
-//   exhaustive  the best there is of shares in tenths; for tiny networks
+//   exhaustive  the best there is of shares in tenths; of tiny networks alone (InputError)
 const std::vector<std::string>& PlannerNames();
 
 // Throws InputError for a name that is none.
