@@ -141,6 +141,12 @@ class CacheInfPlanner : public Planner {
 class ExhaustivePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
+    if (model.cut_places().size() > kMostPlaces) {
+      throw InputError(
+          fmt::format("planner \"exhaustive\" would not end: \"{}\" has {} places for "
+                      "cuts, and {} are what it can search; take another planner",
+                      model.robot().model, model.cut_places().size(), kMostPlaces));
+    }
     std::vector<Plan> plans = {LocalPlanner().Solve(model, {}), RemotePlanner().Solve(model, {}),
                                SingleCut(model, false), SingleCut(model, true)};
     for (const bool keeps : {false, true}) {
@@ -150,6 +156,9 @@ class ExhaustivePlanner : public Planner {
     }
     return BestOf(model, plans);
   }
+
+ private:
+  static constexpr size_t kMostPlaces = 10;
 };
 
 }  // namespace

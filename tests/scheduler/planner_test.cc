@@ -110,6 +110,12 @@ TEST(Exhaustive, LeavesOutOnlyWhatIsNoBetter) {
   }
 }
 
+TEST(Exhaustive, RefusesWhatItCannotSearch) {
+  const ProfilePair pair = MakeKapaoLike();
+  const CostModel model(pair.robot, pair.server, {50, 50, 4, 0.3, 0.4});
+  EXPECT_THROW(MakePlanner("exhaustive")->Solve(model, {}), InputError);
+}
+
 // What a frame takes one after the other if these operators are the server's; infinite if one is
 // not that reads what they compute.
 double SumOf(const CostModel& model, unsigned servers) {
