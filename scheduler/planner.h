@@ -35,7 +35,8 @@ class Planner {
 //   ds-c        the same with caches
 //   hp          Hybrid-Parallel: both share the rows of every operator, without caches
 //   cacheinf    the best of all these and of sharing rows with caches (CacheInf, Eq. 9)
-//   exhaustive  the best possible with shares in tenths; throws InputError unless the network is tiny
+//   exhaustive  the best possible with shares in tenths; throws InputError unless the network is
+//   tiny
 const std::vector<std::string>& PlannerNames();
 
 // Throws InputError for an unknown name.
