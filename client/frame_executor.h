@@ -71,6 +71,8 @@ class FrameExecutor {
 
   // Whether there is a server that has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
+  // Whether rows can be shared with that; says once in the log why not.
+  bool SharesRows();
 
   // Between two frames: takes up a server that has come, and lets go of one that is lost. At the
   // start of a run waits for it.
@@ -128,6 +130,7 @@ class FrameExecutor {
   std::optional<SplitRobot> split_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
+  std::string why_no_shared_rows_;
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // the last answer is none of the cache's
 };

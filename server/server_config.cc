@@ -28,11 +28,9 @@ FieldTable ServerConfig::Fields() {
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it where several name servers run on one machine."}
           .Flag("--name-server"),
-      Field{
-          "backend", MakeChoice(backend),
-          "Kernels, for all robots: our fast ones, the slow and obvious ones that they are checked "
-          "against, those for this machine's GPU, or the same on a stand-in for it, slowly.",
-          "Take cuda on a machine with a GPU."}
+      Field{"backend", MakeChoice(backend), kBackendHelp,
+            "Take cuda on a machine with a GPU. A lower precision is for robots in mode remote, or "
+            "whose policy is not exact."}
           .Flag("--backend"),
       Field{"threads", &threads, "Threads that compute; 0: one a core.",
             "Lower it to leave cores to others."}

@@ -131,11 +131,9 @@ FieldTable RobotConfig::Fields() {
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
       Field{
-          "backend", MakeChoice(backend),
-          "Kernels: our fast ones, the slow and obvious ones that they are checked against, those "
-          "for this machine's GPU, or the same on a stand-in for it, slowly.",
-          "Take cuda on a machine with a GPU, reference to check an answer that you do not "
-          "trust."}
+          "backend", MakeChoice(backend), kBackendHelp,
+          "Take cuda on a machine with a GPU, cuda-tf32 or cuda-fp16 where answers then agree well "
+          "enough with those of cuda, reference to check an answer that you do not trust."}
           .Flag("--backend"),
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "

@@ -71,7 +71,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 3;
+  static constexpr uint32_t kProtocol = 4;
 
   uint32_t protocol = kProtocol;  // of another one nothing that follows is read
   std::string build = {};         // builds of the same name give the same bits
@@ -83,6 +83,7 @@ struct Welcome {
   static constexpr Kind kKind = Kind::kWelcome;
 
   bool needs_model = false;
+  std::string arithmetic = {};  // the server's Backend::Arithmetic
 };
 
 // A part of the model's native file (common/model/graph/pack.h); the first begins at 0, each where

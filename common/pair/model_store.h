@@ -23,8 +23,11 @@ class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
-  // Makes the folder. Throws InputError if it cannot.
+  // Makes the folder, and a backend once. Throws InputError if it cannot.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend);
+
+  // The backends' Backend::Arithmetic.
+  const std::string& arithmetic() const { return arithmetic_; }
 
   bool Has(const message::Fingerprint& model) const;
 
@@ -61,6 +64,7 @@ class ModelStore {
 
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;
+  const std::string arithmetic_;
   std::mutex mutex_;  // of what follows; held while a model is compiled, so that it is so once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };

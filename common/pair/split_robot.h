@@ -48,7 +48,8 @@ class SplitRobot {
   // From the next frame on. Throws InputError if they do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
 
-  // Whether the server takes frames under this policy; tells it what it must know for that.
+  // Whether the server takes frames under this policy; tells it what it must know for that. Leaves
+  // a server that cannot share rows under it.
   bool IsReady(const ChangePolicy& policy);
 
   // Executes a decision; `seen` is what the network sees. The server is waited for until

@@ -88,6 +88,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
         Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
       }
     }
+  }
+  if (link.is_up && link.shares_rows) {
     for (const Plan& plan : nearby_(situation_)) {
       if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
     }

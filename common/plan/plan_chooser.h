@@ -39,6 +39,7 @@ class PlanChooser {
     OneWay to_server = {};
     OneWay to_robot = {};
     double round_trip_ms = 0;
+    bool shares_rows = true;  // whether plans that split can be followed
   };
   const Plan& Choose(const Link& link);
 
