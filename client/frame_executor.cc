@@ -7,6 +7,7 @@
 
 #include "common/answer/best_scores.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/remote_picture.h"
@@ -251,6 +252,16 @@ std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {
     cuts.push_back({value, cut.robot_thousandths});
   }
   return cuts;
+}
+
+bool FrameExecutor::SharesRows() {
+  if (!HasServer() || !cache_) return false;
+  std::string why_not = connection_->WhyNoSharedRows(model_->backend(), cache_->reuse().policy());
+  if (why_not == why_no_shared_rows_) return why_not.empty();
+  why_no_shared_rows_ = std::move(why_not);
+  if (why_no_shared_rows_.empty()) return true;
+  LogWarning(fmt::format("no plan that splits is followed: {}", why_no_shared_rows_));
+  return false;
 }
 
 // Makes the server ready for the plan.

@@ -71,6 +71,8 @@ class FrameExecutor {
 
   // Whether a connected server has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
+  // Whether rows can be shared with that; says once in the log why not.
+  bool SharesRows();
 
   // Call between frames. Takes up a new server and lets go of a lost one. Waits for a server at the
   // start of a run.
@@ -128,6 +130,7 @@ class FrameExecutor {
   std::optional<SplitRobot> split_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
+  std::string why_no_shared_rows_;
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // the cache does not hold the last frame
 };

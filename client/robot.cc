@@ -144,6 +144,7 @@ void Robot::FollowPlan() {
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
   link.is_up = statistics && executor_->HasServer();
+  link.shares_rows = link.is_up && executor_->SharesRows();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);
     link.to_robot = OneWayOf(statistics->bandwidth_back);

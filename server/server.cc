@@ -111,8 +111,6 @@ class Server {
         store_(config.models, [this] { return MakeBackend(); }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
-    // Refuse now rather than to every robot.
-    if (config.backend == RobotConfig::Backend::kCuda) (void)MakeBackend();
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);

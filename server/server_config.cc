@@ -27,11 +27,9 @@ FieldTable ServerConfig::Fields() {
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if several name servers run on one machine."}
           .Flag("--name-server"),
-      Field{"backend", MakeChoice(backend),
-            "Kernels for all robots: the fast ones (cpu), the slow and obvious ones that they are "
-            "checked against (reference), those for this machine's GPU (cuda), or the same, "
-            "slowly, on a stand-in for a GPU (cuda-emulated).",
-            "Use cuda on a machine with a GPU."}
+      Field{"backend", MakeChoice(backend), kBackendHelp,
+            "Use cuda on a machine with a GPU. A lower precision is for robots in mode remote, or "
+            "whose policy is not exact."}
           .Flag("--backend"),
       Field{"threads", &threads, "Threads that compute; 0: one per core.",
             "Lower it to leave cores to others."}

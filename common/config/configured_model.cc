@@ -9,6 +9,22 @@
 #include "common/model/passes/passes.h"
 
 namespace cacheinf {
+namespace {
+
+cuda::ConvOptions ConvOptionsOf(RobotConfig::Backend kind) {
+  using Kind = RobotConfig::Backend;
+  cuda::ConvOptions options;
+  if (kind == Kind::kCudaTf32 || kind == Kind::kCudaEmulatedTf32) {
+    options.precision = cuda::Precision::kTf32;
+  } else if (kind == Kind::kCudaFp16 || kind == Kind::kCudaEmulatedFp16) {
+    options.precision = cuda::Precision::kHalf;
+  } else if (kind == Kind::kCudaBf16 || kind == Kind::kCudaEmulatedBf16) {
+    options.precision = cuda::Precision::kBfloat16;
+  }
+  return options;
+}
+
+}  // namespace
 
 Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   if (config.model.empty()) throw InputError("no model is given");
@@ -46,9 +62,15 @@ std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackend
     case RobotConfig::Backend::kReference:
       return std::make_unique<ReferenceBackend>();
     case RobotConfig::Backend::kCuda:
-      return MakeCudaBackend();
+    case RobotConfig::Backend::kCudaTf32:
+    case RobotConfig::Backend::kCudaFp16:
+    case RobotConfig::Backend::kCudaBf16:
+      return MakeCudaBackend(ConvOptionsOf(kind));
     case RobotConfig::Backend::kCudaEmulated:
-      return MakeEmulatedCudaBackend();
+    case RobotConfig::Backend::kCudaEmulatedTf32:
+    case RobotConfig::Backend::kCudaEmulatedFp16:
+    case RobotConfig::Backend::kCudaEmulatedBf16:
+      return MakeEmulatedCudaBackend(1, ConvOptionsOf(kind));
     case RobotConfig::Backend::kCpu:
       break;
   }

@@ -129,11 +129,9 @@ FieldTable RobotConfig::Fields() {
             "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
-      Field{"backend", MakeChoice(backend),
-            "Kernels: the fast ones (cpu), the slow and obvious ones that they are checked against "
-            "(reference), those for this machine's GPU (cuda), or the same, slowly, on a stand-in "
-            "for a GPU (cuda-emulated).",
-            "Use cuda on a machine with a GPU, reference to check an answer that you do not trust."}
+      Field{"backend", MakeChoice(backend), kBackendHelp,
+            "Use cuda on a machine with a GPU, cuda-tf32 or cuda-fp16 if answers then agree well "
+            "enough with those of cuda, reference to check an answer that you do not trust."}
           .Flag("--backend"),
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "

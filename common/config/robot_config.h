@@ -35,7 +35,18 @@ struct OutputConfig {
 // The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
   enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit, kCacheinf };
-  enum class Backend : uint8_t { kCpu, kReference, kCuda, kCudaEmulated };
+  enum class Backend : uint8_t {
+    kCpu,
+    kReference,
+    kCuda,
+    kCudaTf32,
+    kCudaFp16,
+    kCudaBf16,
+    kCudaEmulated,
+    kCudaEmulatedTf32,
+    kCudaEmulatedFp16,
+    kCudaEmulatedBf16,
+  };
   enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch };
 
   std::string model;
@@ -91,9 +102,26 @@ struct RobotConfig {
 constexpr Words<7> WordsOf(RobotConfig::Mode) {
   return {"dense", "cache", "stale", "every-k", "remote", "split", "cacheinf"};
 }
-constexpr Words<4> WordsOf(RobotConfig::Backend) {
-  return {"cpu", "reference", "cuda", "cuda-emulated"};
+constexpr Words<10> WordsOf(RobotConfig::Backend) {
+  return {"cpu",
+          "reference",
+          "cuda",
+          "cuda-tf32",
+          "cuda-fp16",
+          "cuda-bf16",
+          "cuda-emulated",
+          "cuda-emulated-tf32",
+          "cuda-emulated-fp16",
+          "cuda-emulated-bf16"};
 }
+// Explains the key to users of the robot and of the server.
+inline constexpr const char* kBackendHelp =
+    "Kernels: the fast ones (cpu), the slow and obvious ones that they are checked against "
+    "(reference), or those for this machine's GPU, which give the same bits (cuda). From compute "
+    "capability 8.0 on a GPU can round the inputs and weights of convolutions to ten bits of "
+    "fraction (cuda-tf32), to ten bits and at most 65504 (cuda-fp16), or to seven bits "
+    "(cuda-bf16); sums stay FP32, and all else is exact. cuda-emulated, cuda-emulated-tf32 and so "
+    "on run, slowly, on a stand-in for a GPU.";
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
 // The defaults, overridden by the file. Throws InputError that names file and key.

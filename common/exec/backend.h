@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,14 +41,17 @@ struct PixelRunArgs {
 // Runs operators on one device, for all states of a model. Prepares every operator before the first
 // frame, then only runs them, one at a time.
 //
-// The promise of every backend in exact mode: an output pixel's bits depend only on the inputs that
-// geometry.h says it reads. So any pixels may be computed in any order, in any number of calls, by
+// The promise of every backend: an output pixel's bits depend only on the inputs that geometry.h
+// says it reads. So any pixels may be computed in any order, in any number of calls, by
 // any thread.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   virtual std::string_view Name() const = 0;
+
+  // How it multiplies and sums. Backends that return the same text give the same bits.
+  virtual std::string Arithmetic() const { return "exact FP32"; }
 
   // Device memory, aligned to 64 bytes, zeroed, freed with the pointer.
   using Memory = std::unique_ptr<float[], std::function<void(float*)>>;

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_EXEC_CPU_BACKEND_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -37,6 +38,9 @@ class CpuBackend : public HostBackend {
   static constexpr int kMaxThreads = 1024;
 
   std::string_view Name() const override { return "cpu"; }
+  std::string Arithmetic() const override {
+    return options_.libtorch_scheme ? "LibTorch" : HostBackend::Arithmetic();
+  }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 

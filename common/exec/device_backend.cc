@@ -79,6 +79,26 @@ size_t FloatsFrom(const ConstImageView& map) {
                              (map.width - 1) * map.pixel_stride + map.channels);
 }
 
+std::string NameOf(std::string_view family, cuda::Precision precision) {
+  std::string name(family);
+  switch (precision) {
+    case cuda::Precision::kExact:
+      return name;
+    case cuda::Precision::kTf32:
+      return name + "-tf32";
+    case cuda::Precision::kHalf:
+      return name + "-fp16";
+    case cuda::Precision::kBfloat16:
+      return name + "-bf16";
+  }
+  return name;
+}
+
+std::string CapabilityOf(const cuda::DeviceFacts& facts) {
+  return "compute capability " + std::to_string(facts.compute_major) + "." +
+         std::to_string(facts.compute_minor);
+}
+
 // Takes a convolution as it is told of, for packing.
 struct ConvCatcher {
   template <typename Args, typename Pixels>
@@ -151,10 +171,25 @@ struct DeviceBackend<Device>::Kernels {
 };
 
 template <class Device>
-DeviceBackend<Device>::DeviceBackend(std::string_view name, std::shared_ptr<Device> device)
-    : name_(name),
+DeviceBackend<Device>::DeviceBackend(std::string_view family, std::shared_ptr<Device> device,
+                                     const cuda::ConvOptions& options)
+    : name_(NameOf(family, options.precision)),
+      options_(options),
       stream_(std::make_shared<DeviceStream<Device>>(std::move(device))),
-      whole_(stream_) {}
+      whole_(stream_) {
+  const cuda::DeviceFacts facts = stream_->device().facts();
+  if (cuda::Conv<Device>::Has(facts, options.precision)) return;
+  throw InputError("backend \"" + name_ +
+                   "\" cannot be used: it needs compute capability 8.0, and " + facts.name +
+                   " has " + CapabilityOf(facts));
+}
+
+// Of matrix instructions it is not said in which order they sum.
+template <class Device>
+std::string DeviceBackend<Device>::Arithmetic() const {
+  if (options_.precision == cuda::Precision::kExact) return Backend::Arithmetic();
+  return name_ + " of " + CapabilityOf(stream_->device().facts());
+}
 
 template <class Device>
 DeviceBackend<Device>::~DeviceBackend() = default;
@@ -235,7 +270,7 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
   // It is packed beside the stream, into memory that work on its way may have had.
   stream_->Wait();
-  call.conv.emplace(stream_->device(), stream_->arena(), args);
+  call.conv.emplace(stream_->device(), stream_->arena(), args, options_);
 }
 
 template <class Device>
@@ -514,26 +549,32 @@ void DeviceBackend<Device>::Gather(const ConstTensorView& map, PixelSets& sets, 
   numbers->assign(fetched, fetched + this->NumbersOf(map, CutRows(ConstMaskView(mask), rows)));
 }
 
-std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed) {
-  cuda::EmulatedDevice::Options options;
-  options.seed = seed;
-  return MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(options));
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed, const cuda::ConvOptions& options) {
+  cuda::EmulatedDevice::Options of_device;
+  of_device.seed = seed;
+  return MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(of_device), options);
 }
 
-std::unique_ptr<Backend> MakeEmulatedCudaBackend(std::shared_ptr<cuda::EmulatedDevice> device) {
-  return std::make_unique<DeviceBackend<cuda::EmulatedDevice>>("cuda-emulated", std::move(device));
+std::unique_ptr<Backend> MakeEmulatedCudaBackend(std::shared_ptr<cuda::EmulatedDevice> device,
+                                                 const cuda::ConvOptions& options) {
+  return std::make_unique<DeviceBackend<cuda::EmulatedDevice>>("cuda-emulated", std::move(device),
+                                                               options);
 }
 
-std::unique_ptr<Backend> MakeCudaBackend() {
+std::unique_ptr<Backend> MakeCudaBackend(const cuda::ConvOptions& options) {
+  constexpr std::string_view kFamily = "cuda";
+  const auto refuse = [&](const std::string& why) {
+    throw InputError("backend \"" + NameOf(kFamily, options.precision) +
+                     "\" cannot be used: " + why);
+  };
   const CudaReport report = QueryCuda();
-  if (report.devices.empty()) {
-    throw InputError("backend \"cuda\" cannot be used: " + report.why_no_device);
-  }
+  if (report.devices.empty()) refuse(report.why_no_device);
 #ifdef CACHEINF_HAS_CUDA
-  return std::make_unique<DeviceBackend<cuda::RealDevice>>("cuda",
-                                                           std::make_shared<cuda::RealDevice>());
+  return std::make_unique<DeviceBackend<cuda::RealDevice>>(
+      kFamily, std::make_shared<cuda::RealDevice>(), options);
 #else
-  throw InputError("backend \"cuda\" cannot be used: this build has no CUDA");
+  refuse("this build has no CUDA");
+  return nullptr;
 #endif
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,15 +16,17 @@
 #include "common/exec/device_queue.h"
 #include "common/exec/operator_call.h"
 #include "sparse_ops/cuda/conv.h"
+#include "sparse_ops/cuda/conv_options.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
 
 namespace cacheinf {
 
-// Runs operators by the kernels of sparse_ops/cuda, with the bits of the reference, on a GPU or on
-// the stand-in for one. The host waits only where the contract of Backend and PixelSets has numbers
-// come to it; up to there a frame's launches are one graph (device_queue.h). After the first frames
-// nothing is allocated, and all memory of the device comes from one arena.
+// Runs operators by the kernels of sparse_ops/cuda, on a GPU or on the stand-in for one: with the
+// bits of the reference, but for convolutions of a lower precision. The host waits only where the
+// contract of Backend and PixelSets has numbers come to it; up to there a frame's launches are one
+// graph (device_queue.h). After the first frames nothing is allocated, and all memory of the device
+// comes from one arena.
 //
 // With a change test a convolution stores what is a change, where its kernel sees whole pixels
 // (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
@@ -32,10 +35,16 @@ namespace cacheinf {
 template <class Device>
 class DeviceBackend final : public Backend {
  public:
-  DeviceBackend(std::string_view name, std::shared_ptr<Device> device);
+  // Its name is the family's, "cuda", with the precision: "cuda-tf32". Throws InputError if the
+  // device lacks that.
+  DeviceBackend(std::string_view family, std::shared_ptr<Device> device,
+                const cuda::ConvOptions& options);
   ~DeviceBackend() override;
 
   std::string_view Name() const override { return name_; }
+  std::string Arithmetic() const override;
+  // Of the device's memory that it and all its states have, at most so far.
+  size_t device_bytes() const { return stream_->arena().bytes(); }
   Memory Allocate(size_t floats) override;
   int Prepare(const Graph& graph, const Operator& op) override;
   size_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -90,7 +99,8 @@ class DeviceBackend final : public Backend {
   const void* FetchPacked(const ConstTensorView& device);
   const void* FetchedBefore(const ConstTensorView& device);
 
-  std::string_view name_;
+  std::string name_;
+  cuda::ConvOptions options_;
   std::shared_ptr<DeviceStream<Device>> stream_;
   Queue whole_;  // of runs without sets
   std::vector<Call> calls_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@ class ForwardingBackend : public Backend {
   explicit ForwardingBackend(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
 
   std::string_view Name() const override { return backend_->Name(); }
+  std::string Arithmetic() const override { return backend_->Arithmetic(); }
   Memory Allocate(size_t floats) override { return backend_->Allocate(floats); }
   int Prepare(const Graph& graph, const Operator& op) override {
     return backend_->Prepare(graph, op);

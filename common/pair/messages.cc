@@ -214,6 +214,7 @@ void VisitFields(Visitor& visit, Hello& hello) {
 template <typename Visitor>
 void VisitFields(Visitor& visit, Welcome& welcome) {
   visit.Choice("needs_model", welcome.needs_model, 2);
+  visit.Text("arithmetic", welcome.arithmetic, kMostText);
 }
 
 template <typename Visitor>

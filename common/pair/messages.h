@@ -83,6 +83,7 @@ struct Welcome {
   static constexpr Kind kKind = Kind::kWelcome;
 
   bool needs_model = false;
+  std::string arithmetic = {};  // the server's Backend::Arithmetic
 };
 
 // A part of the model's native file (common/model/graph/pack.h). The first begins at 0, each next

@@ -55,7 +55,9 @@ Graph Read(const fs::path& path) {
 }  // namespace
 
 ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
-    : folder_(std::move(folder)), make_backend_(std::move(make_backend)) {
+    : folder_(std::move(folder)),
+      make_backend_(std::move(make_backend)),
+      arithmetic_(make_backend_()->Arithmetic()) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) {

@@ -23,9 +23,12 @@ class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
-  // Makes the folder, and removes what killed servers left half done in it. Throws InputError if it
-  // cannot.
+  // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
+  // Throws InputError if it cannot.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend);
+
+  // The backends' Backend::Arithmetic.
+  const std::string& arithmetic() const { return arithmetic_; }
 
   bool Has(const message::Fingerprint& model) const;
 
@@ -62,6 +65,7 @@ class ModelStore {
 
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;
+  const std::string arithmetic_;
   std::mutex mutex_;  // guards compiled_; held during compilation, which must happen once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };

@@ -70,6 +70,7 @@ void ServerConnection::Take(const Message& received) {
   if (Is<message::Welcome>(received) && step_ == Step::kGreeted) {
     message::Welcome welcome;
     wrong = Decode(received.bytes, &welcome);
+    arithmetic_ = std::move(welcome.arithmetic);
     step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
     if (step_ == Step::kHasModel) BeginWithModel();
   } else if (Is<message::Schedule>(received)) {
@@ -139,6 +140,17 @@ void ServerConnection::SendSettings() {
   if (!has_settings_) return;
   Say(channel_, settings_);
   if (step_ == Step::kHasModel) step_ = Step::kPrepares;
+}
+
+std::string ServerConnection::WhyNoSharedRows(const Backend& own,
+                                              const ChangePolicy& policy) const {
+  const std::string robot = own.Arithmetic();
+  const bool is_exact = policy.kind == ChangePolicy::Kind::kExact;
+  if (!is_exact || arithmetic_.empty() || arithmetic_ == robot) return "";
+  return fmt::format(
+      "the policy exact does not share rows between two arithmetics, and the robot computes in {}, "
+      "the server in {}",
+      robot, arithmetic_);
 }
 
 void ServerConnection::Leave(const std::string& reason) {

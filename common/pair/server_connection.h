@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "common/base/file.h"
+#include "common/exec/backend.h"
+#include "common/exec/change_policy.h"
 #include "common/link/channel.h"
 #include "common/model/graph/graph.h"
 #include "common/pair/messages.h"
@@ -56,6 +58,10 @@ class ServerConnection {
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 
+  // Returns why a robot with this backend cannot share rows with the server under a policy; empty
+  // if it can, or the server has not yet welcomed it.
+  std::string WhyNoSharedRows(const Backend& own, const ChangePolicy& policy) const;
+
   // Whether the server was ever ready.
   bool has_been_ready() const { return has_been_ready_; }
 
@@ -83,6 +89,7 @@ class ServerConnection {
   MappedFile model_;
   uint64_t given_ = 0;  // bytes of the model
   Step step_ = Step::kGreeted;
+  std::string arithmetic_;  // the server's
   message::Settings settings_;
   bool has_settings_ = false;
   bool has_been_ready_ = false;

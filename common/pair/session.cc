@@ -111,7 +111,7 @@ void Session::TakeHello(const message::Hello& hello) {
   const bool needs_model = !store_.Has(model_);
   if (needs_model) incoming_.emplace(store_, model_);
   is_greeted_ = true;
-  Say(channel_, message::Welcome{needs_model});
+  Say(channel_, message::Welcome{needs_model, store_.arithmetic()});
 }
 
 void Session::TakeSettings(const message::Settings& settings) {

@@ -90,6 +90,11 @@ bool SplitRobot::IsReady(const ChangePolicy& policy) {
   }
   const bool lacks_spreads = policy.threshold > 0.0f && policy.spreads == nullptr;
   if (lacks_spreads || !policy.can_split()) return false;
+  const std::string why_not = connection_.WhyNoSharedRows(state_.backend(), policy);
+  if (!why_not.empty()) {
+    connection_.Leave(why_not);
+    return false;
+  }
   if (has_new_settings_) connection_.Use(settings_);
   has_new_settings_ = false;
   return connection_.is_ready();

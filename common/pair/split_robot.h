@@ -48,7 +48,8 @@ class SplitRobot {
   // Takes effect from the next frame on. Throws InputError if the cuts do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
 
-  // Whether the server takes frames under this policy. Sends it what it must know for that.
+  // Whether the server takes frames under this policy. Sends it what it must know for that, and
+  // leaves a server that cannot share rows under it.
   bool IsReady(const ChangePolicy& policy);
 
   // Executes a decision and returns what the robot computed. `seen` is what the network sees. Waits

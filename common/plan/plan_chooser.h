@@ -41,6 +41,7 @@ class PlanChooser {
     OneWay to_server = {};
     OneWay to_robot = {};
     double round_trip_ms = 0;
+    bool shares_rows = true;  // whether plans that split can be followed
   };
   const Plan& Choose(const Link& link);
 
@@ -93,7 +94,7 @@ class PlanChooser {
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   std::optional<double> Seen(const Taken& taken) const;
-  void ConsiderAll(const CostModel& model);
+  void ConsiderAll(const CostModel& model, bool shares_rows);
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Returns null if the plan is not among them.

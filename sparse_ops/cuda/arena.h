@@ -25,6 +25,9 @@ class Arena {
     for (unsigned char* block : blocks_) device_.Free(block);
   }
 
+  // Of the device's memory, now and at most so far.
+  size_t bytes() const { return bytes_; }
+
   // Aligned to 256; throws OutOfDeviceMemory. Between two pieces lie bytes of nobody's.
   void* Allocate(size_t bytes) {
     const size_t size = (bytes / kUnit + 2) * kUnit;
@@ -60,6 +63,7 @@ class Arena {
     size = std::max(size, Device::kBlockBytes);
     auto* const block = static_cast<unsigned char*>(device_.Allocate(size));
     blocks_.push_back(block);
+    bytes_ += size;
     device_.Retire(block, size);
     return free_.emplace(block, size).first;
   }
@@ -75,6 +79,7 @@ class Arena {
 
   Device& device_;
   std::vector<unsigned char*> blocks_;
+  size_t bytes_ = 0;
   Pieces free_;
   Pieces used_;
 };

@@ -5,6 +5,7 @@
 
 #include "sparse_ops/cuda/arena.h"
 #include "sparse_ops/cuda/conv_kernels.h"
+#include "sparse_ops/cuda/conv_options.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
@@ -12,19 +13,6 @@
 
 namespace cacheinf {
 namespace cuda {
-
-struct ConvOptions {
-  // The bits are the same.
-  enum class Tiles : uint8_t {
-    kByCount,  // large ones where they keep the whole device busy
-    kLarge,
-    kSmall,
-  };
-
-  // Convolutions of small groups, depthwise ones among them, are exact in any case.
-  Precision precision = Precision::kExact;
-  Tiles tiles = Tiles::kByCount;
-};
 
 // A convolution with its weights packed and on the device; ConvArgs says what it computes. After
 // its preparation it is not changed: several streams may run it at once.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sparse_ops/cuda/conv_options.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/numbers.h"
 
@@ -10,17 +11,6 @@
 
 namespace cacheinf {
 namespace cuda {
-
-// What a convolution multiplies. Sums are always of single precision.
-enum class Precision : uint8_t {
-  kExact,  // single precision: the bits of ops.h
-  // Matrix instructions, which need a compute capability of 8.0. Inputs and weights are rounded to
-  // the nearest number of this format; the bits do not depend on active pixels or tiles, but on the
-  // GPU.
-  kTf32,
-  kHalf,
-  kBfloat16,
-};
 
 constexpr int kConvThreads = 128;  // of a block
 

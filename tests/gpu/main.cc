@@ -2,6 +2,7 @@
 // the stand-in for one. scripts/gpu-check runs it.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -27,20 +28,25 @@ namespace {
 constexpr const char* kHelp = R"(cacheinf-gpu-check COMMAND [OPTION...] [MODEL...]
 
   device     says what the kernels run on
-  cases      every case of the table of operators against the reference, bit for bit
-  large      one case a kind of operator, of the sizes of networks, likewise
-  networks   whole and changed frames of small random networks, and of MODELs, likewise
+  cases      every case of the table of operators against the reference, bit for bit; in a lower
+             precision those of convolutions, within what rounding explains, and any rows and pixels
+             against the bits of a dense run
+  large      one case a kind of operator, of the sizes of networks, bit for bit
+  networks   whole and changed frames of small random networks, and of MODELs, likewise; in a lower
+             precision against a dense run with other tiles
   frames     times whole frames of MODELs, and such of which a share changes
   operators  times every operator of MODELs
-  convs      prints the convolutions of MODELs, and what they take, for cacheinf-gpu-cudnn
+  convs      prints what a whole frame of MODELs and their convolutions take, for
+             cacheinf-gpu-cudnn
   kernels    prints threads and shared memory of a block of the kernels of convolutions
   pack FILE  writes a small random network
 
-  --gpu         fail where there is no GPU; else the stand-in takes its place
-  --stand-in    on the stand-in, whatever there is
-  --seed N      of the stand-in's order of threads, and of random networks (default: 1)
-  --part I/N    of cases and random networks only each N-th, from the I-th (from 1) on
-  --seconds S   for each row of frames (default: 2)
+  --gpu          fail where there is no GPU; else the stand-in takes its place
+  --stand-in     on the stand-in, whatever there is
+  --precision P  of convolutions: exact, tf32, fp16, bf16 (default: exact)
+  --seed N       of the stand-in's order of threads, and of random networks (default: 1)
+  --part I/N     of cases and random networks only each N-th, from the I-th (from 1) on
+  --seconds S    for each row of frames, and for whole frames of convs (default: 2)
 
 MODELs are CacheInf's own files (cacheinf-profile pack). Exit code 1: something has other bits.
 )";
@@ -65,6 +71,21 @@ T Number(std::string_view option, std::string_view text, T least) {
   return number;
 }
 
+// In the order of cuda::Precision.
+constexpr std::array<const char*, 4> kPrecisions = {"exact", "tf32", "fp16", "bf16"};
+
+cuda::Precision PrecisionOf(std::string_view word) {
+  const auto* const found = std::find(kPrecisions.begin(), kPrecisions.end(), word);
+  if (found == kPrecisions.end()) {
+    throw InputError("--precision cannot be '" + std::string(word) + "'");
+  }
+  return static_cast<cuda::Precision>(found - kPrecisions.begin());
+}
+
+const char* NameOf(cuda::Precision precision) {
+  return kPrecisions[static_cast<size_t>(precision)];
+}
+
 Options Parse(std::span<char*> arguments) {
   Options options;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -79,6 +100,8 @@ Options Parse(std::span<char*> arguments) {
       options.place.is_stand_in = true;
     } else if (argument == "--seed") {
       options.place.seed = Number<unsigned>(argument, value(), 0);
+    } else if (argument == "--precision") {
+      options.place.precision = PrecisionOf(value());
     } else if (argument == "--seconds") {
       options.seconds = Number<double>(argument, value(), 0.0);
     } else if (argument == "--part") {
@@ -125,12 +148,21 @@ std::vector<OperatorCase> Part(const std::vector<OperatorCase>& cases, const Opt
   return part;
 }
 
+// Those whose bits depend on the precision, unless it is the exact one.
+std::vector<OperatorCase> CasesFor(cuda::Precision precision) {
+  std::vector<OperatorCase> cases = OperatorCases();
+  if (precision != cuda::Precision::kExact) {
+    std::erase_if(cases, [](const OperatorCase& c) { return !c.name.starts_with("conv_"); });
+  }
+  return cases;
+}
+
 int CheckCases(const Options& options) {
   Progress progress;
   int exit_code = 0;
   options.place.WithFamily([&](const OperatorFamily& family) {
     const Families families = OnlyFamily(family);
-    const std::vector<OperatorCase> small = Part(OperatorCases(), options);
+    const std::vector<OperatorCase> small = Part(CasesFor(options.place.precision), options);
     const std::string count = std::to_string(small.size()) + " cases";
     progress.Note(count + " in any rows and at any pixels",
                   CheckReferenceBits(small, families, 20261301 + options.place.seed));
@@ -142,6 +174,7 @@ int CheckCases(const Options& options) {
 
 int CheckLargeCases(const Options& options) {
   if (options.place.is_stand_in) throw InputError("large: the stand-in would take too long");
+  if (options.place.precision != cuda::Precision::kExact) throw InputError("large: only exact");
   Progress progress;
   int exit_code = 0;
   options.place.WithFamily([&](const OperatorFamily& family) {
@@ -174,13 +207,13 @@ std::string NameOf(const std::string& file) { return std::filesystem::path(file)
 
 int TimeAllFrames(const Options& options) {
   std::printf(
-      "| network | changed | policy | ms | p95 | multiply-adds | frames |\n"
-      "|---|---|---|---|---|---|---|\n");
+      "| network | precision | changed | policy | ms | p95 | multiply-adds | frames |\n"
+      "|---|---|---|---|---|---|---|---|\n");
   for (const std::string& file : options.files) {
     for (const FrameTime& row : TimeFrames(ReadPack(file), options.place, options.seconds)) {
-      std::printf("| %s | %g %% | %s | %.3f | %.3f | %.1f %% | %d |\n", NameOf(file).c_str(),
-                  100 * row.active, row.policy.c_str(), row.median_ms, row.p95_ms, 100 * row.work,
-                  row.frames);
+      std::printf("| %s | %s | %g %% | %s | %.3f | %.3f | %.1f %% | %d |\n", NameOf(file).c_str(),
+                  NameOf(options.place.precision), 100 * row.active, row.policy.c_str(),
+                  row.median_ms, row.p95_ms, 100 * row.work, row.frames);
       std::fflush(stdout);
     }
   }
@@ -210,11 +243,15 @@ int TimeAllOperators(const Options& options) {
   return 0;
 }
 
-// Network, operator, batch, channels in, height, width, channels out, kernel, stride, padding and
+// Of each network "frame", precision, name, ms of a whole frame, megabytes of device memory; then
+// of its convolutions "conv", operator, the input's dims, channels out, kernel, stride, padding and
 // dilation of rows and columns, groups, ms.
 int PrintConvs(const Options& options) {
   for (const std::string& file : options.files) {
     const Graph graph = ReadPack(file);
+    const DenseTime dense = TimeDenseFrames(graph, options.place, options.seconds);
+    std::printf("frame %s %s %.5f %.1f\n", NameOf(options.place.precision), NameOf(file).c_str(),
+                dense.frame.median_ms, static_cast<double>(dense.device_bytes) / 1e6);
     for (const OperatorTime& row : TimeOperators(graph, options.place)) {
       const auto* conv = row.op->As<op::Conv>();
       const Shape& in = graph.value(row.op->inputs[0]).shape;
@@ -222,8 +259,8 @@ int PrintConvs(const Options& options) {
       const WindowAxis& rows = conv->spec.rows;
       const WindowAxis& columns = conv->spec.columns;
       if (rows.pad_begin != rows.pad_end || columns.pad_begin != columns.pad_end) continue;
-      std::printf("%s %s %s %s %d %d %d %d %d %d %d %d %d %.5f\n", NameOf(file).c_str(),
-                  row.op->name.c_str(), ShapeText(in).c_str(),
+      std::printf("conv %s %s %s %d %d %d %d %d %d %d %d %d %.5f\n", row.op->name.c_str(),
+                  ShapeText(in).c_str(),
                   std::to_string(graph.value(row.op->outputs[0]).shape[1]).c_str(), rows.kernel,
                   columns.kernel, rows.stride, columns.stride, rows.pad_begin, columns.pad_begin,
                   rows.dilation, columns.dilation, conv->spec.groups, row.ms);

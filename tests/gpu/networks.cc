@@ -15,8 +15,23 @@
 namespace cacheinf {
 namespace {
 
-std::string FirstWrongValue(const ModelState& state, const std::vector<Tensor>& inputs) {
-  const std::vector<std::vector<float>> expected = EvaluateDirectly(state.graph(), inputs);
+using Values = std::vector<std::vector<float>>;
+
+Values DenseValues(const Graph& graph, const Place& place, const std::vector<Tensor>& inputs) {
+  if (place.precision == cuda::Precision::kExact) return EvaluateDirectly(graph, inputs);
+  const auto state = MakeState(graph, place.MakeBackend(Place::Tiles::kLarge), {{}, Keep::kAll});
+  SetInputs(*state, inputs);
+  state->Run();
+  Values values(graph.values.size());
+  for (const Operator& op : graph.operators) {
+    for (const ValueId output : op.outputs) {
+      values[static_cast<size_t>(output)] = Numbers(*state, output);
+    }
+  }
+  return values;
+}
+
+std::string FirstWrongValue(const ModelState& state, const Values& expected) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
       const std::string difference =
@@ -48,7 +63,7 @@ std::string CheckNetwork(const Graph& graph, const Place& place, int changed_fra
   const auto state = MakeState(graph, place.MakeBackend(), {{}, Keep::kAll});
   SetInputs(*state, inputs);
   state->Run();
-  std::string wrong = FirstWrongValue(*state, inputs);
+  std::string wrong = FirstWrongValue(*state, DenseValues(graph, place, inputs));
   if (!wrong.empty()) return "a whole frame, " + wrong;
   for (int frame = 1; frame <= changed_frames; ++frame) {
     const std::vector<Tensor> next = NextFrame(inputs, random);
@@ -56,7 +71,7 @@ std::string CheckNetwork(const Graph& graph, const Place& place, int changed_fra
     inputs = next;
     SetInputs(*state, inputs);
     state->RunChanged(changed.views(), {});
-    wrong = FirstWrongValue(*state, inputs);
+    wrong = FirstWrongValue(*state, DenseValues(graph, place, inputs));
     if (!wrong.empty()) return "changed frame " + std::to_string(frame) + ", " + wrong;
   }
   return "";

@@ -14,7 +14,8 @@ namespace cacheinf {
 Graph PackedNetwork(uint32_t seed);
 
 // Runs some frames of a network, whole and changed, under the exact policy. Returns an empty
-// string, or which value is the first that has not the bits of a dense run by the reference.
+// string, or which value is the first that has not the bits of a dense run: by the reference, or in
+// a lower precision by the same kernels with large tiles.
 std::string CheckNetwork(const Graph& graph, const Place& place, int changed_frames, uint32_t seed);
 
 }  // namespace cacheinf

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "common/exec/cuda_backend.h"
+#include "common/exec/device_backend.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/device_query.h"
@@ -26,8 +27,18 @@ std::string Place::Describe() const {
          " multiprocessors";
 }
 
-std::unique_ptr<Backend> Place::MakeBackend() const {
-  return is_stand_in ? MakeEmulatedCudaBackend(seed) : MakeCudaBackend();
+std::unique_ptr<Backend> Place::MakeBackend(Tiles tiles) const {
+  const cuda::ConvOptions options = {precision, tiles};
+  return is_stand_in ? MakeEmulatedCudaBackend(seed, options) : MakeCudaBackend(options);
+}
+
+size_t Place::DeviceBytes(const Backend& backend) const {
+#ifdef CACHEINF_HAS_CUDA
+  if (!is_stand_in) {
+    return static_cast<const DeviceBackend<cuda::RealDevice>&>(backend).device_bytes();
+  }
+#endif
+  return static_cast<const DeviceBackend<cuda::EmulatedDevice>&>(backend).device_bytes();
 }
 
 void Place::WithFamily(const std::function<void(const OperatorFamily& family)>& check) const {
@@ -35,12 +46,12 @@ void Place::WithFamily(const std::function<void(const OperatorFamily& family)>& 
     cuda::EmulatedDevice::Options options;
     options.seed = seed;
     cuda::EmulatedDevice device(options);
-    check(CudaFamily(device, {}, kFewProducts));
+    check(CudaFamily(device, {precision}, kFewProducts));
     return;
   }
 #ifdef CACHEINF_HAS_CUDA
   cuda::RealDevice device;
-  check(CudaFamily(device));
+  check(CudaFamily(device, {precision}));
 #endif
 }
 

@@ -1,10 +1,13 @@
 #ifndef CACHEINF_TESTS_GPU_PLACE_H_
 #define CACHEINF_TESTS_GPU_PLACE_H_
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "common/exec/backend.h"
+#include "sparse_ops/cuda/conv_options.h"
 #include "tests/sparse_ops/cases.h"
 
 namespace cacheinf {
@@ -13,11 +16,16 @@ namespace cacheinf {
 struct Place {
   bool is_stand_in = false;
   unsigned seed = 1;  // of the stand-in's order of threads
+  cuda::Precision precision = cuda::Precision::kExact;
 
   // "NVIDIA H100, compute capability 9.0, 132 multiprocessors".
   std::string Describe() const;
 
-  std::unique_ptr<Backend> MakeBackend() const;
+  using Tiles = cuda::ConvOptions::Tiles;
+  std::unique_ptr<Backend> MakeBackend(Tiles tiles = Tiles::kByCount) const;
+
+  // Of the device's memory that such a backend and its states have, at most so far.
+  size_t DeviceBytes(const Backend& backend) const;
 
   // Calls check(family) with the operators of sparse_ops/cuda there.
   void WithFamily(const std::function<void(const OperatorFamily& family)>& check) const;

@@ -143,19 +143,28 @@ class RepeatingBackend final : public ForwardingBackend {
   std::vector<double>& times_;
 };
 
+FrameTime TimeWhole(ModelState& state, double seconds) {
+  const TwoFrames whole(state.graph(), 1.0);
+  const auto run = [&](int frame) {
+    SetInputs(state, whole.inputs(frame));
+    state.Run();
+    Outputs(state);
+  };
+  return RowOf(TimesOf(seconds, run), 1.0, "dense", 1.0);
+}
+
 }  // namespace
+
+DenseTime TimeDenseFrames(const Graph& graph, const Place& place, double seconds) {
+  const auto state = MakeState(graph, place.MakeBackend());
+  const FrameTime frame = TimeWhole(*state, seconds);
+  return {frame, place.DeviceBytes(state->backend())};
+}
 
 std::vector<FrameTime> TimeFrames(const Graph& graph, const Place& place, double seconds) {
   std::vector<FrameTime> rows;
   const auto state = MakeState(graph, place.MakeBackend(), {{}, Keep::kAll});
-  const TwoFrames whole(graph, 1.0);
-  rows.push_back(RowOf(TimesOf(seconds,
-                               [&](int frame) {
-                                 SetInputs(*state, whole.inputs(frame));
-                                 state->Run();
-                                 Outputs(*state);
-                               }),
-                       1.0, "dense", 1.0));
+  rows.push_back(TimeWhole(*state, seconds));
   for (const double active : {0.02, 0.1, 0.3, 0.5, 1.0}) {
     const TwoFrames frames(graph, active);
     for (const auto kind : {ChangePolicy::Kind::kFixed, ChangePolicy::Kind::kExact}) {

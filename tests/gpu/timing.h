@@ -1,6 +1,7 @@
 #ifndef CACHEINF_TESTS_GPU_TIMING_H_
 #define CACHEINF_TESTS_GPU_TIMING_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,8 +22,15 @@ struct FrameTime {
 };
 
 // A frame's time has all that it takes: its picture to the device, the network, the answer back.
-// About `seconds` for each row.
+// About `seconds` for each row. The first is of whole frames.
 std::vector<FrameTime> TimeFrames(const Graph& graph, const Place& place, double seconds);
+
+// Whole frames where nothing is kept.
+struct DenseTime {
+  FrameTime frame;
+  size_t device_bytes = 0;  // at most, weights among them
+};
+DenseTime TimeDenseFrames(const Graph& graph, const Place& place, double seconds);
 
 struct OperatorTime {
   const Operator* op = nullptr;

@@ -67,7 +67,7 @@ inline std::vector<std::string> MessageSeeds() {
   remote.most_scores = 5;
   return {
       Seed(Hello{.build = "0.1.0 avx512", .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
-      Seed(Welcome{true}),
+      Seed(Welcome{true, "exact FP32"}),
       Seed(ModelPiece{64, {1, 2, 3}}),
       Seed(SplitSettings()),
       Seed(std::move(remote)),

@@ -28,6 +28,7 @@
 #include "common/base/error.h"
 #include "common/codec/compressed_text.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
 #include "common/exec/spreads.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
@@ -51,11 +52,12 @@ using std::chrono::milliseconds;
 // A server in a folder, with a session at a time.
 class World {
  public:
-  World(const Network& network, std::filesystem::path folder, ChangePolicy policy = {})
+  World(const Network& network, std::filesystem::path folder, ChangePolicy policy = {},
+        ModelStore::MakeBackend make_server_backend = std::make_unique<CpuBackend>)
       : graph_(MakeNetwork(network, kHeight, kWidth)),
         model_(std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())),
         policy_(std::move(policy)),
-        store_(std::move(folder), [] { return std::make_unique<CpuBackend>(); }),
+        store_(std::move(folder), std::move(make_server_backend)),
         clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
         dense_(model_, {{}, Keep::kAll}),
         state_(model_, {{}, Keep::kAll, false, true}),
@@ -584,6 +586,37 @@ TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
   EXPECT_TRUE(world.session().is_over());
   world.Answer();  // alone
   EXPECT_EQ(world.robot().counts().together, 0);
+}
+
+std::unique_ptr<Backend> MakeTf32Backend() {
+  return MakeEmulatedCudaBackend(1, {cuda::Precision::kTf32});
+}
+
+TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
+  World world(Yolo(), folder_, {}, MakeTf32Backend);
+  world.Connect();
+  world.AnswerUntilReady();
+  EXPECT_EQ(world.connection().fault(),
+            "the policy exact does not share rows between two arithmetics, and the robot computes "
+            "in exact FP32, the server in cuda-emulated-tf32 of compute capability 8.0");
+  for (int i = 0; i < 5; ++i) world.Answer();  // alone
+  // It may be preparing what it was asked for before.
+  for (int turn = 0; turn < 10000 && !world.session().is_over(); ++turn) {
+    world.Turn();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(world.session().end(), world.connection().fault());
+  EXPECT_EQ(world.robot().counts().together, 0);
+}
+
+TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
+  World world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.values()[3], 500}});
+  for (int i = 0; i < 3; ++i) world.Answer();
+  EXPECT_EQ(world.connection().fault(), "");
+  EXPECT_GT(world.robot().counts().together, 3);
 }
 
 TEST_F(SessionTest, WhoeverLeavesTheOtherIsTold) {

@@ -537,6 +537,25 @@ TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
   EXPECT_NEAR(chooser.situation().server_work, 0.4, 1e-3);
 }
 
+TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
+  const ProfilePair pair = Profiles(20);
+  const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
+  ProfilePair small = pair;
+  small.robot.picture_slice_bytes = Curve::Constant(10);
+  small.robot.codecs.clear();
+  PlanChooser chooser(small.robot, small.server,
+                      [&](const Situation&) { return std::vector<Plan>{split}; });
+  Settled(chooser, kFast, 1.0, 10);
+  ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
+  PlanChooser::Link link = kFast;
+  link.shares_rows = false;
+  for (int frame = 0; frame < 5; ++frame) {
+    const Plan plan = chooser.Choose(link);
+    EXPECT_EQ(plan.kind, Plan::Kind::kLocal);
+    chooser.Note(AsPredicted(chooser, plan, 1.0));
+  }
+}
+
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {
   const ProfilePair pair = Profiles(20);
   Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};

@@ -64,6 +64,15 @@ TEST(Schedule, IsOfItsProfiles) {
   }
 }
 
+TEST(Schedule, IsOfThePrecisionsThatItWasSolvedFor) {
+  ProfilePair pair = TwoOperators();
+  pair.server.backend = "cuda";
+  const Schedule schedule = MadeUp(pair);
+  EXPECT_NO_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server));
+  pair.server.backend = "cuda-tf32";
+  EXPECT_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server), InputError);
+}
+
 // What is damaged is refused by the file's name and what to do, never taken.
 TEST(Schedule, DamagedIsRefused) {
   const std::string sound = ToJsonText(MadeUp(TwoOperators()));

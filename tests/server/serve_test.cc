@@ -197,14 +197,53 @@ TEST_F(Serve, RowsOnDevicesGiveTheDenseAnswersBits) {
   }
 }
 
-TEST_F(Serve, AServerWithoutAGpuRefusesToHaveOne) {
-  if (!QueryCuda().devices.empty()) GTEST_SKIP() << "there is a GPU here";
-  Process both(cacheinf::Together(Robot("none", {"--server", "mpi", "--mode", "remote"}),
-                                  Server(folder_ / "models", {"--backend", "cuda"})),
-               kEnvironment);
-  EXPECT_NE(both.Wait(kLong), 0);
-  EXPECT_NE(both.output().find("backend \"cuda\" cannot be used"), std::string::npos)
+// Under the policy exact the bits are those of the robot's own dense run where it shares rows, and
+// of the server's where that computes it all.
+TEST_F(Serve, RowsAreSharedWithinOnePrecision) {
+  const std::string source = "generated:seed=3,frames=4,width=96,height=64";
+  const Files exact = Dense(source);
+  const Arguments in_tf32 = {"--backend", "cuda-emulated-tf32"};
+  fs::remove_all(folder_ / "tf32");
+  Process alone(Robot("tf32", Arguments{"--mode", "dense"} + in_tf32, source));
+  ASSERT_EQ(alone.Wait(kLong), 0) << alone.output();
+  const Files rounded = FilesIn(folder_ / "tf32");
+  ASSERT_NE(rounded, exact);
+
+  const std::string input = graph_->value(graph_->inputs.front()).name;
+  const Arguments split = {"--mode", "split", "--cut", input + ":0.5"};
+  EXPECT_EQ(Together(split + in_tf32, in_tf32, source), rounded);
+  EXPECT_EQ(FramesServed("together"), 4);
+  EXPECT_EQ(Together({"--mode", "remote", "--codec", "raw"}, in_tf32, source), rounded);
+  EXPECT_EQ(FramesServed("together"), 4);
+
+  Process both(
+      cacheinf::Together(
+          Robot("together", split + in_tf32 + Arguments{"--server", "mpi", "--server-wait", "2"},
+                source),
+          Server(folder_ / "models", {})),
+      kEnvironment);
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+  EXPECT_EQ(FilesIn(folder_ / "together"), rounded);
+  EXPECT_EQ(FramesServed("together"), 0);
+  EXPECT_NE(both.output().find("the robot answers alone: the policy exact does not share rows "
+                               "between two arithmetics"),
+            std::string::npos)
       << both.output();
+}
+
+TEST_F(Serve, WhoHasNoGpuRefusesToUseOne) {
+  if (!QueryCuda().devices.empty()) GTEST_SKIP() << "there is a GPU here";
+  for (const std::string backend : {"cuda", "cuda-fp16"}) {
+    const std::string refusal = "backend \"" + backend + "\" cannot be used";
+    Process robot(Robot("none", {"--mode", "dense", "--backend", backend}));
+    EXPECT_EQ(robot.Wait(kLong), 2);
+    EXPECT_NE(robot.output().find(refusal), std::string::npos) << robot.output();
+    Process both(cacheinf::Together(Robot("none", {"--server", "mpi", "--mode", "remote"}),
+                                    Server(folder_ / "models", {"--backend", backend})),
+                 kEnvironment);
+    EXPECT_NE(both.Wait(kLong), 0);
+    EXPECT_NE(both.output().find(refusal), std::string::npos) << both.output();
+  }
 }
 
 TEST_F(Serve, AModelThatLiesDamagedOnTheServersDiskIsBroughtAnew) {

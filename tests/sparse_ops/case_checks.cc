@@ -12,6 +12,7 @@
 #include "sparse_ops/reference/change.h"
 #include "tests/sparse_ops/active_set.h"
 #include "tests/sparse_ops/case_memory.h"
+#include "tests/sparse_ops/rounding_error.h"
 #include "tests/sparse_ops/winograd_error.h"
 
 namespace cacheinf {
@@ -61,15 +62,21 @@ std::string DifferenceOfBits(const std::vector<T>& actual, const std::vector<T>&
 }
 
 // Whether the family's bits are its own, and only close to the reference's.
-bool HasOwnBits(const PreparedCase& prepared) { return prepared.memory->winograd.has_value(); }
+bool HasOwnBits(const PreparedCase& prepared) {
+  return prepared.memory->winograd || prepared.memory->rounded;
+}
 
 // Of two dense runs.
-std::string DifferenceBeyondRounding(const PreparedCase& actual, const PreparedCase& expected) {
-  if (!HasOwnBits(expected)) return Difference(actual, expected);
+std::string DifferenceBeyondRounding(const PreparedCase& actual, const PreparedCase& expected,
+                                     double conv_rounding) {
+  if (!HasOwnBits(actual)) return Difference(actual, expected);
   const std::vector<double> bounds =
-      WinogradErrorBounds(*expected.memory->winograd, expected.output());
+      actual.memory->winograd
+          ? WinogradErrorBounds(*expected.memory->winograd, expected.output())
+          : RoundingErrorBounds(*actual.memory->rounded, actual.output(), conv_rounding);
   return DescribeDifference(actual.output(), expected.output(), [&](size_t i) {
-    return std::fabs(double{actual.output()[i]} - double{expected.output()[i]}) <= bounds[i];
+    return std::isinf(bounds[i]) ||
+           std::fabs(double{actual.output()[i]} - double{expected.output()[i]}) <= bounds[i];
   });
 }
 
@@ -167,7 +174,8 @@ std::string CheckReferenceBits(const OperatorCase& c, const PreparedCase& refere
   const std::string where = c.name + " of " + family.name + ", seed " + std::to_string(seed);
   const Written before(actual);
   actual.run(actual.rows(), nullptr);
-  std::string wrong = Located(DifferenceBeyondRounding(actual, reference), where + ", as a whole");
+  std::string wrong = Located(DifferenceBeyondRounding(actual, reference, family.conv_rounding),
+                              where + ", as a whole");
   if (!wrong.empty()) return wrong;
   const PreparedCase own = HasOwnBits(actual) ? c.Prepare(family) : PreparedCase();
   if (own.run) own.run(own.rows(), nullptr);

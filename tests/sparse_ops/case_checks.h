@@ -24,8 +24,8 @@ using Families = std::function<void(const CheckFamily& check)>;
 Families OnlyFamily(const OperatorFamily& family);
 
 // Below, an empty string is returned, or what is wrong first. The reference's bits of a case of
-// Winograd are those of the family's own dense run, which must be as close to the reference as
-// rounding errors allow.
+// Winograd, and of convolutions of a family that rounds, are those of the family's own dense run,
+// which must be as close to the reference as rounding errors allow.
 
 // Whether each of the cases that the families give has the reference's bits, at once and in random
 // cuts into rows in random order, and each cut writes nothing outside its rows; whether of each

@@ -67,8 +67,10 @@ class CaseMemory {
   // The map of which any pixels can be asked for: a local operator's output; of rank 0 if a call
   // does all that there is to do.
   TensorView map;
-  bool takes_change_test = true;     // where `map` is the output
-  std::optional<ConvArgs> winograd;  // what is computed with bits that are not the reference's
+  bool takes_change_test = true;  // where `map` is the output
+  // What is computed with bits that are not the reference's.
+  std::optional<ConvArgs> winograd;
+  std::optional<ConvArgs> rounded;  // by the family's conv_rounding
 
  private:
   float Number();

@@ -69,6 +69,9 @@ Args OfFirstImage(Args args) {
 
 template <typename Args>
 PreparedCall Call(const OperatorFamily& family, const Whole<Args>& call, CaseMemory& memory) {
+  if constexpr (std::is_same_v<Args, ConvArgs>) {
+    if (family.conv_rounding > 0.0) memory.rounded = call.args;
+  }
   const bool fills_all = call.applies || AsTensor(call.args.output).rank != 4;
   if constexpr (!kIsNeverLocal<Args>) {
     if (!fills_all) {

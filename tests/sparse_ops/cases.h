@@ -45,6 +45,8 @@ struct OperatorFamily {
   bool takes_only_rows = false;  // whatever pixels of them are asked for, all are computed
   // Packs weights and the like for a call, once. Null: the family has no such operator.
   std::function<PreparedCall(const OperatorArgs&)> prepare;
+  // How far convolutions round their inputs and weights; 0: they have the reference's bits.
+  double conv_rounding = 0.0;
 };
 
 OperatorFamily ReferenceFamily();

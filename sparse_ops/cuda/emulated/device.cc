@@ -40,7 +40,7 @@ EmulatedDevice::Stream EmulatedDevice::MakeRecorder() {
 DeviceFacts EmulatedDevice::facts() const {
   DeviceFacts facts;
   facts.name = "emulated";
-  facts.compute_major = 8;
+  facts.compute_major = options_.compute_major;
   facts.compute_minor = 0;
   facts.multiprocessors = 4;
   facts.shared_bytes = options_.shared_bytes;

@@ -32,6 +32,7 @@ class EmulatedDevice {
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
     int lost_after = -1;              // so many synchronizations, for good; below 0: never
+    int compute_major = 8;            // compute capability
   };
 
   // What the host has asked for so far.

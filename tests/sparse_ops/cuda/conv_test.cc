@@ -19,6 +19,7 @@
 #include "tests/sparse_ops/cases.h"
 #include "tests/sparse_ops/cuda/devices.h"
 #include "tests/sparse_ops/cuda/family.h"
+#include "tests/sparse_ops/rounding_error.h"
 
 namespace cacheinf {
 namespace cuda {
@@ -280,33 +281,7 @@ TYPED_TEST(CudaConvTest, TapsOutsideThePictureCountWhereWeightsAreInfinite) {
   }
 }
 
-// The largest distance from the exact result that rounding each input and weight once, by a
-// relative error of `unit`, and sums of single precision explain.
-std::vector<double> ErrorBounds(const Problem& problem, double unit) {
-  std::vector<float> input(problem.args.input.data, problem.args.input.data + problem.inputs());
-  std::vector<float> weights(problem.args.weights, problem.args.weights + problem.weight_count());
-  std::vector<float> sums(problem.memory.output.size());
-  for (float& number : input) number = std::fabs(number);
-  for (float& number : weights) number = std::fabs(number);
-  ConvArgs args = problem.args;
-  args.input.data = input.data();
-  args.weights = weights.data();
-  args.output.data = sums.data();
-  reference::Compute(args, Range{0, args.output.height});
-  const double products = static_cast<double>(problem.weight_count()) / args.output.channels;
-  std::vector<double> bounds;
-  for (const float sum : sums) {
-    bounds.push_back(double{sum} * (2 * unit + unit * unit + 2 * products * 0x1p-24));
-  }
-  return bounds;
-}
-
-struct Rounding {
-  Precision precision;
-  double unit;
-};
-constexpr Rounding kRoundings[] = {
-    {Precision::kTf32, 0x1p-11}, {Precision::kHalf, 0x1p-11}, {Precision::kBfloat16, 0x1p-8}};
+constexpr Precision kRoundings[] = {Precision::kTf32, Precision::kHalf, Precision::kBfloat16};
 
 // Of the bound, somewhere among the outputs.
 constexpr double kLeastError = 0.02;
@@ -324,18 +299,19 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsErrByRoundingAlone) {
   };
   const Form forms[] = {{Spec(1), 70, 33}, {Spec(3), 3, 7},      {Spec(3), 20, 40},
                         {Spec(7), 3, 8},   {transposed, 12, 20}, {grouped, 24, 40}};
-  for (const Rounding& rounding : kRoundings) {
+  for (const Precision precision : kRoundings) {
     for (const Form& form : forms) {
-      const std::string where =
-          "precision " + std::to_string(static_cast<int>(rounding.precision)) + ", " +
-          std::to_string(form.in_channels) + " to " + std::to_string(form.out_channels);
+      const std::string where = "precision " + std::to_string(static_cast<int>(precision)) + ", " +
+                                std::to_string(form.in_channels) + " to " +
+                                std::to_string(form.out_channels);
       Problem problem(form.spec, form.in_channels, form.out_channels, 7, 3);
       const Range rows = AllPixels(problem.args.output);
       reference::Compute(problem.args, rows);
       const std::vector<float> expected = problem.memory.output;
-      const std::vector<double> bounds = ErrorBounds(problem, rounding.unit);
+      const std::vector<double> bounds =
+          RoundingErrorBounds(problem.args, problem.memory.output, RoundingOf(precision));
       ConvOptions options;
-      options.precision = rounding.precision;
+      options.precision = precision;
       Prepare(this->device(), problem.args, options)(rows, nullptr);
       double largest = 0.0;
       for (size_t i = 0; i < expected.size(); ++i) {
@@ -353,10 +329,10 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) 
   std::mt19937 random(4);
   std::vector<OperatorCase> cases = RandomConvolutions(12, random);
   for (size_t i = 0; i < cases.size(); i += 2) cases[i] = Packed(cases[i]);
-  for (const Rounding& rounding : kRoundings) {
+  for (const Precision precision : kRoundings) {
     for (const OperatorCase& c : cases) {
       ConvOptions options;
-      options.precision = rounding.precision;
+      options.precision = precision;
       options.tiles = Tiles::kLarge;
       const PreparedCase dense = c.Prepare(CudaFamily(this->device(), options));
       dense.run(dense.rows(), nullptr);
@@ -380,8 +356,8 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) 
           actual.memory->output = marks;
           actual.run(active.pixels(), nullptr);
           ASSERT_EQ(Difference(actual.output(), expected), "")
-              << c.name << ", precision " << static_cast<int>(rounding.precision) << ", "
-              << active.count() << " pixels";
+              << c.name << ", precision " << static_cast<int>(precision) << ", " << active.count()
+              << " pixels";
         }
       }
     }

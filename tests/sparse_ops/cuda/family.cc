@@ -333,13 +333,27 @@ struct CudaPreparer {
 
 }  // namespace
 
+double RoundingOf(cuda::Precision precision) {
+  switch (precision) {
+    case cuda::Precision::kExact:
+      return 0.0;
+    case cuda::Precision::kTf32:
+    case cuda::Precision::kHalf:
+      return 0x1p-11;
+    case cuda::Precision::kBfloat16:
+      return 0x1p-8;
+  }
+  return 0.0;
+}
+
 template <class Device>
 OperatorFamily CudaFamily(Device& device, const cuda::ConvOptions& conv_options,
                           int64_t most_products) {
   const CudaPreparer<Device> preparer = {device, std::make_shared<cuda::Arena<Device>>(device),
                                          conv_options, most_products};
   return {"cuda", /*takes_only_rows=*/false,
-          [preparer](const OperatorArgs& args) { return std::visit(preparer, args); }};
+          [preparer](const OperatorArgs& args) { return std::visit(preparer, args); },
+          RoundingOf(conv_options.precision)};
 }
 
 template OperatorFamily CudaFamily(cuda::EmulatedDevice& device,

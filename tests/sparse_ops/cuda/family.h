@@ -9,6 +9,9 @@
 
 namespace cacheinf {
 
+// How far a precision rounds inputs and weights, relatively.
+double RoundingOf(cuda::Precision precision);
+
 // The operators of sparse_ops/cuda on this device, which outlives the family: EmulatedDevice, or in
 // builds with CUDA RealDevice. Every call copies all operands to memory of the device that has no
 // room for more, and what it wrote back. Of convolutions it has those with at most so many

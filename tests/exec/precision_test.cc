@@ -1,0 +1,251 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/config/configured_model.h"
+#include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
+#include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
+#include "common/plan/split.h"
+#include "sparse_ops/cuda/emulated/device.h"
+#include "sparse_ops/mask/mask.h"
+#include "tests/model/model_builder.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// Whole networks whose convolutions are of a lower precision, on the stand-in for a GPU: a dense
+// run is near the reference, and has the bits of any other way to the same frame.
+
+namespace cacheinf {
+namespace {
+
+using Tiles = cuda::ConvOptions::Tiles;
+
+constexpr int kSize = 32;
+constexpr int kChannels = 3;
+
+struct PrecisionChoice {
+  const char* name;
+  cuda::Precision precision;
+  double least_error;  // of a dense run, over the largest output
+  double most_error;
+};
+constexpr PrecisionChoice kPrecisions[] = {
+    {"tf32", cuda::Precision::kTf32, 1e-6, 2e-3},
+    {"fp16", cuda::Precision::kHalf, 1e-6, 2e-3},
+    {"bf16", cuda::Precision::kBfloat16, 1e-5, 1.6e-2},
+};
+
+// Wide and narrow convolutions, whose tiles differ, with a residual, a stride, taps far apart,
+// small groups, which stay exact, and a transposed one.
+Graph BuildAllForms(int height, int width) {
+  ModelBuilder net;
+  const auto relu = [&](ValueId x) { return net.Apply(Function::Kind::kRelu, x); };
+  const ValueId picture = net.Input({1, kChannels, height, width}, "picture");
+  const ValueId half = relu(net.Conv(picture, 8, 3, 2, 1, 1, true));
+  const ValueId deep = relu(net.Conv(half, 40, 3, 2, 1));
+  const ValueId depthwise = net.Conv(deep, 40, 3, 1, 1, 40);
+  const ValueId sum = relu(net.Add(net.Conv(depthwise, 40, 1), deep));
+  const ValueId wide = relu(net.Conv(sum, 72, 1));
+  const ValueId up = net.TransposedConv(wide, 8, 4, 2, 1);
+  return net.Finish({net.Add(up, half), wide});
+}
+
+class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
+ protected:
+  struct Frame {
+    std::vector<uint8_t> pixels = std::vector<uint8_t>(kSize * kSize * kChannels);
+    FrameDecision decision;
+
+    PictureView picture() const { return {pixels.data(), kSize, kSize, kChannels}; }
+  };
+
+  std::shared_ptr<const CompiledModel> Model(Tiles tiles, unsigned seed) const {
+    return Model(MakeEmulatedCudaBackend(seed, {GetParam().precision, tiles}));
+  }
+  std::shared_ptr<const CompiledModel> Model(std::unique_ptr<Backend> backend) const {
+    return std::make_shared<const CompiledModel>(graph_, std::move(backend));
+  }
+
+  const Frame& Whole() {
+    frame_.decision.kind = FrameDecision::Kind::kWhole;
+    frame_.decision.changed = frame_.decision.forced = Mask(kSize, kSize);
+    SetAll(frame_.decision.changed);
+    for (uint8_t& level : frame_.pixels) level = static_cast<uint8_t>(random_());
+    return frame_;
+  }
+
+  // Another rectangle than before.
+  const Frame& Next() {
+    frame_.decision.kind = FrameDecision::Kind::kChanged;
+    frame_.decision.base = 0;
+    const int top = static_cast<int>(random_() % (kSize - 6));
+    const int left = static_cast<int>(random_() % (kSize - 6));
+    ClearAll(frame_.decision.changed);
+    SetRectangle({top, top + 6}, {left, left + 6}, frame_.decision.changed);
+    for (int y = top; y < top + 6; ++y) {
+      for (int i = left * kChannels; i < (left + 6) * kChannels; ++i) {
+        frame_.pixels[static_cast<size_t>(y * kSize * kChannels + i)] =
+            static_cast<uint8_t>(random_());
+      }
+    }
+    return frame_;
+  }
+
+  static std::vector<std::vector<float>> DenseOutputs(
+      const std::shared_ptr<const CompiledModel>& model, const Frame& frame) {
+    ModelState state(model);
+    state.SetPicture(frame.picture());
+    state.Run();
+    return Outputs(state);
+  }
+
+  static void ExpectOutputs(const ModelState& state,
+                            const std::vector<std::vector<float>>& expected) {
+    const auto actual = Outputs(state);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
+    }
+  }
+
+  const std::shared_ptr<const Graph> graph_ =
+      MakeNetwork({"all forms", BuildAllForms}, kSize, kSize);
+  std::mt19937 random_{11};
+  Frame frame_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, PrecisionTest, testing::ValuesIn(kPrecisions),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(PrecisionTest, ADenseRunIsNearTheReferenceAndRounded) {
+  const Frame& frame = Whole();
+  const auto expected = DenseOutputs(Model(std::make_unique<CpuBackend>()), frame);
+  const auto actual = DenseOutputs(Model(Tiles::kByCount, 1), frame);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double largest = 0;
+    double error = 0;
+    for (size_t j = 0; j < expected[i].size(); ++j) {
+      largest = std::max(largest, std::fabs(double{expected[i][j]}));
+      error = std::max(error, std::fabs(double{actual[i][j]} - double{expected[i][j]}));
+    }
+    EXPECT_LE(error / largest, GetParam().most_error) << "output " << i;
+    EXPECT_GE(error / largest, GetParam().least_error) << "output " << i;
+  }
+}
+
+TEST_P(PrecisionTest, ChangedFramesHaveTheBitsOfADenseRunWithOtherTiles) {
+  const auto large = Model(Tiles::kLarge, 2);
+  ModelState small(Model(Tiles::kSmall, 3), {{}, Keep::kAll});
+  ModelState by_count(Model(Tiles::kByCount, 4), {{}, Keep::kAll});
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    const Frame& frame = i == 0 ? Whole() : Next();
+    const auto expected = DenseOutputs(large, frame);
+    for (ModelState* state : {&small, &by_count}) {
+      const ChangedWork work = state->Apply(frame.decision, frame.picture(), {});
+      if (i > 0) {
+        EXPECT_LT(work.share(), 0.9) << "it was computed whole";
+      }
+      ExpectOutputs(*state, expected);
+    }
+  }
+}
+
+TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
+  const auto dense = Model(Tiles::kLarge, 5);
+  const StateOptions options = {{}, Keep::kAll, false, true};
+  ModelState robot(Model(Tiles::kSmall, 6), options);
+  ModelState server(Model(Tiles::kByCount, 7), options);
+  robot.Apply(Whole().decision, frame_.picture(), {});
+  ValueId inner = kNone;
+  for (const Operator& op : graph_->operators) {
+    if (inner == kNone && op.As<op::Conv>()) inner = op.outputs[0];
+  }
+  const std::vector<Cut> cuts = {{graph_->inputs[0], 500}, {inner, 300}};
+  int crossed = 0;
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    const Frame& frame = Next();
+    const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
+    const SplitRows rows = CompileRows(
+        *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
+    robot.BeginFrame(frame.decision, frame.picture(), {}, &rows.robot);
+    server.BeginFrame(frame.decision, {}, {}, &rows.server);
+    auto transfer = rows.transfers.begin();
+    for (size_t stage = 0; stage <= robot.stage_count(); ++stage) {
+      for (; transfer != rows.transfers.end() && transfer->after_stages == stage; ++transfer) {
+        ModelState& from = transfer->robot_to_server ? robot : server;
+        ModelState& to = transfer->robot_to_server ? server : robot;
+        std::vector<uint8_t> bytes;
+        from.Pack(transfer->value, transfer->rows, &bytes);
+        ASSERT_EQ(to.Unpack(transfer->value, transfer->rows, bytes), nullptr);
+        crossed += !transfer->robot_to_server;
+      }
+      if (stage == robot.stage_count()) break;
+      robot.Step();
+      server.Step();
+    }
+    for (ModelState* state : {&robot, &server}) {
+      state->Commit();
+      state->ConfirmSent();
+    }
+    ExpectOutputs(robot, DenseOutputs(dense, frame));
+  }
+  EXPECT_GT(crossed, 0) << "nothing came from the server";
+}
+
+TEST(PrecisionNamesTest, ABackendHasTheNameThatTheConfigurationHasForIt) {
+  using Kind = RobotConfig::Backend;
+  for (const Kind kind :
+       {Kind::kCpu, Kind::kReference, Kind::kCudaEmulated, Kind::kCudaEmulatedTf32,
+        Kind::kCudaEmulatedFp16, Kind::kCudaEmulatedBf16}) {
+    EXPECT_EQ(MakeBackend(kind, CpuBackendOptions())->Name(), NameOf(kind));
+  }
+}
+
+TEST(PrecisionNamesTest, OnlyExactBackendsOfOurOwnHaveOneArithmetic) {
+  const std::string exact = CpuBackend().Arithmetic();
+  EXPECT_EQ(MakeEmulatedCudaBackend()->Arithmetic(), exact);
+  EXPECT_NE(CpuBackend({.libtorch_scheme = true}).Arithmetic(), exact);
+  std::vector<std::string> all = {exact};
+  for (const PrecisionChoice& choice : kPrecisions) {
+    all.push_back(MakeEmulatedCudaBackend(1, {choice.precision})->Arithmetic());
+    cuda::EmulatedDevice::Options newer;
+    newer.compute_major = 9;
+    all.push_back(
+        MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(newer), {choice.precision})
+            ->Arithmetic());
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(std::unique(all.begin(), all.end()), all.end()) << testing::PrintToString(all);
+}
+
+TEST(PrecisionNamesTest, ADeviceWithoutThePrecisionRefusesItInOneSentence) {
+  cuda::EmulatedDevice::Options older;
+  older.compute_major = 7;
+  const auto device = std::make_shared<cuda::EmulatedDevice>(older);
+  EXPECT_NO_THROW(MakeEmulatedCudaBackend(device));
+  for (const PrecisionChoice& choice : kPrecisions) {
+    try {
+      (void)MakeEmulatedCudaBackend(device, {choice.precision});
+      ADD_FAILURE() << choice.name << " is taken";
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.what(), std::string("backend \"cuda-emulated-") + choice.name +
+                                  "\" cannot be used: it needs compute capability 8.0, and "
+                                  "emulated has compute capability 7.0");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf
