@@ -5,6 +5,7 @@
 #include "common/config/model_setup.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/reference_backend.h"
+#include "common/exec/torch_call.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
 
@@ -42,12 +43,17 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
 }
 
 std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackendOptions& cpu) {
+  const auto let_libtorch_use_threads = [&cpu] {
+    SetTorchThreads(cpu.pool ? cpu.pool->threads() : cpu.threads);
+  };
   switch (kind) {
     case RobotConfig::Backend::kReference:
       return std::make_unique<ReferenceBackend>();
     case RobotConfig::Backend::kCuda:
+      let_libtorch_use_threads();
       return MakeCudaBackend();
     case RobotConfig::Backend::kCudaEmulated:
+      let_libtorch_use_threads();
       return MakeEmulatedCudaBackend();
     case RobotConfig::Backend::kCpu:
       break;

@@ -14,6 +14,7 @@
 #include "common/exec/device_pixel_sets.h"
 #include "common/exec/device_queue.h"
 #include "common/exec/operator_call.h"
+#include "common/exec/torch_call.h"
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
@@ -29,6 +30,9 @@ namespace cacheinf {
 // (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
 // change from there. An operator that is not local may turn out, on the device, to have nothing
 // active.
+//
+// Foreign operators are run by LibTorch on the host, which waits for the device at each of them: it
+// fetches their inputs, and then sends their outputs.
 template <class Device>
 class DeviceBackend final : public Backend {
  public:
@@ -65,6 +69,7 @@ class DeviceBackend final : public Backend {
   struct Call {
     OperatorCall call;
     std::optional<cuda::Conv<Device>> conv;
+    std::optional<TorchCall> foreign;
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
   };
 
@@ -81,6 +86,8 @@ class DeviceBackend final : public Backend {
   const T* Upload(const T* values, size_t count, Call& call);
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
   void MakeRoom(const ConstTensorView& value, size_t scratch_floats);
+  void RunForeign(const TorchCall& foreign, std::span<const ConstTensorView> inputs,
+                  std::span<const TensorView> outputs, Sets* sets, PixelSet active);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
   cuda::SettleArgs TestOf(const PixelRunArgs& args, const TensorView& output, const Sets& sets);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
@@ -98,7 +105,8 @@ class DeviceBackend final : public Backend {
   Buffer<int> listed_;  // pixels that the host chose
   std::vector<int> host_list_;
   std::vector<Expected> expected_;
-  uint64_t runs_ = 0;  // that may have written to maps
+  std::vector<float> host_outputs_;  // of a foreign operator
+  uint64_t runs_ = 0;                // that may have written to maps
 
   struct Spread {
     std::vector<float> host;
