@@ -2,21 +2,30 @@
 #define CACHEINF_PROFILER_SCHEME_CHOICE_H_
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/words.h"
 #include "common/config/robot_config.h"
+#include "common/exec/backend.h"
 #include "common/model/graph/graph.h"
 
 namespace cacheinf {
 
 // Sets the scheme of every convolution as the configuration says, for that many threads. `auto`
 // takes what an earlier start measured (SchemeFolder), or measures now, says so on stderr, and
-// keeps the result; `stop` ends the measuring.
-void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
+// keeps the result; `stop` ends the measuring. On a GPU every scheme is direct, and `auto` chooses
+// tiles (ChooseTiles), unless the GPU fails; on the stand-in and the reference it does nothing.
+void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph);
+
+// Sets for every convolution up to how many active pixels small tiles are the faster ones on a GPU,
+// of which `make_backend` makes one. Measures and keeps as ChooseSchemes does.
+void ChooseTiles(int threads, const std::function<std::unique_ptr<Backend>()>& make_backend,
+                 const Clock& clock, const std::atomic<bool>& stop, Graph& graph);
 
 // The scheme of each of a graph's convolutions, in their order.
 struct NamedScheme {

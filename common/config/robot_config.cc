@@ -137,11 +137,13 @@ FieldTable RobotConfig::Fields() {
           "Take cuda on a machine with a GPU, reference to check an answer that you do not "
           "trust."}
           .Flag("--backend"),
-      Field{"scheme", MakeChoice(scheme),
-            "How the cpu backend computes convolutions: directly, with the exact bits of the "
-            "definition; directly or by Winograd, whichever is measured to be faster, layer by "
-            "layer, once for each machine and model; or by LibTorch.",
-            "Take auto for networks with many 3x3 layers, libtorch to compare with it."}
+      Field{
+          "scheme", MakeChoice(scheme),
+          "How the cpu backend computes convolutions: directly, with the exact bits of the "
+          "definition; directly or by Winograd, whichever is measured to be faster, layer by "
+          "layer, once for each machine and model; or by LibTorch. With auto a GPU measures which "
+          "tiles are the faster ones for how many pixels, which changes no answer.",
+          "Take auto for networks with many 3x3 layers, libtorch to compare with it."}
           .Flag("--scheme"),
       Field{"log_level", MakeChoice(log_level),
             "The least important messages that are written to stderr.",

@@ -239,7 +239,9 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
   // It is packed beside the stream, into memory that work on its way may have had.
   stream_->Wait();
-  call.conv.emplace(stream_->device(), stream_->arena(), args);
+  cuda::ConvOptions options;
+  options.small_tiles_up_to = op.As<op::Conv>()->small_tiles_up_to;
+  call.conv.emplace(stream_->device(), stream_->arena(), args, options);
 }
 
 template <class Device>

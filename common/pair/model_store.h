@@ -22,9 +22,12 @@ namespace cacheinf {
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
+  // Sets how this machine runs a graph, of what changes no bit.
+  using Tune = std::function<void(Graph& graph)>;
 
-  // Makes the folder. Throws InputError if it cannot.
-  ModelStore(std::filesystem::path folder, MakeBackend make_backend);
+  // Makes the folder. Throws InputError if it cannot. With `tune` graphs are tuned before
+  // they are compiled.
+  ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr);
 
   bool Has(const message::Fingerprint& model) const;
 
@@ -61,6 +64,7 @@ class ModelStore {
 
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;
+  const Tune tune_;
   std::mutex mutex_;  // of what follows; held while a model is compiled, so that it is so once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };

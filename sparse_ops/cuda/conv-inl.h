@@ -2,7 +2,6 @@
 #define CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -136,17 +135,9 @@ void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& w
 template <class Device>
 template <class Gemm>
 void Conv<Device>::LaunchTiles(typename Device::Stream& stream, const ConvWork& work) const {
-  int small_up_to = 0;
-  switch (options_.tiles) {
-    case ConvOptions::Tiles::kByCount:
-      small_up_to = Gemm::MostWithoutLargeTiles(work, multiprocessors_);
-      break;
-    case ConvOptions::Tiles::kLarge:
-      break;
-    case ConvOptions::Tiles::kSmall:
-      small_up_to = std::numeric_limits<int>::max();
-      break;
-  }
+  const int small_up_to = options_.small_tiles_up_to >= 0
+                              ? options_.small_tiles_up_to
+                              : Gemm::MostWithoutLargeTiles(work, multiprocessors_);
   const Blocks blocks = {Gemm::BlocksX(work, work.pixels.most, small_up_to), 1,
                          work.output.batch * work.rows.phases * work.columns.phases};
   device_.Launch(stream, blocks, Gemm{work, small_up_to}, Gemm::SharedBytes());

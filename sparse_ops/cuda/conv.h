@@ -14,16 +14,11 @@ namespace cacheinf {
 namespace cuda {
 
 struct ConvOptions {
-  // The bits are the same.
-  enum class Tiles : uint8_t {
-    kByCount,  // large ones where they keep the whole device busy
-    kLarge,
-    kSmall,
-  };
-
   // Convolutions of small groups, depthwise ones among them, are exact in any case.
   Precision precision = Precision::kExact;
-  Tiles tiles = Tiles::kByCount;
+  // So many pixels take small tiles, more of them large ones; the bits are the same. Below 0: as
+  // many as large ones would not keep the whole device busy with.
+  int small_tiles_up_to = -1;
 };
 
 // A convolution with its weights packed and on the device; ConvArgs says what it computes. After
