@@ -14,6 +14,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/device_query.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -102,7 +103,11 @@ struct ConvCatcher {
 template <class Device>
 struct DeviceBackend<Device>::Kernels {
   void operator()(const ConvArgs& args, const cuda::Pixels& pixels) const {
-    call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
+    if (call.winograd) {
+      call.winograd->Run(queue.recorder(), args.input, args.residual, args.output, pixels, scratch);
+    } else {
+      call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
+    }
   }
   template <typename Args>
   void operator()(const Args& args, const cuda::Pixels& pixels) const {
@@ -144,6 +149,7 @@ struct DeviceBackend<Device>::Kernels {
   Device& device;
   Queue& queue;
   const Call& call;
+  float* scratch;
   // Of sparse runs.
   Sets* sets = nullptr;
   PixelSet active = {};
@@ -193,11 +199,12 @@ const T* DeviceBackend<Device>::Upload(const T* values, size_t count, Call& call
 
 template <class Device>
 int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
-  if (const auto* conv = op.As<op::Conv>(); conv != nullptr && conv->scheme != Scheme::kDirect) {
+  if (const auto* conv = op.As<op::Conv>();
+      conv != nullptr && conv->scheme == Scheme::kWinograd && !CanBeWinograd(conv->spec)) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
-                     ") can only be computed directly by this backend");
+                     ") cannot be computed by Winograd");
   }
-  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}, {}});
+  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}, {}, {}});
   if (op.As<op::Conv>()) {
     PackConv(graph, op, call);
   } else if (op.As<op::Foreign>()) {
@@ -239,6 +246,11 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
   // It is packed beside the stream, into memory that work on its way may have had.
   stream_->Wait();
+  if (op.As<op::Conv>()->scheme == Scheme::kWinograd) {
+    call.call.scratch_floats = cuda::Winograd<Device>::ScratchFloats(args.input, args.output);
+    call.winograd.emplace(stream_->device(), stream_->arena(), args);
+    return;
+  }
   cuda::ConvOptions options;
   options.small_tiles_up_to = op.As<op::Conv>()->small_tiles_up_to;
   call.conv.emplace(stream_->device(), stream_->arena(), args, options);
@@ -286,7 +298,7 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   Call& call = calls_[static_cast<size_t>(handle)];
   if (call.foreign) return RunForeign(*call.foreign, inputs, outputs, nullptr, {});
   TouchAll(call, inputs, outputs, whole_);
-  RunOperator(Kernels{stream_->device(), whole_, call}, call.call, inputs, outputs,
+  RunOperator(Kernels{stream_->device(), whole_, call, scratch_.data()}, call.call, inputs, outputs,
               PixelsOf(outputs[0], rows), scratch_.data());
 }
 
@@ -302,7 +314,7 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
     return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
   }
   TouchAll(call, inputs, outputs, own.queue());
-  Kernels kernels = {stream_->device(), own.queue(), call, &own, args.active};
+  Kernels kernels = {stream_->device(), own.queue(), call, scratch_.data(), &own, args.active};
   own.Count(args.active, args.weight);
   const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
   if (!args.has_test || !call.call.is_local) {
@@ -315,8 +327,8 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
   } else {
     const TensorView fresh = PackedLike(outputs[0], scratch_.data());
-    RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels,
-                scratch_.data() + outputs[0].Count());
+    kernels.scratch = scratch_.data() + outputs[0].Count();
+    RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels, kernels.scratch);
     cuda::Settle(stream_->device(), own.queue().recorder(), AsImage(ConstTensorView(fresh)),
                  AsImage(outputs[0]), test, pixels);
   }

@@ -18,6 +18,7 @@
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
+#include "sparse_ops/cuda/winograd.h"
 
 namespace cacheinf {
 
@@ -69,6 +70,7 @@ class DeviceBackend final : public Backend {
   struct Call {
     OperatorCall call;
     std::optional<cuda::Conv<Device>> conv;
+    std::optional<cuda::Winograd<Device>> winograd;
     std::optional<TorchCall> foreign;
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
   };

@@ -17,7 +17,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
-#include "sparse_ops/cpu/winograd.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -205,7 +205,7 @@ void MeasureEach(const std::vector<const Operator*>& layers, const Measuring& me
 
 bool WinogradApplies(const Graph& graph, const Operator& op) {
   const auto* conv = op.As<op::Conv>();
-  if (conv == nullptr || !cpu::Winograd::CanRun(conv->spec)) return false;
+  if (conv == nullptr || !CanBeWinograd(conv->spec)) return false;
   const int groups = conv->spec.groups;
   return groups == 1 || graph.value(op.inputs[0]).shape[1] > groups;
 }

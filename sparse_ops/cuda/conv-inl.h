@@ -21,6 +21,23 @@ Buffer<Arena<Device>, T> Upload(Device& device, typename Device::Stream& stream,
   return buffer;
 }
 
+// One per output channel. Adding -0 changes nothing.
+inline std::vector<float> BiasOf(const ConvArgs& args) {
+  std::vector<float> bias(static_cast<size_t>(args.output.channels), -0.0f);
+  if (args.bias != nullptr) bias.assign(args.bias, args.bias + args.output.channels);
+  return bias;
+}
+
+// Likewise; none but for kPRelu.
+inline std::vector<float> SlopesOf(const ConvArgs& args) {
+  std::vector<float> slopes;
+  if (args.activation.function.kind != Function::Kind::kPRelu) return slopes;
+  for (int c = 0; c < args.output.channels; ++c) {
+    slopes.push_back(args.activation.slopes[args.activation.one_slope ? 0 : c]);
+  }
+  return slopes;
+}
+
 // Whether every four numbers of this view's pixels, from the first on, can be copied as one.
 inline bool HasAlignedFours(const ConstImageView& view) {
   return reinterpret_cast<uintptr_t>(view.data) % 16 == 0 && view.pixel_stride % 4 == 0 &&
@@ -48,15 +65,8 @@ Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
   is_direct_ = packed.is_direct;
 
   const int outputs = args.output.channels;
-  // Adding -0 changes nothing.
-  std::vector<float> bias(static_cast<size_t>(outputs), -0.0f);
-  if (args.bias != nullptr) bias.assign(args.bias, args.bias + outputs);
-  std::vector<float> slopes;
-  if (args.activation.function.kind == Function::Kind::kPRelu) {
-    for (int c = 0; c < outputs; ++c) {
-      slopes.push_back(args.activation.slopes[args.activation.one_slope ? 0 : c]);
-    }
-  }
+  const std::vector<float> bias = conv::BiasOf(args);
+  const std::vector<float> slopes = conv::SlopesOf(args);
 
   typename Device::Stream stream = device.MakeStream();
   weights_ = conv::Upload(device, stream, arena, packed.words);
