@@ -59,7 +59,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   CheckWritable({{"--out", command.out}});
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
-  ChooseSchemes(config.scheme, threads, clock, stop, loaded);
+  ChooseSchemes(config, threads, clock, stop, loaded);
   ProfileRequest request;
   request.side = command.side;
   request.graph = std::make_shared<const Graph>(std::move(loaded));

@@ -4,26 +4,42 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <utility>
 
 #include "common/base/build_id.h"
+#include "common/base/cache_folder.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
+#include "common/config/configured_model.h"
 #include "common/exec/scheme_file.h"
 #include "common/exec/schemes.h"
 #include "profiler/machine.h"
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/real/device_query.h"
 
 namespace cacheinf {
 namespace {
 
+// What to measure and how: schemes or tiles.
+template <typename Layers>
+struct Kind {
+  const char* name;
+  const char* otherwise;  // what becomes of layers that there was no time for
+  Layers MeasuredLayers::*part;
+  std::string variant;  // of what is measured, in the file's name
+  std::function<int(const Layers& known)> count_unknown;
+  std::function<Layers(const Measuring& measuring, Layers known)> measure;
+};
+
 // Adds what is missing to `known`.
-SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
-                    const std::atomic<bool>& stop, SchemeTimes known = {}) {
-  const int layers = LayersToMeasure(graph, known);
-  LogInfo(fmt::format("measuring the schemes of {} layers before the first frame, for at most 20 s",
-                      layers));
+template <typename Layers>
+Layers Measure(const Kind<Layers>& kind, int threads, const Clock& clock,
+               const std::atomic<bool>& stop, Layers known) {
+  const int layers = kind.count_unknown(known);
+  LogInfo(fmt::format("measuring the {} of {} layers before the first frame, for at most 20 s",
+                      kind.name, layers));
   const auto start = clock.Now();
   StatusLine status(clock);
   Measuring measuring;
@@ -32,33 +48,50 @@ SchemeTimes Measure(const Graph& graph, int threads, const Clock& clock,
     status.Show([&] { return fmt::format("measured layer {}/{}", done, of); });
     return !stop;
   };
-  SchemeTimes times = MeasureSchemes(graph, measuring, clock, std::move(known));
-  const int unmeasured = LayersToMeasure(graph, times);
+  known = kind.measure(measuring, std::move(known));
+  const int unmeasured = kind.count_unknown(known);
   LogInfo(fmt::format(
       "measured {} layers in {:.1f} s{}", layers - unmeasured,
       Milliseconds(clock.Now() - start) / 1e3,
-      unmeasured == 0 ? "" : fmt::format("; the other {} are computed directly", unmeasured)));
-  return times;
+      unmeasured == 0 ? "" : fmt::format("; the other {} {}", unmeasured, kind.otherwise)));
+  return known;
+}
+
+// What was measured before, and what is now.
+template <typename Layers>
+Layers Measured(const Kind<Layers>& kind, const Graph& graph, int threads, const Clock& clock,
+                const std::atomic<bool>& stop) {
+  const int layers = kind.count_unknown({});
+  if (layers == 0) return {};
+  const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(),
+                         ModelDigest(graph) + kind.variant, threads};
+  const std::filesystem::path file = SchemeFile(CacheFolder() / "schemes", key);
+  MeasuredLayers all = ReadSchemeFile(file, key).value_or(MeasuredLayers());
+  Layers& part = all.*kind.part;
+  const int unknown = kind.count_unknown(part);
+  if (unknown < layers) {
+    LogInfo(fmt::format("the {} of {} layers are those measured before, in {}", kind.name,
+                        layers - unknown, file.string()));
+  }
+  if (unknown > 0) {
+    part = Measure(kind, threads, clock, stop, std::move(part));
+    if (!stop) WriteSchemeFile(file, key, all);
+  }
+  return part;
 }
 
 SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
                         const std::atomic<bool>& stop) {
-  if (LayersToMeasure(graph) == 0) return FasterSchemes(graph, {});
-  const std::optional<std::filesystem::path> folder = SchemeFolder();
-  if (!folder) return FasterSchemes(graph, Measure(graph, threads, clock, stop));
-  const SchemeKey key = {Fingerprint(DescribeMachine()), BuildId(), ModelDigest(graph), threads};
-  const std::filesystem::path file = SchemeFile(*folder, key);
-  SchemeTimes times = ReadSchemeFile(file, key).value_or(SchemeTimes());
-  const int known = LayersToMeasure(graph) - LayersToMeasure(graph, times);
-  if (known > 0) {
-    LogInfo(fmt::format("the schemes of {} layers are those measured before, in {}", known,
-                        file.string()));
-  }
-  if (LayersToMeasure(graph, times) > 0) {
-    times = Measure(graph, threads, clock, stop, std::move(times));
-    if (!stop) WriteSchemeFile(file, key, times);
-  }
-  return FasterSchemes(graph, times);
+  const Kind<SchemeTimes> schemes = {
+      "schemes",
+      "are computed directly",
+      &MeasuredLayers::schemes,
+      "",
+      [&](const SchemeTimes& known) { return LayersToMeasure(graph, known); },
+      [&](const Measuring& measuring, SchemeTimes known) {
+        return MeasureSchemes(graph, measuring, clock, std::move(known));
+      }};
+  return FasterSchemes(graph, Measured(schemes, graph, threads, clock, stop));
 }
 
 int64_t CountOf(const Graph& graph, Scheme scheme) {
@@ -70,18 +103,37 @@ int64_t CountOf(const Graph& graph, Scheme scheme) {
 
 }  // namespace
 
-void ChooseSchemes(RobotConfig::Scheme choice, int threads, const Clock& clock,
+void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph) {
-  switch (choice) {
-    case RobotConfig::Scheme::kDirect:
-    case RobotConfig::Scheme::kLibTorch:
-      return;
-    case RobotConfig::Scheme::kAuto:
-      SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
-      break;
+  if (config.scheme != RobotConfig::Scheme::kAuto) return;
+  if (config.backend == RobotConfig::Backend::kCpu) {
+    SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
+    LogInfo(
+        fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
+  } else if (IsOnGpu(config.backend) && !QueryCuda().devices.empty()) {
+    try {
+      ChooseTiles(
+          config.backend, threads, [&] { return MakeBackend(config, threads); }, clock, stop,
+          graph);
+    } catch (const cuda::DeviceError& error) {
+      LogWarning(fmt::format("tiles are not measured: {}", error.what()));
+    }
   }
-  LogInfo(
-      fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
+}
+
+void ChooseTiles(RobotConfig::Backend backend, int threads,
+                 const std::function<std::unique_ptr<Backend>()>& make_backend, const Clock& clock,
+                 const std::atomic<bool>& stop, Graph& graph) {
+  const Kind<TileChoice> tiles = {
+      "tiles",
+      "take tiles by their size",
+      &MeasuredLayers::tiles,
+      backend == RobotConfig::Backend::kCuda ? "" : "-" + std::string(NameOf(backend)),
+      [&](const TileChoice& known) { return TilesToMeasure(graph, known); },
+      [&](const Measuring& measuring, TileChoice known) {
+        return MeasureTiles(graph, measuring, make_backend, clock, std::move(known));
+      }};
+  SetTiles(graph, Measured(tiles, graph, threads, clock, stop));
 }
 
 NamedSchemes SchemesOf(const Graph& graph) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "common/pair/model_store.h"
 #include "common/pair/session.h"
 #include "profiler/machine.h"
+#include "profiler/scheme_choice.h"
 #include "server/schedule_maker.h"
 
 namespace cacheinf {
@@ -108,7 +110,8 @@ class Server {
         slowdown_(emulation_.slowdown, clock),
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
-        store_(config.models, [this] { return MakeBackend(); }),
+        store_(
+            config.models, [this] { return MakeBackend(); }, [this](Graph& graph) { Tune(graph); }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
     if (config.dump_pictures.empty()) return;
@@ -138,6 +141,14 @@ class Server {
     CpuBackendOptions cpu;
     cpu.pool = pool_;
     return cacheinf::MakeBackend(config_.backend, cpu);
+  }
+
+  void Tune(Graph& graph) const {
+    if (!IsOnGpu(config_.backend)) return;
+    static const std::atomic<bool> kNeverStop = false;
+    ChooseTiles(
+        config_.backend, pool_->threads(), [this] { return MakeBackend(); }, clock_, kNeverStop,
+        graph);
   }
 
   void Welcome(std::unique_ptr<Link> link) {

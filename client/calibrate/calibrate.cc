@@ -384,9 +384,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
         fmt::format("source {}: calibration needs pictures, but these are tensors", clip_name));
   }
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
-  if (config.backend == RobotConfig::Backend::kCpu) {
-    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, loaded);
-  }
+  ChooseSchemes(config, ThreadsToUse(config), clock, stop, loaded);
   const auto model = Compile(std::move(loaded), config);
   std::vector<Frame> frames = ReadFrames(*source, options, stop);
   CalibrationClip clip(model, config, std::move(frames), clock, stop);

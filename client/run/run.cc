@@ -368,9 +368,7 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
 
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
-  if (config.backend == RobotConfig::Backend::kCpu) {
-    ChooseSchemes(config.scheme, ThreadsToUse(config), clock, stop, graph);
-  }
+  ChooseSchemes(config, ThreadsToUse(config), clock, stop, graph);
   const auto shared_graph = std::make_shared<const Graph>(std::move(graph));
   const Compiler compile = [&](const RobotConfig& with) {
     return std::make_shared<const CompiledModel>(shared_graph, make_backend(with));

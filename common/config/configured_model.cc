@@ -5,6 +5,7 @@
 #include "common/config/model_setup.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/reference_backend.h"
+#include "common/exec/torch_call.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
 
@@ -58,6 +59,9 @@ std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
 }
 
 std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackendOptions& cpu) {
+  const auto let_libtorch_use_threads = [&cpu] {
+    SetTorchThreads(cpu.pool ? cpu.pool->threads() : cpu.threads);
+  };
   switch (kind) {
     case RobotConfig::Backend::kReference:
       return std::make_unique<ReferenceBackend>();
@@ -65,11 +69,13 @@ std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackend
     case RobotConfig::Backend::kCudaTf32:
     case RobotConfig::Backend::kCudaFp16:
     case RobotConfig::Backend::kCudaBf16:
+      let_libtorch_use_threads();
       return MakeCudaBackend(ConvOptionsOf(kind));
     case RobotConfig::Backend::kCudaEmulated:
     case RobotConfig::Backend::kCudaEmulatedTf32:
     case RobotConfig::Backend::kCudaEmulatedFp16:
     case RobotConfig::Backend::kCudaEmulatedBf16:
+      let_libtorch_use_threads();
       return MakeEmulatedCudaBackend(1, ConvOptionsOf(kind));
     case RobotConfig::Backend::kCpu:
       break;

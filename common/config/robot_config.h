@@ -122,6 +122,10 @@ inline constexpr const char* kBackendHelp =
     "fraction (cuda-tf32), to ten bits and at most 65504 (cuda-fp16), or to seven bits "
     "(cuda-bf16); sums stay FP32, and all else is exact. cuda-emulated, cuda-emulated-tf32 and so "
     "on run, slowly, on a stand-in for a GPU.";
+// Whether it takes a GPU, not a stand-in for one.
+constexpr bool IsOnGpu(RobotConfig::Backend backend) {
+  return backend >= RobotConfig::Backend::kCuda && backend <= RobotConfig::Backend::kCudaBf16;
+}
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
 // The defaults, overridden by the file. Throws InputError that names file and key.

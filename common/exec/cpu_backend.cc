@@ -11,6 +11,7 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/simd_targets.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -143,7 +144,7 @@ void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
 void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   if (!op.As<op::Conv>() && !op.As<op::Linear>() && !op.As<op::MatMul>()) return;
   const auto* conv = op.As<op::Conv>();
-  if (conv != nullptr && conv->scheme == Scheme::kWinograd && !cpu::Winograd::CanRun(conv->spec)) {
+  if (conv != nullptr && conv->scheme == Scheme::kWinograd && !CanBeWinograd(conv->spec)) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
                      ") cannot be computed by Winograd");
   }

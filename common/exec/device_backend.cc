@@ -14,6 +14,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/device_query.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -122,7 +123,11 @@ struct ConvCatcher {
 template <class Device>
 struct DeviceBackend<Device>::Kernels {
   void operator()(const ConvArgs& args, const cuda::Pixels& pixels) const {
-    call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
+    if (call.winograd) {
+      call.winograd->Run(queue.recorder(), args.input, args.residual, args.output, pixels, scratch);
+    } else {
+      call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
+    }
   }
   template <typename Args>
   void operator()(const Args& args, const cuda::Pixels& pixels) const {
@@ -164,6 +169,7 @@ struct DeviceBackend<Device>::Kernels {
   Device& device;
   Queue& queue;
   const Call& call;
+  float* scratch;
   // Of sparse runs.
   Sets* sets = nullptr;
   PixelSet active = {};
@@ -228,24 +234,29 @@ const T* DeviceBackend<Device>::Upload(const T* values, size_t count, Call& call
 
 template <class Device>
 int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
-  if (op.As<op::Foreign>()) {
+  if (const auto* conv = op.As<op::Conv>();
+      conv != nullptr && conv->scheme == Scheme::kWinograd && !CanBeWinograd(conv->spec)) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
-                     ") is run by LibTorch, which this backend does not do");
+                     ") cannot be computed by Winograd");
   }
-  if (const auto* conv = op.As<op::Conv>(); conv != nullptr && conv->scheme != Scheme::kDirect) {
-    throw InputError("operator '" + op.name + "' (" + KindName(op) +
-                     ") can only be computed directly by this backend");
-  }
-  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}});
+  Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}, {}, {}});
   if (op.As<op::Conv>()) {
     PackConv(graph, op, call);
+  } else if (op.As<op::Foreign>()) {
+    call.foreign.emplace(graph, op);
   } else {
     UploadParameters(graph, op, call);
   }
   for (const ValueId input : op.inputs) {
     if (!graph.value(input).is_constant()) MakeRoom(ShapeOf(graph.value(input)), 0);
   }
-  MakeRoom(ShapeOf(graph.value(op.outputs[0])), call.call.scratch_floats);
+  size_t output_floats = 0;
+  for (const ValueId output : op.outputs) {
+    const TensorView shape = ShapeOf(graph.value(output));
+    MakeRoom(shape, call.call.scratch_floats);
+    output_floats += static_cast<size_t>(shape.Count());
+  }
+  if (call.foreign && output_floats > host_outputs_.size()) host_outputs_.resize(output_floats);
   return static_cast<int>(calls_.size()) - 1;
 }
 
@@ -270,7 +281,15 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
   // It is packed beside the stream, into memory that work on its way may have had.
   stream_->Wait();
-  call.conv.emplace(stream_->device(), stream_->arena(), args, options_);
+  const auto& conv = *op.As<op::Conv>();
+  if (conv.scheme == Scheme::kWinograd) {
+    call.call.scratch_floats = cuda::Winograd<Device>::ScratchFloats(args.input, args.output);
+    call.winograd.emplace(stream_->device(), stream_->arena(), args);
+    return;
+  }
+  cuda::ConvOptions options = options_;
+  if (conv.small_tiles_up_to >= 0) options.small_tiles_up_to = conv.small_tiles_up_to;
+  call.conv.emplace(stream_->device(), stream_->arena(), args, options);
 }
 
 template <class Device>
@@ -313,8 +332,9 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
                                 std::span<const TensorView> outputs, Range rows) {
   if (rows.empty()) return;
   Call& call = calls_[static_cast<size_t>(handle)];
+  if (call.foreign) return RunForeign(*call.foreign, inputs, outputs, nullptr, {});
   TouchAll(call, inputs, outputs, whole_);
-  RunOperator(Kernels{stream_->device(), whole_, call}, call.call, inputs, outputs,
+  RunOperator(Kernels{stream_->device(), whole_, call, scratch_.data()}, call.call, inputs, outputs,
               PixelsOf(outputs[0], rows), scratch_.data());
 }
 
@@ -325,8 +345,12 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   auto& own = static_cast<Sets&>(sets);
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
+  if (call.foreign) {
+    own.Count(args.active, args.weight);
+    return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
+  }
   TouchAll(call, inputs, outputs, own.queue());
-  Kernels kernels = {stream_->device(), own.queue(), call, &own, args.active};
+  Kernels kernels = {stream_->device(), own.queue(), call, scratch_.data(), &own, args.active};
   own.Count(args.active, args.weight);
   const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
   if (!args.has_test || !call.call.is_local) {
@@ -339,12 +363,41 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
   } else {
     const TensorView fresh = PackedLike(outputs[0], scratch_.data());
-    RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels,
-                scratch_.data() + outputs[0].Count());
+    kernels.scratch = scratch_.data() + outputs[0].Count();
+    RunOperator(kernels, call.call, inputs, {&fresh, 1}, pixels, kernels.scratch);
     cuda::Settle(stream_->device(), own.queue().recorder(), AsImage(ConstTensorView(fresh)),
                  AsImage(outputs[0]), test, pixels);
   }
   own.NoteChange(args.active);
+}
+
+// With sets only if any is active; that comes to the host together with the inputs, in one wait.
+template <class Device>
+void DeviceBackend<Device>::RunForeign(const TorchCall& foreign,
+                                       std::span<const ConstTensorView> inputs,
+                                       std::span<const TensorView> outputs, Sets* sets,
+                                       PixelSet active) {
+  ConstMaskView mask;
+  if (sets != nullptr) {
+    sets->queue().Flush();
+    mask = sets->mask(active);
+    mask.words = static_cast<const uint64_t*>(
+        stream_->Fetch(mask.words, mask.word_count() * sizeof(uint64_t)));
+  }
+  std::vector<ConstTensorView> on_host;
+  for (const ConstTensorView& input : inputs) {
+    on_host.push_back(PackedLike(input, static_cast<const float*>(FetchPacked(input))));
+  }
+  stream_->Wait();
+  if (sets != nullptr && IsEmpty(mask)) return;
+  std::vector<TensorView> results;
+  float* result = host_outputs_.data();
+  for (const TensorView& output : outputs) {
+    results.push_back(PackedLike(output, result));
+    result += output.Count();
+  }
+  foreign.Run(on_host, results, AllPixels(outputs[0]));
+  for (size_t i = 0; i < outputs.size(); ++i) CopyIn(results[i], outputs[i]);
 }
 
 template <class Device>

@@ -15,10 +15,12 @@
 #include "common/exec/device_pixel_sets.h"
 #include "common/exec/device_queue.h"
 #include "common/exec/operator_call.h"
+#include "common/exec/torch_call.h"
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/conv_options.h"
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
+#include "sparse_ops/cuda/winograd.h"
 
 namespace cacheinf {
 
@@ -32,6 +34,9 @@ namespace cacheinf {
 // (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
 // change from there. An operator that is not local may turn out, on the device, to have nothing
 // active.
+//
+// Foreign operators are run by LibTorch on the host, which waits for the device at each of them: it
+// fetches their inputs, and then sends their outputs.
 template <class Device>
 class DeviceBackend final : public Backend {
  public:
@@ -74,6 +79,8 @@ class DeviceBackend final : public Backend {
   struct Call {
     OperatorCall call;
     std::optional<cuda::Conv<Device>> conv;
+    std::optional<cuda::Winograd<Device>> winograd;
+    std::optional<TorchCall> foreign;
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
   };
 
@@ -90,6 +97,8 @@ class DeviceBackend final : public Backend {
   const T* Upload(const T* values, size_t count, Call& call);
   void UploadParameters(const Graph& graph, const Operator& op, Call& call);
   void MakeRoom(const ConstTensorView& value, size_t scratch_floats);
+  void RunForeign(const TorchCall& foreign, std::span<const ConstTensorView> inputs,
+                  std::span<const TensorView> outputs, Sets* sets, PixelSet active);
   void PackConv(const Graph& graph, const Operator& op, Call& call);
   cuda::SettleArgs TestOf(const PixelRunArgs& args, const TensorView& output, const Sets& sets);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
@@ -108,7 +117,8 @@ class DeviceBackend final : public Backend {
   Buffer<int> listed_;  // pixels that the host chose
   std::vector<int> host_list_;
   std::vector<Expected> expected_;
-  uint64_t runs_ = 0;  // that may have written to maps
+  std::vector<float> host_outputs_;  // of a foreign operator
+  uint64_t runs_ = 0;                // that may have written to maps
 
   struct Spread {
     std::vector<float> host;

@@ -5,8 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr uint64_t kLargestFile = 1 << 20;
 constexpr double kLongestMs = 1e9;
 
@@ -40,48 +40,55 @@ double TimeOf(const json& layer, const char* scheme) {
   return time_ms;
 }
 
+int PixelsOf(const json& layer) {
+  const json& count = layer.at("small_tiles_up_to");
+  const int64_t pixels = count.is_number_integer() ? count.get<int64_t>() : -1;
+  if (pixels < 0 || pixels > std::numeric_limits<int>::max()) {
+    throw InputError("a number of pixels that cannot be");
+  }
+  return static_cast<int>(pixels);
+}
+
 // Throws InputError or json::exception.
-SchemeTimes Parse(const std::string& text, const SchemeKey& key) {
+MeasuredLayers Parse(const std::string& text, const SchemeKey& key) {
   const json file = json::parse(text);
   if (file.at("format") != kFormat) throw InputError("another format");
   if (file.at("key") != ToJson(key)) throw InputError("measured of something else");
-  SchemeTimes times;
+  MeasuredLayers layers;
   for (const json& layer : file.at("layers")) {
-    times.push_back({layer.at("layer").get<std::string>(), TimeOf(layer, "direct_ms"),
-                     TimeOf(layer, "winograd_ms")});
+    layers.schemes.push_back({layer.at("layer").get<std::string>(), TimeOf(layer, "direct_ms"),
+                              TimeOf(layer, "winograd_ms")});
   }
-  return times;
+  for (const json& layer : file.at("tiles")) {
+    layers.tiles.push_back({layer.at("layer").get<std::string>(), PixelsOf(layer)});
+  }
+  return layers;
 }
 
-std::string Write(const SchemeKey& key, const SchemeTimes& times) {
+std::string Write(const SchemeKey& key, const MeasuredLayers& measured) {
   json layers = json::array();
-  for (const LayerTimes& layer : times) {
+  for (const LayerTimes& layer : measured.schemes) {
     layers.push_back({{"layer", layer.layer},
                       {"direct_ms", layer.direct_ms},
                       {"winograd_ms", layer.winograd_ms}});
   }
-  return json({{"format", kFormat}, {"key", ToJson(key)}, {"layers", layers}}).dump(2) + "\n";
-}
-
-const char* NonEmpty(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr || *value == '\0' ? nullptr : value;
+  json tiles = json::array();
+  for (const LayerTiles& layer : measured.tiles) {
+    tiles.push_back({{"layer", layer.layer}, {"small_tiles_up_to", layer.small_tiles_up_to}});
+  }
+  const json file = {
+      {"format", kFormat}, {"key", ToJson(key)}, {"layers", layers}, {"tiles", tiles}};
+  return file.dump(2) + "\n";
 }
 
 }  // namespace
-
-std::optional<fs::path> SchemeFolder() {
-  if (const char* cache = NonEmpty("XDG_CACHE_HOME")) return fs::path(cache) / "cacheinf/schemes";
-  if (const char* home = NonEmpty("HOME")) return fs::path(home) / ".cache/cacheinf/schemes";
-  return std::nullopt;
-}
 
 fs::path SchemeFile(const fs::path& folder, const SchemeKey& key) {
   const std::string_view build = std::string_view(key.build).substr(0, 12);
   return folder / fmt::format("{}-{}-{}-{}.json", key.model, key.machine, build, key.threads);
 }
 
-std::optional<SchemeTimes> ReadSchemeFile(const fs::path& path, const SchemeKey& key) {
+std::optional<MeasuredLayers> ReadSchemeFile(const fs::path& path, const SchemeKey& key) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   std::string why;
@@ -96,13 +103,13 @@ std::optional<SchemeTimes> ReadSchemeFile(const fs::path& path, const SchemeKey&
   return std::nullopt;
 }
 
-void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const SchemeTimes& times) {
+void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const MeasuredLayers& layers) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   // Two robots may start at once.
   const fs::path unfinished = path.string() + fmt::format(".{}", getpid());
   std::ofstream file(unfinished, std::ios::binary);
-  file << Write(key, times) << std::flush;
+  file << Write(key, layers) << std::flush;
   if (file) fs::rename(unfinished, path, error);
   if (file && !error) return;
   fs::remove(unfinished, error);

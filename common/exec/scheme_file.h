@@ -7,32 +7,35 @@
 
 #include "common/exec/schemes.h"
 
-// Measured times of schemes as they are kept from one start to the next, one small JSON file for
-// all that they hold for.
+// Keeps what was measured of schemes and tiles from one start to the next, in one small JSON file
+// per key.
 
 namespace cacheinf {
 
-// What times were measured on; they are valid for nothing else.
+// What was measured, and where. Measurements are valid for nothing else.
 struct SchemeKey {
-  std::string machine;  // its fingerprint
+  std::string machine;  // its fingerprint, which its GPU is part of
   std::string build;
   std::string model;  // ModelDigest
   int threads = 1;
 };
 
-// $XDG_CACHE_HOME/cacheinf/schemes, or ~/.cache/cacheinf/schemes; none if neither is known.
-std::optional<std::filesystem::path> SchemeFolder();
+struct MeasuredLayers {
+  SchemeTimes schemes;
+  TileChoice tiles;
+};
 
 // The file of this key in the folder.
 std::filesystem::path SchemeFile(const std::filesystem::path& folder, const SchemeKey& key);
 
 // None if there is no such file. None, and one line in the log, if it is damaged or of another key.
-std::optional<SchemeTimes> ReadSchemeFile(const std::filesystem::path& path, const SchemeKey& key);
+std::optional<MeasuredLayers> ReadSchemeFile(const std::filesystem::path& path,
+                                             const SchemeKey& key);
 
 // Makes the folder if it is missing, and replaces the file as a whole. Says so in the log, in one
 // line, if it cannot.
 void WriteSchemeFile(const std::filesystem::path& path, const SchemeKey& key,
-                     const SchemeTimes& times);
+                     const MeasuredLayers& layers);
 
 }  // namespace cacheinf
 

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -14,7 +17,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
-#include "sparse_ops/cpu/winograd.h"
+#include "sparse_ops/winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -23,33 +26,37 @@ constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 15;
 constexpr std::chrono::milliseconds kEnoughTime{60};  // for a layer, after kFewestRounds
 
+// Of tiles.
+constexpr std::chrono::milliseconds kEnoughTimeOfTiles{10};  // for a count
+constexpr int kSmallestPart = 32;                            // of all rows
+constexpr int kLaunchesInARow = 16;                          // which go to a device as one graph
+
 std::string FunctionText(const Function& function) {
   return KindName(
       {.name = "", .attributes = op::Activation{function}, .inputs = {}, .outputs = {}});
 }
 
-// One operator of each distinct layer where Winograd applies, the most costly first.
-std::vector<const Operator*> DistinctLayers(const Graph& graph) {
-  std::vector<const Operator*> layers;
+using Applies = bool (*)(const Graph& graph, const Operator& op);
+
+bool HasTiles(const Graph&, const Operator& op) {
+  const auto* conv = op.As<op::Conv>();
+  return conv != nullptr && conv->spec.groups == 1;
+}
+
+// One operator of each distinct layer that `applies` is true of and that is not known, the most
+// costly first.
+template <typename Layer>
+std::vector<const Operator*> UnknownLayers(const Graph& graph, Applies applies,
+                                           const std::vector<Layer>& known) {
   std::set<std::string> seen;
+  for (const Layer& layer : known) seen.insert(layer.layer);
+  std::vector<const Operator*> layers;
   for (const Operator& op : graph.operators) {
-    if (WinogradApplies(graph, op) && seen.insert(LayerText(graph, op)).second)
-      layers.push_back(&op);
+    if (applies(graph, op) && seen.insert(LayerText(graph, op)).second) layers.push_back(&op);
   }
   const auto cost = [&](const Operator* op) { return CostOf(graph, *op).multiply_adds; };
   std::stable_sort(layers.begin(), layers.end(),
                    [&](const Operator* a, const Operator* b) { return cost(a) > cost(b); });
-  return layers;
-}
-
-// Those of DistinctLayers whose times are not known.
-std::vector<const Operator*> UnknownLayers(const Graph& graph, const SchemeTimes& known) {
-  std::vector<const Operator*> layers = DistinctLayers(graph);
-  std::erase_if(layers, [&](const Operator* op) {
-    const std::string text = LayerText(graph, *op);
-    return std::any_of(known.begin(), known.end(),
-                       [&](const LayerTimes& times) { return times.layer == text; });
-  });
   return layers;
 }
 
@@ -64,26 +71,47 @@ Tensor SyntheticTensor(const Shape& shape) {
   return {shape, std::move(numbers)};
 }
 
-// The same convolution twice, directly and by Winograd, on the same input.
+double Median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+// The same convolution in two ways, on the same input.
 class LayerUnderTest {
  public:
-  LayerUnderTest(const Graph& graph, const Operator& op, int threads, const Clock& clock)
-      : clock_(clock),
+  // A run is timed so many times in a row.
+  LayerUnderTest(const Graph& graph, const Operator& op, const std::array<op::Conv, 2>& ways,
+                 std::unique_ptr<Backend> backend, int repeats, const Clock& clock)
+      : repeats_(repeats),
+        clock_(clock),
         state_(std::make_shared<const CompiledModel>(
-            std::make_shared<const Graph>(BothSchemes(graph, op)),
-            std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads}))) {
+            std::make_shared<const Graph>(BothWays(graph, op, ways)), std::move(backend))) {
     const Graph& both = state_.graph();
     for (size_t i = 0; i < both.inputs.size(); ++i) {
       state_.SetInput(i, SyntheticTensor(both.value(both.inputs[i]).shape).view());
     }
   }
 
-  // Milliseconds.
-  double TimeDirect() { return Time({Rows(), {}}); }
-  double TimeWinograd() { return Time({{}, Rows()}); }
+  int rows() const { return RowCount(state_.graph(), state_.graph().operators[0]); }
+
+  // Milliseconds of a run of these rows, one median a way; none where there is no time until `end`.
+  std::optional<std::array<double, 2>> Time(Range rows, std::chrono::nanoseconds enough_time,
+                                            std::chrono::nanoseconds end) const {
+    for (size_t way = 0; way < 2; ++way) Time(way, rows);  // finds memory and caches cold
+    std::array<std::vector<double>, 2> times_ms;
+    const auto enough = clock_.Now() + enough_time;
+    while (clock_.Now() < end && times_ms[0].size() < kMostRounds &&
+           (times_ms[0].size() < kFewestRounds || clock_.Now() < enough)) {
+      for (size_t way = 0; way < 2; ++way) times_ms[way].push_back(Time(way, rows));
+    }
+    if (times_ms[0].size() < kFewestRounds) return std::nullopt;
+    return std::array<double, 2>{Median(times_ms[0]), Median(times_ms[1])};
+  }
 
  private:
-  static Graph BothSchemes(const Graph& graph, const Operator& op) {
+  static Graph BothWays(const Graph& graph, const Operator& op,
+                        const std::array<op::Conv, 2>& ways) {
     Graph both;
     std::vector<ValueId> inputs;
     for (const ValueId input : op.inputs) {
@@ -91,37 +119,93 @@ class LayerUnderTest {
       inputs.push_back(value.is_constant() ? both.AddConstant(value.name, value.constant)
                                            : both.AddInput(value.name, value.shape));
     }
-    for (const Scheme scheme : {Scheme::kDirect, Scheme::kWinograd}) {
-      op::Conv conv = *op.As<op::Conv>();
-      conv.scheme = scheme;
-      both.outputs.push_back(both.AddOne(op.name, conv, inputs));
-    }
+    for (const op::Conv& conv : ways) both.outputs.push_back(both.AddOne(op.name, conv, inputs));
     return both;
   }
 
-  Range Rows() const { return {0, RowCount(state_.graph(), state_.graph().operators[0])}; }
-
-  double Time(const RowPlan& rows) {
+  double Time(size_t way, Range rows) const {
+    RowPlan plan(2);
+    plan[way] = rows;
     const auto start = clock_.Now();
-    state_.Run(rows);
-    return Milliseconds(clock_.Now() - start);
+    for (int i = 0; i < repeats_; ++i) state_.Run(plan);
+    WaitFor(state_.view(state_.graph().outputs[way]));
+    return Milliseconds(clock_.Now() - start) / repeats_;
   }
 
+  // A device's work is done when one number has come from it.
+  void WaitFor(ConstTensorView output) const {
+    output.dims.fill(1);
+    float number = 0.0f;
+    TensorView copy;
+    copy.data = &number;
+    copy.rank = output.rank;
+    copy.dims = output.dims;
+    copy.strides.fill(1);
+    state_.backend().CopyOut(output, copy);
+  }
+
+  int repeats_;
   const Clock& clock_;
-  ModelState state_;
+  mutable ModelState state_;
 };
 
-double Median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
+// So many of the first counts are better taken by the first of two ways, and the others by the
+// second: what that loses, as shares of each count's time, is least.
+int FirstOnesFor(const std::vector<std::array<double, 2>>& times_ms) {
+  double least = std::numeric_limits<double>::infinity();
+  int best = 0;
+  for (size_t first_ones = 0; first_ones <= times_ms.size(); ++first_ones) {
+    double loss = 0.0;
+    for (size_t i = 0; i < times_ms.size(); ++i) {
+      const double taken = times_ms[i][i < first_ones ? 0 : 1];
+      loss += taken / std::min(times_ms[i][0], times_ms[i][1]);
+    }
+    if (loss < least) {
+      least = loss;
+      best = static_cast<int>(first_ones);
+    }
+  }
+  return best;
+}
+
+// None where there is no time.
+std::optional<int> MeasureTilesOf(const LayerUnderTest& layer, int width, const Clock& clock,
+                                  std::chrono::nanoseconds end) {
+  std::vector<int> counts;
+  std::vector<std::array<double, 2>> times_ms;
+  for (int part = kSmallestPart; part >= 1; part /= 2) {
+    const int rows = layer.rows() / part;
+    if (rows == 0) continue;
+    if (clock.Now() >= end) return std::nullopt;
+    const auto both_ms = layer.Time({0, rows}, kEnoughTimeOfTiles, end);
+    if (!both_ms) return std::nullopt;
+    counts.push_back(rows * width);
+    times_ms.push_back(*both_ms);
+  }
+  const int first_ones = FirstOnesFor(times_ms);
+  return first_ones == 0 ? 0 : counts[static_cast<size_t>(first_ones - 1)];
+}
+
+// Calls measure(op) for every layer until there is no time, measure returns false, or the user has
+// enough of it.
+template <typename Measure>
+void MeasureEach(const std::vector<const Operator*>& layers, const Measuring& measuring,
+                 const Clock& clock, std::chrono::nanoseconds end, const Measure& measure) {
+  int done = 0;
+  for (const Operator* op : layers) {
+    if (clock.Now() >= end || !measure(*op)) return;
+    ++done;
+    if (measuring.on_progress && !measuring.on_progress(done, static_cast<int>(layers.size()))) {
+      return;
+    }
+  }
 }
 
 }  // namespace
 
 bool WinogradApplies(const Graph& graph, const Operator& op) {
   const auto* conv = op.As<op::Conv>();
-  if (conv == nullptr || !cpu::Winograd::CanRun(conv->spec)) return false;
+  if (conv == nullptr || !CanBeWinograd(conv->spec)) return false;
   const int groups = conv->spec.groups;
   return groups == 1 || graph.value(op.inputs[0]).shape[1] > groups;
 }
@@ -149,6 +233,13 @@ std::string LayerText(const Graph& graph, const Operator& op) {
   std::string text = fmt::format("{}x{} {}->{} {}x{}x{} pad {},{}", spec.rows.kernel,
                                  spec.columns.kernel, input[1], output[1], output[0], output[2],
                                  output[3], spec.rows.pad_begin, spec.columns.pad_begin);
+  if (spec.transposed) text += " transposed";
+  const auto add_pair = [&](const char* name, int of_rows, int of_columns) {
+    if (of_rows != 1 || of_columns != 1)
+      text += fmt::format(" {} {},{}", name, of_rows, of_columns);
+  };
+  add_pair("stride", spec.rows.stride, spec.columns.stride);
+  add_pair("dilation", spec.rows.dilation, spec.columns.dilation);
   if (spec.groups != 1) text += fmt::format(" groups {}", spec.groups);
   if (conv.has_residual) text += " residual";
   if (conv.activation.kind != Function::Kind::kIdentity) {
@@ -171,36 +262,25 @@ std::string ModelDigest(const Graph& graph) {
 }
 
 int LayersToMeasure(const Graph& graph, const SchemeTimes& known) {
-  return static_cast<int>(UnknownLayers(graph, known).size());
+  return static_cast<int>(UnknownLayers(graph, WinogradApplies, known).size());
 }
 
 SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
                            SchemeTimes known) {
   const auto end = clock.Now() + measuring.budget;
-  const std::vector<const Operator*> layers = UnknownLayers(graph, known);
-  SchemeTimes times = std::move(known);
-  int done = 0;
-  for (const Operator* op : layers) {
-    if (clock.Now() >= end) break;
-    LayerUnderTest layer(graph, *op, measuring.threads, clock);
-    layer.TimeDirect();  // the first time finds memory and caches cold
-    layer.TimeWinograd();
-    std::vector<double> direct_ms;
-    std::vector<double> winograd_ms;
-    const auto enough = clock.Now() + kEnoughTime;
-    while (clock.Now() < end && direct_ms.size() < kMostRounds &&
-           (direct_ms.size() < kFewestRounds || clock.Now() < enough)) {
-      direct_ms.push_back(layer.TimeDirect());
-      winograd_ms.push_back(layer.TimeWinograd());
-    }
-    if (direct_ms.size() < kFewestRounds) break;
-    times.push_back({LayerText(graph, *op), Median(direct_ms), Median(winograd_ms)});
-    ++done;
-    const bool goes_on =
-        !measuring.on_progress || measuring.on_progress(done, static_cast<int>(layers.size()));
-    if (!goes_on) break;
-  }
-  return times;
+  const auto layers = UnknownLayers(graph, WinogradApplies, known);
+  MeasureEach(layers, measuring, clock, end, [&](const Operator& op) {
+    std::array<op::Conv, 2> ways = {*op.As<op::Conv>(), *op.As<op::Conv>()};
+    ways[0].scheme = Scheme::kDirect;
+    ways[1].scheme = Scheme::kWinograd;
+    const LayerUnderTest layer(
+        graph, op, ways,
+        std::make_unique<CpuBackend>(CpuBackendOptions{.threads = measuring.threads}), 1, clock);
+    const auto both_ms = layer.Time({0, layer.rows()}, kEnoughTime, end);
+    if (both_ms) known.push_back({LayerText(graph, op), (*both_ms)[0], (*both_ms)[1]});
+    return both_ms.has_value();
+  });
+  return known;
 }
 
 SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times) {
@@ -215,6 +295,39 @@ SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times) {
     plan.back() = Scheme::kWinograd;
   }
   return plan;
+}
+
+int TilesToMeasure(const Graph& graph, const TileChoice& known) {
+  return static_cast<int>(UnknownLayers(graph, HasTiles, known).size());
+}
+
+TileChoice MeasureTiles(const Graph& graph, const Measuring& measuring,
+                        const std::function<std::unique_ptr<Backend>()>& make_backend,
+                        const Clock& clock, TileChoice known) {
+  const auto end = clock.Now() + measuring.budget;
+  const auto layers = UnknownLayers(graph, HasTiles, known);
+  MeasureEach(layers, measuring, clock, end, [&](const Operator& op) {
+    std::array<op::Conv, 2> ways = {*op.As<op::Conv>(), *op.As<op::Conv>()};
+    for (op::Conv& way : ways) way.scheme = Scheme::kDirect;
+    ways[0].small_tiles_up_to = std::numeric_limits<int>::max();
+    ways[1].small_tiles_up_to = 0;
+    const LayerUnderTest layer(graph, op, ways, make_backend(), kLaunchesInARow, clock);
+    const auto width = static_cast<int>(graph.value(op.outputs[0]).shape[3]);
+    const auto measured = MeasureTilesOf(layer, width, clock, end);
+    if (measured) known.push_back({LayerText(graph, op), *measured});
+    return measured.has_value();
+  });
+  return known;
+}
+
+void SetTiles(Graph& graph, const TileChoice& tiles) {
+  for (Operator& op : graph.operators) {
+    if (!HasTiles(graph, op)) continue;
+    const std::string text = LayerText(graph, op);
+    const auto found = std::find_if(tiles.begin(), tiles.end(),
+                                    [&](const LayerTiles& layer) { return layer.layer == text; });
+    if (found != tiles.end()) op.As<op::Conv>()->small_tiles_up_to = found->small_tiles_up_to;
+  }
 }
 
 }  // namespace cacheinf

@@ -3,14 +3,17 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/exec/backend.h"
 #include "common/model/graph/graph.h"
 
 // Which scheme computes each convolution. Schemes round differently, so a layer's scheme is chosen
-// once, before its first frame, and never changes from frame to frame.
+// once, before its first frame, and never changes from frame to frame. And which tiles a GPU takes
+// for how many active pixels, which changes no bit.
 
 namespace cacheinf {
 
@@ -59,6 +62,28 @@ SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.
 int LayersToMeasure(const Graph& graph, const SchemeTimes& known = {});
+
+// ------------------------------------------------------------------------------------------------
+// Tiles.
+
+struct LayerTiles {
+  std::string layer;          // LayerText
+  int small_tiles_up_to = 0;  // op::Conv
+};
+using TileChoice = std::vector<LayerTiles>;
+
+// Times every distinct convolution without groups with small tiles and with large ones, turn by
+// turn on synthetic numbers, for a part of its rows, twice as many, … up to all: medians. Takes
+// layers from `known` and leaves out as MeasureSchemes does.
+TileChoice MeasureTiles(const Graph& graph, const Measuring& measuring,
+                        const std::function<std::unique_ptr<Backend>()>& make_backend,
+                        const Clock& clock, TileChoice known = {});
+
+// Sets those of the layers that were measured.
+void SetTiles(Graph& graph, const TileChoice& tiles);
+
+// How many distinct layers MeasureTiles would time.
+int TilesToMeasure(const Graph& graph, const TileChoice& known = {});
 
 }  // namespace cacheinf
 

@@ -54,10 +54,11 @@ Graph Read(const fs::path& path) {
 
 }  // namespace
 
-ModelStore::ModelStore(fs::path folder, MakeBackend make_backend)
+ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune)
     : folder_(std::move(folder)),
       make_backend_(std::move(make_backend)),
-      arithmetic_(make_backend_()->Arithmetic()) {
+      arithmetic_(make_backend_()->Arithmetic()),
+      tune_(std::move(tune)) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) {
@@ -82,6 +83,7 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
   if (!schemes.empty()) SetSchemes(graph, schemes);
+  if (tune_) tune_(graph);
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
   kept = compiled;

@@ -22,10 +22,12 @@ namespace cacheinf {
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
+  // Sets how this machine runs a graph, of what changes no bit.
+  using Tune = std::function<void(Graph& graph)>;
 
   // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
-  // Throws InputError if it cannot.
-  ModelStore(std::filesystem::path folder, MakeBackend make_backend);
+  // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled.
+  ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr);
 
   // The backends' Backend::Arithmetic.
   const std::string& arithmetic() const { return arithmetic_; }
@@ -66,6 +68,7 @@ class ModelStore {
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;
   const std::string arithmetic_;
+  const Tune tune_;
   std::mutex mutex_;  // guards compiled_; held during compilation, which must happen once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };

@@ -1,7 +1,6 @@
 #include "sparse_ops/cpu/winograd.h"
 
 #include <algorithm>
-#include <array>
 
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/parts.h"
@@ -26,46 +25,6 @@ constexpr size_t kLineFloats = 16;
 
 size_t InLines(size_t floats) { return (floats + kLineFloats - 1) / kLineFloats * kLineFloats; }
 
-// What three weights contribute to each of six frequencies, `step` apart.
-std::array<double, kPatchSize> TransformThree(const double* weights, int step) {
-  const double points[] = {0.0, kWinogradPoints[0], -kWinogradPoints[0], kWinogradPoints[1],
-                           -kWinogradPoints[1]};
-  std::array<double, kPatchSize> frequencies;
-  for (int i = 0; i < kPatchSize - 1; ++i) {
-    double divisor = 1.0;
-    for (int j = 0; j < kPatchSize - 1; ++j) {
-      if (j != i) divisor *= points[i] - points[j];
-    }
-    const double value =
-        weights[0] + points[i] * weights[step] + points[i] * points[i] * weights[2 * step];
-    frequencies[static_cast<size_t>(i)] = value / divisor;
-  }
-  frequencies[kPatchSize - 1] = weights[2 * step];
-  return frequencies;
-}
-
-// The 3x3 weights of one pair of channels, transformed, frequencies row by row.
-std::array<double, kFrequencies> TransformWeights(const float* weights) {
-  double taps[9];
-  std::copy(weights, weights + 9, taps);
-  double rows[kPatchSize * 3];  // [frequency of rows][column]
-  for (int column = 0; column < 3; ++column) {
-    const auto transformed = TransformThree(taps + column, 3);
-    for (size_t i = 0; i < kPatchSize; ++i)
-      rows[i * 3 + static_cast<size_t>(column)] = transformed[i];
-  }
-  std::array<double, kFrequencies> frequencies;
-  for (size_t i = 0; i < kPatchSize; ++i) {
-    const auto transformed = TransformThree(rows + i * 3, 1);
-    std::copy(transformed.begin(), transformed.end(), frequencies.begin() + i * kPatchSize);
-  }
-  return frequencies;
-}
-
-bool IsPlainThree(const WindowAxis& axis) {
-  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
-}
-
 }  // namespace
 
 struct Winograd::Tile {
@@ -81,10 +40,6 @@ struct Winograd::Frame {
   ConstImageView residual;
   ImageView output;
 };
-
-bool Winograd::CanRun(const ConvSpec& spec) {
-  return !spec.transposed && IsPlainThree(spec.rows) && IsPlainThree(spec.columns);
-}
 
 Winograd::Winograd(const ConvArgs& args)
     : kernels_(ChooseWinogradKernels()),
@@ -124,9 +79,9 @@ void Winograd::PackWeights(const ConvArgs& args) {
                 static_cast<size_t>(vector - block) * lanes +
                 static_cast<size_t>(output % shape_.outputs % kernels_.lanes);
     for (int input = 0; input < shape_.inputs; ++input) {
-      const auto frequencies = TransformWeights(taps);
+      const auto frequencies = WinogradWeights(taps);
       for (size_t f = 0; f < kFrequencies; ++f) {
-        to[f * inputs * OutputFloats()] = static_cast<float>(frequencies[f]);
+        to[f * inputs * OutputFloats()] = frequencies[f];
       }
       taps += 9;
       to += static_cast<size_t>(vectors) * lanes;

@@ -17,20 +17,17 @@ namespace cpu {
 
 class PixelTest;
 
-// A 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): ConvArgs up to rounding, with a quarter
-// of the multiplications. Cuts the output into tiles of 4x4 pixels from row 0 and column 0 on, and
-// computes the tiles that have an active pixel.
+// A convolution by Winograd's F(4x4, 3x3), with the bits of sparse_ops/winograd.h. Computes the
+// tiles that have an active pixel.
 //
 // A pixel's bits depend only on the 6x6 input pixels around its tile (outside the picture: +0), not
 // on which pixels are active, on threads, or on the machine. So more of the input than the pixel's
 // 3x3 window must be valid.
 class Winograd {
  public:
-  static bool CanRun(const ConvSpec& spec);
-
   // Copies from `args` what does not change between frames: spec, weights, bias, activation, and
   // the channels of the input and output views, whose data may be null.
-  // REQUIRES: CanRun(args.spec)
+  // REQUIRES: CanBeWinograd(args.spec)
   explicit Winograd(const ConvArgs& args);
 
   // Enough with a change test and without. `output` needs no data.

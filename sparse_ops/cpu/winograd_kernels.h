@@ -14,10 +14,10 @@ namespace cacheinf {
 namespace cpu {
 
 inline constexpr int kTileSize = kWinogradTile;
-inline constexpr int kTilePixels = 16;   // of the output, row by row
-inline constexpr int kPatchSize = 6;     // input pixels per side
-inline constexpr int kPatchPixels = 36;  // of the input, row by row
-inline constexpr int kFrequencies = 36;  // a patch transformed
+inline constexpr int kTilePixels = 16;                // of the output, row by row
+inline constexpr int kPatchSize = kWinogradPatch;     // input pixels per side
+inline constexpr int kPatchPixels = 36;               // of the input, row by row
+inline constexpr int kFrequencies = kWinogradPlaces;  // a patch transformed
 
 // The channels of one group.
 struct WinogradShape {

@@ -2,7 +2,6 @@
 #define CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,23 @@ Buffer<Arena<Device>, T> Upload(Device& device, typename Device::Stream& stream,
   Buffer<Arena<Device>, T> buffer(arena, values.size());
   device.CopyToDevice(stream, buffer.data(), values.data(), buffer.bytes());
   return buffer;
+}
+
+// One per output channel. Adding -0 changes nothing.
+inline std::vector<float> BiasOf(const ConvArgs& args) {
+  std::vector<float> bias(static_cast<size_t>(args.output.channels), -0.0f);
+  if (args.bias != nullptr) bias.assign(args.bias, args.bias + args.output.channels);
+  return bias;
+}
+
+// Likewise; none but for kPRelu.
+inline std::vector<float> SlopesOf(const ConvArgs& args) {
+  std::vector<float> slopes;
+  if (args.activation.function.kind != Function::Kind::kPRelu) return slopes;
+  for (int c = 0; c < args.output.channels; ++c) {
+    slopes.push_back(args.activation.slopes[args.activation.one_slope ? 0 : c]);
+  }
+  return slopes;
 }
 
 // Whether every four numbers of this view's pixels, from the first on, can be copied as one.
@@ -49,15 +65,8 @@ Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
   is_direct_ = packed.is_direct;
 
   const int outputs = args.output.channels;
-  // Adding -0 changes nothing.
-  std::vector<float> bias(static_cast<size_t>(outputs), -0.0f);
-  if (args.bias != nullptr) bias.assign(args.bias, args.bias + outputs);
-  std::vector<float> slopes;
-  if (args.activation.function.kind == Function::Kind::kPRelu) {
-    for (int c = 0; c < outputs; ++c) {
-      slopes.push_back(args.activation.slopes[args.activation.one_slope ? 0 : c]);
-    }
-  }
+  const std::vector<float> bias = conv::BiasOf(args);
+  const std::vector<float> slopes = conv::SlopesOf(args);
 
   typename Device::Stream stream = device.MakeStream();
   weights_ = conv::Upload(device, stream, arena, packed.words);
@@ -136,17 +145,9 @@ void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& w
 template <class Device>
 template <class Gemm>
 void Conv<Device>::LaunchTiles(typename Device::Stream& stream, const ConvWork& work) const {
-  int small_up_to = 0;
-  switch (options_.tiles) {
-    case ConvOptions::Tiles::kByCount:
-      small_up_to = Gemm::MostWithoutLargeTiles(work, multiprocessors_);
-      break;
-    case ConvOptions::Tiles::kLarge:
-      break;
-    case ConvOptions::Tiles::kSmall:
-      small_up_to = std::numeric_limits<int>::max();
-      break;
-  }
+  const int small_up_to = options_.small_tiles_up_to >= 0
+                              ? options_.small_tiles_up_to
+                              : Gemm::MostWithoutLargeTiles(work, multiprocessors_);
   const Blocks blocks = {Gemm::BlocksX(work, work.pixels.most, small_up_to), 1,
                          work.output.batch * work.rows.phases * work.columns.phases};
   device_.Launch(stream, blocks, Gemm{work, small_up_to}, Gemm::SharedBytes());

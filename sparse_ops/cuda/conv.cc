@@ -2,6 +2,7 @@
 
 #include "sparse_ops/cuda/conv-inl.h"
 #include "sparse_ops/cuda/emulated/device.h"
+#include "sparse_ops/cuda/winograd-inl.h"
 #ifdef CACHEINF_HAS_CUDA
 #include "sparse_ops/cuda/real/device.h"
 #endif
@@ -10,8 +11,10 @@ namespace cacheinf {
 namespace cuda {
 
 template class Conv<EmulatedDevice>;
+template class Winograd<EmulatedDevice>;
 #ifdef CACHEINF_HAS_CUDA
 template class Conv<RealDevice>;
+template class Winograd<RealDevice>;
 #endif
 
 }  // namespace cuda

@@ -2,6 +2,7 @@
 
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/cuda/real/launch.cuh"
+#include "sparse_ops/cuda/winograd_kernels.h"
 
 namespace cacheinf {
 namespace cuda {
@@ -20,6 +21,9 @@ CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Middle);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kBfloat16>::Narrow);
 CACHEINF_INSTANTIATE(ConvDirect<false>);
 CACHEINF_INSTANTIATE(ConvDirect<true>);
+CACHEINF_INSTANTIATE(ListWinogradTiles);
+CACHEINF_INSTANTIATE(TransformWinogradInput);
+CACHEINF_INSTANTIATE(TransformWinogradOutput);
 
 }  // namespace cuda
 }  // namespace cacheinf

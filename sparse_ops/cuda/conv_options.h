@@ -18,16 +18,11 @@ enum class Precision : uint8_t {
 };
 
 struct ConvOptions {
-  // The bits are the same.
-  enum class Tiles : uint8_t {
-    kByCount,  // large ones where they keep the whole device busy
-    kLarge,
-    kSmall,
-  };
-
   // Convolutions of small groups, depthwise ones among them, are exact in any case.
   Precision precision = Precision::kExact;
-  Tiles tiles = Tiles::kByCount;
+  // Up to this many pixels take small tiles, more take large ones; the bits are the same. Below 0:
+  // as many as would not keep the whole device busy with large ones.
+  int small_tiles_up_to = -1;
 };
 
 }  // namespace cuda

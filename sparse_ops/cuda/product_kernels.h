@@ -45,7 +45,8 @@ struct MultiplyMatrices {
   int64_t output_column_stride;
   const float* bias;
   Function activation;
-  const int* gate;  // as in Walk
+  const int* gate;       // as in Walk
+  const int* row_count;  // on the device; null: all rows
 
   // The tiles of one outer position after those of another.
   Blocks blocks() const {
@@ -62,6 +63,8 @@ struct MultiplyMatrices {
     const int tile = thread.BlockX() % tiles;
     const int first_row = tile / tiles_across * kTile;
     const int first_column = tile % tiles_across * kTile;
+    const int row_end = row_count == nullptr ? rows : thread.LoadReadOnly(row_count);
+    if (first_row >= row_end) return;
     int64_t offsets[3];
     axes.Offsets(thread.BlockX() / tiles, strides, offsets);
     float* const a_tile = thread.template Shared<float>();
@@ -72,7 +75,7 @@ struct MultiplyMatrices {
     float sums[kPerThread] = {};
     for (int first = 0; first < depth; first += kTile) {
       const int steps = depth - first < kTile ? depth - first : kTile;
-      LoadTile(thread, a, offsets[kA], first_row, rows, first, depth, a_tile);
+      LoadTile(thread, a, offsets[kA], first_row, row_end, first, depth, a_tile);
       LoadTile(thread, b, offsets[kB], first, depth, first_column, columns, b_tile);
       thread.Barrier();
       // No sum takes in what lies past the depth: adding 0 would turn -0 into +0.
@@ -98,7 +101,7 @@ struct MultiplyMatrices {
     CACHEINF_UNROLL
     for (int i = 0; i < kPerThread; ++i) {
       const int to_row = first_row + row + i * kRowsApart;
-      if (to_row < rows) {
+      if (to_row < row_end) {
         thread.Store(output + offsets[kOutput] + to_row * output_row_stride +
                          to_column * output_column_stride,
                      sums[i]);

@@ -19,6 +19,7 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/cpu/winograd.h"
 #include "sparse_ops/mask/lists.h"
+#include "sparse_ops/winograd.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/layers.h"
 #include "tests/bench/mask_shapes.h"
@@ -91,7 +92,7 @@ class OwnLayer {
     size_t scratch = direct_->ScratchFloats(threads);
     // Each channel alone is a matrix product of one row, which Winograd is not made for.
     const bool is_depthwise = layer.groups == layer.in;
-    if (cpu::Winograd::CanRun(spec_) && !is_depthwise) {
+    if (CanBeWinograd(spec_) && !is_depthwise) {
       winograd_ = std::make_unique<cpu::Winograd>(args);
       scratch = std::max(scratch, winograd_->ScratchFloats(output_.view(), threads));
     }

@@ -29,14 +29,18 @@ namespace cuda {
 using Counts = EmulatedDevice::Counts;
 
 Counts operator-(const Counts& a, const Counts& b) {
-  return {a.allocations - b.allocations, a.synchronizations - b.synchronizations,
-          a.launches - b.launches,       a.graphs - b.graphs,
-          a.replays - b.replays,         a.kernels - b.kernels};
+  return {a.allocations - b.allocations,
+          a.synchronizations - b.synchronizations,
+          a.launches - b.launches,
+          a.graphs - b.graphs,
+          a.replays - b.replays,
+          a.kernels - b.kernels,
+          a.blocks - b.blocks};
 }
 void PrintTo(const Counts& counts, std::ostream* stream) {
   *stream << counts.allocations << " allocations, " << counts.synchronizations << " waits, "
           << counts.launches << " launches, " << counts.graphs << " graphs, " << counts.replays
-          << " replays, " << counts.kernels << " kernels";
+          << " replays, " << counts.kernels << " kernels, " << counts.blocks << " blocks";
 }
 
 }  // namespace cuda
@@ -158,6 +162,28 @@ TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
     EXPECT_EQ(kernels(64, 3, policy) - kernels(64, 2, policy), 2);
     EXPECT_EQ(kernels(65, 3, policy) - kernels(65, 2, policy), 3);
   }
+}
+
+// Of so many channels a large tile has 128 pixels, a small one 16.
+TEST_F(DeviceFramesTest, AConvolutionTakesTheTilesThatWereMeasured) {
+  const auto blocks = [&](int small_tiles_up_to, int rows) {
+    ModelBuilder net;
+    const ValueId x = net.Input({1, 3, kHeight, kWidth}, "picture");
+    Graph graph = net.Finish({net.Conv(x, 64, 1)});
+    graph.operators[0].As<op::Conv>()->small_tiles_up_to = small_tiles_up_to;
+    const auto state = MakeState(graph, MakeEmulatedCudaBackend(device_));
+    Outputs(*state);
+    const Counts before = device_->counts();
+    state->Run({{0, rows}});
+    Outputs(*state);
+    return (device_->counts() - before).blocks;
+  };
+  static_assert(kWidth == 32);
+  EXPECT_EQ(blocks(0, 2), 1);
+  EXPECT_EQ(blocks(64, 2), 4);
+  EXPECT_EQ(blocks(63, 2), 4) << "room for what is on the device's list";
+  EXPECT_EQ(blocks(64, 32), 8);
+  EXPECT_EQ(blocks(1024, 32), 64);
 }
 
 TEST_F(DeviceFramesTest, AGraphIsMadeOnceForEachPolicy) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -28,7 +29,8 @@
 namespace cacheinf {
 namespace {
 
-using Tiles = cuda::ConvOptions::Tiles;
+// ConvOptions::small_tiles_up_to.
+enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 constexpr int kSize = 32;
 constexpr int kChannels = 3;

@@ -25,15 +25,24 @@ class SchemeFileTest : public FolderTest {
  protected:
   fs::path File(const SchemeKey& key = kKey) const { return SchemeFile(Path("schemes"), key); }
 
-  static SchemeTimes Times() { return {{"3x3 8->8 1x4x4 pad 1,1", 1.5, 0.5}, {"other", 2.0, 3.0}}; }
+  static MeasuredLayers Layers() {
+    return {{{"3x3 8->8 1x4x4 pad 1,1", 1.5, 0.5}, {"other", 2.0, 3.0}},
+            {{"1x1 8->8 1x4x4 pad 0,0", 12}, {"another", 0}}};
+  }
 
-  static void ExpectTimes(const std::optional<SchemeTimes>& times) {
-    ASSERT_TRUE(times);
-    ASSERT_EQ(times->size(), Times().size());
-    for (size_t i = 0; i < times->size(); ++i) {
-      EXPECT_EQ((*times)[i].layer, Times()[i].layer);
-      EXPECT_EQ((*times)[i].direct_ms, Times()[i].direct_ms);
-      EXPECT_EQ((*times)[i].winograd_ms, Times()[i].winograd_ms);
+  static void ExpectLayers(const std::optional<MeasuredLayers>& read) {
+    ASSERT_TRUE(read);
+    const MeasuredLayers written = Layers();
+    ASSERT_EQ(read->schemes.size(), written.schemes.size());
+    for (size_t i = 0; i < written.schemes.size(); ++i) {
+      EXPECT_EQ(read->schemes[i].layer, written.schemes[i].layer);
+      EXPECT_EQ(read->schemes[i].direct_ms, written.schemes[i].direct_ms);
+      EXPECT_EQ(read->schemes[i].winograd_ms, written.schemes[i].winograd_ms);
+    }
+    ASSERT_EQ(read->tiles.size(), written.tiles.size());
+    for (size_t i = 0; i < written.tiles.size(); ++i) {
+      EXPECT_EQ(read->tiles[i].layer, written.tiles[i].layer);
+      EXPECT_EQ(read->tiles[i].small_tiles_up_to, written.tiles[i].small_tiles_up_to);
     }
   }
 
@@ -48,19 +57,20 @@ class SchemeFileTest : public FolderTest {
 };
 
 TEST_F(SchemeFileTest, WhatIsWrittenIsReadAgain) {
-  WriteSchemeFile(File(), kKey, Times());
-  ExpectTimes(ReadSchemeFile(File(), kKey));
+  WriteSchemeFile(File(), kKey, Layers());
+  ExpectLayers(ReadSchemeFile(File(), kKey));
   WriteSchemeFile(File(), kKey, {});
-  const auto times = ReadSchemeFile(File(), kKey);
-  ASSERT_TRUE(times);
-  EXPECT_TRUE(times->empty());
+  const auto layers = ReadSchemeFile(File(), kKey);
+  ASSERT_TRUE(layers);
+  EXPECT_TRUE(layers->schemes.empty());
+  EXPECT_TRUE(layers->tiles.empty());
   EXPECT_EQ(std::distance(fs::directory_iterator(Path("schemes")), fs::directory_iterator()), 1);
 }
 
 TEST_F(SchemeFileTest, AMissingFileIsNothingToTalkAbout) { EXPECT_EQ(LogOfReading(), ""); }
 
 TEST_F(SchemeFileTest, AFileOfAnotherKeyIsNotUsed) {
-  WriteSchemeFile(File(), kKey, Times());
+  WriteSchemeFile(File(), kKey, Layers());
   std::vector<SchemeKey> others(4, kKey);
   others[0].machine = "other";
   others[1].build = "other";
@@ -76,7 +86,7 @@ TEST_F(SchemeFileTest, AFileOfAnotherKeyIsNotUsed) {
 }
 
 TEST_F(SchemeFileTest, BrokenFilesAreNotUsedAndSaidInOneLine) {
-  WriteSchemeFile(File(), kKey, Times());
+  WriteSchemeFile(File(), kKey, Layers());
   const std::string good = ReadFile(File());
   const auto change = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -91,26 +101,31 @@ TEST_F(SchemeFileTest, BrokenFilesAreNotUsedAndSaidInOneLine) {
       std::string(100000, '['),
       std::string(2 << 20, ' '),
       good.substr(0, good.size() / 2),
-      change("\"format\": 1", "\"format\": 2"),
-      change("\"format\": 1", "\"format\": \"1\""),
+      change("\"format\": 2", "\"format\": 1"),
+      change("\"format\": 2", "\"format\": \"2\""),
       change("1.5", "-1.5"),
       change("1.5", "1e300"),
       change("1.5", "1e999"),
       change("1.5", "null"),
       change("\"other\"", "7"),
       change("direct_ms", "indirect_ms"),
+      change(": 12", ": -12"),
+      change(": 12", ": 12.5"),
+      change(": 12", ": 3000000000"),
+      change(": 12", ": 1e3"),
+      change("small_tiles_up_to", "large_tiles_from"),
   };
   for (const std::string& text : broken) {
     WriteText("schemes/" + File().filename().string(), text);
     const std::string log = LogOfReading();
     EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << text.substr(0, 80) << ": " << log;
   }
-  WriteSchemeFile(File(), kKey, Times());
-  ExpectTimes(ReadSchemeFile(File(), kKey));
+  WriteSchemeFile(File(), kKey, Layers());
+  ExpectLayers(ReadSchemeFile(File(), kKey));
 }
 
 TEST_F(SchemeFileTest, DamageOfAnyByteNeverThrows) {
-  WriteSchemeFile(File(), kKey, Times());
+  WriteSchemeFile(File(), kKey, Layers());
   const std::string good = ReadFile(File());
   std::mt19937 random(11);
   for (size_t i = 0; i < good.size(); ++i) {
@@ -123,18 +138,8 @@ TEST_F(SchemeFileTest, DamageOfAnyByteNeverThrows) {
 
 TEST_F(SchemeFileTest, WhereNothingCanBeWrittenTheRunGoesOn) {
   WriteText("schemes", "a file where the folder should be");
-  EXPECT_NO_THROW(WriteSchemeFile(File(), kKey, Times()));
+  EXPECT_NO_THROW(WriteSchemeFile(File(), kKey, Layers()));
   EXPECT_FALSE(ReadSchemeFile(File(), kKey));
-}
-
-TEST_F(SchemeFileTest, TheFolderFollowsTheEnvironment) {
-  setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_EQ(SchemeFolder(), fs::path("/somewhere/cacheinf/schemes"));
-  setenv("XDG_CACHE_HOME", "", 1);
-  setenv("HOME", "/home/robot", 1);
-  EXPECT_EQ(SchemeFolder(), fs::path("/home/robot/.cache/cacheinf/schemes"));
-  unsetenv("HOME");
-  EXPECT_EQ(SchemeFolder(), std::nullopt);
 }
 
 }  // namespace

@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/forwarding_backend.h"
 #include "common/exec/model_state.h"
+#include "common/exec/reference_backend.h"
 #include "tests/exec/by_winograd.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
@@ -215,6 +220,87 @@ TEST(FasterSchemesTest, MeasuredLayersTakeTheFasterSchemeOthersTheDirectOne) {
     SchemePlan expected = direct;
     expected[1] = expected[2] = faster;
     EXPECT_EQ(FasterSchemes(graph, times), expected);
+  }
+}
+
+// A device on which rows of a convolution take as long as the test says.
+class TimedBackend final : public ForwardingBackend {
+ public:
+  using TimeOfRows = std::function<std::chrono::nanoseconds(const op::Conv& conv, int rows)>;
+
+  TimedBackend(ManualClock& clock, const TimeOfRows& time_of)
+      : ForwardingBackend(std::make_unique<ReferenceBackend>()), clock_(clock), time_of_(time_of) {}
+
+  int Prepare(const Graph& graph, const Operator& op) override {
+    convs_.push_back(*op.As<op::Conv>());
+    return ForwardingBackend::Prepare(graph, op);
+  }
+  void Run(int handle, std::span<const ConstTensorView>, std::span<const TensorView>,
+           Range rows) override {
+    if (!rows.empty()) clock_.Advance(time_of_(convs_[static_cast<size_t>(handle)], rows.size()));
+  }
+
+ private:
+  ManualClock& clock_;
+  const TimeOfRows& time_of_;
+  std::vector<op::Conv> convs_;
+};
+
+TEST(MeasureTilesTest, SmallTilesAreTakenUpToWhereLargeOnesBeginToWin) {
+  const Graph graph = OneLayer(Channels(8, 8), 32, 10);
+  const auto measured = [&](const TimedBackend::TimeOfRows& time_of) {
+    ManualClock clock;
+    const TileChoice tiles = MeasureTiles(
+        graph, {}, [&] { return std::make_unique<TimedBackend>(clock, time_of); }, clock);
+    EXPECT_EQ(tiles.size(), 1u);
+    EXPECT_EQ(tiles.at(0).layer, LayerText(graph, graph.operators[0]));
+    return tiles.at(0).small_tiles_up_to;
+  };
+  using std::chrono::microseconds;
+  const auto is_small = [](const op::Conv& conv) { return conv.small_tiles_up_to > 0; };
+  // Rows as 1, 2, 4, … 32 are timed.
+  EXPECT_EQ(measured([&](const op::Conv& conv, int rows) {
+              return microseconds(is_small(conv) ? 10 * rows : 55 + rows);
+            }),
+            4 * 10);
+  EXPECT_EQ(
+      measured([&](const op::Conv& conv, int) { return microseconds(is_small(conv) ? 5 : 4); }), 0);
+  EXPECT_EQ(
+      measured([&](const op::Conv& conv, int) { return microseconds(is_small(conv) ? 4 : 5); }),
+      32 * 10);
+  EXPECT_EQ(measured([&](const op::Conv& conv, int rows) {
+              return microseconds(!is_small(conv) ? 100 : rows == 2 ? 101 : rows < 16 ? 50 : 200);
+            }),
+            8 * 10)
+      << "one that is hardly worse does not count";
+}
+
+TEST(MeasureTilesTest, TimesEveryDistinctConvolutionOnceAndSetsAllOfThem) {
+  Graph graph = SmallNetwork();
+  ASSERT_EQ(TilesToMeasure(graph), 5);
+  ManualClock clock;
+  const TimedBackend::TimeOfRows time_of = [](const op::Conv& conv, int) {
+    return std::chrono::microseconds(conv.small_tiles_up_to > 0 ? 4 : 5);
+  };
+  const auto make_backend = [&] { return std::make_unique<TimedBackend>(clock, time_of); };
+  Measuring measuring;
+  measuring.on_progress = [](int done, int) { return done < 2; };
+  const TileChoice some = MeasureTiles(graph, measuring, make_backend, clock);
+  EXPECT_EQ(some.size(), 2u);
+  EXPECT_EQ(TilesToMeasure(graph, some), 3);
+  const TileChoice all = MeasureTiles(graph, {}, make_backend, clock, some);
+  ASSERT_EQ(all.size(), 5u);
+  measuring.budget = std::chrono::nanoseconds(0);
+  EXPECT_TRUE(MeasureTiles(graph, measuring, make_backend, clock).empty());
+
+  SetTiles(graph, {{"a layer of another model", 3}});
+  for (const Operator& op : graph.operators) {
+    EXPECT_EQ(op.As<op::Conv>()->small_tiles_up_to, -1);
+  }
+  SetTiles(graph, all);
+  for (const Operator& op : graph.operators) {
+    const Shape& shape = graph.value(op.outputs[0]).shape;
+    EXPECT_EQ(op.As<op::Conv>()->small_tiles_up_to, shape[2] * shape[3]) << op.name;
   }
 }
 

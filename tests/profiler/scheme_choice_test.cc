@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "common/base/file.h"
+#include "common/exec/cpu_backend.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {
@@ -24,8 +26,8 @@ using Json = nlohmann::json;
 // Has a cache folder of its own.
 class SchemeChoiceTest : public FolderTest {
  protected:
-  SchemeChoiceTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
-  ~SchemeChoiceTest() override { unsetenv("XDG_CACHE_HOME"); }
+  SchemeChoiceTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
+  ~SchemeChoiceTest() override { unsetenv("CACHEINF_CACHE"); }
 
   // One layer that is better by Winograd, by arithmetic, and one that is not.
   static Graph Network() {
@@ -46,9 +48,13 @@ class SchemeChoiceTest : public FolderTest {
     return graph;
   }
 
-  std::vector<Scheme> Chosen(Choice choice) const {
+  std::vector<Scheme> Chosen(Choice choice,
+                             RobotConfig::Backend backend = RobotConfig::Backend::kCpu) const {
     Graph graph = Network();
-    ChooseSchemes(choice, 1, SteadyClock(), stop_, graph);
+    RobotConfig config;
+    config.scheme = choice;
+    config.backend = backend;
+    ChooseSchemes(config, 1, SteadyClock(), stop_, graph);
     std::vector<Scheme> schemes;
     for (const Operator& op : graph.operators) schemes.push_back(op.As<op::Conv>()->scheme);
     return schemes;
@@ -56,8 +62,8 @@ class SchemeChoiceTest : public FolderTest {
 
   std::vector<fs::path> Files() const {
     std::vector<fs::path> files;
-    if (fs::exists(Path("cacheinf/schemes"))) {
-      for (const auto& entry : fs::directory_iterator(Path("cacheinf/schemes"))) {
+    if (fs::exists(Path("schemes"))) {
+      for (const auto& entry : fs::directory_iterator(Path("schemes"))) {
         files.push_back(entry.path());
       }
     }
@@ -73,6 +79,11 @@ constexpr Scheme kW = Scheme::kWinograd;
 TEST_F(SchemeChoiceTest, IsAsTheConfigurationSays) {
   EXPECT_EQ(Chosen(Choice::kDirect), (std::vector{kD, kD, kD}));
   EXPECT_EQ(Chosen(Choice::kLibTorch), (std::vector{kD, kD, kD}));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SchemeChoiceTest, NothingIsMeasuredOnTheStandIn) {
+  EXPECT_EQ(Chosen(Choice::kAuto, RobotConfig::Backend::kCudaEmulated), (std::vector{kD, kD, kD}));
   EXPECT_TRUE(Files().empty());
 }
 
@@ -116,6 +127,42 @@ TEST_F(SchemeChoiceTest, AutoMeasuresWhatTheFileLacks) {
   const Json layers = Json::parse(ReadFile(Files()[0]))["layers"];
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[0], kept);
+}
+
+// With kernels whose tiles do not matter: what a file says is taken, whatever it is.
+TEST_F(SchemeChoiceTest, TilesAreMeasuredOnceBesideTheSchemesAndReadAgain) {
+  Chosen(Choice::kAuto);
+  ASSERT_EQ(Files().size(), 1u);
+  const Json schemes = Json::parse(ReadFile(Files()[0]))["layers"];
+  int backends = 0;
+  const auto chosen = [&] {
+    Graph graph = Network();
+    const auto make_backend = [&] {
+      ++backends;
+      return std::make_unique<CpuBackend>();
+    };
+    ChooseTiles(RobotConfig::Backend::kCuda, 1, make_backend, SteadyClock(), stop_, graph);
+    std::vector<int> tiles;
+    for (const Operator& op : graph.operators) {
+      tiles.push_back(op.As<op::Conv>()->small_tiles_up_to);
+    }
+    return tiles;
+  };
+  const std::vector<int> measured = chosen();
+  EXPECT_EQ(backends, 2);
+  for (const int tiles : measured) EXPECT_GE(tiles, 0);
+  Json file = Json::parse(ReadFile(Files()[0]));
+  EXPECT_EQ(file["layers"], schemes);
+  EXPECT_EQ(file["tiles"].size(), 2u);
+  EXPECT_EQ(chosen(), measured);
+  EXPECT_EQ(backends, 2) << "measured again";
+  for (Json& layer : file["tiles"]) layer["small_tiles_up_to"] = 77;
+  std::ofstream(Files()[0]) << file;
+  EXPECT_EQ(chosen(), (std::vector{77, 77, 77}));
+  file["tiles"][0]["small_tiles_up_to"] = -1;
+  std::ofstream(Files()[0]) << file;
+  for (const int tiles : chosen()) EXPECT_NE(tiles, 77);
+  EXPECT_EQ(backends, 4) << "not measured again";
 }
 
 TEST_F(SchemeChoiceTest, MeasuringThatWasStoppedIsNotKept) {

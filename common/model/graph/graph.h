@@ -76,6 +76,9 @@ struct Conv {
   bool activation_before_residual = false;
   bool has_slope = false;  // kPRelu: a last constant input, one slope per channel or one for all
   Scheme scheme = Scheme::kDirect;
+  // On a GPU so many active pixels take small tiles, more of them large ones; below 0: as many as
+  // its size says. Set for a run like the scheme, but no bit depends on it.
+  int small_tiles_up_to = -1;
 };
 
 // x, weights: out × in (constant), [bias: out (constant)]. Over the last dimension.

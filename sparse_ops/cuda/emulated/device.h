@@ -42,7 +42,8 @@ class EmulatedDevice {
     int launches = 0;  // but for those of graphs
     int graphs = 0;    // made
     int replays = 0;
-    int kernels = 0;  // that have run, those of graphs too
+    int kernels = 0;     // that have run, those of graphs too
+    int64_t blocks = 0;  // of them
   };
 
   class Event {
@@ -118,6 +119,7 @@ class EmulatedDevice {
     ++counts_.launches;
     Add(stream, [this, blocks, kernel, shared_bytes] {
       ++counts_.kernels;
+      counts_.blocks += int64_t{blocks.x} * blocks.y * blocks.z;
       processor_.Run({Kernel::kName, blocks, Kernel::kThreads, shared_bytes,
                       [](const void* arguments, Processor& processor, int thread) {
                         (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));

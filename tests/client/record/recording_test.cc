@@ -351,8 +351,8 @@ TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
 // Random 3x3 convolutions, whose bits show the scheme that computed them.
 class SchemeRecordingTest : public RecordingTest {
  protected:
-  SchemeRecordingTest() { setenv("XDG_CACHE_HOME", Path("cache").c_str(), 1); }
-  ~SchemeRecordingTest() override { unsetenv("XDG_CACHE_HOME"); }
+  SchemeRecordingTest() { setenv("CACHEINF_CACHE", Path("cache").c_str(), 1); }
+  ~SchemeRecordingTest() override { unsetenv("CACHEINF_CACHE"); }
 
   RobotConfig Convolutions() const {
     std::mt19937 random(11);
@@ -409,7 +409,7 @@ TEST_F(SchemeRecordingTest, AReplayMeasuresNothing) {
   config.scheme = RobotConfig::Scheme::kAuto;
   Run(config);
   ASSERT_EQ(Recordings().size(), 1u);
-  ASSERT_TRUE(fs::exists(Path("cache/cacheinf/schemes")));
+  ASSERT_TRUE(fs::exists(Path("cache/schemes")));
   fs::remove_all(Path("cache"));
   EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
   EXPECT_FALSE(fs::exists(Path("cache"))) << "schemes were measured again";

@@ -81,8 +81,8 @@ class TickingClock final : public Clock {
 
 class LiveRunTest : public FolderTest {
  protected:
-  LiveRunTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
-  ~LiveRunTest() override { unsetenv("XDG_CACHE_HOME"); }
+  LiveRunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
+  ~LiveRunTest() override { unsetenv("CACHEINF_CACHE"); }
 
   // A model that gives back what it is given.
   RobotConfig Echo(const Shape& shape) const {

@@ -36,8 +36,8 @@ using Json = nlohmann::json;
 
 class RunTest : public FolderTest {
  protected:
-  RunTest() { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
-  ~RunTest() override { unsetenv("XDG_CACHE_HOME"); }
+  RunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
+  ~RunTest() override { unsetenv("CACHEINF_CACHE"); }
 
   // Twice the input, and the class of the largest channel, under names that no file can have.
   std::string WriteModel(const Shape& shape) const {

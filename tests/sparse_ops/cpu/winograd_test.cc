@@ -12,6 +12,7 @@
 
 #include "sparse_ops/function.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/winograd.h"
 #include "tests/sparse_ops/case_memory.h"
 
 namespace cacheinf {
@@ -189,20 +190,20 @@ TEST(WinogradTest, TheEpilogueHasTheReferencesBits) {
 TEST(WinogradTest, OnlyPlainThreeByThreeConvolutionsCanRun) {
   ConvSpec spec;
   spec.rows = spec.columns = {3, 1, 1, 1, 1};
-  EXPECT_TRUE(cpu::Winograd::CanRun(spec));
+  EXPECT_TRUE(CanBeWinograd(spec));
   spec.groups = 4;
-  EXPECT_TRUE(cpu::Winograd::CanRun(spec));
+  EXPECT_TRUE(CanBeWinograd(spec));
   for (const WindowAxis& other : {WindowAxis{1, 1, 0, 0, 1}, WindowAxis{3, 2, 1, 1, 1},
                                   WindowAxis{3, 1, 1, 1, 2}, WindowAxis{5, 1, 1, 1, 1}}) {
     ConvSpec changed = spec;
     changed.rows = other;
-    EXPECT_FALSE(cpu::Winograd::CanRun(changed));
+    EXPECT_FALSE(CanBeWinograd(changed));
     changed = spec;
     changed.columns = other;
-    EXPECT_FALSE(cpu::Winograd::CanRun(changed));
+    EXPECT_FALSE(CanBeWinograd(changed));
   }
   spec.transposed = true;
-  EXPECT_FALSE(cpu::Winograd::CanRun(spec));
+  EXPECT_FALSE(CanBeWinograd(spec));
 }
 
 }  // namespace

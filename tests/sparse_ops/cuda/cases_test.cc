@@ -11,6 +11,8 @@
 
 #include "sparse_ops/cuda/emulated/device.h"
 #include "tests/sparse_ops/case_checks.h"
+#include "tests/sparse_ops/case_memory.h"
+#include "tests/sparse_ops/cpu/family.h"
 #include "tests/sparse_ops/cuda/family.h"
 #ifdef CACHEINF_HAS_CUDA
 #include "sparse_ops/cuda/real/device.h"
@@ -52,6 +54,24 @@ TEST(CudaCasesTest, EveryCaseHasTheReferencesBitsInAnyRowsAndAtAnyPixels) {
 
 TEST(CudaCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) {
   OnTheStandIn(1, CheckChangesOfAThird);
+}
+
+// Which has bits of its own.
+TEST(CudaCasesTest, WinogradHasTheBitsOfTheProcessor) {
+  EmulatedDevice device;
+  const OperatorFamily on_device = CudaFamily(device, {}, kFewProducts);
+  ThreadPool pool(1);
+  int checked = 0;
+  for (const OperatorCase& c : OperatorCases()) {
+    const PreparedCase expected = c.Prepare(CpuFamily(pool));
+    const PreparedCase actual = c.Prepare(on_device);
+    if (!expected.memory->winograd.has_value() || !actual.run) continue;
+    expected.run(expected.rows(), nullptr);
+    actual.run(actual.rows(), nullptr);
+    EXPECT_EQ(Difference(actual, expected), "") << c.name;
+    ++checked;
+  }
+  EXPECT_GT(checked, 5);
 }
 
 TEST(SlowCudaCasesTest, EveryCaseHasTheReferencesBitsWithAnySeed) { OnTheStandIn(20, CheckBits); }

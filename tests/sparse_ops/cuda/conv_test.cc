@@ -25,7 +25,8 @@ namespace cacheinf {
 namespace cuda {
 namespace {
 
-using Tiles = ConvOptions::Tiles;
+// ConvOptions::small_tiles_up_to.
+enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 template <class Device>
 PreparedCall Prepare(Device& device, const ConvArgs& args, const ConvOptions& options) {
@@ -127,7 +128,7 @@ class CudaConvTest : public OnDevice<Device> {
                   unsigned seed) {
     this->UseSeed(seed);
     ConvOptions options;
-    options.tiles = tiles;
+    options.small_tiles_up_to = tiles;
     EXPECT_EQ(CheckReferenceBits(
                   cases, OnlyFamily(CudaFamily(this->device(), options, most_products)), seed),
               "");
@@ -184,7 +185,7 @@ TYPED_TEST(CudaConvTest, AChangeTestFindsAndStoresWhatTheReferenceDoesWithAnyTil
     this->UseSeed(++seed);
     std::mt19937 random(seed);
     ConvOptions options;
-    options.tiles = tiles;
+    options.small_tiles_up_to = tiles;
     const Families families = OnlyFamily(CudaFamily(this->device(), options, kMostProducts));
     EXPECT_EQ(CheckChanges(RandomConvolutions(20, random), families, seed), "");
   }
@@ -258,7 +259,7 @@ TYPED_TEST(CudaConvTest, KeepsTheSignOfZero) {
     for (int i = 0; i < problem.inputs(); ++i) problem.input()[i] = 1e-30f;
     for (int i = 0; i < problem.weight_count(); ++i) problem.weights()[i] = -1e-30f;
     ConvOptions options;
-    options.tiles = tiles;
+    options.small_tiles_up_to = tiles;
     Prepare(this->device(), problem.args, options)(Range{0, 4}, nullptr);
     for (const float number : problem.memory.output) {
       EXPECT_EQ(number, 0.0f);
@@ -333,11 +334,11 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) 
     for (const OperatorCase& c : cases) {
       ConvOptions options;
       options.precision = precision;
-      options.tiles = Tiles::kLarge;
+      options.small_tiles_up_to = Tiles::kLarge;
       const PreparedCase dense = c.Prepare(CudaFamily(this->device(), options));
       dense.run(dense.rows(), nullptr);
       for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
-        options.tiles = tiles;
+        options.small_tiles_up_to = tiles;
         const PreparedCase actual = c.Prepare(CudaFamily(this->device(), options));
         const std::vector<float> marks = actual.output();
         for (const ActiveSet::Shape shape : ActiveSet::kShapes) {

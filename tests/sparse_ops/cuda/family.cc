@@ -9,6 +9,7 @@
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/operators.h"
+#include "sparse_ops/cuda/winograd.h"
 #include "tests/sparse_ops/case_table.h"
 #include "tests/sparse_ops/cuda/device_copies.h"
 #ifdef CACHEINF_HAS_CUDA
@@ -41,6 +42,18 @@ struct PackedConv : ConvArgs {
 };
 template <class Device, class Copies>
 void Move(PackedConv<Device>& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.residual = copies.Of(args.residual);
+}
+
+// The same by Winograd.
+template <class Device>
+struct PackedWinograd : ConvArgs {
+  std::shared_ptr<cuda::Arena<Device>> arena;
+  std::shared_ptr<const cuda::Winograd<Device>> winograd;
+};
+template <class Device, class Copies>
+void Move(PackedWinograd<Device>& args, Copies& copies) {
   MoveInputAndOutput(args, copies);
   args.residual = copies.Of(args.residual);
 }
@@ -201,6 +214,14 @@ class CudaCall {
     args.conv->Run(stream(), args.input, args.residual, args.output, active, test);
   }
 
+  void Compute(const PackedWinograd<Device>& args, const cuda::Pixels& active) {
+    DeviceCopies<Device> copies(device());
+    const size_t floats = cuda::Winograd<Device>::ScratchFloats(args.input, args.output);
+    args.winograd->Run(stream(), args.input, args.residual, args.output, active,
+                       copies.template Garbage<float>(static_cast<int64_t>(floats)));
+    device().Synchronize(stream());
+  }
+
   // By the operator's own kernel, where that can.
   template <typename Args>
   void ComputeAndSettle(Args args, const cuda::Pixels& active, const cuda::SettleArgs& test) {
@@ -309,7 +330,11 @@ struct CudaPreparer {
         std::make_shared<const cuda::Conv<Device>>(device, *arena, args, conv_options);
     return (*this)(PackedConv<Device>{args, arena, conv});
   }
-  PreparedCall operator()(const WinogradArgs&) const { return {}; }
+  PreparedCall operator()(const WinogradArgs& args) const {
+    if (ProductsOf(args) > most_products) return {};
+    const auto winograd = std::make_shared<const cuda::Winograd<Device>>(device, *arena, args);
+    return (*this)(PackedWinograd<Device>{args, arena, winograd});
+  }
   PreparedCall operator()(const WarpCall& warp) const {
     const auto call = std::make_shared<CudaCall<Device>>(device);
     return [call, warp](const ActivePixels& pixels, const ChangeTest*) {
