@@ -20,7 +20,7 @@ EmulatedDevice::EmulatedDevice(const Options& options)
     : options_(options),
       memory_(options.memory_bytes),
       random_(options.seed),
-      processor_(memory_, options.seed) {}
+      processor_(memory_, options.seed, options.compute_major == 9) {}
 
 EmulatedDevice::Stream EmulatedDevice::MakeStream() {
   Stream stream;
@@ -40,10 +40,11 @@ EmulatedDevice::Stream EmulatedDevice::MakeRecorder() {
 DeviceFacts EmulatedDevice::facts() const {
   DeviceFacts facts;
   facts.name = "emulated";
-  facts.compute_major = 8;
+  facts.compute_major = options_.compute_major;
   facts.compute_minor = 0;
   facts.multiprocessors = 4;
   facts.shared_bytes = options_.shared_bytes;
+  facts.has_warpgroups = options_.compute_major == 9;
   return facts;
 }
 

@@ -26,11 +26,13 @@ namespace cuda {
 class EmulatedDevice {
  public:
   static constexpr size_t kBlockBytes = size_t{1} << 19;
+  static constexpr bool kHasWarpgroupKernels = true;
 
   struct Options {
     unsigned seed = 1;
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
+    int compute_major = 8;            // 9: with instructions of warpgroups
     int lost_after = -1;              // so many synchronizations, for good; below 0: never
   };
 
@@ -41,7 +43,8 @@ class EmulatedDevice {
     int launches = 0;  // but for those of graphs
     int graphs = 0;    // made
     int replays = 0;
-    int kernels = 0;  // that have run, those of graphs too
+    int kernels = 0;            // that have run, those of graphs too
+    int warpgroup_kernels = 0;  // of these, with instructions of warpgroups
   };
 
   class Event {
@@ -122,6 +125,7 @@ class EmulatedDevice {
                         (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));
                       },
                       &kernel});
+      if (processor_.used_warpgroups()) ++counts_.warpgroup_kernels;
     });
   }
 
