@@ -428,6 +428,12 @@ TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
   std::vector<OperatorCase> cases = ConvCases(OperatorCases());
   std::mt19937 random(6);
   for (const OperatorCase& c : RandomConvolutions(10, random)) cases.push_back(c);
+  const auto take_all = [&](const PreparedCase& c, const ActivePixels& pixels) {
+    const EmulatedDevice::Counts before = by_warpgroups.counts();
+    c.run(pixels, nullptr);
+    const int kernels = by_warpgroups.counts().kernels - before.kernels;
+    return by_warpgroups.counts().warpgroup_kernels - before.warpgroup_kernels == kernels;
+  };
   int multiplied = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     ConvOptions options;
@@ -439,13 +445,15 @@ TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
     for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
       options.tiles = tiles;
       const PreparedCase actual = cases[i].Prepare(CudaFamily(by_warpgroups, options));
-      const EmulatedDevice::Counts before = by_warpgroups.counts();
-      actual.run(actual.rows(), nullptr);
+      const bool is_multiplied = take_all(actual, actual.rows());  // else exact, of small groups
       EXPECT_EQ(Difference(actual.output(), expected.output()), "") << cases[i].name;
-      const int own = by_warpgroups.counts().warpgroup_kernels - before.warpgroup_kernels;
-      if (own == 0) continue;  // of small groups: exact
-      EXPECT_EQ(own, by_warpgroups.counts().kernels - before.kernels) << cases[i].name;
-      ++multiplied;
+      if (is_multiplied) ++multiplied;
+      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+        const ActiveSet active(shape, actual.rows().end, actual.columns(), actual.rows(), random);
+        if (active.count() == 0) continue;
+        EXPECT_EQ(take_all(actual, active.pixels()), is_multiplied)
+            << cases[i].name << ", " << active.count() << " pixels";
+      }
     }
   }
   EXPECT_GT(multiplied, 100);

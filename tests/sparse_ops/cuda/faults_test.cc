@@ -532,12 +532,16 @@ TEST(KernelFaultsTest, SumsOfWarpgroupsAreGarbageUntilTheyAreWaitedFor) {
     auto stream = device.MakeStream();
     auto memory = ToDevice(device, stream, std::vector<float>(256, 2.0f));
     device.Launch(stream, {1, 1, 1}, MultiplyCopied<>{memory.data(), fault}, 4096);
-    if (fault == Fault::kNotWaited) EXPECT_THROW(device.Synchronize(stream), KernelFault);
+    if (fault == Fault::kNotWaited) {
+      EXPECT_THROW(device.Synchronize(stream), KernelFault);
+    }
     const std::vector<float> sums = ToHost(device, stream, memory.data(), 128);
     int garbage = 0;
     for (const float sum : sums) garbage += sum == 16.0f || sum == 2.0f ? 0 : 1;
     EXPECT_EQ(garbage != 0, fault == Fault::kNotWaited);
-    if (fault == Fault::kNone) EXPECT_EQ(sums, std::vector<float>(128, 16.0f));
+    if (fault == Fault::kNone) {
+      EXPECT_EQ(sums, std::vector<float>(128, 16.0f));
+    }
   }
 }
 
