@@ -1,4 +1,6 @@
-# Turns CUDA on if there is a compiler for it. Sets CACHEINF_HAS_CUDA.
+# Turns CUDA on if there is a compiler for it. Sets CACHEINF_HAS_CUDA, and CACHEINF_HAS_SM90A if the
+# architectures have 90a. Only files named *_sm90.cu are compiled for 90a; all others are too if no
+# other architecture of compute capability 9.0 is asked for.
 set(CACHEINF_CUDA AUTO CACHE STRING "Compile the CUDA sources: ON, OFF, or AUTO (if nvcc is found)")
 set_property(CACHE CACHEINF_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -15,7 +17,7 @@ if(CACHEINF_CUDA)
     endif()
   endif()
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real 90)
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real 90 90a-real)
   endif()
   if(NOT CACHEINF_CUDA STREQUAL "AUTO")
     enable_language(CUDA)
@@ -36,6 +38,14 @@ if(CACHEINF_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   # Set everywhere, so that all programs can share precompiled headers.
   add_compile_definitions(CACHEINF_HAS_CUDA)
+  set(CACHEINF_HAS_SM90A OFF)
+  if(CMAKE_CUDA_ARCHITECTURES MATCHES "(^|;)90a(-real)?(;|$)")
+    set(CACHEINF_HAS_SM90A ON)
+    add_compile_definitions(CACHEINF_HAS_SM90A)
+    if(CMAKE_CUDA_ARCHITECTURES MATCHES "(^|;)90(-real|-virtual)?(;|$)")
+      list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES 90a 90a-real)
+    endif()
+  endif()
 else()
   message(STATUS "CUDA is left out (no nvcc, or CACHEINF_CUDA is OFF); the CPU product is complete.")
 endif()

@@ -56,7 +56,8 @@ Conv<Device>::Conv(Device& device, Arena<Device>& arena, const ConvArgs& args,
     : device_(device),
       spec_(args.spec),
       options_(options),
-      multiprocessors_(device.facts().multiprocessors) {
+      multiprocessors_(device.facts().multiprocessors),
+      has_warpgroups_(device.facts().has_warpgroups) {
   const DeviceFacts facts = device.facts();
   if (!Has(facts, options.precision)) {
     throw DeviceError(facts.name + " has no matrix instructions for this precision");
@@ -130,7 +131,15 @@ void Conv<Device>::Run(typename Device::Stream& stream, const ConstImageView& in
 template <class Device>
 template <Precision precision>
 void Conv<Device>::LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const {
-  using Gemms = ConvGemms<precision>;
+  if constexpr (Device::kHasWarpgroupKernels && precision != Precision::kExact) {
+    if (has_warpgroups_) return LaunchByOutputs<WarpgroupGemms<precision>>(stream, work);
+  }
+  LaunchByOutputs<ConvGemms<precision>>(stream, work);
+}
+
+template <class Device>
+template <class Gemms>
+void Conv<Device>::LaunchByOutputs(typename Device::Stream& stream, const ConvWork& work) const {
   static_assert(Gemms::Narrow::kChannels >= conv::kNarrowOutputs, "a block has them all");
   static_assert(Gemms::Middle::kChannels >= conv::kMiddleOutputs, "a block has them all");
   if (work.group_outputs <= conv::kNarrowOutputs) {

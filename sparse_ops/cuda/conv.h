@@ -43,6 +43,8 @@ class Conv {
  private:
   template <Precision precision>
   void LaunchGemm(typename Device::Stream& stream, const ConvWork& work) const;
+  template <class Gemms>
+  void LaunchByOutputs(typename Device::Stream& stream, const ConvWork& work) const;
   template <class Gemm>
   void LaunchTiles(typename Device::Stream& stream, const ConvWork& work) const;
   template <bool is_depthwise>
@@ -52,6 +54,7 @@ class Conv {
   ConvSpec spec_;
   ConvOptions options_;
   int multiprocessors_;
+  bool has_warpgroups_;
   bool is_direct_ = false;
   ConvWork work_;  // without the views
   template <typename T>

@@ -107,7 +107,10 @@ struct ConvWork {
 // several phases a block takes the pixels of its own out of so many times as many.
 template <class Large, class Small, int blocks_at_once = 3>
 struct ConvGemm {
-  static_assert(Large::kPrecision == Small::kPrecision, "tiles do not change bits");
+  static_assert(Large::kPrecision == Small::kPrecision &&
+                    Large::kByWarpgroup == Small::kByWarpgroup &&
+                    Large::kInstructionChannels == Small::kInstructionChannels,
+                "tiles do not change bits: one instruction multiplies in both");
   static constexpr const char* kName = "ConvGemm";
   static constexpr int kThreads = kConvThreads;
   static constexpr int kBlocksAtOnce = blocks_at_once;
@@ -198,7 +201,8 @@ struct ConvGemm {
     static constexpr size_t kCountsAt = Tile::kPixels * sizeof(Place);
     static constexpr size_t kStagesAt = kCountsAt + kConvThreads / kWarp * sizeof(int);
     static constexpr int kInputFloats = Tile::kPixels * Tile::kInputStride;
-    static constexpr int kStageFloats = kInputFloats + Tile::kWeightRows * Tile::kWeightStride;
+    static constexpr int kWeightStride = Tile::kChannels * WeightWords(Tile::kPrecision);
+    static constexpr int kStageFloats = kInputFloats + Tile::kWeightRows * kWeightStride;
     static constexpr int kSumStride = Tile::kChannels + 4;
     static_assert(kStagesAt % 16 == 0 && kInputFloats % 4 == 0 && kStageFloats % 4 == 0, "aligned");
   };
@@ -318,8 +322,9 @@ struct ConvGemm {
     const int phase = job.row_phase * work.columns.phases + job.column_phase;
     const float* weights =
         work.weights + thread.LoadReadOnly(work.phase_weights + phase) +
-        static_cast<int64_t>(job.group) * steps * Tile::kWeightRows * work.padded_outputs +
-        job.first_channel;
+        (static_cast<int64_t>(job.group) * steps * Tile::kWeightRows * work.padded_outputs +
+         job.first_channel) *
+            WeightWords(Tile::kPrecision);
     Cursor cursor = {0, 0, 0};
     cursor.Advance(thread.ThreadIndex() % kFours * 4, work.padded_inputs, job.column_taps.count);
 
@@ -333,6 +338,7 @@ struct ConvGemm {
     CACHEINF_NO_UNROLL
     for (int left = steps; left > 0; --left) {
       thread.template WaitForCopies<kStages - 2>();
+      if constexpr (Tile::kByWarpgroup) thread.ShowToWarpgroup();
       // Everyone's have landed, and everyone is done with the stage before, which is filled next.
       thread.Barrier();
       if (left > kStages - 1) {
@@ -394,21 +400,23 @@ struct ConvGemm {
     }
     cursor.Advance(kConvDepth, work.padded_inputs, job.column_taps.count);
 
-    constexpr int kRowFours = Tile::kChannels / 4;
+    constexpr int kWords = WeightWords(Tile::kPrecision);
+    constexpr int kRowFours = Layout<Tile>::kWeightStride / 4;
+    const int row_words = work.padded_outputs * kWords;
     CACHEINF_UNROLL
     for (int first = 0; first < Tile::kWeightRows * kRowFours; first += kThreads) {
       const int i = first + thread.ThreadIndex();
       if (i >= Tile::kWeightRows * kRowFours) break;
       const int row = i / kRowFours;
-      const int channel = i % kRowFours * 4;
-      const bool copies = job.first_channel + channel < work.padded_outputs;
-      const float* const from =
-          copies ? weights + row * work.padded_outputs + channel : work.weights;
-      float* const to = stage + Layout<Tile>::kInputFloats + row * Tile::kWeightStride + channel;
+      const int word = i % kRowFours * 4;
+      const bool copies = job.first_channel + word / kWords < work.padded_outputs;
+      const float* const from = copies ? weights + row * row_words + word : work.weights;
+      // Rows lie end to end.
+      float* const to = stage + Layout<Tile>::kInputFloats + i * 4;
       thread.CopyAsyncOrZero(reinterpret_cast<Float4*>(to), reinterpret_cast<const Float4*>(from),
                              copies);
     }
-    weights += Tile::kWeightRows * work.padded_outputs;
+    weights += Tile::kWeightRows * row_words;
   }
 
   template <class Tile, class Thread>
@@ -554,6 +562,16 @@ struct ConvGemms<Precision::kExact> {
   // With the test three blocks would spill registers.
   using Middle = ConvGemm<FmaTile<8, 8>, FmaTile<1, 8>, 2>;
   using Wide = ConvGemm<FmaTile<8, 8>, Small>;
+};
+
+// The same by instructions of warpgroups, for devices that have them (DeviceFacts). No GPU has run
+// them yet: on the stand-in they have the bits of those above, on a GPU they may have others. So
+// which of the two a convolution takes is settled by its precision and the device.
+template <Precision precision>
+struct WarpgroupGemms {
+  using Narrow = ConvGemm<WarpgroupTile<precision, 2, 4>, WarpgroupTile<precision, 1, 4>>;
+  using Middle = ConvGemm<WarpgroupTile<precision, 2, 8>, WarpgroupTile<precision, 1, 8>>;
+  using Wide = Middle;
 };
 
 }  // namespace cuda

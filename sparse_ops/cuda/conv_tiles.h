@@ -17,13 +17,18 @@ constexpr int kConvThreads = 128;  // of a block
 // Products of each sum that are staged in shared memory at once.
 constexpr int kConvDepth = 16;
 
+// How many words of an output channel lie side by side in packed and staged weights, k ascending.
+// Sixteen bytes are what one row of a warpgroup's matrix has together (numbers.h).
+constexpr int WeightWords(Precision precision) { return precision == Precision::kExact ? 1 : 4; }
+
 // Tiles have
 //   kPrecision
 //   kPixels, kChannels    the tile's size
+//   kByWarpgroup          whether instructions of a whole warpgroup multiply
+//   kInstructionChannels  output channels of one instruction
 //   kInputStride          words between the staged inputs of a pixel and of the next
-//   kWeightRows           rows of staged weights: kConvDepth, or half as many where a word is two
-//                         numbers, those of one k in the low half
-//   kWeightStride         words between the rows
+//   kWeightRows           rows of staged weights, of WeightWords for each channel; a word is a
+//                         number, or two, the first in the low half
 // and the thread's part of the sums. Strides are such that the lanes of a warp meet in no bank.
 
 // Each thread has some pixels, 16 apart, by four neighbouring channels, or two such fours 32 apart.
@@ -36,9 +41,10 @@ class FmaTile {
   static constexpr Precision kPrecision = Precision::kExact;
   static constexpr int kPixels = 16 * pixels_each;
   static constexpr int kChannels = 8 * channels_each;
+  static constexpr bool kByWarpgroup = false;
+  static constexpr int kInstructionChannels = 1;
   static constexpr int kInputStride = kConvDepth + 4;
   static constexpr int kWeightRows = kConvDepth;
-  static constexpr int kWeightStride = kChannels;
 
   template <class Thread>
   CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
@@ -52,7 +58,7 @@ class FmaTile {
       for (int row = 0; row < 4; ++row) {
         CACHEINF_UNROLL
         for (int j = 0; j < kFours; ++j) {
-          w[row][j] = LoadFour(thread, own_weights + (k + row) * kWeightStride + 32 * j);
+          w[row][j] = LoadFour(thread, own_weights + (k + row) * kChannels + 32 * j);
         }
       }
       CACHEINF_UNROLL
@@ -121,43 +127,28 @@ class MatrixTile {
   static constexpr Precision kPrecision = precision;
   static constexpr int kPixels = kConvThreads / kWarp / channel_warps * pixel_tiles * 16;
   static constexpr int kChannels = channel_warps * channel_tiles * 8;
+  static constexpr bool kByWarpgroup = false;
+  static constexpr int kInstructionChannels = 8;
   static constexpr int kInputStride = kConvDepth + (kIsTf32 ? 4 : 8);
-  static constexpr int kWeightRows = kIsTf32 ? kConvDepth : kConvDepth / 2;
-  static constexpr int kWeightStride = kChannels + 8;
+  static constexpr int kWeightRows = kConvDepth / (kIsTf32 ? 4 : 8);
 
   template <class Thread>
   CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
-    const int group = thread.Lane() / 4;
-    const int in_group = thread.Lane() % 4;
     CACHEINF_UNROLL
-    for (int step = 0; step < kWeightRows / 8; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       unsigned b[channel_tiles][2];
       CACHEINF_UNROLL
       for (int j = 0; j < channel_tiles; ++j) {
         const auto* const word = reinterpret_cast<const unsigned*>(weights) +
-                                 (step * 8 + in_group) * kWeightStride + FirstChannel(thread, j) +
-                                 group;
+                                 2 * step * kWeightStride + FirstChannel(thread, j) * 4 +
+                                 thread.Lane();
         b[j][0] = thread.Load(word);
-        b[j][1] = thread.Load(word + 4 * kWeightStride);
+        b[j][1] = thread.Load(word + kWeightStride);
       }
       CACHEINF_UNROLL
       for (int i = 0; i < pixel_tiles; ++i) {
-        const float* const row = inputs + (FirstPixel(thread, i) + group) * kInputStride;
-        const float* const row_below = row + 8 * kInputStride;
         unsigned a[4];
-        if constexpr (kIsTf32) {
-          const int k = step * 8 + in_group;
-          a[0] = ToTf32(thread.Load(row + k));
-          a[1] = ToTf32(thread.Load(row_below + k));
-          a[2] = ToTf32(thread.Load(row + k + 4));
-          a[3] = ToTf32(thread.Load(row_below + k + 4));
-        } else {
-          const int k = 2 * in_group;
-          a[0] = LoadPair(thread, row + k);
-          a[1] = LoadPair(thread, row_below + k);
-          a[2] = LoadPair(thread, row + k + 8);
-          a[3] = LoadPair(thread, row_below + k + 8);
-        }
+        LoadInputs(thread, inputs, step, i, a);
         CACHEINF_UNROLL
         for (int j = 0; j < channel_tiles; ++j) {
           if constexpr (kIsTf32) {
@@ -187,8 +178,34 @@ class MatrixTile {
     }
   }
 
+ protected:
+  static constexpr int kSteps = kWeightRows / 2;  // of one instruction each
+  static constexpr int kWeightStride = kChannels * WeightWords(precision);
+
+  // For one of the warp's tiles.
+  template <class Thread>
+  CACHEINF_KERNEL static void LoadInputs(const Thread& thread, const float* inputs, int step,
+                                         int tile, unsigned (&a)[4]) {
+    const float* const row = inputs + (FirstPixel(thread, tile) + thread.Lane() / 4) * kInputStride;
+    const float* const row_below = row + 8 * kInputStride;
+    if constexpr (kIsTf32) {
+      const int k = step * 8 + thread.Lane() % 4;
+      a[0] = ToTf32(thread.Load(row + k));
+      a[1] = ToTf32(thread.Load(row_below + k));
+      a[2] = ToTf32(thread.Load(row + k + 4));
+      a[3] = ToTf32(thread.Load(row_below + k + 4));
+    } else {
+      const int k = step * 16 + 2 * (thread.Lane() % 4);
+      a[0] = LoadPair(thread, row + k);
+      a[1] = LoadPair(thread, row_below + k);
+      a[2] = LoadPair(thread, row + k + 8);
+      a[3] = LoadPair(thread, row_below + k + 8);
+    }
+  }
+
+  float sums_[pixel_tiles][channel_tiles][4] = {};
+
  private:
-  // Of one of the warp's tiles.
   template <class Thread>
   CACHEINF_KERNEL static int FirstPixel(const Thread& thread, int tile) {
     return (thread.Warp() / channel_warps * pixel_tiles + tile) * 16;
@@ -204,8 +221,51 @@ class MatrixTile {
     return precision == Precision::kHalf ? PackHalves(pair.x, pair.y)
                                          : PackBfloat16s(pair.x, pair.y);
   }
+};
 
-  float sums_[pixel_tiles][channel_tiles][4] = {};
+// Instructions of the whole block, a warpgroup: each multiplies 64 of the pixels, 16 of each warp,
+// by all of the tile's channels, whose weights it reads from shared memory. Else the same. Weights
+// lie there as they are staged: eight channels of 16 bytes follow each other, then the next eight,
+// then all those of the next k. No GPU has run this yet.
+template <Precision precision, int pixel_tiles, int channel_tiles>
+class WarpgroupTile : public MatrixTile<precision, 1, pixel_tiles, channel_tiles> {
+  using Base = MatrixTile<precision, 1, pixel_tiles, channel_tiles>;
+  using Base::kSteps;
+  using Base::kWeightStride;
+  using Base::sums_;
+
+ public:
+  static constexpr bool kByWarpgroup = true;
+  static constexpr int kInstructionChannels = Base::kChannels;
+
+  template <class Thread>
+  CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
+    unsigned a[kSteps][pixel_tiles][4];
+    CACHEINF_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixel_tiles; ++i) Base::LoadInputs(thread, inputs, step, i, a[step][i]);
+    }
+    thread.FenceWarpgroup(sums_, a);
+    CACHEINF_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      constexpr int kEightChannelsBytes = 8 * 16;
+      const uint64_t b = thread.WarpgroupMatrix(weights + 2 * step * kWeightStride,
+                                                4 * kWeightStride, kEightChannelsBytes);
+      CACHEINF_UNROLL
+      for (int i = 0; i < pixel_tiles; ++i) {
+        if constexpr (precision == Precision::kTf32) {
+          thread.MultiplyWarpgroupTf32(sums_[i], a[step][i], b);
+        } else if constexpr (precision == Precision::kHalf) {
+          thread.MultiplyWarpgroupHalf(sums_[i], a[step][i], b);
+        } else {
+          thread.MultiplyWarpgroupBfloat16(sums_[i], a[step][i], b);
+        }
+      }
+    }
+    thread.CommitWarpgroup();
+    thread.template WaitForWarpgroup<0>(sums_);
+  }
 };
 
 }  // namespace cuda

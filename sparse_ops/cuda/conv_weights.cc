@@ -109,10 +109,13 @@ class WeightPacker {
     }
     const size_t numbers =
         precision_ == Precision::kExact || precision_ == Precision::kTf32 ? 1 : 2;
-    for (size_t k = 0; k < depth; k += numbers) {
+    const size_t row_depth = numbers * WeightWords(precision_);
+    for (size_t row_k = 0; row_k < depth; row_k += row_depth) {
       for (size_t n = 0; n < columns; ++n) {
-        const float* const first = matrix.data() + k * columns + n;
-        packed_.words.push_back(Word(*first, numbers == 1 ? 0.0f : first[columns]));
+        for (size_t k = row_k; k < row_k + row_depth; k += numbers) {
+          const float* const first = matrix.data() + k * columns + n;
+          packed_.words.push_back(Word(*first, numbers == 1 ? 0.0f : first[columns]));
+        }
       }
     }
   }

@@ -22,7 +22,7 @@ struct ConvWeights {
   std::vector<int64_t> phase_weights;
   // Bits of single precision or TF32, or of two numbers of half the size. For ConvGemm each phase
   // and group has a matrix: as many rows as there are products, in the order that ConvGemm says,
-  // and output channels.
+  // and output channels; so many rows are one as WeightWords says.
   std::vector<uint32_t> words;
 };
 

@@ -39,6 +39,7 @@
 //   Graph MakeGraph(const Recording&)
 //   void Replay(Stream&, Graph&)    does it all, with the arguments of then
 //   static constexpr size_t kBlockBytes                  what an Arena allocates at least
+//   static constexpr bool kHasWarpgroupKernels           whether this build has any
 //
 // What goes wrong throws DeviceError, of a launch or copy at the latest from Synchronize.
 //
@@ -71,6 +72,21 @@
 //   unsigned Ballot(bool); bool Any(bool), All(bool); int Sum(int)
 //   void MultiplyTf32(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 //   void MultiplyHalf(…), MultiplyBfloat16(…) matrix instructions; numbers.h has what they compute
+//   Of a block that is a warpgroup, by all its 128 threads at the same places, where DeviceFacts
+//   says that there are such:
+//   void ShowToWarpgroup()                    the instructions below see what this thread wrote to
+//                                             shared memory, copies that are done too, after a
+//                                             barrier that follows
+//   void FenceWarpgroup(sums, a)              before instructions that take these registers, arrays
+//                                             of arrays, as they now are
+//   uint64_t WarpgroupMatrix(const T* shared, int leading_bytes, int stride_bytes)   b (numbers.h)
+//   void MultiplyWarpgroupTf32(float (&sums)[n][4], const unsigned (&a)[4], uint64_t b)
+//   void MultiplyWarpgroupHalf(…), MultiplyWarpgroupBfloat16(…)   n is 4 or 8. In the background:
+//                                             until they are waited for, sums are garbage and what
+//                                             b says stays; instructions on the same sums are in
+//                                             order
+//   void CommitWarpgroup()                    closes a group of them
+//   void WaitForWarpgroup<n>(sums)            all groups but the last n are done
 //   Copies from global to shared memory in the background:
 //   void CopyAsync(T* shared, const T* global)      T of 4, 8 or 16 bytes, aligned
 //   void CopyAsyncOrZero(T* shared, const T* global, bool copies)   else zeros; `global` unread
@@ -126,7 +142,8 @@ struct DeviceFacts {
   int compute_major = 0;
   int compute_minor = 0;
   int multiprocessors = 0;
-  size_t shared_bytes = 0;  // that a block can have
+  size_t shared_bytes = 0;      // that a block can have
+  bool has_warpgroups = false;  // instructions of warpgroups, and kernels with them in this build
 };
 
 // Memory on a device for `count` values, which are garbage at first.

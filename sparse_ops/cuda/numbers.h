@@ -19,11 +19,28 @@
 //     a        [0]: row g, k 2 t and 2 t + 1; [1]: row g + 8, the same; [2]: row g, k 2 t + 8 and
 //              2 t + 9; [3]: row g + 8, the same
 //     b        [0]: k 2 t and 2 t + 1, column g; [1]: k 2 t + 8 and 2 t + 9
+// Instructions of a warpgroup multiply 64 × k by k × 8 n: warp w has rows 16 w and on, and of them
+// what is said above, sums [j] being of columns 8 j and on. b lies in shared memory, as core
+// matrices: eight columns, of each 16 bytes of numbers with k ascending, end to end. Two of them
+// are all k of eight columns, `leading_bytes` apart; to the next eight columns it is
+// `stride_bytes`. WarpgroupMatrix packs that into the matrix descriptor of the PTX ISA, for K-major
+// without swizzle: from the lowest bit, the address (14 bits), leading (16 bits up), stride (32
+// bits up), all in units of 16 bytes, and zeros.
+//
 // The products are exact. The stand-in takes sum = fma(a, b, sum) for k ascending; a GPU adds in an
 // order and with a rounding of its own, so that results agree only to within that.
 
 namespace cacheinf {
 namespace cuda {
+
+CACHEINF_HOST_DEVICE inline uint64_t MatrixDescriptor(uint32_t shared_address, int leading_bytes,
+                                                      int stride_bytes) {
+  const auto field = [](uint32_t bytes, int shift) {
+    return static_cast<uint64_t>(bytes >> 4 & 0x3fffu) << shift;
+  };
+  return field(shared_address, 0) | field(static_cast<uint32_t>(leading_bytes), 16) |
+         field(static_cast<uint32_t>(stride_bytes), 32);
+}
 
 // As wide as the widest loads.
 struct alignas(16) Float4 {

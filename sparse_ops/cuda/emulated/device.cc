@@ -20,7 +20,7 @@ EmulatedDevice::EmulatedDevice(const Options& options)
     : options_(options),
       memory_(options.memory_bytes),
       random_(options.seed),
-      processor_(memory_, options.seed) {}
+      processor_(memory_, options.seed, options.compute_major == 9) {}
 
 EmulatedDevice::Stream EmulatedDevice::MakeStream() {
   Stream stream;
@@ -44,6 +44,7 @@ DeviceFacts EmulatedDevice::facts() const {
   facts.compute_minor = 0;
   facts.multiprocessors = 4;
   facts.shared_bytes = options_.shared_bytes;
+  facts.has_warpgroups = options_.compute_major == 9;
   return facts;
 }
 

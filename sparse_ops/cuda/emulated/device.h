@@ -26,13 +26,14 @@ namespace cuda {
 class EmulatedDevice {
  public:
   static constexpr size_t kBlockBytes = size_t{1} << 19;
+  static constexpr bool kHasWarpgroupKernels = true;
 
   struct Options {
     unsigned seed = 1;
     size_t memory_bytes = size_t{1} << 30;
     size_t shared_bytes = 99 * 1024;  // of a block
+    int compute_major = 8;            // compute capability; 9: with instructions of warpgroups
     int lost_after = -1;              // so many synchronizations, for good; below 0: never
-    int compute_major = 8;            // compute capability
   };
 
   // What the host has asked for so far.
@@ -42,8 +43,9 @@ class EmulatedDevice {
     int launches = 0;  // but for those of graphs
     int graphs = 0;    // made
     int replays = 0;
-    int kernels = 0;     // that have run, those of graphs too
-    int64_t blocks = 0;  // of them
+    int kernels = 0;            // that have run, those of graphs too
+    int64_t blocks = 0;         // of them
+    int warpgroup_kernels = 0;  // kernels that used instructions of warpgroups
   };
 
   class Event {
@@ -125,6 +127,7 @@ class EmulatedDevice {
                         (*static_cast<const Kernel*>(arguments))(EmulatedThread(processor, thread));
                       },
                       &kernel});
+      if (processor_.used_warpgroups()) ++counts_.warpgroup_kernels;
     });
   }
 

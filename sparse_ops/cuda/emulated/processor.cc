@@ -11,24 +11,16 @@ namespace {
 
 constexpr const char* kBarrier = "Barrier";
 
-std::string NameOf(const Place& place) {
-  const std::string file = place.file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(place.line);
-}
-
 std::string NameOf(const Blocks& block) {
   return "block (" + std::to_string(block.x) + ", " + std::to_string(block.y) + ", " +
          std::to_string(block.z) + ")";
-}
-
-bool IsSame(const Place& a, const Place& b) {
-  return a.line == b.line && std::strcmp(a.file, b.file) == 0;
 }
 
 }  // namespace
 
 void Processor::Run(const Launch& launch) {
   launch_ = &launch;
+  used_warpgroups_ = false;
   Prepare(launch);
   launch_began_ = ++moment_;
   std::vector<int> order(static_cast<size_t>(launch.blocks.x) *
@@ -66,6 +58,7 @@ void Processor::FiberMain(void* thread) {
       if (!self.copies.empty()) {
         processor.Fail(self.index, self.place, "ends without having waited for its copies");
       }
+      processor.warpgroup_.CheckNothingIsUnderWay(self.index, self.place);
     } catch (...) {
       processor.failure_ = std::current_exception();
     }
@@ -90,7 +83,9 @@ void Processor::RunBlock(const Blocks& index) {
     thread.waits_in = nullptr;
     thread.copies.clear();
     thread.committed = 0;
+    thread.shown = thread.shown_before_barrier = 0;
   }
+  warpgroup_.Begin();
   for (int first = 0; first < threads; first += kWarp) {
     Warp& warp = warps_[static_cast<size_t>(first / kWarp)];
     warp.lanes = std::min(kWarp, threads - first);
@@ -105,6 +100,7 @@ void Processor::RunBlock(const Blocks& index) {
       if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
     if (finished_ < threads) FailToMeet();
+    warpgroup_.End();
   } catch (...) {
     AbandonBlock();
     throw;
@@ -144,6 +140,7 @@ int Processor::Barrier(int thread, bool says_yes, Place place) {
     other.barrier_result = yes_at_barrier_;
     WakeUp(other);
   }
+  for (int i = 0; i < launch_->threads; ++i) Of(i).shown_before_barrier = Of(i).shown;
   block_synced_ = ++moment_;
   at_barrier_ = 0;
   return std::exchange(yes_at_barrier_, 0);
@@ -204,6 +201,41 @@ void Processor::WaitForCopies(int thread, int but_last) {
     }
   }
   self.copies.erase(self.copies.begin(), self.copies.begin() + static_cast<std::ptrdiff_t>(landed));
+}
+
+Warpgroup& Processor::CheckedWarpgroup(int thread, Place place) {
+  if (!has_warpgroups_) {
+    Fail(thread, place, "uses an instruction of warpgroups, which this device has not");
+  }
+  if (launch_->threads != Warpgroup::kWarps * kWarp) {
+    Fail(thread, place, "uses an instruction of warpgroups in a block that is none");
+  }
+  used_warpgroups_ = true;
+  return warpgroup_;
+}
+
+const std::byte* Processor::ReadShown(int thread, uintptr_t address, size_t bytes, Place place) {
+  const Found found = Find(thread, address, bytes, bytes, "reads", place);
+  ForEachWord(found, address, bytes, [&](WordHistory& word, unsigned word_bytes) {
+    NoteRead(thread, word, word_bytes, found.is_shared, address, place);
+    if (stamp::Moment(word.written) < Of(stamp::Thread(word.written)).shown_before_barrier) return;
+    Fail(thread, place,
+         "reads byte " + std::to_string(address - kSharedMemory) + " of shared memory, which " +
+             Who(word.written) + " has not shown to the warpgroup");
+  });
+  return found.memory;
+}
+
+void Processor::CheckNotWrittenSince(int thread, uintptr_t address, size_t bytes, uint64_t moment,
+                                     Place place) const {
+  const size_t in_shared = address - kSharedMemory;
+  for (size_t word = in_shared / 4; word < (in_shared + bytes) / 4; ++word) {
+    const uint64_t written = shared_history_[word].written;
+    if (stamp::Moment(written) < moment) continue;
+    Fail(thread, place,
+         "waits for a matrix instruction that reads byte " + std::to_string(word * 4) +
+             " of shared memory, which " + Who(written) + " has written meanwhile");
+  }
 }
 
 void Processor::NoteHostWrite(const Allocation& allocation, uintptr_t address, size_t bytes) {

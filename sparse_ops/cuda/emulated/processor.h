@@ -14,17 +14,11 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/emulated/fiber.h"
 #include "sparse_ops/cuda/emulated/memory.h"
+#include "sparse_ops/cuda/emulated/place.h"
+#include "sparse_ops/cuda/emulated/warpgroup.h"
 
 namespace cacheinf {
 namespace cuda {
-
-// Where a kernel calls the device.
-struct Place {
-  const char* file;
-  int line;
-};
-// For a function's last parameter: the line of the call. NOLINTNEXTLINE(bugprone-macro-parentheses)
-#define CACHEINF_PLACE ::cacheinf::cuda::Place place = {__builtin_FILE(), __builtin_LINE()}
 
 // Runs launches, one after another: their blocks in random order, of each the threads, which are
 // fibers, in random order between the places where they wait for each other. Finds what a device
@@ -35,6 +29,7 @@ struct Place {
 //   - threads of a block that do not meet at a barrier, lanes that do not meet in a warp's
 //   operation
 //   - copies that a thread leaves without waiting for them
+//   - what warpgroup.h says
 // Of bytes that are written one by one within a word, and read by several, a race may go unseen.
 class Processor {
  public:
@@ -48,9 +43,12 @@ class Processor {
     const void* kernel;
   };
 
-  Processor(const Memory& memory, unsigned seed) : memory_(memory), random_(seed) {}
+  Processor(const Memory& memory, unsigned seed, bool has_warpgroups)
+      : memory_(memory), random_(seed), has_warpgroups_(has_warpgroups) {}
 
   void Run(const Launch& launch);
+  // Whether the last launch had instructions of warpgroups.
+  bool used_warpgroups() const { return used_warpgroups_; }
 
   // What a copy or fill by the host has written.
   static void NoteHostWrite(const Allocation& allocation, uintptr_t address, size_t bytes);
@@ -116,6 +114,16 @@ class Processor {
   void CommitCopies(int thread) { ++all_threads_[static_cast<size_t>(thread)]->committed; }
   void WaitForCopies(int thread, int but_last);
 
+  // The block's. Fails if the device has none, or the block is none.
+  Warpgroup& CheckedWarpgroup(int thread, Place place);
+  // What the thread wrote counts as shown from the next barrier on.
+  void ShowToWarpgroup(int thread) { Of(thread).shown = NextMoment(); }
+  // Reads shared memory for a warpgroup.
+  const std::byte* ReadShown(int thread, uintptr_t address, size_t bytes, Place place);
+  void CheckNotWrittenSince(int thread, uintptr_t address, size_t bytes, uint64_t moment,
+                            Place place) const;
+  uint64_t NextMoment() { return ++moment_; }
+
   [[noreturn]] void Fail(int thread, Place place, const std::string& what) const;
 
  private:
@@ -143,6 +151,9 @@ class Processor {
     int barrier_result = 0;
     std::vector<AsyncCopy> copies;
     int committed = 0;
+    // When it last showed the warpgroup what it wrote: at all, and before the last barrier.
+    uint64_t shown = 0;
+    uint64_t shown_before_barrier = 0;
   };
 
   struct Warp {
@@ -151,6 +162,7 @@ class Processor {
     int arrived = 0;
   };
 
+  Thread& Of(int thread) { return *all_threads_[static_cast<size_t>(thread)]; }
   static void FiberMain(void* thread);
   void RunBlock(const Blocks& index);
   void Prepare(const Launch& launch);
@@ -249,6 +261,9 @@ class Processor {
 
   const Memory& memory_;
   std::mt19937 random_;
+  bool has_warpgroups_;
+  bool used_warpgroups_ = false;
+  Warpgroup warpgroup_ = Warpgroup(*this);
   const Launch* launch_ = nullptr;
   Blocks block_;
   std::vector<std::byte> shared_;

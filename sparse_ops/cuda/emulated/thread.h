@@ -139,20 +139,59 @@ class EmulatedThread {
 
   void MultiplyTf32(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                     CACHEINF_PLACE) const {
-    Multiply(sums, a, b, 8, "MultiplyTf32", place, [](unsigned word, int) {
-      return FromBits(word & ~0x1fffu);  // as the hardware ignores them
-    });
+    Multiply(sums, a, b, 8, "MultiplyTf32", place, &Tf32Of);
   }
   void MultiplyHalf(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                     CACHEINF_PLACE) const {
-    Multiply(sums, a, b, 16, "MultiplyHalf", place, [](unsigned word, int half) {
-      return FromHalf(static_cast<uint16_t>(word >> (16 * half)));
-    });
+    Multiply(sums, a, b, 16, "MultiplyHalf", place, &HalfOf);
   }
   void MultiplyBfloat16(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                         CACHEINF_PLACE) const {
-    Multiply(sums, a, b, 16, "MultiplyBfloat16", place, [](unsigned word, int half) {
-      return FromBfloat16(static_cast<uint16_t>(word >> (16 * half)));
+    Multiply(sums, a, b, 16, "MultiplyBfloat16", place, &Bfloat16Of);
+  }
+
+  void ShowToWarpgroup() const { processor_.ShowToWarpgroup(index_); }
+  template <class Sums, class Inputs>
+  void FenceWarpgroup(Sums& sums, Inputs& a, CACHEINF_PLACE) const {
+    Warpgroup::Registers registers = {reinterpret_cast<float*>(&sums), sizeof(sums) / sizeof(float),
+                                      reinterpret_cast<unsigned*>(&a),
+                                      sizeof(a) / sizeof(unsigned)};
+    MeetWarpgroup(
+        "FenceWarpgroup", &registers, place,
+        [&](Warpgroup& warpgroup, void* const* slots) { warpgroup.Fence(index_, slots); });
+  }
+  template <typename T>
+  uint64_t WarpgroupMatrix(const T* shared, int leading_bytes, int stride_bytes,
+                           CACHEINF_PLACE) const {
+    const uintptr_t in_shared = Address(shared) - kSharedMemory;
+    if (in_shared % 16 != 0 || leading_bytes % 16 != 0 || stride_bytes % 16 != 0) {
+      processor_.Fail(index_, place, "describes a matrix that is not aligned to 16");
+    }
+    return MatrixDescriptor(static_cast<uint32_t>(in_shared), leading_bytes, stride_bytes);
+  }
+  template <size_t n>
+  void MultiplyWarpgroupTf32(float (&sums)[n][4], const unsigned (&a)[4], uint64_t b,
+                             CACHEINF_PLACE) const {
+    MultiplyWarpgroup({"MultiplyWarpgroupTf32", 1, &Tf32Of}, sums, a, b, place);
+  }
+  template <size_t n>
+  void MultiplyWarpgroupHalf(float (&sums)[n][4], const unsigned (&a)[4], uint64_t b,
+                             CACHEINF_PLACE) const {
+    MultiplyWarpgroup({"MultiplyWarpgroupHalf", 2, &HalfOf}, sums, a, b, place);
+  }
+  template <size_t n>
+  void MultiplyWarpgroupBfloat16(float (&sums)[n][4], const unsigned (&a)[4], uint64_t b,
+                                 CACHEINF_PLACE) const {
+    MultiplyWarpgroup({"MultiplyWarpgroupBfloat16", 2, &Bfloat16Of}, sums, a, b, place);
+  }
+  void CommitWarpgroup(CACHEINF_PLACE) const {
+    MeetWarpgroup("CommitWarpgroup", nullptr, place,
+                  [&](Warpgroup& warpgroup, void* const*) { warpgroup.Commit(index_); });
+  }
+  template <int but_last, class Sums>
+  void WaitForWarpgroup(Sums&, CACHEINF_PLACE) const {
+    MeetWarpgroup("WaitForWarpgroup", nullptr, place, [&](Warpgroup& warpgroup, void* const*) {
+      warpgroup.Wait(index_, but_last, place);
     });
   }
 
@@ -164,6 +203,17 @@ class EmulatedThread {
   };
 
   static uintptr_t Address(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+  // Number i of a word.
+  static float Tf32Of(unsigned word, int /*i*/) {
+    return FromBits(word & ~0x1fffu);  // as the hardware ignores them
+  }
+  static float HalfOf(unsigned word, int i) {
+    return FromHalf(static_cast<uint16_t>(word >> (16 * i)));
+  }
+  static float Bfloat16Of(unsigned word, int i) {
+    return FromBfloat16(static_cast<uint16_t>(word >> (16 * i)));
+  }
 
   template <typename T>
   static void CheckType() {
@@ -226,6 +276,24 @@ class EmulatedThread {
           }
         }
       }
+    });
+  }
+
+  template <typename Complete>
+  void MeetWarpgroup(const char* operation, void* slot, Place place,
+                     const Complete& complete) const {
+    Warpgroup& warpgroup = processor_.CheckedWarpgroup(index_, place);
+    processor_.Meet(index_, operation, slot, place,
+                    [&](void* const* slots, int) { complete(warpgroup, slots); });
+  }
+
+  template <size_t n>
+  void MultiplyWarpgroup(const Warpgroup::Format& format, float (&sums)[n][4],
+                         const unsigned (&a)[4], uint64_t b, Place place) const {
+    static_assert(n == 4 || n == 8, "as RealThread has it");
+    Warpgroup::Factors factors = {&sums[0][0], a, b};
+    MeetWarpgroup(format.operation, &factors, place, [&](Warpgroup& warpgroup, void* const* slots) {
+      warpgroup.Multiply(index_, format, 8 * n, slots, place);
     });
   }
 

@@ -47,6 +47,7 @@ RealDevice::RealDevice(int index) : index_(index) {
   facts_.compute_major = properties.major;
   facts_.compute_minor = properties.minor;
   facts_.multiprocessors = properties.multiProcessorCount;
+  facts_.has_warpgroups = kHasWarpgroupKernels && properties.major == 9 && properties.minor == 0;
   facts_.shared_bytes =
       static_cast<size_t>(Attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index));
   Check(cudaSetDevice(index), name);

@@ -19,6 +19,11 @@ namespace cuda {
 class RealDevice {
  public:
   static constexpr size_t kBlockBytes = size_t{64} << 20;
+#ifdef CACHEINF_HAS_SM90A
+  static constexpr bool kHasWarpgroupKernels = true;
+#else
+  static constexpr bool kHasWarpgroupKernels = false;
+#endif
 
   // Owns what the runtime calls by a pointer.
   template <void (*destroy)(void*)>

@@ -9,6 +9,35 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/numbers.h"
 
+// A warpgroup's instruction for n × 8 columns; no GPU has run one yet. b's numbers have k
+// ascending: `not_transposed`, which only numbers of 16 bits say.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define CACHEINF_SUMS_OF_EIGHT(j) \
+  "+f"(sums[j][0]), "+f"(sums[j][1]), "+f"(sums[j][2]), "+f"(sums[j][3])
+#define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed)                                      \
+  static_assert(n == 4 || n == 8, "32 or 64 columns");                                          \
+  if constexpr (n == 4) {                                                                       \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n32" types                                    \
+                 " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, "                   \
+                 "{%16,%17,%18,%19}, %20, 1, 1, 1" not_transposed ";"                           \
+                 : CACHEINF_SUMS_OF_EIGHT(0), CACHEINF_SUMS_OF_EIGHT(1),                        \
+                   CACHEINF_SUMS_OF_EIGHT(2), CACHEINF_SUMS_OF_EIGHT(3)                         \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                         \
+  } else {                                                                                      \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64" types                                    \
+                 " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20," \
+                 "%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}, "                               \
+                 "{%32,%33,%34,%35}, %36, 1, 1, 1" not_transposed ";"                           \
+                 : CACHEINF_SUMS_OF_EIGHT(0), CACHEINF_SUMS_OF_EIGHT(1),                        \
+                   CACHEINF_SUMS_OF_EIGHT(2), CACHEINF_SUMS_OF_EIGHT(3),                        \
+                   CACHEINF_SUMS_OF_EIGHT(4), CACHEINF_SUMS_OF_EIGHT(5),                        \
+                   CACHEINF_SUMS_OF_EIGHT(6), CACHEINF_SUMS_OF_EIGHT(7)                         \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                         \
+  }
+#else
+#define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed) __trap()  // device.h says what has them
+#endif
+
 namespace cacheinf {
 namespace cuda {
 
@@ -184,8 +213,65 @@ class RealThread {
 #endif
   }
 
+  __device__ __forceinline__ void ShowToWarpgroup() const {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  }
+  template <class Sums, class Inputs>
+  __device__ __forceinline__ void FenceWarpgroup(Sums& sums, Inputs& a) const {
+    Pin(sums);
+    Pin(a);
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+  }
+  template <typename T>
+  __device__ __forceinline__ uint64_t WarpgroupMatrix(const T* shared, int leading_bytes,
+                                                      int stride_bytes) const {
+    return MatrixDescriptor(static_cast<uint32_t>(__cvta_generic_to_shared(shared)), leading_bytes,
+                            stride_bytes);
+  }
+  template <int n>
+  __device__ __forceinline__ void MultiplyWarpgroupTf32(float (&sums)[n][4], const unsigned (&a)[4],
+                                                        uint64_t b) const {
+    CACHEINF_MULTIPLY_WARPGROUP("k8.f32.tf32.tf32", "");
+  }
+  template <int n>
+  __device__ __forceinline__ void MultiplyWarpgroupHalf(float (&sums)[n][4], const unsigned (&a)[4],
+                                                        uint64_t b) const {
+    CACHEINF_MULTIPLY_WARPGROUP("k16.f32.f16.f16", ", 0");
+  }
+  template <int n>
+  __device__ __forceinline__ void MultiplyWarpgroupBfloat16(float (&sums)[n][4],
+                                                            const unsigned (&a)[4],
+                                                            uint64_t b) const {
+    CACHEINF_MULTIPLY_WARPGROUP("k16.f32.bf16.bf16", ", 0");
+  }
+  __device__ __forceinline__ void CommitWarpgroup() const {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+  }
+  template <int but_last, class Sums>
+  __device__ __forceinline__ void WaitForWarpgroup(Sums& sums) const {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(but_last) : "memory");
+#endif
+    Pin(sums);
+  }
+
  private:
   static constexpr unsigned kAllLanes = 0xffffffffu;
+
+  // The compiler has these values in registers here, and knows nothing of them from here on.
+  __device__ static __forceinline__ void Pin(float& value) { asm volatile("" : "+f"(value)); }
+  __device__ static __forceinline__ void Pin(unsigned& value) { asm volatile("" : "+r"(value)); }
+  template <typename T, size_t n>
+  __device__ static __forceinline__ void Pin(T (&values)[n]) {
+    CACHEINF_UNROLL
+    for (size_t i = 0; i < n; ++i) Pin(values[i]);
+  }
 
   // What one instruction moves.
   template <size_t bytes>

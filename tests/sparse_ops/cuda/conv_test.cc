@@ -139,6 +139,16 @@ template <class Device>
 class SlowCudaConvTest : public CudaConvTest<Device> {};
 TYPED_TEST_SUITE(SlowCudaConvTest, Devices);
 
+template <class Device>
+class CudaMatrixConvTest : public OnDevice<Device> {
+ protected:
+  void ExpectSameBits(const std::vector<OperatorCase>& cases, int64_t most_products, unsigned seed);
+};
+TYPED_TEST_SUITE(CudaMatrixConvTest, MatrixDevices);
+template <class Device>
+class SlowCudaMatrixConvTest : public CudaMatrixConvTest<Device> {};
+TYPED_TEST_SUITE(SlowCudaMatrixConvTest, MatrixDevices);
+
 // Each case takes one of the shapes of tiles, with gaps and without in turn.
 TYPED_TEST(CudaConvTest, SmallCasesHaveTheReferencesBitsAtAnyPixels) {
   constexpr int64_t kMostProducts = 700000;
@@ -287,7 +297,7 @@ constexpr Precision kRoundings[] = {Precision::kTf32, Precision::kHalf, Precisio
 // Of the bound, somewhere among the outputs.
 constexpr double kLeastError = 0.02;
 
-TYPED_TEST(CudaConvTest, MatrixInstructionsErrByRoundingAlone) {
+TYPED_TEST(CudaMatrixConvTest, ErrsByRoundingAlone) {
   ConvSpec transposed;
   transposed.rows = transposed.columns = {4, 2, 1, 1, 1};
   transposed.transposed = true;
@@ -326,16 +336,18 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsErrByRoundingAlone) {
 }
 
 // The pixels that a run asked for are those of a dense run with other tiles; all else is marks.
-TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) {
-  std::mt19937 random(4);
-  std::vector<OperatorCase> cases = RandomConvolutions(12, random);
-  for (size_t i = 0; i < cases.size(); i += 2) cases[i] = Packed(cases[i]);
+template <class Device>
+void CudaMatrixConvTest<Device>::ExpectSameBits(const std::vector<OperatorCase>& cases,
+                                                int64_t most_products, unsigned seed) {
+  this->UseSeed(seed);
+  std::mt19937 random(seed);
   for (const Precision precision : kRoundings) {
     for (const OperatorCase& c : cases) {
       ConvOptions options;
       options.precision = precision;
       options.small_tiles_up_to = Tiles::kLarge;
-      const PreparedCase dense = c.Prepare(CudaFamily(this->device(), options));
+      const PreparedCase dense = c.Prepare(CudaFamily(this->device(), options, most_products));
+      if (!dense.run) continue;
       dense.run(dense.rows(), nullptr);
       for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
         options.small_tiles_up_to = tiles;
@@ -358,11 +370,71 @@ TYPED_TEST(CudaConvTest, MatrixInstructionsGiveTheSameBitsForAnyPixelsAndTiles) 
           actual.run(active.pixels(), nullptr);
           ASSERT_EQ(Difference(actual.output(), expected), "")
               << c.name << ", precision " << static_cast<int>(precision) << ", " << active.count()
-              << " pixels";
+              << " pixels, seed " << seed;
         }
       }
     }
   }
+}
+
+TYPED_TEST(CudaMatrixConvTest, GivesTheSameBitsForAnyPixelsAndTiles) {
+  constexpr unsigned kSeed = 4;
+  std::mt19937 random(kSeed);
+  std::vector<OperatorCase> cases = RandomConvolutions(12, random);
+  for (size_t i = 0; i < cases.size(); i += 2) cases[i] = Packed(cases[i]);
+  this->ExpectSameBits(cases, std::numeric_limits<int64_t>::max(), kSeed);
+}
+
+TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles) {
+  constexpr int64_t kMostProducts = 3000000;
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    std::mt19937 random(seed);
+    this->ExpectSameBits(ConvCases(OperatorCases()), kMostProducts, seed);
+    this->ExpectSameBits(RandomConvolutions(20, random), kMostProducts, seed);
+  }
+}
+
+// The stand-in computes the same whoever multiplies, so that what differs is a fault. No tile of a
+// layer may be multiplied by anybody else: a GPU's bits would depend on how many pixels there are.
+TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
+  constexpr int64_t kMostProducts = 700000;
+  EmulatedDevice::Options with_warpgroups;
+  with_warpgroups.compute_major = 9;
+  EmulatedDevice by_warps;
+  EmulatedDevice by_warpgroups(with_warpgroups);
+  std::vector<OperatorCase> cases = ConvCases(OperatorCases());
+  std::mt19937 random(6);
+  for (const OperatorCase& c : RandomConvolutions(10, random)) cases.push_back(c);
+  const auto take_all = [&](const PreparedCase& c, const ActivePixels& pixels) {
+    const EmulatedDevice::Counts before = by_warpgroups.counts();
+    c.run(pixels, nullptr);
+    const int kernels = by_warpgroups.counts().kernels - before.kernels;
+    return by_warpgroups.counts().warpgroup_kernels - before.warpgroup_kernels == kernels;
+  };
+  int multiplied = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    ConvOptions options;
+    options.precision = kRoundings[i % 3].precision;
+    options.tiles = Tiles::kLarge;
+    const PreparedCase expected = cases[i].Prepare(CudaFamily(by_warps, options, kMostProducts));
+    if (!expected.run) continue;
+    expected.run(expected.rows(), nullptr);
+    for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
+      options.tiles = tiles;
+      const PreparedCase actual = cases[i].Prepare(CudaFamily(by_warpgroups, options));
+      const bool is_multiplied = take_all(actual, actual.rows());  // else exact, of small groups
+      EXPECT_EQ(Difference(actual.output(), expected.output()), "") << cases[i].name;
+      if (is_multiplied) ++multiplied;
+      for (const ActiveSet::Shape shape : ActiveSet::kShapes) {
+        const ActiveSet active(shape, actual.rows().end, actual.columns(), actual.rows(), random);
+        if (active.count() == 0) continue;
+        EXPECT_EQ(take_all(actual, active.pixels()), is_multiplied)
+            << cases[i].name << ", " << active.count() << " pixels";
+      }
+    }
+  }
+  EXPECT_GT(multiplied, 100);
+  EXPECT_EQ(by_warps.counts().warpgroup_kernels, 0);
 }
 
 }  // namespace

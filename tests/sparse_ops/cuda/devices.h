@@ -22,15 +22,29 @@ using Devices = testing::Types<EmulatedDevice, RealDevice>;
 using Devices = testing::Types<EmulatedDevice>;
 #endif
 
-// A suite that runs on each of Devices; skipped where there is none of a kind.
-template <class Device>
+// Stands for the stand-in as a device that has instructions of warpgroups.
+struct EmulatedWarpgroups {};
+
+// What multiplies matrices in a way of its own.
+#ifdef CACHEINF_HAS_CUDA
+using MatrixDevices = testing::Types<EmulatedDevice, EmulatedWarpgroups, RealDevice>;
+#else
+using MatrixDevices = testing::Types<EmulatedDevice, EmulatedWarpgroups>;
+#endif
+
+// A suite that runs on each of Devices or MatrixDevices; skipped where there is none of a kind.
+template <class Kind>
 class OnDevice : public testing::Test {
+  static constexpr bool kHasWarpgroups = std::is_same_v<Kind, EmulatedWarpgroups>;
+  using Device = std::conditional_t<kHasWarpgroups, EmulatedDevice, Kind>;
+
  protected:
   // The stand-in orders threads by the seed.
   void UseSeed(unsigned seed) {
     if constexpr (std::is_same_v<Device, EmulatedDevice>) {
       EmulatedDevice::Options options;
       options.seed = seed;
+      if (kHasWarpgroups) options.compute_major = 9;
       device_.emplace(options);
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sparse_ops/cuda/emulated/device.h"
+#include "sparse_ops/cuda/numbers.h"
 #include "tests/sparse_ops/cuda/devices.h"
 
 namespace cacheinf {
@@ -21,10 +22,11 @@ constexpr unsigned kSeeds = 8;
 // stand-in says `complaint`, or nothing if that is empty.
 template <typename Make>
 void ExpectComplaint(const Make& make, const std::string& complaint, size_t shared_bytes = 4096,
-                     const Blocks& blocks = {2, 1, 1}) {
+                     const Blocks& blocks = {2, 1, 1}, int compute_major = 8) {
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     EmulatedDevice::Options options;
     options.seed = seed;
+    options.compute_major = compute_major;
     EmulatedDevice device(options);
     auto stream = device.MakeStream();
     Buffer<EmulatedDevice, float> memory = ToDevice(device, stream, std::vector<float>(256, 2.0f));
@@ -397,6 +399,149 @@ TEST(KernelFaultsTest, CopiedTilesHaveTheNumbers) {
   for (int i = 0; i < 64; ++i) {
     const int other = 63 - i;
     EXPECT_EQ(sums[i], static_cast<float>(other % 2 == 0 ? other + 64 + other : other));
+  }
+}
+
+// Copies a tile in the background and multiplies by it: 64 rows of ones, 8 × 32 twos.
+template <int threads = 128>
+struct MultiplyCopied {
+  static constexpr const char* kName = "MultiplyCopied";
+  static constexpr int kThreads = threads;
+  enum class Fault {
+    kNone,
+    kNoWaitForCopies,
+    kNotShown,
+    kShownTooSoon,
+    kShownTooLate,
+    kNotFenced,
+    kOtherInputs,
+    kOtherSums,
+    kSumsOnTheWay,
+    kNotCommitted,
+    kNotWaited,
+    kWaitsForAllButOne,
+    kOverwrites,
+    kTooFar,
+    kUnaligned,
+    kSwizzled,
+    kWarpSkips,
+    kWarpDiffers,
+    kLaneDiffers
+  };
+
+  float* memory;
+  Fault fault;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const int i = thread.ThreadIndex();
+    auto* const shared = thread.template Shared<float>();
+    for (int word = i; word < 256; word += kThreads) {
+      thread.CopyAsync(shared + word, memory + word);
+    }
+    thread.CommitCopies();
+    if (fault == Fault::kShownTooSoon) thread.ShowToWarpgroup();
+    if (fault != Fault::kNoWaitForCopies) thread.template WaitForCopies<0>();
+    const bool shows = fault != Fault::kNotShown && fault != Fault::kShownTooSoon &&
+                       (fault != Fault::kShownTooLate || i != 77);
+    if (shows) thread.ShowToWarpgroup();
+    thread.Barrier();
+    if (fault == Fault::kShownTooLate) thread.ShowToWarpgroup();
+
+    float sums[4][4] = {};
+    const unsigned one = ToTf32(1.0f);
+    unsigned a[2][4] = {{one, one, one, one}, {one, one, one, one}};
+    if (fault != Fault::kNotFenced) thread.FenceWarpgroup(sums, a[0]);
+    if (fault == Fault::kOtherInputs) a[0][3] = 0;
+    if (fault == Fault::kOtherSums && i == 40) sums[3][3] = 1.0f;
+    int first = fault == Fault::kTooFar ? 1024 : 0;
+    if (fault == Fault::kUnaligned) first = 1;
+    const bool differs =
+        (fault == Fault::kWarpDiffers && i / 32 == 2) || (fault == Fault::kLaneDiffers && i == 9);
+    uint64_t b = thread.WarpgroupMatrix(shared + first, differs ? 256 : 512, 128);
+    if (fault == Fault::kSwizzled) b |= uint64_t{1} << 62;
+    if (fault != Fault::kWarpSkips || i / 32 != 2) thread.MultiplyWarpgroupTf32(sums, a[0], b);
+    if (fault == Fault::kSumsOnTheWay && i == 100) sums[1][1] = 3.0f;
+    if (fault != Fault::kNotCommitted) thread.CommitWarpgroup();
+    if (fault == Fault::kOverwrites) {
+      thread.Barrier();
+      if (i == 3) thread.Store(shared + 255, 1.0f);
+      thread.Barrier();
+    }
+    if (fault == Fault::kWaitsForAllButOne) {
+      thread.template WaitForWarpgroup<1>(sums);
+    } else if (fault != Fault::kNotWaited) {
+      thread.template WaitForWarpgroup<0>(sums);
+    }
+    thread.Store(memory + i, sums[i % 4][i / 4 % 4]);
+  }
+};
+
+TEST(KernelFaultsTest, MatricesOfWarpgroupsThatAreNotReadyAreFound) {
+  using Fault = MultiplyCopied<>::Fault;
+  const auto expect = [](Fault fault, const std::string& complaint) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    ExpectComplaint(
+        [&](float* memory) {
+          return MultiplyCopied<>{memory, fault};
+        },
+        complaint, 4096, {1, 1, 1}, 9);
+  };
+  expect(Fault::kNone, "");
+  expect(Fault::kNoWaitForCopies, "what a copy is still under way to");
+  expect(Fault::kNotShown, "has not shown to the warpgroup");
+  expect(Fault::kShownTooSoon, "has not shown to the warpgroup");
+  expect(Fault::kShownTooLate, "which thread 77 has not shown to the warpgroup");
+  expect(Fault::kNotFenced, "multiplies registers that were not fenced");
+  expect(Fault::kOtherInputs, "multiplies registers that changed since they were fenced");
+  expect(Fault::kOtherSums, "multiplies registers that changed since they were fenced");
+  expect(Fault::kSumsOnTheWay, "thread 100, faults_test.cc");
+  expect(Fault::kSumsOnTheWay, "changed sums that were under way");
+  expect(Fault::kNotCommitted, "ends without having waited for its matrix instructions");
+  expect(Fault::kNotWaited, "ends without having waited for its matrix instructions");
+  expect(Fault::kWaitsForAllButOne, "ends without having waited for its matrix instructions");
+  expect(Fault::kOverwrites, "reads byte 1020 of shared memory, which thread 3 has written");
+  expect(Fault::kTooFar, "of shared memory of 4096 bytes");
+  expect(Fault::kUnaligned, "describes a matrix that is not aligned to 16");
+  expect(Fault::kSwizzled, "says b with unknown bits");
+  expect(Fault::kWarpSkips, "does not multiply with the other warps of its warpgroup");
+  expect(Fault::kWarpDiffers, "multiplies with warps of its warpgroup that multiply otherwise");
+  expect(Fault::kLaneDiffers, "says another b than other lanes");
+}
+
+TEST(KernelFaultsTest, WarpgroupsThatAreNoneAreFound) {
+  using Fault = MultiplyCopied<>::Fault;
+  ExpectComplaint(
+      [](float* memory) {
+        return MultiplyCopied<>{memory, Fault::kNone};
+      },
+      "which this device has not", 4096, {1, 1, 1}, 8);
+  ExpectComplaint(
+      [](float* memory) {
+        return MultiplyCopied<64>{memory, MultiplyCopied<64>::Fault::kNone};
+      },
+      "in a block that is none", 4096, {1, 1, 1}, 9);
+}
+
+TEST(KernelFaultsTest, SumsOfWarpgroupsAreGarbageUntilTheyAreWaitedFor) {
+  using Fault = MultiplyCopied<>::Fault;
+  for (const Fault fault : {Fault::kNone, Fault::kNotWaited}) {
+    EmulatedDevice::Options options;
+    options.compute_major = 9;
+    EmulatedDevice device(options);
+    auto stream = device.MakeStream();
+    auto memory = ToDevice(device, stream, std::vector<float>(256, 2.0f));
+    device.Launch(stream, {1, 1, 1}, MultiplyCopied<>{memory.data(), fault}, 4096);
+    if (fault == Fault::kNotWaited) {
+      EXPECT_THROW(device.Synchronize(stream), KernelFault);
+    }
+    const std::vector<float> sums = ToHost(device, stream, memory.data(), 128);
+    int garbage = 0;
+    for (const float sum : sums) garbage += sum == 16.0f || sum == 2.0f ? 0 : 1;
+    EXPECT_EQ(garbage != 0, fault == Fault::kNotWaited);
+    if (fault == Fault::kNone) {
+      EXPECT_EQ(sums, std::vector<float>(128, 16.0f));
+    }
   }
 }
 

@@ -121,6 +121,126 @@ TYPED_TEST(DeviceThreadTest, MatrixInstructionsMultiplyTiles) {
   }
 }
 
+// out = a b + out by one warpgroup: a 64 × k, b k × 8 n, row by row. b's core matrices lie in
+// shared memory at these distances.
+template <int n>
+struct MultiplyWarpgroupTile {
+  static constexpr const char* kName = "MultiplyWarpgroupTile";
+  static constexpr int kThreads = 128;
+  static constexpr int kColumns = 8 * n;
+
+  MatrixKind kind;
+  int leading_bytes;
+  int stride_bytes;
+  const float* a;
+  const float* b;
+  float* out;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    const int per_word = kind == MatrixKind::kTf32 ? 1 : 2;
+    const int depth = 8 * per_word;
+    const auto word_of = [&](float low, float high) {
+      if (kind == MatrixKind::kTf32) return ToTf32(low);
+      return kind == MatrixKind::kHalf ? PackHalves(low, high) : PackBfloat16s(low, high);
+    };
+    auto* const shared = thread.template Shared<unsigned>(kBegin);
+    for (int i = thread.ThreadIndex(); i < 8 * kColumns; i += kThreads) {
+      const int word = i % 8;
+      const int column = i / 8;
+      const float* const from = b + word * per_word * kColumns + column;
+      thread.Store(shared + word / 4 * leading_bytes / 4 + column / 8 * stride_bytes / 4 +
+                       column % 8 * 4 + word % 4,
+                   word_of(thread.Load(from), thread.Load(from + (per_word - 1) * kColumns)));
+    }
+    thread.ShowToWarpgroup();
+    thread.Barrier();
+    const int g = thread.Lane() / 4;
+    const int t = thread.Lane() % 4;
+    float* const own = out + (16 * thread.Warp() + g) * kColumns + 2 * t;
+    float sums[n][4];
+    unsigned words[4];
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < n; ++j) {
+        sums[j][i] = thread.Load(own + i / 2 * 8 * kColumns + 8 * j + i % 2);
+      }
+      const float* const from =
+          a + (16 * thread.Warp() + g + i % 2 * 8) * depth + (t + i / 2 * 4) * per_word;
+      words[i] = word_of(thread.Load(from), thread.Load(from + per_word - 1));
+    }
+    thread.FenceWarpgroup(sums, words);
+    const uint64_t matrix = thread.WarpgroupMatrix(shared, leading_bytes, stride_bytes);
+    if (kind == MatrixKind::kTf32) {
+      thread.MultiplyWarpgroupTf32(sums, words, matrix);
+    } else if (kind == MatrixKind::kHalf) {
+      thread.MultiplyWarpgroupHalf(sums, words, matrix);
+    } else {
+      thread.MultiplyWarpgroupBfloat16(sums, words, matrix);
+    }
+    thread.CommitWarpgroup();
+    thread.template WaitForWarpgroup<0>(sums);
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < n; ++j) {
+        thread.Store(own + i / 2 * 8 * kColumns + 8 * j + i % 2, sums[j][i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kBegin = 48;
+};
+
+template <int n>
+void ExpectWarpgroupProduct(MatrixKind kind, int leading_bytes, int stride_bytes) {
+  constexpr int kColumns = 8 * n;
+  std::mt19937 random(8);
+  std::normal_distribution<float> normal;
+  const int depth = kind == MatrixKind::kTf32 ? 8 : 16;
+  const auto rounded = [kind](float x) {
+    if (kind == MatrixKind::kTf32) return FromBits(ToTf32(x));
+    return kind == MatrixKind::kHalf ? FromHalf(ToHalf(x)) : FromBfloat16(ToBfloat16(x));
+  };
+  std::vector<float> a(static_cast<size_t>(64 * depth));
+  std::vector<float> b(static_cast<size_t>(depth * kColumns));
+  std::vector<float> sums(64 * kColumns);
+  for (auto* const matrix : {&a, &b, &sums}) {
+    for (float& x : *matrix) x = normal(random);
+  }
+  EmulatedDevice::Options options;
+  options.compute_major = 9;
+  EmulatedDevice device(options);
+  auto stream = device.MakeStream();
+  const auto device_a = ToDevice(device, stream, a);
+  const auto device_b = ToDevice(device, stream, b);
+  const auto device_sums = ToDevice(device, stream, sums);
+  device.Launch(stream, {1},
+                MultiplyWarpgroupTile<n>{kind, leading_bytes, stride_bytes, device_a.data(),
+                                         device_b.data(), device_sums.data()},
+                size_t{16384});
+  const std::vector<float> actual = ToHost(device, stream, device_sums.data(), sums.size());
+  for (int row = 0; row < 64; ++row) {
+    for (int column = 0; column < kColumns; ++column) {
+      float sum = sums[row * kColumns + column];
+      for (int k = 0; k < depth; ++k) {
+        sum = std::fma(rounded(a[row * depth + k]), rounded(b[k * kColumns + column]), sum);
+      }
+      ASSERT_EQ(actual[row * kColumns + column], sum)
+          << static_cast<int>(kind) << " " << row << " " << column;
+    }
+  }
+}
+
+// The kernel writes b where the PTX ISA says that core matrices lie, whatever makes descriptors.
+TEST(EmulatedWarpgroupTest, MultipliesWhatTheDescriptorSays) {
+  for (const MatrixKind kind : {MatrixKind::kTf32, MatrixKind::kHalf, MatrixKind::kBfloat16}) {
+    ExpectWarpgroupProduct<4>(kind, 32 * 16, 128);
+    ExpectWarpgroupProduct<8>(kind, 64 * 16, 128);
+    ExpectWarpgroupProduct<8>(kind, 128, 256);
+    ExpectWarpgroupProduct<4>(kind, 144, 304);
+  }
+  EXPECT_EQ(MatrixDescriptor(0x12340, 0x400, 0x80), 0x0000000800401234u);
+}
+
 TYPED_TEST(DeviceThreadTest, FunctionsHaveTheBitsOfTheHost) {
   std::mt19937 random(11);
   std::vector<float> numbers = {0.0f,

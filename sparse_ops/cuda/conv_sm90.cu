@@ -1,0 +1,18 @@
+// The kernels of convolutions by warpgroups, compiled for GPUs of compute capability 9.0 alone
+// (sm_90a).
+
+#include "sparse_ops/cuda/conv_kernels.h"
+#include "sparse_ops/cuda/real/launch.cuh"
+
+namespace cacheinf {
+namespace cuda {
+
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kTf32>::Middle);
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kTf32>::Narrow);
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kHalf>::Middle);
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kHalf>::Narrow);
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kBfloat16>::Middle);
+CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kBfloat16>::Narrow);
+
+}  // namespace cuda
+}  // namespace cacheinf

@@ -1,0 +1,109 @@
+#ifndef CACHEINF_SPARSE_OPS_CUDA_EMULATED_WARPGROUP_H_
+#define CACHEINF_SPARSE_OPS_CUDA_EMULATED_WARPGROUP_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sparse_ops/cuda/device.h"
+#include "sparse_ops/cuda/emulated/place.h"
+
+namespace cacheinf {
+namespace cuda {
+
+class Processor;
+
+// The matrix instructions of a block that is a warpgroup (device.h), by the words of the PTX ISA
+// and stricter. What they compute lands in registers when their warp waits for it; until then these
+// hold garbage. Throws KernelFault where
+//   - registers were not fenced, or changed since; or sums are changed on the way
+//   - b was not shown to the warpgroup, or is overwritten on the way
+//   - the warps do not all the same
+class Warpgroup {
+ public:
+  static constexpr int kWarps = 4;
+
+  // What each lane of a warp brings.
+  struct Registers {
+    float* sums;
+    size_t sum_count;
+    unsigned* a;
+    size_t a_count;
+  };
+  struct Factors {
+    float* sums;  // of all columns, four of eight columns
+    const unsigned* a;
+    uint64_t b;
+  };
+
+  // Of the numbers of b and a; number(word, i) is number i of a word.
+  struct Format {
+    const char* operation;
+    int per_word;
+    float (*number)(unsigned word, int i);
+  };
+
+  explicit Warpgroup(Processor& processor) : processor_(processor) {}
+
+  void Begin();
+  void End() const;  // of the block
+
+  // Of a whole warp; slot i is what lane i brings. `thread` is one of the warp.
+  void Fence(int thread, void* const* slots);
+  void Multiply(int thread, const Format& format, int columns, void* const* slots, Place place);
+  void Commit(int thread) { ++Of(thread).committed; }
+  void Wait(int thread, int but_last, Place place);
+  void CheckNothingIsUnderWay(int thread, Place place) const;
+
+ private:
+  // A copy of what a lane's registers held when they were fenced.
+  struct Fenced {
+    Registers registers = {};
+    std::vector<float> sums;
+    std::vector<unsigned> a;
+  };
+  // Sums of all lanes that instructions will change, or have.
+  struct UnderWay {
+    int group;  // of the last
+    std::array<float*, kWarp> sums;
+    std::array<std::vector<float>, kWarp> values;
+  };
+  struct Reading {
+    int group;
+    uint64_t moment;
+    uint64_t b;
+    int columns;
+  };
+  struct Warp {
+    std::array<Fenced, kWarp> fenced;
+    std::vector<UnderWay> under_way;
+    std::vector<Reading> readings;
+    int committed = 0;
+    size_t calls = 0;
+  };
+  // The same in all warps.
+  struct Call {
+    uint64_t b;
+    int columns;
+    Place place;
+  };
+
+  Warp& Of(int thread) { return warps_[static_cast<size_t>(thread / kWarp)]; }
+  void Compare(int thread, const Call& call);
+  void CheckRegisters(int thread, int lane, const Factors& factors, int sums, bool are_under_way,
+                      Place place);
+  UnderWay& Begun(int thread, int columns, void* const* slots, Place place);
+  // Numbers of column n and on: 16 bytes of the first half of k, then of the second.
+  template <typename Visit>
+  static void ForEachRow(uint64_t b, int columns, const Visit& visit);
+
+  Processor& processor_;
+  std::array<Warp, kWarps> warps_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace cuda
+}  // namespace cacheinf
+
+#endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_WARPGROUP_H_
