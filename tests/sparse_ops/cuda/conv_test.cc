@@ -415,12 +415,12 @@ TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
   for (size_t i = 0; i < cases.size(); ++i) {
     ConvOptions options;
     options.precision = kRoundings[i % 3].precision;
-    options.tiles = Tiles::kLarge;
+    options.small_tiles_up_to = Tiles::kLarge;
     const PreparedCase expected = cases[i].Prepare(CudaFamily(by_warps, options, kMostProducts));
     if (!expected.run) continue;
     expected.run(expected.rows(), nullptr);
     for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall, Tiles::kByCount}) {
-      options.tiles = tiles;
+      options.small_tiles_up_to = tiles;
       const PreparedCase actual = cases[i].Prepare(CudaFamily(by_warpgroups, options));
       const bool is_multiplied = take_all(actual, actual.rows());  // else exact, of small groups
       EXPECT_EQ(Difference(actual.output(), expected.output()), "") << cases[i].name;
