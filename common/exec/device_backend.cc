@@ -194,7 +194,8 @@ DeviceBackend<Device>::DeviceBackend(std::string_view family, std::shared_ptr<De
 template <class Device>
 std::string DeviceBackend<Device>::Arithmetic() const {
   if (options_.precision == cuda::Precision::kExact) return Backend::Arithmetic();
-  return name_ + " of " + CapabilityOf(stream_->device().facts());
+  const cuda::DeviceFacts facts = stream_->device().facts();
+  return name_ + " of " + CapabilityOf(facts) + (facts.has_warpgroups ? " by warpgroups" : "");
 }
 
 template <class Device>

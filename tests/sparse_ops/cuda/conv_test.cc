@@ -414,7 +414,7 @@ TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
   int multiplied = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     ConvOptions options;
-    options.precision = kRoundings[i % 3].precision;
+    options.precision = kRoundings[i % 3];
     options.small_tiles_up_to = Tiles::kLarge;
     const PreparedCase expected = cases[i].Prepare(CudaFamily(by_warps, options, kMostProducts));
     if (!expected.run) continue;
