@@ -201,6 +201,9 @@ void FrameExecutor::MeetServer() {
       if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
       Join();
     }
+    if (config_.mode == Mode::kCacheinf && connection_ != nullptr) {
+      connection_->KeepLinkKnown(clock_.Now());
+    }
     if (IsServerReady()) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes, so do not wait.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());

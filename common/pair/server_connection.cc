@@ -21,6 +21,7 @@ constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 // Takes a seventh of a second each way at 1 Mbit/s, in two chunks.
 constexpr uint32_t kProbeBytes = 16 << 10;
+constexpr std::chrono::seconds kLinkKnown(5);
 
 }  // namespace
 
@@ -119,6 +120,16 @@ void ServerConnection::ProbeLink() {
   is_probe_due_ = !has_model();
   if (is_probe_due_) return;
   Say(channel_, message::Probe{kProbeBytes, std::vector<uint8_t>(kProbeBytes)});
+}
+
+void ServerConnection::KeepLinkKnown(std::chrono::nanoseconds now) {
+  if (!has_model() || now < probe_again_at_) return;
+  const ChannelStatistics statistics = channel_.statistics();
+  const bool is_known = statistics.bandwidth && statistics.bandwidth->age < kLinkKnown;
+  const bool is_busy = statistics.waiting_to_leave + statistics.unacknowledged > 0;
+  if (is_known || is_busy) return;
+  ProbeLink();
+  probe_again_at_ = now + kLinkKnown;
 }
 
 void ServerConnection::AskForSchedule(message::Settings settings, const std::string& profile) {

@@ -44,6 +44,10 @@ class ServerConnection {
   // Sends a probe each way once the server has the model, to know the link before the first frame.
   void ProbeLink();
 
+  // Probes the link again if it has been idle for a while, so that both sides know when it gets
+  // better or worse. Call between frames.
+  void KeepLinkKnown(std::chrono::nanoseconds now);
+
   // Sends a robot's profile (ToJsonText) once the server has the model. The server measures its own
   // under `settings`.
   void AskForSchedule(message::Settings settings, const std::string& profile);
@@ -94,6 +98,7 @@ class ServerConnection {
   bool has_settings_ = false;
   bool has_been_ready_ = false;
   bool is_probe_due_ = false;
+  std::chrono::nanoseconds probe_again_at_{0};
   std::optional<message::Profile> profile_;  // still to be sent
   std::optional<std::vector<uint8_t>> schedule_;
   std::string fault_;

@@ -557,6 +557,26 @@ TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
   }
 }
 
+TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
+  World world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  constexpr std::chrono::seconds kMeanwhile(30);
+  const auto begin = world.channels().clock.Now();
+  const uint64_t sent = world.channels().robot.statistics().sent.payload;
+  std::chrono::nanoseconds oldest{0};
+  while (world.channels().clock.Now() < begin + kMeanwhile) {
+    world.connection().KeepLinkKnown(world.channels().clock.Now());
+    for (int i = 0; i < 100; ++i) world.Turn();
+    EXPECT_EQ(world.connection().Receive(), std::nullopt);
+    const auto& known = world.channels().robot.statistics().bandwidth;
+    if (known) oldest = std::max(oldest, known->age);
+  }
+  EXPECT_GT(oldest, std::chrono::seconds(4));
+  EXPECT_LT(oldest, std::chrono::seconds(6));
+  EXPECT_LT(world.channels().robot.statistics().sent.payload - sent, 7 * (20u << 10));
+}
+
 TEST_F(SessionTest, WhoHasNotSaidHelloMayProbe) {
   World world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
