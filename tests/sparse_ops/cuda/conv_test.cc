@@ -386,8 +386,8 @@ TYPED_TEST(CudaMatrixConvTest, GivesTheSameBitsForAnyPixelsAndTiles) {
 }
 
 TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles) {
-  constexpr int64_t kMostProducts = 3000000;
-  for (unsigned seed = 1; seed <= 5; ++seed) {
+  constexpr int64_t kMostProducts = 300000;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
     std::mt19937 random(seed);
     this->ExpectSameBits(ConvCases(OperatorCases()), kMostProducts, seed);
     this->ExpectSameBits(RandomConvolutions(20, random), kMostProducts, seed);
