@@ -19,7 +19,7 @@ using Values = std::vector<std::vector<float>>;
 
 Values DenseValues(const Graph& graph, const Place& place, const std::vector<Tensor>& inputs) {
   if (place.precision == cuda::Precision::kExact) return EvaluateDirectly(graph, inputs);
-  const auto state = MakeState(graph, place.MakeBackend(Place::Tiles::kLarge), {{}, Keep::kAll});
+  const auto state = MakeState(graph, place.MakeBackend(/*small_tiles_up_to=*/0), {{}, Keep::kAll});
   SetInputs(*state, inputs);
   state->Run();
   Values values(graph.values.size());

@@ -27,8 +27,8 @@ std::string Place::Describe() const {
          " multiprocessors";
 }
 
-std::unique_ptr<Backend> Place::MakeBackend(Tiles tiles) const {
-  const cuda::ConvOptions options = {precision, tiles};
+std::unique_ptr<Backend> Place::MakeBackend(int small_tiles_up_to) const {
+  const cuda::ConvOptions options = {precision, small_tiles_up_to};
   return is_stand_in ? MakeEmulatedCudaBackend(seed, options) : MakeCudaBackend(options);
 }
 

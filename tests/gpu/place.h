@@ -21,8 +21,8 @@ struct Place {
   // "NVIDIA H100, compute capability 9.0, 132 multiprocessors".
   std::string Describe() const;
 
-  using Tiles = cuda::ConvOptions::Tiles;
-  std::unique_ptr<Backend> MakeBackend(Tiles tiles = Tiles::kByCount) const;
+  // ConvOptions::small_tiles_up_to.
+  std::unique_ptr<Backend> MakeBackend(int small_tiles_up_to = -1) const;
 
   // Of the device's memory that such a backend and its states have, at most so far.
   size_t DeviceBytes(const Backend& backend) const;
