@@ -224,6 +224,45 @@ TEST(CostModel, TheLinkIsAQueue) {
                    3 + 0.125 + 16 + 8 + 2 + 0.25 + 0.125 + 3 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
 }
 
+// What goes up and what comes down at the same time do not wait for each other.
+TEST(CostModel, EachWayIsAQueueOfItsOwn) {
+  ProfilePair pair = Chain();
+  // Both sides need a row of the other's of the first operator.
+  pair.robot.operators[1].inputs[0].rows = AxisWindow::Sliding(8, 8, {3, 1, 1, 1, 1});
+  const CostModel model(pair.robot, pair.server, kSituation);
+  const Plan plan = SplitAt({{-1, 500}, {0, 500}});
+  // Half of the picture goes up, then a row; the server's row comes down later.
+  const double picture_sent_ms = 3 + 0.0625 + 8;
+  const double server_row_ms = picture_sent_ms + 2 + 0.0625 + 1 + 0.0625;
+  const Timeline timeline = model.PredictTimeline(plan);
+  const auto begin_of = [&](Timeline::Lane lane) {
+    const auto piece = std::ranges::find_if(timeline.pieces, [&](const Timeline::Piece& one) {
+      return one.lane == lane && one.name == "op0";
+    });
+    return piece == timeline.pieces.end() ? -1 : piece->begin_ms;
+  };
+  EXPECT_DOUBLE_EQ(begin_of(Timeline::Lane::kUp), picture_sent_ms);
+  EXPECT_DOUBLE_EQ(begin_of(Timeline::Lane::kDown), server_row_ms);
+  EXPECT_DOUBLE_EQ(model.Ms(plan), server_row_ms + 0.5 + 2 + 0.03125 + 3 * 3 + 0.125 + 3);
+}
+
+TEST(CostModel, EachWayHasItsBandwidth) {
+  const ProfilePair pair = Chain();
+  const CostModel same(pair.robot, pair.server, kSituation);
+  Situation situation = kSituation;
+  situation.mbit_down = 4;
+  const CostModel model = same.At(situation);
+  // What comes back, 4000 bytes of a split and 1000 of an answer, takes twice as long.
+  const Plan split = SplitAt({{1, 0}});
+  const Plan remote = {.kind = Plan::Kind::kRemote, .codec = "jpeg:85"};
+  EXPECT_NEAR(model.Ms(split), same.Ms(split) + 4, 1e-9);
+  EXPECT_NEAR(model.Ms(remote), same.Ms(remote) + 1, 1e-9);
+  EXPECT_NEAR(model.CrossingMs(Side::kRobot, 1, true), same.CrossingMs(Side::kRobot, 1, true) + 4,
+              1e-9);
+  EXPECT_NEAR(model.CrossingMs(Side::kServer, 1, true), same.CrossingMs(Side::kServer, 1, true),
+              1e-9);
+}
+
 TEST(CostModel, FactorsAndQueue) {
   const ProfilePair pair = Chain();
   Situation situation = kSituation;
@@ -235,6 +274,16 @@ TEST(CostModel, FactorsAndQueue) {
   EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{1, 0}})), 2 * (3 + 2 * 5 + 0.5) + 1.5 * 8 + 2 + 7 +
                                                     3 * (0.25 + 2 * 1.5 + 0.5) + 1.5 * 4 + 2 +
                                                     2 * (0.25 + 3));
+  // From the picture on, by halves of the rows, and by a codec.
+  EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{-1, 0}})), 2 * (3 + 0.125) + 1.5 * 16 + 2 + 7 +
+                                                     3 * (0.125 + 4 * 1.5 + 0.5) + 1.5 * 4 + 2 +
+                                                     2 * (0.25 + 3));
+  EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{0, 500}})), 2 * (3 + 5 + 0.25) + 1.5 * 4 + 2 + 7 +
+                                                      3 * (0.125 + 3 * 1.0 + 0.25) + 1.5 * 2 + 2 +
+                                                      2 * (0.125 + 3));
+  EXPECT_DOUBLE_EQ(model.Ms({.kind = Plan::Kind::kRemote, .codec = "jpeg:85"}),
+                   2 * (1 + 0.75) + 1.5 * 2 + 2 + 7 + 3 * (0.5 + 1 + 4 * 1.5 + 0.25) + 1.5 * 1 + 2 +
+                       2 * (0.5 + 3));
 }
 
 TEST(CostModel, WithoutALinkOnlyTheRobotAnswers) {

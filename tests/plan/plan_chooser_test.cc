@@ -249,7 +249,8 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
                     .latency_ms = chooser.prediction().latency_ms,
                     .server_ms = chooser.prediction().server_ms,
                     .waiting_ms = 1.0 + chooser.prediction().server_ms,
-                    .sent_bytes = chooser.prediction().up_bytes});
+                    .sent_bytes = chooser.prediction().up_bytes,
+                    .share = std::nullopt});
     }
   };
   expect_one_of({true, {20}, {20}, 4}, plans);
