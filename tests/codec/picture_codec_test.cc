@@ -300,7 +300,7 @@ TEST(PictureCodecTest, ADamagedPictureIsAGapToo) {
     header.resize(13);
     EXPECT_NE(Decode(decoder, header), "") << codec;
     EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(2), kFormat)),
-              "a picture depends on one that did not come")
+              "a picture depends on one that did not arrive")
         << codec;
     encoder.Reset();
     EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(3), kFormat)), "") << codec;
