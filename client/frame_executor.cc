@@ -60,13 +60,17 @@ std::vector<Scheme> SchemesOf(const Graph& graph) {
   return schemes;
 }
 
-// Some encoders show only at work that they keep pictures back.
+// Some encoders show only at work that they keep pictures back, or change their size.
 void CheckCodec(const std::string& codec, const PictureFormat& format) {
   PictureEncoder encoder(ParsePictureCodec(codec), format);
+  PictureDecoder decoder(format);
   const std::vector<uint8_t> black(format.byte_count());
-  std::vector<uint8_t> bytes;
   for (int i = 0; i < 2; ++i) {
+    std::vector<uint8_t> bytes;
     encoder.Append({black.data(), format.width, format.height, format.channels}, &bytes);
+    if (const char* const error = decoder.Decode(bytes)) {
+      throw InputError(fmt::format("codec {}: {}", codec, error));
+    }
   }
 }
 
@@ -223,6 +227,10 @@ bool FrameExecutor::IsServerReady() {
 void FrameExecutor::Check(const Plan& plan) const {
   const Graph& graph = model_->graph();
   if (plan.kind == Plan::Kind::kRemote) {
+    const bool is_users_own = plan.codec == config_.server.codec;
+    if (!is_users_own && !ParsePictureCodec(plan.codec).gst_pipeline.empty()) {
+      throw InputError("a schedule runs a GStreamer pipeline only if --codec names the same");
+    }
     CheckCodec(plan.codec, PictureFormatOf(graph));
   } else if (plan.kind == Plan::Kind::kSplit) {
     if (!options_.trades) throw InputError("a plan splits what this configuration cannot split");

@@ -47,6 +47,15 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(CODECS REQUIRED IMPORTED_TARGET libturbojpeg libzstd libavcodec libavutil)
 find_package(PNG REQUIRED)
+pkg_check_modules(GSTREAMER QUIET IMPORTED_TARGET gstreamer-app-1.0 gstreamer-video-1.0)
+if(GSTREAMER_FOUND)
+  set(CACHEINF_HAS_GSTREAMER ON)
+else()
+  set(CACHEINF_HAS_GSTREAMER OFF)
+  message(NOTICE "GStreamer's development files are missing (Debian: apt-get install"
+                 " libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev); CacheInf is built without"
+                 " its encoders.")
+endif()
 
 # The ONNX messages compiled into libonnx-dev, under the names that it was compiled with.
 add_library(onnx_messages INTERFACE)

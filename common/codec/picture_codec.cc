@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/little_endian.h"
 #include "common/codec/block_codec.h"
+#include "common/codec/gst_encoder.h"
 #include "common/codec/still_picture.h"
 #include "common/codec/video_codec.h"
 
@@ -22,6 +23,7 @@ constexpr uint8_t kPictureVersion = 1;
 constexpr int kUsualJpegQuality = 85;
 constexpr int kUsualBlockQuality = 90;
 constexpr const char* kUsualVideoEncoder = "libx264";
+constexpr std::string_view kGst = "video:gst:";
 
 std::vector<std::string> Split(const std::string& text) {
   std::vector<std::string> parts;
@@ -78,6 +80,13 @@ bool PictureCodec::is_lossless() const {
 }
 
 PictureCodec ParsePictureCodec(const std::string& text) {
+  if (text.starts_with(kGst)) {
+    std::string pipeline = text.substr(kGst.size());
+    if (pipeline.find_first_not_of(' ') == pipeline.npos) {
+      throw InputError("codec \"" + text + "\" names no element of GStreamer");
+    }
+    return {.kind = PictureCodecKind::kVideo, .gst_pipeline = std::move(pipeline)};
+  }
   const std::vector<std::string> parts = Split(text);
   const std::optional<PictureCodecKind> kind = ValueOf<PictureCodecKind>(parts[0]);
   if (!kind) throw InputError("codec \"" + text + "\" is not raw, png, jpeg, blocks or video");
@@ -105,7 +114,11 @@ class PictureEncoder::Impl {
  public:
   Impl(const PictureCodec& codec, const PictureFormat& format) : codec_(codec), format_(format) {
     if (codec.kind == PictureCodecKind::kBlocks) blocks_.emplace(format, codec.jpeg_quality);
-    if (codec.kind == PictureCodecKind::kVideo) video_.emplace(format, codec);
+    if (!codec.gst_pipeline.empty()) {
+      gst_.emplace(format, codec.gst_pipeline);
+    } else if (codec.kind == PictureCodecKind::kVideo) {
+      video_.emplace(format, codec);
+    }
   }
 
   void Append(const PictureView& picture, std::vector<uint8_t>* bytes) {
@@ -136,7 +149,11 @@ class PictureEncoder::Impl {
         blocks_->Append(picture.pixels, alone, bytes);
         break;
       case PictureCodecKind::kVideo:
-        video_->Append(picture.pixels, alone, bytes);
+        if (gst_) {
+          gst_->Append(picture.pixels, alone, bytes);
+        } else {
+          video_->Append(picture.pixels, alone, bytes);
+        }
         break;
     }
     begins_ = false;
@@ -151,6 +168,7 @@ class PictureEncoder::Impl {
   bool begins_ = true;
   std::optional<BlockEncoder> blocks_;
   std::optional<VideoEncoder> video_;
+  std::optional<GstEncoder> gst_;
 };
 
 PictureEncoder::PictureEncoder(const PictureCodec& codec, const PictureFormat& format)

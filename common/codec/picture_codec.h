@@ -32,15 +32,16 @@ enum class PictureCodecKind : uint8_t {
   kPng,
   kJpeg,    // libjpeg-turbo, 4:2:0
   kBlocks,  // only 16 × 16 blocks in which a byte differs from the previous picture
-  kVideo,   // an encoder of libavcodec without delay, 4:2:0
+  kVideo,   // an encoder of libavcodec or GStreamer without delay, 4:2:0
 };
 constexpr Words<5> WordsOf(PictureCodecKind) { return {"raw", "png", "jpeg", "blocks", "video"}; }
 
 struct PictureCodec {
   PictureCodecKind kind = PictureCodecKind::kRaw;
-  int jpeg_quality = 0;       // of kJpeg and kBlocks, 1 to 100; 0: plain blocks
-  std::string video_encoder;  // libavcodec's name
-  std::vector<std::pair<std::string, std::string>> video_options;  // as libavcodec names them
+  int jpeg_quality = 0;            // of kJpeg and kBlocks, 1 to 100; 0: plain blocks
+  std::string video_encoder = {};  // libavcodec's name
+  std::vector<std::pair<std::string, std::string>> video_options = {};  // as libavcodec names them
+  std::string gst_pipeline = {};  // encodes video instead, unless empty
 
   // Whether decoding gives back the encoded bytes.
   bool is_lossless() const;
@@ -54,6 +55,8 @@ struct PictureCodec {
 //   video[:ENCODER][:OPTION=VALUE]...   default libx264, which begins with preset=ultrafast,
 //                         tune=zerolatency, crf=23, sc_threshold=0, subq=1; an option given later
 //                         replaces its value, another preset brings its own subq
+//   video:gst:PIPELINE    all the rest is GStreamer elements, as for gst-launch-1.0, that turn raw
+//                         I420 into H.264; they can do anything, so trust whoever wrote them
 //
 // Throws InputError.
 PictureCodec ParsePictureCodec(const std::string& text);

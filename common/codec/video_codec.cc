@@ -21,6 +21,7 @@ namespace {
 // Indexed by a packet's first byte. Each standard fixes what a decoder makes of a stream.
 constexpr std::array kVideoStandards = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8,
                                         AV_CODEC_ID_VP9};
+static_assert(kVideoStandards[kH264] == AV_CODEC_ID_H264);
 
 template <typename T>
 LibavOwned<T> Own(T* made) {

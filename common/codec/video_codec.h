@@ -18,6 +18,8 @@ struct AVPacket;
 
 namespace cacheinf {
 
+constexpr uint8_t kH264 = 0;  // in kVideoStandards
+
 struct LibavDeleter {
   void operator()(AVCodecContext* context) const;
   void operator()(AVFrame* frame) const;

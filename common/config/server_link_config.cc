@@ -24,7 +24,8 @@ FieldTable ServerLinkConfig::Fields() {
           .Flag("--server-wait"),
       Field{"codec", &codec,
             "How pictures travel in mode \"remote\": raw, png, jpeg[:QUALITY], "
-            "blocks[:QUALITY|:raw], or video[:ENCODER][:OPTION=VALUE]....",
+            "blocks[:QUALITY|:raw], video[:ENCODER][:OPTION=VALUE]... by libavcodec, or "
+            "video:gst:PIPELINE by GStreamer elements that make H.264.",
             "Use video on narrow links, raw or png if every bit counts."}
           .Flag("--codec"),
       Field{"mode", MakeChoice(server_mode),

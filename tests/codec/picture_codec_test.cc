@@ -28,12 +28,6 @@ namespace {
 constexpr size_t kHeaderBytes = 13;
 constexpr PictureFormat kFormat = {161, 95, 3, true};
 
-double MeanError(const Bytes& a, const Bytes& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
-  return sum / static_cast<double>(a.size());
-}
-
 // Which of the blocks of `side` pixels have other bytes, row by row.
 std::vector<bool> ChangedBlocks(const Bytes& a, const Bytes& b, const PictureFormat& format,
                                 int side) {
@@ -300,7 +294,7 @@ TEST(PictureCodecTest, ADamagedPictureIsAGapToo) {
     header.resize(13);
     EXPECT_NE(Decode(decoder, header), "") << codec;
     EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(2), kFormat)),
-              "a picture depends on one that did not come")
+              "a picture depends on one that did not arrive")
         << codec;
     encoder.Reset();
     EXPECT_EQ(Decode(decoder, Encode(encoder, clip.Picture(3), kFormat)), "") << codec;

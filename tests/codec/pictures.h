@@ -2,6 +2,7 @@
 #define CACHEINF_TESTS_CODEC_PICTURES_H_
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <span>
 #include <string>
@@ -68,6 +69,12 @@ inline std::string Decode(PictureDecoder& decoder, const Bytes& bytes) {
 inline Bytes PixelsOf(const PictureDecoder& decoder) {
   const PictureView picture = decoder.picture();
   return {picture.pixels, picture.pixels + picture.byte_count()};
+}
+
+inline double MeanError(const Bytes& a, const Bytes& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+  return sum / static_cast<double>(a.size());
 }
 
 // The first two pictures of a clip, by every codec.

@@ -130,7 +130,7 @@ TEST(MessagesTest, FieldsAreChecked) {
   EXPECT_EQ(refused([](Frame& f) {
               f.decision.changed = f.decision.forced = Mask((1 << 20) + 1, 64);
               f.decision.kind = FrameDecision::Kind::kRefresh;
-            }).substr(0, frame.size() + 20),
+            }).substr(0, frame.size() + 23),
             frame + "changed is not a mask: ");
 
   const auto settings_refused = [](auto change) {
@@ -153,7 +153,7 @@ TEST(MessagesTest, FieldsAreChecked) {
   EXPECT_EQ(settings_refused([](Settings& s) { s.cuts[0].robot_thousandths = 1001; }),
             settings + "a cut's share is out of bounds");
   EXPECT_EQ(
-      settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 27),
+      settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 30),
       settings + "cache is not a configuration: ");
   EXPECT_EQ(Refusal(Answer{.active = 1.5f}),
             "a message of kind 'answer' is invalid: active is out of bounds");

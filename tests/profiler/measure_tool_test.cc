@@ -43,12 +43,12 @@ TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
   const std::string before = ReadFile(folder_ / "p.json");
   const CommandResult second = Measure("--side robot -o p.json " + clip);
   EXPECT_EQ(second.exit_code, 0) << second.out;
-  EXPECT_NE(second.out.find("p.json holds"), std::string::npos) << second.out;
+  EXPECT_NE(second.out.find("p.json is still valid"), std::string::npos) << second.out;
   EXPECT_EQ(ReadFile(folder_ / "p.json"), before);
 
   // What the machine takes is no measurement.
   const CommandResult watts = Measure("--side robot -o p.json --watts 11 4 3 " + clip);
-  EXPECT_NE(watts.out.find("p.json holds"), std::string::npos) << watts.out;
+  EXPECT_NE(watts.out.find("p.json is still valid"), std::string::npos) << watts.out;
   EXPECT_EQ(LoadProfile(folder_ / "p.json").computing_watts, 11.0);
   EXPECT_EQ(LoadProfile(folder_ / "p.json").waiting_watts, 3.0);
 
@@ -60,7 +60,7 @@ TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
   EXPECT_EQ(again.exit_code, 0) << again.out;
   EXPECT_NE(again.out.find("not a JSON object"), std::string::npos) << again.out;
   EXPECT_NO_THROW((void)LoadProfile(folder_ / "p.json"));
-  ASSERT_EQ(Measure("--side robot -o p.json --force " + clip).out.find("p.json holds"),
+  ASSERT_EQ(Measure("--side robot -o p.json --force " + clip).out.find("p.json is still valid"),
             std::string::npos);
 }
 
@@ -68,13 +68,13 @@ TEST_F(MeasureToolTest, MeasuresAgainForOtherCodecsAndClips) {
   const std::string still = "--clip generated:frames=16,width=64,height=48 ";
   const std::string same = "--side robot -o p.json --codec raw ";
   ASSERT_EQ(Measure(same + still).exit_code, 0);
-  EXPECT_NE(Measure(same + still).out.find("p.json holds"), std::string::npos);
+  EXPECT_NE(Measure(same + still).out.find("p.json is still valid"), std::string::npos);
   const CommandResult codecs = Measure(same + "--codec png " + still);
-  EXPECT_EQ(codecs.out.find("p.json holds"), std::string::npos) << codecs.out;
+  EXPECT_EQ(codecs.out.find("p.json is still valid"), std::string::npos) << codecs.out;
   EXPECT_EQ(LoadProfile(folder_ / "p.json").codecs.size(), 2u);
   const CommandResult clips =
       Measure(same + "--codec png --clip generated:frames=16,width=64,height=48,seed=3 ");
-  EXPECT_EQ(clips.out.find("p.json holds"), std::string::npos) << clips.out;
+  EXPECT_EQ(clips.out.find("p.json is still valid"), std::string::npos) << clips.out;
 }
 
 TEST_F(MeasureToolTest, WritesOverNothingThatItReads) {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
+#include "common/codec/picture_codec.h"
 #include "common/model/graph/pack.h"
 #include "sparse_ops/cuda/real/device_query.h"
 #include "tests/server/programs.h"
@@ -102,9 +104,10 @@ TEST_F(Serve, PicturesComeBackAsTheDenseAnswersBits) {
 }
 
 // Whatever the codec lost, from there on nothing is lost.
-TEST_F(Serve, TheServersPicturesGiveTheServersAnswers) {
-  const fs::path pictures = folder_ / "pictures";
-  for (const char* const codec : {"jpeg:50", "video:libx264"}) {
+class ServeLossy : public Serve {
+ protected:
+  void ExpectAnswersOfDumpedPictures(const std::string& codec) const {
+    const fs::path pictures = folder_ / "pictures";
     for (const char* const mode : {"dense", "cache"}) {
       SCOPED_TRACE(testing::Message() << codec << " " << mode);
       fs::remove_all(pictures);
@@ -117,6 +120,20 @@ TEST_F(Serve, TheServersPicturesGiveTheServersAnswers) {
       EXPECT_EQ(Dense(pictures / "1"), answers);
     }
   }
+};
+
+TEST_F(ServeLossy, TheServersPicturesGiveTheServersAnswers) {
+  for (const char* const codec : {"jpeg:50", "video:libx264"}) ExpectAnswersOfDumpedPictures(codec);
+}
+
+TEST_F(ServeLossy, SoDoThoseThatGStreamerEncoded) {
+  const std::string codec = "video:gst:x264enc tune=zerolatency speed-preset=ultrafast";
+  try {
+    const PictureEncoder works_here(ParsePictureCodec(codec), {64, 64, 3});
+  } catch (const InputError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  ExpectAnswersOfDumpedPictures(codec);
 }
 
 // Where the camera moves, answers go by what the server says of where the frame lies.
@@ -393,6 +410,7 @@ TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
        "no option \"nothing\""},
       {Arguments{"--mode", "remote", "--codec", "video:libx264:bf=3"} + somewhere,
        "keeps pictures back"},
+      {Arguments{"--mode", "remote", "--codec", "video:gst:nothing"} + somewhere, "GStreamer"},
       {{"--mode", "remote", "--server", "mpi", "--record", folder_ / "recordings"},
        "mode remote cannot be recorded"},
       {{"--mode", "split", "--server", "mpi", "--cut", "x", "--record", folder_ / "recordings"},

@@ -1,0 +1,64 @@
+// Which plans a robot can follow.
+
+#include "client/frame_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/exec/compiled_model.h"
+#include "common/exec/cpu_backend.h"
+#include "tests/testing/networks.h"
+
+namespace cacheinf {
+namespace {
+
+class FrameExecutorTest : public testing::Test {
+ protected:
+  std::string Refusal(const std::string& users_codec, const std::string& codec) const {
+    RobotConfig config;
+    config.mode = RobotConfig::Mode::kDense;
+    config.server.codec = users_codec;
+    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, {});
+    try {
+      executor.Check({.kind = Plan::Kind::kRemote, .codec = codec});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  SteadyClock clock_;
+  const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
+      MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
+};
+
+// A server's schedule must not run anything of its choice.
+TEST_F(FrameExecutorTest, AScheduleRunsNoPipelineButTheUsers) {
+  const std::string refusal = "a schedule runs a GStreamer pipeline only if --codec names the same";
+  const std::string codec = "video:gst:nothing";
+  EXPECT_EQ(Refusal("jpeg", codec), refusal);
+  EXPECT_EQ(Refusal(codec, codec + " "), refusal);
+  EXPECT_NE(Refusal(codec, codec), refusal);
+  EXPECT_EQ(Refusal("jpeg", "video"), "");
+}
+
+TEST_F(FrameExecutorTest, AnEncoderOfAnotherSizeIsRefusedBeforeTheFirstFrame) {
+  const auto refusal = [this](const std::string& scaled) {
+    const std::string codec = "video:gst:" + scaled + "x264enc tune=zerolatency";
+    return Refusal(codec, codec);
+  };
+  const std::string usual = refusal("");
+  if (usual.find("no GStreamer") != usual.npos || usual.find("no element") != usual.npos) {
+    GTEST_SKIP() << usual;
+  }
+  EXPECT_EQ(usual, "");
+  const std::string scaled = refusal("videoscale ! video/x-raw, width=80 ! ");
+  EXPECT_NE(scaled.find(": a video's picture has another size or format"), scaled.npos) << scaled;
+}
+
+}  // namespace
+}  // namespace cacheinf
