@@ -15,19 +15,21 @@
 namespace cacheinf {
 namespace {
 
-constexpr PictureFormat kFormat = {161, 95, 3, true};
-constexpr size_t kStandsAlone = 3;  // of a picture's header
+constexpr PictureFormat kPipelineFormat = {161, 95, 3, true};
+constexpr size_t kStandsAloneAt = 3;  // of a picture's header
 const std::string kX264 = "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=1000 ";
 
-PictureEncoder EncoderOf(const std::string& pipeline, const PictureFormat& format = kFormat) {
+PictureEncoder PipelineEncoder(const std::string& pipeline,
+                               const PictureFormat& format = kPipelineFormat) {
   return {ParsePictureCodec("video:gst:" + pipeline), format};
 }
 
 // What is wrong with a pipeline before a robot's first frame.
-std::string Refusal(const std::string& pipeline) {
+std::string PipelineRefusal(const std::string& pipeline) {
   try {
-    PictureEncoder encoder = EncoderOf(pipeline);
-    for (int i = 0; i < 5; ++i) Encode(encoder, Bytes(kFormat.byte_count()), kFormat);
+    PictureEncoder encoder = PipelineEncoder(pipeline);
+    for (int i = 0; i < 5; ++i)
+      Encode(encoder, Bytes(kPipelineFormat.byte_count()), kPipelineFormat);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -43,7 +45,7 @@ std::string Named(const std::string& pipeline, const std::string& what) {
 class GstEncoderTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (Refusal(kX264) == Named(kX264, ": no element \"x264enc\"")) {
+    if (PipelineRefusal(kX264) == Named(kX264, ": no element \"x264enc\"")) {
       GTEST_SKIP() << "x264enc is missing (Debian: gstreamer1.0-plugins-ugly)";
     }
   }
@@ -51,17 +53,17 @@ class GstEncoderTest : public testing::Test {
 
 TEST_F(GstEncoderTest, APictureComesBackAtOnceAndTheSameToEverybody) {
   for (const int channels : {1, 3}) {
-    PictureFormat format = kFormat;
+    PictureFormat format = kPipelineFormat;
     format.channels = channels;
     const Clip clip(format);
     PictureEncoder encoder =
-        EncoderOf("queue ! " + kX264 + "! video/x-h264, profile=baseline", format);
+        PipelineEncoder("queue ! " + kX264 + "! video/x-h264, profile=baseline", format);
     PictureDecoder robot(format);
     PictureDecoder server(format);
     for (int frame = 0; frame < 20; ++frame) {
       const Bytes pixels = clip.Picture(frame);
       const Bytes bytes = Encode(encoder, pixels, format);
-      EXPECT_EQ(bytes[kStandsAlone], frame == 0 ? 1 : 0);
+      EXPECT_EQ(bytes[kStandsAloneAt], frame == 0 ? 1 : 0);
       EXPECT_LT(bytes.size(), pixels.size());
       ASSERT_EQ(Decode(robot, bytes), "");
       ASSERT_EQ(Decode(server, bytes), "");
@@ -76,7 +78,7 @@ TEST_F(GstEncoderTest, RedStaysRedWhicheverColourIsFirst) {
     const PictureFormat format = {34, 18, 3, is_blue_first};
     Bytes pixels(format.byte_count(), 20);
     for (size_t i = is_blue_first ? 2 : 0; i < pixels.size(); i += 3) pixels[i] = 230;
-    PictureEncoder encoder = EncoderOf(kX264, format);
+    PictureEncoder encoder = PipelineEncoder(kX264, format);
     PictureDecoder decoder(format);
     ASSERT_EQ(Decode(decoder, Encode(encoder, pixels, format)), "");
     EXPECT_LT(MeanError(PixelsOf(decoder), pixels), 3.0) << is_blue_first;
@@ -85,13 +87,13 @@ TEST_F(GstEncoderTest, RedStaysRedWhicheverColourIsFirst) {
 
 // The pipeline goes on: it counts the pictures before the gap, too.
 TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
-  const Clip clip(kFormat);
-  PictureEncoder encoder = EncoderOf("identity error-after=8 ! " + kX264);
-  PictureDecoder all(kFormat);
+  const Clip clip(kPipelineFormat);
+  PictureEncoder encoder = PipelineEncoder("identity error-after=8 ! " + kX264);
+  PictureDecoder all(kPipelineFormat);
   for (int frame = 0; frame < 5; ++frame) {
     if (frame == 3) encoder.Reset();
-    PictureDecoder late(kFormat);
-    const Bytes bytes = Encode(encoder, clip.Picture(frame), kFormat);
+    PictureDecoder late(kPipelineFormat);
+    const Bytes bytes = Encode(encoder, clip.Picture(frame), kPipelineFormat);
     ASSERT_EQ(Decode(all, bytes), "") << frame;
     const bool is_alone = frame == 0 || frame == 3;
     ASSERT_EQ(Decode(late, bytes), is_alone ? "" : "a picture depends on one that did not arrive");
@@ -100,7 +102,7 @@ TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
     }
   }
   try {
-    for (int frame = 5; frame < 8; ++frame) Encode(encoder, clip.Picture(frame), kFormat);
+    for (int frame = 5; frame < 8; ++frame) Encode(encoder, clip.Picture(frame), kPipelineFormat);
     FAIL() << "the pipeline began again";
   } catch (const InputError& error) {
     FAIL() << "a robot that runs is told that it was started wrongly: " << error.what();
@@ -108,17 +110,17 @@ TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
     EXPECT_NE(std::string(error.what()).find(" fails: "), std::string::npos) << error.what();
   }
   // What failed begins again.
-  const Bytes bytes = Encode(encoder, clip.Picture(8), kFormat);
+  const Bytes bytes = Encode(encoder, clip.Picture(8), kPipelineFormat);
   EXPECT_EQ(Decode(all, bytes), "");
 }
 
 TEST_F(GstEncoderTest, AnEncoderThatKnowsNoRequestsBeginsAgain) {
-  const Clip clip(kFormat);
-  PictureEncoder encoder = EncoderOf(kX264 + "min-force-key-unit-interval=3600000000000");
+  const Clip clip(kPipelineFormat);
+  PictureEncoder encoder = PipelineEncoder(kX264 + "min-force-key-unit-interval=3600000000000");
   for (int frame = 0; frame < 6; ++frame) {
     if (frame % 2 == 0) encoder.Reset();
-    PictureDecoder late(kFormat);
-    const std::string error = Decode(late, Encode(encoder, clip.Picture(frame), kFormat));
+    PictureDecoder late(kPipelineFormat);
+    const std::string error = Decode(late, Encode(encoder, clip.Picture(frame), kPipelineFormat));
     EXPECT_EQ(error.empty(), frame % 2 == 0) << frame << ' ' << error;
   }
 }
@@ -134,15 +136,16 @@ TEST_F(GstEncoderTest, WhatDoesNotEncodeAtOnceIsRefusedInASentence) {
            {"identity eos-after=1 ! " + kX264, " ends by itself"},
            {"identity error-after=1 ! " + kX264, " fails: "}}) {
     const std::string sentence = Named(pipeline, what);
-    EXPECT_EQ(Refusal(pipeline).substr(0, sentence.size()), sentence);
+    EXPECT_EQ(PipelineRefusal(pipeline).substr(0, sentence.size()), sentence);
   }
 }
 
 TEST_F(GstEncoderTest, EveryPictureHasOnePacket) {
   const std::string pipeline = kX264 + "! tee name=t ! f.sink_0 t. ! f.sink_1 funnel name=f";
-  PictureEncoder encoder = EncoderOf(pipeline);
+  PictureEncoder encoder = PipelineEncoder(pipeline);
   try {
-    for (int i = 0; i < 50; ++i) Encode(encoder, Bytes(kFormat.byte_count()), kFormat);
+    for (int i = 0; i < 50; ++i)
+      Encode(encoder, Bytes(kPipelineFormat.byte_count()), kPipelineFormat);
     FAIL() << "packets are left over";
   } catch (const std::runtime_error& error) {
     EXPECT_EQ(error.what(), Named(pipeline, " gives more than one packet for a picture"));
@@ -153,7 +156,7 @@ TEST_F(GstEncoderTest, EveryPictureHasOnePacket) {
 
 TEST(GstEncoderTest, ABuildWithoutGStreamerRefuses) {
   EXPECT_EQ(
-      Refusal(kX264),
+      PipelineRefusal(kX264),
       "this build has no GStreamer: scripts/setup installs it, then run cmake and build again");
 }
 
