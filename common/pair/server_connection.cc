@@ -19,9 +19,9 @@ namespace {
 constexpr size_t kPieceBytes = size_t{256} << 10;
 // Queue no more at once, or the whole model would be in memory twice.
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
-// Takes a seventh of a second each way at 1 Mbit/s, in two chunks.
-constexpr uint32_t kProbeBytes = 16 << 10;
+constexpr uint32_t kMostProbeBytes = 256 << 10;
 constexpr std::chrono::seconds kLinkKnown(5);
+constexpr std::chrono::seconds kProbeAgain(1);
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void ServerConnection::BeginWithModel() {
 void ServerConnection::ProbeLink() {
   is_probe_due_ = !has_model();
   if (is_probe_due_) return;
-  Say(channel_, message::Probe{kProbeBytes, std::vector<uint8_t>(kProbeBytes)});
+  Probe(kProbeBytes);
 }
 
 void ServerConnection::KeepLinkKnown(std::chrono::nanoseconds now) {
@@ -127,9 +127,16 @@ void ServerConnection::KeepLinkKnown(std::chrono::nanoseconds now) {
   const ChannelStatistics statistics = channel_.statistics();
   const bool is_known = statistics.bandwidth && statistics.bandwidth->age < kLinkKnown;
   const bool is_busy = statistics.waiting_to_leave + statistics.unacknowledged > 0;
+  if (is_known) idle_probe_bytes_ = kProbeBytes;
   if (is_known || is_busy) return;
-  ProbeLink();
-  probe_again_at_ = now + kLinkKnown;
+  Probe(idle_probe_bytes_);
+  // If a link was too fast to be measured by so few bytes, it can take more.
+  idle_probe_bytes_ = std::min(4 * idle_probe_bytes_, kMostProbeBytes);
+  probe_again_at_ = now + kProbeAgain;
+}
+
+void ServerConnection::Probe(uint32_t bytes) {
+  Say(channel_, message::Probe{bytes, std::vector<uint8_t>(bytes)});
 }
 
 void ServerConnection::AskForSchedule(message::Settings settings, const std::string& profile) {

@@ -82,11 +82,15 @@ class ServerConnection {
   Wait WaitBy(Wait wait) const;
 
  private:
+  // Takes a seventh of a second each way at 1 Mbit/s, in two chunks.
+  static constexpr uint32_t kProbeBytes = 16 << 10;
+
   enum class Step : uint8_t { kGreeted, kGivesModel, kHasModel, kPrepares, kReady };
 
   void Take(const Message& received);
   void GiveModel();
   void BeginWithModel();
+  void Probe(uint32_t bytes);
   void SendSettings();
 
   Channel& channel_;
@@ -99,6 +103,7 @@ class ServerConnection {
   bool has_been_ready_ = false;
   bool is_probe_due_ = false;
   std::chrono::nanoseconds probe_again_at_{0};
+  uint32_t idle_probe_bytes_ = kProbeBytes;
   std::optional<message::Profile> profile_;  // still to be sent
   std::optional<std::vector<uint8_t>> schedule_;
   std::string fault_;
