@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path,
                         default=REPOSITORY / "docs/measurements/cuda.md")
     options = parser.parse_args()
-    if not set(LIMITS) <= {int(p.stem.split("_")[1]) for p in options.logs.glob("conv_*.txt")}:
+    if not set(LIMITS) <= {int(p.stem.split("_")[1]) for p in options.logs.glob("conv_[0-9][0-9].txt")}:
         sys.exit(f"{options.logs} has not the logs of all architectures (--help)")
 
     lines = ["# Kernels for GPUs", "",
