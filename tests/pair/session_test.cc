@@ -577,6 +577,23 @@ TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
   EXPECT_LT(world.channels().robot.statistics().sent.payload - sent, 7 * (20u << 10));
 }
 
+// A probe of the first size passes in less time than the round trip leaves uncertain.
+TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
+  World world(Yolo(), folder_);
+  world.Connect("400mbit,3ms");
+  world.AnswerUntilReady();
+  const auto end = world.channels().clock.Now() + std::chrono::seconds(20);
+  while (world.channels().clock.Now() < end) {
+    world.connection().KeepLinkKnown(world.channels().clock.Now());
+    world.TakeTurns(100);
+    (void)world.connection().Receive();
+  }
+  const ChannelStatistics statistics = world.channels().robot.statistics();
+  ASSERT_TRUE(statistics.bandwidth);
+  EXPECT_LT(statistics.bandwidth->age, std::chrono::seconds(8));
+  EXPECT_NEAR(statistics.bandwidth->bits_per_second, 400e6, 80e6);
+}
+
 TEST_F(SessionTest, WhoHasNotSaidHelloMayProbe) {
   World world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
