@@ -538,13 +538,18 @@ TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
   EXPECT_NEAR(chooser.situation().server_work, 0.4, 1e-3);
 }
 
+// No codec, and a picture of a few bytes as a slice.
+ProfilePair ProfilesWhereSplitsWin() {
+  ProfilePair pair = Profiles(20);
+  pair.robot.picture_slice_bytes = Curve::Constant(10);
+  pair.robot.codecs.clear();
+  return pair;
+}
+
 TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
-  const ProfilePair pair = Profiles(20);
+  const ProfilePair pair = ProfilesWhereSplitsWin();
   const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
-  ProfilePair small = pair;
-  small.robot.picture_slice_bytes = Curve::Constant(10);
-  small.robot.codecs.clear();
-  PlanChooser chooser(small.robot, small.server,
+  PlanChooser chooser(pair.robot, pair.server,
                       [&](const Situation&) { return std::vector<Plan>{split}; });
   Settled(chooser, kFast, 1.0, 10);
   ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
@@ -558,12 +563,9 @@ TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
 }
 
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {
-  const ProfilePair pair = Profiles(20);
-  Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
-  ProfilePair small = pair;
-  small.robot.picture_slice_bytes = Curve::Constant(10);
-  small.robot.codecs.clear();
-  PlanChooser chooser(small.robot, small.server,
+  const ProfilePair pair = ProfilesWhereSplitsWin();
+  const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
+  PlanChooser chooser(pair.robot, pair.server,
                       [&](const Situation&) { return std::vector<Plan>{split}; });
   Settled(chooser, kFast, 1.0, 10);
   ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
