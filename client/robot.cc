@@ -169,6 +169,7 @@ void Robot::NoteFrame(Answer& answer) {
   if (answer.server) {
     taken.server_ms = Milliseconds(answer.server->decoding + answer.server->computing);
     taken.waiting_ms = Milliseconds(answer.server->waiting);
+    taken.queue_ms = Milliseconds(answer.server->queueing);
     taken.sent_bytes = static_cast<double>(answer.server->sent_bytes);
   }
   chooser_->Note(taken);

@@ -10,10 +10,14 @@
 #include <tuple>
 #include <utility>
 
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/exec/compiled_model.h"
+#include "common/exec/schemes.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/server_connection.h"
 #include "common/reuse/settings.h"
@@ -24,6 +28,35 @@
 namespace cacheinf {
 namespace {
 
+int WinogradLayersOf(const Graph& graph) {
+  return static_cast<int>(std::ranges::count_if(graph.operators, [](const Operator& op) {
+    const auto* const conv = op.As<op::Conv>();
+    return conv != nullptr && conv->scheme == Scheme::kWinograd;
+  }));
+}
+
+// Profile::winograd_difference.
+double WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
+  if (WinogradLayersOf(*request.graph) == 0) return 0;
+  Graph direct = *request.graph;
+  SetSchemes(direct, SchemePlan(direct.operators.size(), Scheme::kDirect));
+  FrameDecision whole;
+  whole.kind = FrameDecision::Kind::kWhole;
+  const auto answered = [&](std::shared_ptr<const Graph> graph) {
+    ModelState state(
+        std::make_shared<const CompiledModel>(std::move(graph), request.make_backend()));
+    state.Apply(whole, clip.picture(0), {});
+    OutputNumbers outputs;
+    ReadOutputs(state, outputs);
+    return outputs;
+  };
+  const OutputNumbers by_winograd = answered(request.graph);
+  const OutputNumbers directly = answered(std::make_shared<const Graph>(std::move(direct)));
+  RelativeError error;
+  error.Add(by_winograd, directly);
+  return error.mean();
+}
+
 // Everything that shares and times depend on, except for the machine.
 std::string SettingsText(const ProfileRequest& request) {
   CacheConfig cache = request.cache;
@@ -32,12 +65,10 @@ std::string SettingsText(const ProfileRequest& request) {
       {"tracker", NameOf(request.tracker.kind)},
       {"threshold", request.tracker.change.threshold},
       {"most_scores", request.most_scores}};
-  int winograd = 0;
-  for (const Operator& op : request.graph->operators) {
-    const auto* const conv = std::get_if<op::Conv>(&op.attributes);
-    winograd += conv != nullptr && conv->scheme == Scheme::kWinograd;
+  // Then both sides have the same schemes.
+  if (cache.policy == CacheConfig::Policy::kExact) {
+    json["winograd_layers"] = WinogradLayersOf(*request.graph);
   }
-  json["winograd_layers"] = winograd;
   return json.dump();
 }
 
@@ -63,13 +94,14 @@ Profile Heading(const ProfileRequest& request) {
   profile.backend = request.backend;
   profile.threads = request.threads;
   profile.slice_codec = request.slice_codec;
+  profile.winograd_layers = WinogradLayersOf(*request.graph);
   return profile;
 }
 
 auto KeyOf(const Profile& profile) {
   return std::tie(profile.side, profile.model_checksum, profile.settings, profile.sampled,
                   profile.machine_fingerprint, profile.build, profile.backend, profile.threads,
-                  profile.slice_codec);
+                  profile.slice_codec, profile.winograd_layers);
 }
 
 // Returns the file's profile if it has the same heading.
@@ -106,6 +138,7 @@ void TakeHeading(const Profile& heading, Profile* profile) {
   profile->build = heading.build;
   profile->backend = heading.backend;
   profile->threads = heading.threads;
+  profile->winograd_layers = heading.winograd_layers;
 }
 
 }  // namespace
@@ -116,10 +149,10 @@ std::vector<std::string> DefaultPictureCodecs() {
 
 std::string NameOf(const ProfileRequest& request) {
   const Profile heading = Heading(request);
-  const std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
-                  heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
-                  heading.backend, heading.threads, NameOf(heading.slice_codec));
+  const std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
+      heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
+      heading.backend, heading.threads, NameOf(heading.slice_codec), heading.winograd_layers);
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -154,6 +187,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
   if (is_ended) throw InputError("stopped: no profile is written");
   TakeHeading(heading, &profile);
+  profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);
   if (is_generated) {
     profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");

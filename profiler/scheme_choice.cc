@@ -80,20 +80,6 @@ Layers Measured(const Kind<Layers>& kind, const Graph& graph, int threads, const
   return part;
 }
 
-SchemePlan MeasuredPlan(const Graph& graph, int threads, const Clock& clock,
-                        const std::atomic<bool>& stop) {
-  const Kind<SchemeTimes> schemes = {
-      "schemes",
-      "are computed directly",
-      &MeasuredLayers::schemes,
-      "",
-      [&](const SchemeTimes& known) { return LayersToMeasure(graph, known); },
-      [&](const Measuring& measuring, SchemeTimes known) {
-        return MeasureSchemes(graph, measuring, clock, std::move(known));
-      }};
-  return FasterSchemes(graph, Measured(schemes, graph, threads, clock, stop));
-}
-
 int64_t CountOf(const Graph& graph, Scheme scheme) {
   return std::count_if(graph.operators.begin(), graph.operators.end(), [&](const Operator& op) {
     const auto* conv = op.As<op::Conv>();
@@ -107,9 +93,7 @@ void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph) {
   if (config.scheme != RobotConfig::Scheme::kAuto) return;
   if (config.backend == RobotConfig::Backend::kCpu) {
-    SetSchemes(graph, MeasuredPlan(graph, threads, clock, stop));
-    LogInfo(
-        fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
+    ChooseFastestSchemes(threads, clock, stop, graph);
   } else if (IsOnGpu(config.backend) && !QueryCuda().devices.empty()) {
     try {
       ChooseTiles(
@@ -119,6 +103,22 @@ void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
       LogWarning(fmt::format("tiles are not measured: {}", error.what()));
     }
   }
+}
+
+void ChooseFastestSchemes(int threads, const Clock& clock, const std::atomic<bool>& stop,
+                          Graph& graph) {
+  const Kind<SchemeTimes> schemes = {
+      "schemes",
+      "are computed directly",
+      &MeasuredLayers::schemes,
+      "",
+      [&](const SchemeTimes& known) { return LayersToMeasure(graph, known); },
+      [&](const Measuring& measuring, SchemeTimes known) {
+        return MeasureSchemes(graph, measuring, clock, std::move(known));
+      }};
+  SetSchemes(graph, FasterSchemes(graph, Measured(schemes, graph, threads, clock, stop)));
+  LogInfo(
+      fmt::format("{} convolutions are computed by Winograd", CountOf(graph, Scheme::kWinograd)));
 }
 
 void ChooseTiles(RobotConfig::Backend backend, int threads,

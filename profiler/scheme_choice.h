@@ -22,6 +22,11 @@ namespace cacheinf {
 void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph);
 
+// Sets the scheme of every convolution to what is fastest on this processor. Measures and stores as
+// ChooseSchemes does.
+void ChooseFastestSchemes(int threads, const Clock& clock, const std::atomic<bool>& stop,
+                          Graph& graph);
+
 // Sets for every convolution up to how many active pixels small tiles are faster on this GPU, which
 // `make_backend` opens. Measures and stores as ChooseSchemes does, for each precision apart.
 void ChooseTiles(RobotConfig::Backend backend, int threads,

@@ -73,6 +73,12 @@ std::string TableOf(const Schedule& schedule) {
     return std::pair(entry.first.front(), std::stoi(entry.first.substr(1)));
   });
   for (const auto& [mark, plan] : legend) text += fmt::format("{:>5}  {}\n", mark, plan);
+  for (const Profile* const profile : {&schedule.robot, &schedule.server}) {
+    if (profile->winograd_layers == 0) continue;
+    text +=
+        fmt::format("{}: {} convolutions by Winograd, relative error {:.1e}\n",
+                    NameOf(profile->side), profile->winograd_layers, profile->winograd_difference);
+  }
   return text;
 }
 

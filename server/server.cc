@@ -111,7 +111,8 @@ class Server {
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
         store_(
-            config.models, [this] { return MakeBackend(); }, [this](Graph& graph) { Tune(graph); }),
+            config.models, [this] { return MakeBackend(); },
+            [this](Graph& graph, bool has_schemes) { Tune(graph, has_schemes); }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
     if (config.dump_pictures.empty()) return;
@@ -143,12 +144,15 @@ class Server {
     return cacheinf::MakeBackend(config_.backend, cpu);
   }
 
-  void Tune(Graph& graph) const {
-    if (!IsOnGpu(config_.backend)) return;
-    static const std::atomic<bool> kNeverStop = false;
-    ChooseTiles(
-        config_.backend, pool_->threads(), [this] { return MakeBackend(); }, clock_, kNeverStop,
-        graph);
+  // Implements ModelStore::Tune.
+  void Tune(Graph& graph, bool has_schemes) const {
+    const int threads = pool_->threads();
+    if (IsOnGpu(config_.backend)) {
+      ChooseTiles(
+          config_.backend, threads, [this] { return MakeBackend(); }, clock_, is_closed_, graph);
+    } else if (config_.backend == RobotConfig::Backend::kCpu && !has_schemes) {
+      ChooseFastestSchemes(threads, clock_, is_closed_, graph);
+    }
   }
 
   void Welcome(std::unique_ptr<Link> link) {
@@ -204,6 +208,7 @@ class Server {
   }
 
   void Close() {
+    is_closed_ = true;
     for (Guest& guest : guests_) guest.session.Leave("the server stops");
     const nanoseconds deadline = clock_.Now() + kLastWords;
     for (const Guest& guest : guests_) guest.channel.Flush(deadline);
@@ -217,6 +222,7 @@ class Server {
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;
+  std::atomic<bool> is_closed_ = false;
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;

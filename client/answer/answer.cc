@@ -112,6 +112,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
                       {"received_bytes", part.received_bytes},
                       {"encode_ms", Milliseconds(part.encoding)},
                       {"wait_ms", Milliseconds(part.waiting)},
+                      {"queue_ms", Milliseconds(part.queueing)},
                       {"decode_ms", Milliseconds(part.decoding)},
                       {"compute_ms", Milliseconds(part.computing)},
                       {"work", part.work}};

@@ -136,8 +136,9 @@ FieldTable RobotConfig::Fields() {
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions: directly, with the exact bits of the "
             "definition (direct); directly or by Winograd, whichever measures faster for a layer, "
-            "once per machine and model (auto); or in LibTorch (libtorch). With auto a GPU "
-            "measures how many pixels it takes for large tiles to win, which changes no answer.",
+            "once per machine and model (auto); or in LibTorch (libtorch). With auto a server "
+            "measures for itself, unless the policy is exact, and a GPU measures how many pixels "
+            "it takes for large tiles to win, which changes no answer.",
             "Use auto for networks with many 3x3 layers, libtorch to compare with it."}
           .Flag("--scheme"),
       Field{"log_level", MakeChoice(log_level), "The lowest level of messages to write to stderr.",

@@ -240,6 +240,7 @@ const char* Channel::Take(const Chunk& chunk) {
   }
   if (bytes.size() == incoming_size_) {
     inbox_bytes_ += bytes.size() + kMessageOverhead;
+    incoming_->arrived_at = heard_at_;
     inbox_.push_back(*std::exchange(incoming_, std::nullopt));
     has_news_.notify_all();
   }

@@ -24,6 +24,7 @@ struct Message {
   uint8_t kind = 0;  // what the bytes are; means nothing to the channel
   int64_t frame = 0;
   std::vector<uint8_t> bytes;
+  std::chrono::nanoseconds arrived_at{};  // set by the receiving channel
 };
 
 struct ChannelOptions {

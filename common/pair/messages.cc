@@ -358,6 +358,7 @@ void VisitFields(Visitor& visit, Answer& answer) {
   visit.Number("work", answer.work, 0.0f, kLargest);
   visit.Number("compute_us", answer.compute_us, 0u, std::numeric_limits<uint32_t>::max());
   visit.Number("decode_us", answer.decode_us, 0u, std::numeric_limits<uint32_t>::max());
+  visit.Number("queue_us", answer.queue_us, 0u, std::numeric_limits<uint32_t>::max());
   VisitHomography(visit, "frame_from_seen", answer.frame_from_seen);
   visit.List("outputs", answer.outputs,
              [&](std::vector<uint8_t>& output) { visit.Bytes("outputs", output); });

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_MESSAGES_H_
 #define CACHEINF_COMMON_PAIR_MESSAGES_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -71,7 +72,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 4;
+  static constexpr uint32_t kProtocol = 5;
 
   uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
   std::string build = {};         // builds of the same name compute the same bits
@@ -103,7 +104,7 @@ struct Settings {
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
-  std::vector<Scheme> schemes;  // one per operator; empty: direct
+  std::vector<Scheme> schemes;  // one per operator; empty: as is fastest on the server
   SliceCodec slice_codec = SliceCodec::kRaw;
 
   // kSplit: the states of both sides, and who owns what.
@@ -174,6 +175,11 @@ struct Slice {
   std::vector<uint8_t> bytes = {};  // common/codec/slice_codec.h
 };
 
+// As messages have times.
+constexpr uint32_t Microseconds(std::chrono::nanoseconds time) {
+  return static_cast<uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
 // The server has done its part of a frame.
 struct Answer {
   static constexpr Kind kKind = Kind::kAnswer;
@@ -184,6 +190,7 @@ struct Answer {
   float work = 0;                                          // share of a dense run's multiply-adds
   uint32_t compute_us = 0;
   uint32_t decode_us = 0;  // of the picture, or of the robot's slices
+  uint32_t queue_us = 0;   // the frame waited for the computing thread
   // In kRemote: where a pixel that the network saw lies in the picture, and all of each graph
   // output as a coded slice.
   Homography frame_from_seen = {};

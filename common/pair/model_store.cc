@@ -83,7 +83,7 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
   if (!schemes.empty()) SetSchemes(graph, schemes);
-  if (tune_) tune_(graph);
+  if (tune_) tune_(graph, !schemes.empty());
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
   kept = compiled;

@@ -22,8 +22,9 @@ namespace cacheinf {
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
-  // Sets how this machine runs a graph, of what changes no bit.
-  using Tune = std::function<void(Graph& graph)>;
+  // Sets how this machine runs a graph: the schemes of its convolutions, unless they are set, and
+  // what changes no bit.
+  using Tune = std::function<void(Graph& graph, bool has_schemes)>;
 
   // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
   // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled.

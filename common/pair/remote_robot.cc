@@ -110,6 +110,7 @@ bool RemoteRobot::TakeMessages() {
         is_answered = wrong.empty();
         part_.received_bytes = received->bytes.size();
         part_.decoding = std::chrono::microseconds(answer.decode_us);
+        part_.queueing = std::chrono::microseconds(answer.queue_us);
         part_.computing = std::chrono::microseconds(answer.compute_us);
         part_.work = answer.work;
         answer_ = std::move(answer);

@@ -41,12 +41,6 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
       on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)) {}
 
-uint32_t RemoteServer::MicrosecondsSince(std::chrono::nanoseconds begin) const {
-  using std::chrono::microseconds;
-  return static_cast<uint32_t>(
-      std::chrono::duration_cast<microseconds>(clock_.Now() - begin).count());
-}
-
 FrameCache& RemoteServer::Cache() {
   if (cache_) return *cache_;
   std::unique_ptr<Tracker> tracker;
@@ -72,7 +66,7 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
   slowdown_.CatchUp();
   wanted_.emplace();
   wanted_->frame = frame.number;
-  wanted_->decode_us = MicrosecondsSince(begin);
+  wanted_->decode_us = message::Microseconds(clock_.Now() - begin);
   frame_ = frame.frame;
   if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
@@ -81,13 +75,14 @@ void RemoteServer::Take(const message::GiveUp& give_up) {
   if (wanted_ && wanted_->frame == give_up.frame) wanted_.reset();
 }
 
-bool RemoteServer::Step() {
+bool RemoteServer::Step(std::chrono::nanoseconds queued) {
   if (!wanted_) return false;
   const auto begin = clock_.Now();
   message::Answer answer = *std::exchange(wanted_, std::nullopt);
   PackOutputs(Compute(&answer), &answer);
   slowdown_.CatchUp();
-  answer.compute_us = MicrosecondsSince(begin);
+  answer.compute_us = message::Microseconds(clock_.Now() - begin);
+  answer.queue_us = message::Microseconds(queued);
   Say(channel_, std::move(answer));
   may_refresh_ = keeps_;
   return true;

@@ -40,15 +40,15 @@ class RemoteServer {
   void Take(const message::RemoteFrame& frame);
   void Take(const message::GiveUp& give_up);
 
-  // Computes and answers the awaited picture. Returns false if there is none.
-  bool Step();
+  // Computes and answers the awaited picture, which waited so long for its turn. Returns false if
+  // there is none.
+  bool Step(std::chrono::nanoseconds queued = {});
 
   // Prepares for the next frame once an answer is out. Returns false if there is nothing to do.
   bool Refresh();
 
  private:
   const char* Decode(const message::RemoteFrame& frame);
-  uint32_t MicrosecondsSince(std::chrono::nanoseconds begin) const;
   FrameCache& Cache();
   ModelState& Compute(message::Answer* answer);
   void PackOutputs(const ModelState& state, message::Answer* answer);

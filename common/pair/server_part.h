@@ -12,8 +12,9 @@ struct ServerPart {
   std::chrono::nanoseconds waiting{};   // the robot waited for the link and the server
   std::chrono::nanoseconds decoding{};  // on the server
   std::chrono::nanoseconds computing{};
-  double work = 0;       // share of a dense run's multiply-adds
-  bool is_whole = true;  // it computed everything
+  std::chrono::nanoseconds queueing{};  // behind other robots' frames, before and between stages
+  double work = 0;                      // share of a dense run's multiply-adds
+  bool is_whole = true;                 // it computed everything
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
 };

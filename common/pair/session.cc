@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -39,6 +40,7 @@ T Session::Read(const Message& message) const {
 
 bool Session::Advance() {
   if (is_over()) return false;
+  const auto turn = clock_.Now();
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();
@@ -51,13 +53,31 @@ bool Session::Advance() {
       if (held_) break;
       has_moved = true;
     }
-    if (split_ && split_->Step()) has_moved = true;
-    if (remote_ && remote_->Step()) has_moved = true;
+    if (Step(turn)) has_moved = true;
     if (remote_ && !has_moved) has_moved = remote_->Refresh();
   } catch (const std::exception& error) {
     Leave(error.what());
   }
   return has_moved;
+}
+
+// Computes a stage, if there is one.
+bool Session::Step(std::chrono::nanoseconds turn) {
+  if (due_since_) queued_ += std::max(std::chrono::nanoseconds(0), turn - *due_since_);
+  due_since_.reset();
+  if (remote_) return remote_->Step(queued_);
+  if (!split_ || !split_->Step(queued_)) return false;
+  if (split_->is_open()) due_since_ = clock_.Now();
+  return true;
+}
+
+// A frame has come, or a slice of it.
+void Session::NoteDue(const Message& message) {
+  if (!Is<message::Slice>(message)) {
+    queued_ = {};
+    due_since_.reset();
+  }
+  if (!due_since_) due_since_ = message.arrived_at;
 }
 
 void Session::Take(const Message& message) {
@@ -79,10 +99,13 @@ void Session::Take(const Message& message) {
   } else if (Is<message::Frame>(message) && split_) {
     const auto frame = Read<message::Frame>(message);
     if (split_->is_open() && frame.follows != -1) return Hold(message);
+    NoteDue(message);
     split_->Take(frame);
   } else if (Is<message::RemoteFrame>(message) && remote_) {
+    NoteDue(message);
     remote_->Take(Read<message::RemoteFrame>(message));
   } else if (Is<message::Slice>(message) && split_) {
+    NoteDue(message);
     split_->Take(Read<message::Slice>(message));
   } else if (Is<message::GiveUp>(message) && split_) {
     split_->Take(Read<message::GiveUp>(message));
@@ -97,6 +120,7 @@ void Session::Take(const Message& message) {
 void Session::Hold(const Message& message) {
   split_->ExpectNoMoreSlices();
   held_ = message;
+  held_->arrived_at = clock_.Now();  // it waits for no other robot
 }
 
 void Session::TakeHello(const message::Hello& hello) {

@@ -58,6 +58,8 @@ class Session {
 
  private:
   void Take(const Message& message);
+  void NoteDue(const Message& message);
+  bool Step(std::chrono::nanoseconds turn);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);
   void TakeProfile(message::Profile profile);
@@ -90,6 +92,10 @@ class Session {
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;
   std::optional<Message> held_;  // waits for the current frame to be done
+  // Since when the current frame could go on, if it can, and how long it waited for its turn
+  // before.
+  std::optional<std::chrono::nanoseconds> due_since_;
+  std::chrono::nanoseconds queued_{};
   std::string end_;
   std::atomic<bool> stops_solving_ = false;
   std::future<std::string> solving_;

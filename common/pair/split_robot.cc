@@ -128,6 +128,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         TakeMessages();
         part_->decoding = std::chrono::microseconds(last_answer_.decode_us);
         part_->computing = std::chrono::microseconds(last_answer_.compute_us);
+        part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
         part_->work = last_answer_.work;
         state_.ConfirmSent();
         committed_ = decision.number;

@@ -122,7 +122,7 @@ void SplitServer::Take(const message::GiveUp& give_up) {
   channel_.GiveUp(give_up.frame);
 }
 
-bool SplitServer::Step() {
+bool SplitServer::Step(std::chrono::nanoseconds queued) {
   if (!walk_.is_open()) return false;
   const auto begin = clock_.Now();
   try {
@@ -131,7 +131,7 @@ bool SplitServer::Step() {
     computing_ += clock_.Now() - begin;
     if (progress == SplitWalk::Progress::kWaits) return false;
     if (progress == SplitWalk::Progress::kRefused) Refuse(told_, walk_.fault());
-    if (progress == SplitWalk::Progress::kDone) SendAnswer();
+    if (progress == SplitWalk::Progress::kDone) SendAnswer(queued);
   } catch (const std::exception& error) {
     Refuse(told_, error.what());
   }
@@ -158,15 +158,12 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   Say(channel_, std::move(coded), told_);
 }
 
-void SplitServer::SendAnswer() {
+void SplitServer::SendAnswer(std::chrono::nanoseconds queued) {
   channel_.Expect(false);
   answer_.work = static_cast<float>(walk_.work().share());
-  const auto microseconds = [](std::chrono::nanoseconds time) {
-    return static_cast<uint32_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-  };
-  answer_.compute_us = microseconds(computing_);
-  answer_.decode_us = microseconds(decoding_);
+  answer_.compute_us = message::Microseconds(computing_);
+  answer_.decode_us = message::Microseconds(decoding_);
+  answer_.queue_us = message::Microseconds(queued);
   Say(channel_, answer_);
 }
 

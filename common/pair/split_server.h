@@ -40,8 +40,9 @@ class SplitServer {
   void Take(message::Slice slice);
   void Take(const message::GiveUp& give_up);
 
-  // Runs a stage of the current frame. Returns false if it waits for a slice or there is no frame.
-  bool Step();
+  // Runs a stage of the current frame, which has waited so long for its turn so far. Returns false
+  // if it waits for a slice or there is no frame.
+  bool Step(std::chrono::nanoseconds queued = {});
 
   // All slices of the current frame have arrived; refuses the frame if it needs more.
   void ExpectNoMoreSlices();
@@ -49,7 +50,7 @@ class SplitServer {
  private:
   void Refuse(int64_t frame, const std::string& reason);
   void SendSlice(uint32_t transfer, std::vector<uint8_t> slice);
-  void SendAnswer();
+  void SendAnswer(std::chrono::nanoseconds queued);
 
   Channel& channel_;
   const Clock& clock_;

@@ -34,7 +34,7 @@ constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
 
 constexpr double kNewFrameCounts = 0.2;
-constexpr size_t kFramesOfFactor = 7;
+constexpr size_t kFramesOfMedian = 7;
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 20;
 
@@ -238,11 +238,13 @@ void PlanChooser::Note(const Taken& taken) {
   // More work than was assumed does not make a machine slow.
   Situation then = situation_;
   if (seen) then.robot_work = then.server_work = *seen;
+  then.server_queue_ms = taken.queue_ms;
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
   // A first frame meets untouched memory and a server that is not ready.
   if (frames_of_plan_ <= 1) return;
-  const Prediction expected = seen ? Corrected(model_.At(then), plan_) : prediction_;
+  NoteQueue(taken);
+  const Prediction expected = Corrected(model_.At(then), plan_);
   const bool is_whole = plan_.keeps && !seen;
   if (taken.executed == Plan::Kind::kLocal) {
     robot_unused_ = 0;
@@ -257,8 +259,19 @@ void PlanChooser::Note(const Taken& taken) {
   situation_.link_factor = link_.value();
 }
 
+void PlanChooser::NoteQueue(const Taken& taken) {
+  if (taken.executed == Plan::Kind::kLocal) return;
+  server_unused_ = 0;
+  queue_ms_.Add(taken.queue_ms);
+  situation_.server_queue_ms = queue_ms_.value();
+}
+
 // What was bad once is worth another try.
 void PlanChooser::Doubt() {
+  if (++server_unused_ % kFramesKnown == 0) {
+    queue_ms_.Forget();
+    situation_.server_queue_ms /= 2;
+  }
   if (++robot_unused_ % kFramesKnown == 0) {
     robot_.Doubt();
     situation_.robot_factor = robot_.value();
@@ -279,27 +292,32 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   CodecFactors& factors = codecs_.at(plan_.codec);
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
   factors.robot.Note(taken.latency_ms - taken.waiting_ms, expected.robot_ms);
-  link_.Note(taken.waiting_ms - taken.server_ms, link_ms + situation_.round_trip_ms);
+  link_.Note(taken.waiting_ms - taken.server_ms - taken.queue_ms,
+             link_ms + situation_.round_trip_ms);
   factors.unused = 0;
 }
 
 void PlanChooser::Factor::Note(double measured, double predicted) {
   if (predicted <= 0 || measured <= 0) return;
-  last_.push_back(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
-  if (last_.size() > kFramesOfFactor) last_.pop_front();
-  if (last_.size() < fewest_) {
-    value_ = std::min(value_, last_.back());
-    return;
-  }
-  std::vector<double> sorted(last_.begin(), last_.end());
-  const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  value_ = *middle;
+  last_.Add(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
+  value_ = last_.count() < fewest_ ? std::min(value_, last_.last()) : last_.value();
 }
 
 void PlanChooser::Factor::Doubt() {
   value_ = (1 + value_) / 2;
-  last_.clear();
+  last_.Forget();
+}
+
+void PlanChooser::Median::Add(double number) {
+  last_.push_back(number);
+  if (last_.size() > kFramesOfMedian) last_.pop_front();
+}
+
+double PlanChooser::Median::value() const {
+  std::vector<double> sorted(last_.begin(), last_.end());
+  const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  return *middle;
 }
 
 std::string PlanChooser::Reason() const {

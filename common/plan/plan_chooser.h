@@ -52,6 +52,7 @@ class PlanChooser {
     double latency_ms = 0;
     double server_ms = 0;   // decoding and computing; kRemote
     double waiting_ms = 0;  // for the link and the server; kRemote
+    double queue_ms = 0;    // behind a shared server's other frames; kRemote and kSplit
     double sent_bytes = 0;  // to the server; kRemote
     // Share of a dense run's multiply-adds, if only what changed was computed; the server's in
     // kRemote.
@@ -70,8 +71,20 @@ class PlanChooser {
     Prediction prediction;
     double lost_ms = 0;  // lost so far by staying with home_ although this was better
   };
-  // What frames took over what was predicted: the median of the last few, because a machine that
-  // does something else for a frame or two is no slower.
+  // The median of the last few numbers, because a machine that does something else for a frame or
+  // two is no slower.
+  class Median {
+   public:
+    void Add(double number);
+    void Forget() { last_.clear(); }
+    size_t count() const { return last_.size(); }
+    double last() const { return last_.back(); }
+    double value() const;  // REQUIRES: a number
+
+   private:
+    std::deque<double> last_;
+  };
+  // What frames took over what was predicted.
   class Factor {
    public:
     // `fewest`: with fewer frames, slow ones are not believed.
@@ -85,7 +98,7 @@ class PlanChooser {
    private:
     size_t fewest_;
     double value_ = 1;
-    std::deque<double> last_;
+    Median last_;
   };
   struct CodecFactors {
     Factor robot;  // of the robot's part
@@ -93,6 +106,7 @@ class PlanChooser {
     int unused = 0;  // frames since it was last used or tried
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
+  void NoteQueue(const Taken& taken);
   std::optional<double> Seen(const Taken& taken) const;
   void ConsiderAll(const CostModel& model, bool shares_rows);
   void Consider(const CostModel& model, const Plan& plan);
@@ -120,6 +134,8 @@ class PlanChooser {
   Factor robot_{kFewestAlone};
   int robot_unused_ = 0;  // frames since it was alone
   bool was_up_ = false;   // the link
+  Median queue_ms_;       // the server's
+  int server_unused_ = 0;
   Factor server_;
   Factor link_;
   Factor split_;

@@ -246,6 +246,8 @@ void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
   profile->backend = json.Text("backend");
   profile->threads = IntegerIn(json, "threads", 1, kMostThreads);
   profile->slice_codec = json.Choice<SliceCodec>("slice_codec");
+  profile->winograd_layers = IntegerIn(json, "winograd_layers", 0, kMostOperators);
+  profile->winograd_difference = AmountOf(json, "winograd_difference");
   profile->assumptions = TextsOf(json, "assumptions");
 }
 
@@ -329,6 +331,8 @@ std::string ToJsonText(const Profile& profile) {
                             {"backend", profile.backend},
                             {"threads", profile.threads},
                             {"slice_codec", NameOf(profile.slice_codec)},
+                            {"winograd_layers", profile.winograd_layers},
+                            {"winograd_difference", profile.winograd_difference},
                             {"assumptions", profile.assumptions},
                             {"picture_slice_bytes", ToJson(profile.picture_slice_bytes)},
                             {"picture_encode_ms", ToJson(profile.picture_encode_ms)},

@@ -79,7 +79,7 @@ struct ProfiledCodec {
 };
 
 struct Profile {
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   Side side = Side::kRobot;
   std::string model;            // its name
@@ -92,6 +92,10 @@ struct Profile {
   std::string backend;
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
+  // How many convolutions this side computes by Winograd, and the relative error of the outputs of
+  // a frame (agreement.h) against direct ones.
+  int winograd_layers = 0;
+  double winograd_difference = 0;
   std::vector<std::string> assumptions;  // assumed, not measured; for people
 
   std::vector<ProfiledOperator> operators;

@@ -64,7 +64,8 @@ class RemoteTest : public FolderTest {
   }
 
   void Turn() {
-    if (!is_server_busy_) session_->Advance();
+    const bool is_busy = is_server_busy_ || (others_turns_ > 0 && others_turns_-- > 0);
+    if (!is_busy) session_->Advance();
     channels_->RunFor(std::chrono::microseconds(100));
   }
 
@@ -103,6 +104,7 @@ class RemoteTest : public FolderTest {
   Slowdown slowdown_;  // of the server
   Rectangle place_ = {{0, kHeight}, {0, kWidth}};
   bool is_server_busy_ = false;
+  int others_turns_ = 0;  // before the server's next for this robot
   int most_scores_ = 0;
   CacheConfig::Geometry geometry_ = CacheConfig::Geometry::kNone;
   std::vector<int64_t> decoded_;
@@ -180,6 +182,17 @@ TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
   }
   EXPECT_EQ(kept, 3);
   EXPECT_GE(least_kept, most_left_out);
+}
+
+TEST_F(RemoteTest, TheServerSaysHowLongAFrameWaitedForOthers) {
+  Meet("raw");
+  ASSERT_TRUE(Compute());
+  EXPECT_LT(robot_->part().queueing, milliseconds(1));
+  others_turns_ = 200;
+  ASSERT_TRUE(Compute());
+  EXPECT_NEAR(Milliseconds(robot_->part().queueing), 20, 1);
+  ASSERT_TRUE(Compute());
+  EXPECT_LT(robot_->part().queueing, milliseconds(1));
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {

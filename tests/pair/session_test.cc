@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -104,9 +105,14 @@ class World {
 
   // Everything but the robot goes on for a moment.
   void Turn() {
-    session_->Advance();
+    while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
+      channels_->RunFor(others_time_);
+    }
     channels_->RunFor(std::chrono::microseconds(100));
   }
+
+  // Other robots take so long after each of the server's stages for this one.
+  void SetOthersTime(std::chrono::nanoseconds time) { others_time_ = time; }
   void TakeTurns(int count) {
     for (int i = 0; i < count; ++i) Turn();
   }
@@ -200,6 +206,7 @@ class World {
   Slowdown robot_slowdown_;
   Slowdown server_slowdown_;
   Session::Solve solve_;
+  std::chrono::nanoseconds others_time_{0};
   const std::vector<ValueId> values_;
   std::unique_ptr<ChannelPair> channels_;
   std::unique_ptr<Session> session_;
@@ -308,6 +315,25 @@ TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
   world.Connect("20mbit,3ms");
   world.AnswerUntilReady();
   EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
+}
+
+TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
+  World world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  const auto queueing_ms = [&](int others_ms) {
+    world.SetOthersTime(milliseconds(others_ms));
+    world.Answer();
+    return Milliseconds(world.robot().part()->queueing);
+  };
+  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  queueing_ms(1);
+  const double at_2 = queueing_ms(2);
+  const double at_5 = queueing_ms(5);
+  EXPECT_GT(at_2, 2 * 2) << "there are more than two stages";
+  const double stages = (at_5 - at_2) / 3;
+  EXPECT_NEAR(stages, std::round(stages), 0.1);
+  EXPECT_NEAR(at_2, 2 * stages, 0.5);
 }
 
 TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {

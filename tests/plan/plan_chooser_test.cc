@@ -452,6 +452,36 @@ TEST(PlanChooser, BlamesNoLinkForWhatACodecMakesOfAScene) {
   EXPECT_NEAR(chooser.prediction().up_bytes, 2 * kPictureBytes / 8, 1e-3 * kPictureBytes);
 }
 
+TEST(PlanChooser, LeavesAServerThatIsBusyWithOthersAndComesBack) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  Begun(chooser);
+  double queue_ms = 0;
+  const auto answer = [&] {
+    const Plan plan = chooser.Choose(kFast);
+    PlanChooser::Taken taken = AsPredicted(chooser, plan, 0.1);
+    if (plan.kind == Plan::Kind::kRemote) {
+      const double more_ms = queue_ms - chooser.situation().server_queue_ms;
+      taken.latency_ms += more_ms;
+      taken.waiting_ms += more_ms;
+      taken.queue_ms = queue_ms;
+    }
+    chooser.Note(taken);
+    return plan.kind;
+  };
+  for (int frame = 0; frame < 5; ++frame) EXPECT_EQ(answer(), Plan::Kind::kRemote);
+  queue_ms = 3;
+  for (int frame = 0; frame < 10; ++frame) EXPECT_EQ(answer(), Plan::Kind::kRemote);
+  EXPECT_DOUBLE_EQ(chooser.situation().server_queue_ms, 3);
+  EXPECT_NEAR(chooser.situation().link_factor, 1, 1e-6) << "the link is not to blame";
+  queue_ms = 300;
+  for (int frame = 0; frame < 30; ++frame) answer();
+  EXPECT_EQ(answer(), Plan::Kind::kLocal);
+  EXPECT_NEAR(chooser.situation().link_factor, 1, 1e-6);
+  queue_ms = 0;
+  for (int frame = 0; frame < 3000; ++frame) answer();
+  EXPECT_EQ(answer(), Plan::Kind::kRemote);
+}
+
 // A server that gets ready late, and a codec whose first picture stands alone.
 TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
   PlanChooser chooser = ChooserOf(Profiles(20));

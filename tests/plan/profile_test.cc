@@ -28,6 +28,8 @@ Profile SmallProfile() {
   profile.backend = "cpu";
   profile.threads = 4;
   profile.slice_codec = SliceCodec::kFp16;
+  profile.winograd_layers = 2;
+  profile.winograd_difference = 1e-6;
   profile.assumptions = {"one", "two"};
   profile.picture_slice_bytes = {{{0.0, 0.0}, {1.0, 4000.0}}};
   profile.picture_encode_ms = Curve::Constant(0.25);
@@ -102,6 +104,8 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(again.side, Side::kServer);
   EXPECT_EQ(again.model_checksum, profile.model_checksum);
   EXPECT_EQ(again.slice_codec, SliceCodec::kFp16);
+  EXPECT_EQ(again.winograd_layers, profile.winograd_layers);
+  EXPECT_EQ(again.winograd_difference, profile.winograd_difference);
   EXPECT_EQ(again.assumptions, profile.assumptions);
   EXPECT_EQ(again.codecs[0].bytes, profile.codecs[0].bytes);
   EXPECT_EQ(again.codecs[0].seen, profile.codecs[0].seen);

@@ -248,6 +248,66 @@ TEST_F(Serve, RowsAreSharedWithinOnePrecision) {
       << both.output();
 }
 
+// Has measured in a cache folder what its convolutions take, and remembers it otherwise.
+class ServeOwnSchemes : public Serve {
+ protected:
+  Arguments In(const std::string& cache) const {
+    return {"env", "CACHEINF_CACHE=" + (folder_ / cache).string()};
+  }
+
+  void Remember(const std::string& cache, const std::string& faster) const {
+    for (const auto& file : fs::directory_iterator(folder_ / cache / "schemes")) {
+      auto json = nlohmann::json::parse(ReadFile(file.path()));
+      for (auto& layer : json["layers"]) {
+        for (const char* const scheme : {"direct", "winograd"}) {
+          layer[std::string(scheme) + "_ms"] = faster == scheme ? 1.0 : 2.0;
+        }
+      }
+      WriteFile(file.path(), json.dump());
+    }
+  }
+
+  Arguments Robot(const std::string& outputs, const std::string& policy,
+                  const Arguments& more) const {
+    Arguments robot = Serve::Robot(outputs, Arguments{"--scheme", "auto"} + more);
+    std::ranges::replace(robot, "exact", policy);
+    return robot;
+  }
+
+  Files Alone() const {
+    fs::remove_all(folder_ / "alone");
+    Process alone(In("alone-cache") + Robot("alone", "exact", {"--mode", "dense"}));
+    EXPECT_EQ(alone.Wait(kLong), 0) << alone.output();
+    return FilesIn(folder_ / "alone");
+  }
+
+  Files Remotely(const std::string& policy) const {
+    fs::remove_all(folder_ / "together");
+    Process both(cacheinf::Together(In("robot-cache") + Robot("together", policy,
+                                                              {"--mode", "remote", "--codec", "raw",
+                                                               "--server-mode", "dense", "--server",
+                                                               "mpi", "--server-wait", "10"}),
+                                    In("server-cache") + Server(folder_ / "models", {"--once"})),
+                 kEnvironment);
+    EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+    EXPECT_EQ(FramesServed("together"), 12) << both.output();
+    return FilesIn(folder_ / "together");
+  }
+};
+
+TEST_F(ServeOwnSchemes, AreTakenUnlessThePolicyIsExact) {
+  Alone();
+  Remember("alone-cache", "winograd");
+  const Files by_winograd = Alone();
+  ASSERT_NE(by_winograd, dense_);
+
+  Remotely("change");
+  Remember("robot-cache", "direct");
+  Remember("server-cache", "winograd");
+  EXPECT_EQ(Remotely("change"), by_winograd);
+  EXPECT_EQ(Remotely("exact"), dense_);
+}
+
 TEST_F(Serve, WhoHasNoGpuRefusesToUseOne) {
   if (!QueryCuda().devices.empty()) GTEST_SKIP() << "there is a GPU here";
   for (const std::string backend : {"cuda", "cuda-fp16"}) {

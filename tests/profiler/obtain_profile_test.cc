@@ -1,0 +1,52 @@
+#include "profiler/obtain_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "common/exec/cpu_backend.h"
+#include "tests/exec/by_winograd.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+
+namespace cacheinf {
+namespace {
+
+class ObtainProfileTest : public FolderTest {
+ protected:
+  Profile Obtain(Graph graph, CacheConfig::Policy policy = CacheConfig::Policy::kChange) const {
+    ProfileRequest request;
+    request.graph = std::make_shared<const Graph>(std::move(graph));
+    request.make_backend = [] { return std::make_unique<CpuBackend>(); };
+    request.cache.policy = policy;
+    request.frames = 16;
+    request.codecs = {"raw"};
+    request.seconds = 0.1;
+    return ObtainProfile(request, Path("profile.json"), /*measure_again=*/false, SteadyClock(),
+                         [](double, double) { return true; })
+        .profile;
+  }
+};
+
+TEST_F(ObtainProfileTest, SaysWhatWinogradChanges) {
+  const auto direct = MakeNetwork(TenNetworks().front(), 48, 64);
+  Graph by_winograd = *direct;
+  SetSchemes(by_winograd, WinogradWhereItApplies(*direct));
+
+  const Profile of_direct = Obtain(*direct);
+  EXPECT_EQ(of_direct.winograd_layers, 0);
+  EXPECT_EQ(of_direct.winograd_difference, 0.0);
+  const Profile of_winograd = Obtain(by_winograd);
+  EXPECT_GT(of_winograd.winograd_layers, 0) << "the direct profile is not taken for this one";
+  EXPECT_GT(of_winograd.winograd_difference, 0.0);
+  EXPECT_LT(of_winograd.winograd_difference, 1e-4);
+
+  // Where bits matter, both sides need the same schemes.
+  EXPECT_EQ(of_direct.settings, of_winograd.settings);
+  const auto exact = CacheConfig::Policy::kExact;
+  EXPECT_NE(Obtain(*direct, exact).settings, Obtain(by_winograd, exact).settings);
+}
+
+}  // namespace
+}  // namespace cacheinf
