@@ -62,7 +62,7 @@ std::string Repeat(const std::string& bytes, int64_t length) {
 }
 
 struct Outcome {
-  std::string sentence;  // "accepted" if the file was
+  std::string sentence;  // the refusal, or "accepted"
   int64_t mebibytes = 0;
 };
 
