@@ -158,7 +158,7 @@ Bytes ReadByOpenCv(const Bytes& file_bytes, const std::string& extension) {
   return pixels;
 }
 
-// As a file has it; a picture of a video begins with the standard.
+// The picture as in a file. A video's picture begins with a byte that names the standard.
 Bytes WithoutHeader(const Bytes& coded, size_t more_bytes = 0) {
   return {coded.begin() + static_cast<ptrdiff_t>(kHeaderBytes + more_bytes), coded.end()};
 }

@@ -63,7 +63,7 @@ class GivenFrames final : public FrameSource {
   size_t next_ = 0;
 };
 
-// A millisecond passes between two looks at it. One of them may be its last.
+// Advances by a millisecond at each look. Can be told to throw at one of them.
 class TickingClock final : public Clock {
  public:
   nanoseconds Now() const override {
