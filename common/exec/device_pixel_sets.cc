@@ -47,7 +47,7 @@ void DevicePixelSets<Device>::MakeRoom(int height, int width) {
   most_words_ = std::max(most_words_, MaskWords(height, width));
   most_pixels_ = std::max(most_pixels_, height * width);
   queue_.ReserveScratch(static_cast<size_t>(most_rows_) * static_cast<size_t>(most_words_in_row_));
-  // Masks of what changed and what is forced, and rows.
+  // A frame brings masks of what changed and what is forced, and rows.
   constexpr size_t kForRows = size_t{1} << 14;
   queue_.ReserveToBring(kForRows + 4 * most_words_ * sizeof(uint64_t));
   if (part_.size() < most_words_) part_ = Buffer<uint64_t>(arena_, most_words_);
@@ -179,7 +179,7 @@ void DevicePixelSets<Device>::Keep(PixelSet some, PixelSet of) {
   queue_.Note(StepOf(Kind::kKeep, some, of));
 }
 
-// Empty rows are noted as well: they move.
+// Notes empty rows, too: in the next frame the same step may have some.
 
 template <class Device>
 void DevicePixelSets<Device>::FillRows(PixelSet set, Range rows) {
@@ -279,7 +279,7 @@ void DevicePixelSets<Device>::Write(ConstMaskView mask, PixelSet set) {
 template <class Device>
 void DevicePixelSets<Device>::AddWritten(ConstMaskView mask, Range rows, PixelSet set) {
   NoteChange(set);
-  // All of the set's rows, wherever those of the mask lie.
+  // Brings all of the set's rows, so that the step is the same wherever the mask's lie.
   written_.assign(this->mask(set).word_count(), 0);
   std::copy_n(mask.words, mask.word_count(),
               written_.begin() + static_cast<std::ptrdiff_t>(rows.begin) * mask.words_per_row);

@@ -14,9 +14,8 @@
 
 namespace cacheinf {
 
-// A state's pixel sets, as bit masks in a device's memory. They hold the state's queue: what is
-// asked of them is noted there and launched together, before what is launched on the queue's
-// recorder.
+// A state's pixel sets, as bit masks in a device's memory. They own the state's queue, which notes
+// what is asked of them and launches it together, before what is launched on the queue's recorder.
 template <class Device>
 class DevicePixelSets final : public PixelSets {
  public:
@@ -50,21 +49,21 @@ class DevicePixelSets final : public PixelSets {
   void Count(PixelSet set, int64_t weight) override;
   int64_t TakeCount() override;
 
-  // In the device's memory.
+  // Lies in the device's memory.
   MaskView mask(PixelSet set) const { return entries_[static_cast<size_t>(set.id)].mask; }
   bool IsKnownEmpty(PixelSet set) const { return entries_[static_cast<size_t>(set.id)].is_empty; }
 
-  // A kernel may have written to it.
+  // Call it after launching a kernel that may write to the set.
   void NoteChange(PixelSet set) { Change(set).is_empty = false; }
 
   DeviceQueue<Device>& queue() { return queue_; }
 
-  // The set's pixels, listed on the device by the time that the next kernel is launched; until the
-  // set changes if it is a listed one, else until the next call.
+  // The set's pixels, listed on the device before the next kernel runs. Valid until the set changes
+  // if it is a listed one, else until the next call.
   cuda::Pixels List(PixelSet set);
-  // The same, of those within the rows.
+  // The set's pixels within the rows. Valid until the next call.
   cuda::Pixels ListRows(PixelSet set, Range rows);
-  // So many pixels, the first ones, if there is any in the set; else none.
+  // The first `pixels` pixels if the set has any, else none.
   cuda::Pixels AllIfAny(PixelSet set, int pixels);
 
  private:
@@ -74,13 +73,12 @@ class DevicePixelSets final : public PixelSets {
 
   struct Entry {
     MaskView mask;
-    bool is_empty = true;  // as this frame knows; false: it may be
+    bool is_empty = true;  // known to be; false: unknown
     Buffer<uint64_t> words;
-    Buffer<int> list;  // of one that is listed; how many they are is its last number
+    Buffer<int> list;  // of a listed set; its last number is how many pixels it has
     bool is_list_current = false;
   };
 
-  // The sources of one direction of a way.
   struct Sources {
     cuda::AxisSources rows;
     cuda::AxisSources columns;
@@ -112,11 +110,11 @@ class DevicePixelSets final : public PixelSets {
   int most_words_in_row_ = 0;
   size_t most_words_ = 0;
   int most_pixels_ = 0;
-  Buffer<uint64_t> part_;  // of a mask
-  Buffer<int> list_;       // of sets that have none of their own
+  Buffer<uint64_t> part_;  // rows of a mask
+  Buffer<int> list_;       // of sets without a list of their own
   Buffer<int> gate_;
   Buffer<uint64_t> counter_;
-  bool is_count_taken_ = true;  // and nothing counted since
+  bool is_count_taken_ = true;  // and nothing was counted since
   std::vector<uint64_t> written_;
 };
 

@@ -106,7 +106,7 @@ std::optional<MeasuredLayers> ReadSchemeFile(const fs::path& path, const SchemeK
 void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const MeasuredLayers& layers) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  // Two robots may start at once.
+  // Robots that start at once must not write to the same file.
   const fs::path unfinished = path.string() + fmt::format(".{}", getpid());
   std::ofstream file(unfinished, std::ios::binary);
   file << Write(key, layers) << std::flush;

@@ -28,8 +28,8 @@ constexpr std::chrono::milliseconds kEnoughTime{60};  // for a layer, after kFew
 
 // Of tiles.
 constexpr std::chrono::milliseconds kEnoughTimeOfTiles{10};  // for a count
-constexpr int kSmallestPart = 32;                            // of all rows
-constexpr int kLaunchesInARow = 16;                          // which go to a device as one graph
+constexpr int kSmallestPart = 32;                            // 1/32 of all rows
+constexpr int kLaunchesInARow = 16;                          // go to a device as one graph
 
 std::string FunctionText(const Function& function) {
   return KindName(
@@ -43,8 +43,7 @@ bool HasTiles(const Graph&, const Operator& op) {
   return conv != nullptr && conv->spec.groups == 1;
 }
 
-// One operator of each distinct layer that `applies` is true of and that is not known, the most
-// costly first.
+// One operator of each distinct, unknown layer that `applies` to, the most costly first.
 template <typename Layer>
 std::vector<const Operator*> UnknownLayers(const Graph& graph, Applies applies,
                                            const std::vector<Layer>& known) {
@@ -60,7 +59,7 @@ std::vector<const Operator*> UnknownLayers(const Graph& graph, Applies applies,
   return layers;
 }
 
-// Numbers between -1 and 1 whose order no kernel could guess.
+// Pseudorandom numbers between -1 and 1.
 Tensor SyntheticTensor(const Shape& shape) {
   std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
   uint32_t state = 1;
@@ -77,10 +76,10 @@ double Median(std::vector<double> numbers) {
   return *middle;
 }
 
-// The same convolution in two ways, on the same input.
+// One convolution, computed in two ways on the same input.
 class LayerUnderTest {
  public:
-  // A run is timed so many times in a row.
+  // Times `repeats` runs in a row at once.
   LayerUnderTest(const Graph& graph, const Operator& op, const std::array<op::Conv, 2>& ways,
                  std::unique_ptr<Backend> backend, int repeats, const Clock& clock)
       : repeats_(repeats),
@@ -95,7 +94,8 @@ class LayerUnderTest {
 
   int rows() const { return RowCount(state_.graph(), state_.graph().operators[0]); }
 
-  // Milliseconds of a run of these rows, one median a way; none where there is no time until `end`.
+  // Median milliseconds of a run of these rows, for each way; none if there is no time before
+  // `end`.
   std::optional<std::array<double, 2>> Time(Range rows, std::chrono::nanoseconds enough_time,
                                             std::chrono::nanoseconds end) const {
     for (size_t way = 0; way < 2; ++way) Time(way, rows);  // finds memory and caches cold
@@ -132,7 +132,7 @@ class LayerUnderTest {
     return Milliseconds(clock_.Now() - start) / repeats_;
   }
 
-  // A device's work is done when one number has come from it.
+  // A device's work is done once a number of its output has arrived.
   void WaitFor(ConstTensorView output) const {
     output.dims.fill(1);
     float number = 0.0f;
@@ -149,8 +149,8 @@ class LayerUnderTest {
   mutable ModelState state_;
 };
 
-// So many of the first counts are better taken by the first of two ways, and the others by the
-// second: what that loses, as shares of each count's time, is least.
+// Returns how many counts, from the first on, to give to the first of two ways and the rest to the
+// second, so that the sum of each count's time over its faster way's is least.
 int FirstOnesFor(const std::vector<std::array<double, 2>>& times_ms) {
   double least = std::numeric_limits<double>::infinity();
   int best = 0;
@@ -168,7 +168,7 @@ int FirstOnesFor(const std::vector<std::array<double, 2>>& times_ms) {
   return best;
 }
 
-// None where there is no time.
+// None if there is no time before `end`.
 std::optional<int> MeasureTilesOf(const LayerUnderTest& layer, int width, const Clock& clock,
                                   std::chrono::nanoseconds end) {
   std::vector<int> counts;
@@ -186,8 +186,7 @@ std::optional<int> MeasureTilesOf(const LayerUnderTest& layer, int width, const 
   return first_ones == 0 ? 0 : counts[static_cast<size_t>(first_ones - 1)];
 }
 
-// Calls measure(op) for every layer until there is no time, measure returns false, or the user has
-// enough of it.
+// Calls measure(op) for every layer until time is up, or measure or on_progress returns false.
 template <typename Measure>
 void MeasureEach(const std::vector<const Operator*>& layers, const Measuring& measuring,
                  const Clock& clock, std::chrono::nanoseconds end, const Measure& measure) {

@@ -12,26 +12,26 @@
 #include "common/model/graph/graph.h"
 
 // Which scheme computes each convolution. Schemes round differently, so a layer's scheme is chosen
-// once, before its first frame, and never changes from frame to frame. And which tiles a GPU takes
-// for how many active pixels, which changes no bit.
+// once, before the first frame. Also up to how many active pixels a GPU takes small tiles, which
+// changes no bit.
 
 namespace cacheinf {
 
-// One per operator; kDirect if it is no convolution.
+// One scheme per operator; kDirect if it is no convolution.
 using SchemePlan = std::vector<Scheme>;
 
-// 3x3, stride 1, not dilated, transposed or depthwise.
+// Whether it is a 3x3 convolution of stride 1, not dilated, transposed or depthwise.
 bool WinogradApplies(const Graph& graph, const Operator& op);
 
-// Throws InputError if the plan is not one of this graph: as many entries as operators, Winograd
-// only where it applies.
+// Throws InputError unless the plan has one entry per operator, and Winograd only where it applies.
 void SetSchemes(Graph& graph, const SchemePlan& plan);
 
-// What a convolution's time depends on, and nothing else: "3x3 64->64 1x56x56 pad 1,1 relu".
+// What a convolution's time depends on, such as "3x3 64->64 1x56x56 pad 1,1 relu". REQUIRES: a
+// convolution.
 std::string LayerText(const Graph& graph, const Operator& op);
 
-// 16 hexadecimal digits that differ if operators, their shapes or their order do. Times do not
-// depend on weights, nor does this.
+// 16 hexadecimal digits that depend on the kinds, output shapes and order of the operators, and on
+// LayerText where Winograd applies. Times do not depend on weights, nor does this.
 std::string ModelDigest(const Graph& graph);
 
 struct LayerTimes {
@@ -42,22 +42,22 @@ struct LayerTimes {
 using SchemeTimes = std::vector<LayerTimes>;
 
 struct Measuring {
-  // Leaves time for the current layer, so that all ends within 20 seconds.
+  // Leaves time to finish the current layer, so that measuring ends within 20 seconds.
   static constexpr std::chrono::milliseconds kBudget{18000};
 
   int threads = 1;
   std::chrono::nanoseconds budget = kBudget;
-  // After each layer; measuring ends if it returns false. May be empty.
+  // Called after each layer; measuring ends if it returns false. May be empty.
   std::function<bool(int done, int of)> on_progress;
 };
 
-// Times every distinct layer where Winograd applies by both schemes, turn by turn on synthetic
-// numbers, all pixels active: medians. Takes layers from `known` if they are there; leaves out
-// those that the budget has no time for.
+// Times every distinct layer where Winograd applies, by both schemes in turn, on the CPU, on
+// synthetic numbers with all pixels active; keeps medians. Does not time again what is in `known`,
+// and leaves out layers for which the budget has no time.
 SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
                            SchemeTimes known = {});
 
-// The faster scheme of every layer that was measured; kDirect of the others.
+// The faster scheme of every measured layer; kDirect for the others.
 SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.
@@ -79,7 +79,7 @@ TileChoice MeasureTiles(const Graph& graph, const Measuring& measuring,
                         const std::function<std::unique_ptr<Backend>()>& make_backend,
                         const Clock& clock, TileChoice known = {});
 
-// Sets those of the layers that were measured.
+// Sets the tiles of the layers that were measured.
 void SetTiles(Graph& graph, const TileChoice& tiles);
 
 // How many distinct layers MeasureTiles would time.

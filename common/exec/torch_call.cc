@@ -30,7 +30,7 @@
 namespace cacheinf {
 namespace {
 
-// Our memory as LibTorch sees it, without a copy.
+// Shows our memory to LibTorch without copying it.
 at::Tensor Borrow(const ConstTensorView& view) {
   const at::IntArrayRef dims(view.dims.data(), static_cast<size_t>(view.rank));
   const at::IntArrayRef strides(view.strides.data(), static_cast<size_t>(view.rank));
@@ -106,10 +106,10 @@ at::Tensor Apply(const at::Tensor& x, const Function& function, const at::Tensor
   throw std::logic_error("an unknown function");
 }
 
-// LibTorch computes on OpenMP's threads, which after a loop watch for the next one for milliseconds
-// (libgomp about twenty) on cores that our own threads want. They could be told to sleep instead
-// only before libgomp is loaded. So they are ended, and the next loop makes new ones. OpenMP
-// libraries from before 5.0 cannot do that: theirs stay.
+// LibTorch computes on OpenMP's threads. After a loop these spin for milliseconds (libgomp's for
+// about twenty), waiting for the next loop, on cores that our own threads want. libgomp can be told
+// not to only before it is loaded. So end them; the next loop makes new ones. An OpenMP library
+// older than 5.0 cannot end them.
 void EndOpenMpThreads() {
   using PauseResources = int (*)(int kind);
   static const auto pause =
@@ -119,7 +119,7 @@ void EndOpenMpThreads() {
 }
 
 // The rows of the input that `rows` of a sliding convolution's output need, with zeros where the
-// window leaves the picture: convolving them without row padding gives just those rows.
+// window leaves the picture. Convolving them without row padding gives exactly `rows`.
 at::Tensor RowsFor(const at::Tensor& in, const WindowAxis& axis, Range rows) {
   const int64_t height = in.size(2);
   const int64_t first = int64_t{rows.begin} * axis.stride - axis.pad_begin;
@@ -143,7 +143,7 @@ struct ConvCall {
       const at::Tensor out =
           at::convolution(in, weights, bias, {spec.rows.stride, spec.columns.stride}, {0, 0},
                           {spec.rows.dilation, spec.columns.dilation}, true, {0, 0}, spec.groups);
-      // Crops the padding, and computes the rows and columns that only an output padding asks for.
+      // Crops the padding, and adds rows and columns that only the output padding asks for.
       at::Tensor padded = at::constant_pad_nd(
           out, {-spec.columns.pad_begin, out_width + spec.columns.pad_begin - out.size(3),
                 -spec.rows.pad_begin, out_height + spec.rows.pad_begin - out.size(2)});

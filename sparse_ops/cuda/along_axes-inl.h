@@ -20,7 +20,7 @@ inline Rows RowsOf(const ConstTensorView& input, const TensorView& output, int a
           output.data};
 }
 
-// Of the axes of `shape` that are in `along`.
+// Nests the axes of `shape` that are in `along`.
 inline Nest NestOf(const ConstTensorView& shape, const AxisSet& along) {
   Nest nest;
   for (int axis = 0; axis < shape.rank; ++axis) {
@@ -53,7 +53,7 @@ inline int Positions(const OuterAxes& axes) {
   return positions;
 }
 
-// REQUIRES: several axes that are reduced.
+// REQUIRES: more than one reduced axis.
 template <class Device>
 void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
                         const int* gate) {
@@ -86,7 +86,7 @@ void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const R
                 kernel, Nest::kSharedBytes);
 }
 
-// Of a kernel whose groups are known.
+// Fills in the rest of a kernel whose nest, axes and strides are set.
 template <class Device, class Args>
 void LaunchGroups(Device& device, typename Device::Stream& stream, const Args& args,
                   const Pixels& pixels, NormalizeGroups kernel) {

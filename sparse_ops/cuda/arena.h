@@ -13,8 +13,8 @@
 namespace cacheinf {
 namespace cuda {
 
-// Gives out pieces of few large allocations, which it keeps. A Buffer<Arena<Device>, T> is made of
-// one. What is given back is given out again at once: with more than one stream, wait first.
+// Gives out pieces of a few large allocations, which it keeps. Buffer<Arena<Device>, T> owns such a
+// piece. A freed piece may be given out again at once: with more than one stream, wait first.
 template <class Device>
 class Arena {
  public:
@@ -25,10 +25,11 @@ class Arena {
     for (unsigned char* block : blocks_) device_.Free(block);
   }
 
-  // Of the device's memory, now and at most so far.
+  // How much of the device's memory it holds. Never shrinks.
   size_t bytes() const { return bytes_; }
 
-  // Aligned to 256; throws OutOfDeviceMemory. Between two pieces lie bytes of nobody's.
+  // Aligned to 256. Throws OutOfDeviceMemory. Leaves a gap after every piece, so that a device that
+  // checks addresses sees an overrun.
   void* Allocate(size_t bytes) {
     const size_t size = (bytes / kUnit + 2) * kUnit;
     auto place = std::find_if(free_.begin(), free_.end(),
@@ -43,7 +44,7 @@ class Arena {
     return first;
   }
 
-  // What was allocated; null is fine.
+  // REQUIRES: null, or memory that Allocate returned.
   void Free(void* memory) {
     if (memory == nullptr) return;
     const auto used = used_.find(static_cast<unsigned char*>(memory));
@@ -56,7 +57,7 @@ class Arena {
 
  private:
   static constexpr size_t kUnit = 256;
-  // A piece each, by where it begins.
+  // Sizes of pieces, by where they begin.
   using Pieces = std::map<unsigned char*, size_t>;
 
   typename Pieces::iterator AddBlock(size_t size) {

@@ -7,8 +7,8 @@
 namespace cacheinf {
 namespace cuda {
 
-// Settles pixels whose fresh values lie in a map of their own: of operators whose kernels share a
-// pixel's channels among blocks, or write them one by one.
+// Settles pixels whose fresh values lie in a map of their own, because several blocks share a
+// pixel's channels or the kernel writes them one by one.
 struct SettlePixels {
   static constexpr const char* kName = "SettlePixels";
   static constexpr int kThreads = 128;

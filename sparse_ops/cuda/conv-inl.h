@@ -21,14 +21,14 @@ Buffer<Arena<Device>, T> Upload(Device& device, typename Device::Stream& stream,
   return buffer;
 }
 
-// One per output channel. Adding -0 changes nothing.
+// One number per output channel; -0 where there is no bias, because adding it changes nothing.
 inline std::vector<float> BiasOf(const ConvArgs& args) {
   std::vector<float> bias(static_cast<size_t>(args.output.channels), -0.0f);
   if (args.bias != nullptr) bias.assign(args.bias, args.bias + args.output.channels);
   return bias;
 }
 
-// Likewise; none but for kPRelu.
+// One number per output channel for kPRelu, else none.
 inline std::vector<float> SlopesOf(const ConvArgs& args) {
   std::vector<float> slopes;
   if (args.activation.function.kind != Function::Kind::kPRelu) return slopes;
@@ -38,13 +38,13 @@ inline std::vector<float> SlopesOf(const ConvArgs& args) {
   return slopes;
 }
 
-// Whether every four numbers of this view's pixels, from the first on, can be copied as one.
+// Whether each four channels of a pixel, from the first on, can be copied at once.
 inline bool HasAlignedFours(const ConstImageView& view) {
   return reinterpret_cast<uintptr_t>(view.data) % 16 == 0 && view.pixel_stride % 4 == 0 &&
          view.row_stride % 4 == 0 && (view.batch == 1 || view.batch_stride % 4 == 0);
 }
 
-// Fewer channels leave too much of a wider tile empty.
+// Up to this many output channels a narrower tile pays: they leave too much of a wider one empty.
 constexpr int kNarrowOutputs = 32;
 constexpr int kMiddleOutputs = 64;
 

@@ -14,28 +14,27 @@
 namespace cacheinf {
 namespace cuda {
 
-// A convolution with its weights packed and on the device; ConvArgs says what it computes. After
-// its preparation it is not changed: several streams may run it at once.
+// A convolution (ConvArgs) with its packed weights on the device. Immutable, so several streams may
+// run it at once.
 template <class Device>
 class Conv {
  public:
-  // Copies from `args`, whose pointers are the host's, what does not change between frames: spec,
-  // weights, bias, activation, and the channels of the input and output views, whose data may be
-  // null. Throws DeviceError if the device lacks the precision. The arena outlives this.
+  // Copies what does not change between frames: spec, weights, bias, activation, and how many
+  // channels input and output have. The pointers of `args` are the host's; the views' data may be
+  // null. Throws DeviceError if the device lacks the precision. Device and arena must outlive this.
   Conv(Device& device, Arena<Device>& arena, const ConvArgs& args, const ConvOptions& options = {});
 
-  // Whether a device has this precision.
   static bool Has(const DeviceFacts& facts, Precision precision) {
     return precision == Precision::kExact || facts.compute_major >= 8;
   }
 
-  // Whether Run takes a test: not where blocks share a pixel's channels, as they do with groups and
-  // with more than 64.
+  // Whether Run takes a test. It does not where blocks share a pixel's channels: with groups, or
+  // with more than 64 channels.
   bool CanTest() const;
 
   // Computes the pixels in every image of the batch. `residual` has null data if there is none.
-  // With a test they are the active ones, and settled in the same launch. REQUIRES: then no operand
-  // shares memory with the output.
+  // With a test, settles the pixels in the same launch. REQUIRES: then they are the active ones,
+  // and no operand shares memory with the output.
   void Run(typename Device::Stream& stream, const ConstImageView& input,
            const ConstImageView& residual, const ImageView& output, const Pixels& pixels,
            const SettleArgs& test = {}) const;

@@ -18,10 +18,10 @@
 namespace cacheinf {
 namespace cuda {
 
-// Where taps lie along one axis. Output o belongs to phase o % phases: of a plain convolution there
-// is one, of a transposed one as many as its stride, and outputs of one phase have the same taps of
-// the kernel. The first is at input (o scale + offset) / divisor, which has no remainder, the next
-// ones `step` further each.
+// Where taps lie along one axis. Output o belongs to phase o % phases, and outputs of one phase
+// have the same taps of the kernel. A plain convolution has one phase, a transposed one as many as
+// its stride. The first tap is at input (o * scale + offset) / divisor, which has no remainder;
+// each next one lies `step` further.
 struct ConvAxis {
   int phases = 1;
   int scale = 1;
@@ -29,25 +29,25 @@ struct ConvAxis {
   int step = 1;
 };
 
-// Of one phase along one axis.
+// The taps of one phase along one axis.
 struct alignas(8) PhaseTaps {
   int count;
   int offset;
 };
 
-// What the kernels of a convolution take. Pointers are the device's.
+// What a convolution's kernels take. All pointers are the device's.
 struct ConvWork {
   ConstImageView input;
-  ConstImageView residual;  // none if data is null
+  ConstImageView residual;  // null data: none
   ImageView output;
   Pixels pixels;
 
   int groups = 1;
   int group_inputs = 0;
   int group_outputs = 0;
-  int padded_inputs = 0;            // of a group, to whole fours
+  int padded_inputs = 0;            // a group's, to a multiple of four
   int padded_outputs = 0;           // likewise
-  bool has_aligned_inputs = false;  // every four of them
+  bool has_aligned_inputs = false;  // each four can be copied at once
   ConvAxis rows;
   ConvAxis columns;
   const PhaseTaps* row_taps = nullptr;     // [rows.phases]
@@ -56,11 +56,11 @@ struct ConvWork {
   const int64_t* phase_weights = nullptr;  // [rows.phases][columns.phases]: where each begins
 
   const float* bias = nullptr;    // one per output channel; -0 where the model has none
-  const float* slopes = nullptr;  // likewise; null but for kPRelu
+  const float* slopes = nullptr;  // one per output channel for kPRelu, else null
   Function activation;
   bool activation_before_residual = false;
 
-  SettleArgs test;  // only where a block has all channels of its pixels
+  SettleArgs test;  // only where one block computes all channels of a pixel
 
   template <class Thread>
   CACHEINF_KERNEL int Count(const Thread& thread) const {
@@ -71,7 +71,8 @@ struct ConvWork {
     return pixels.list == nullptr ? pixels.first + i : thread.LoadReadOnly(pixels.list + i);
   }
 
-  // From sums to values, of `count` neighbouring channels of an output pixel, at most four.
+  // Adds bias and residual to the sums and activates them: `count` neighbouring channels of an
+  // output pixel, at most four.
   template <class Thread>
   CACHEINF_KERNEL void Finish(const Thread& thread, int image, int y, int x, int channel, int count,
                               float (&sums)[4]) const {
@@ -96,15 +97,16 @@ struct ConvWork {
   }
 };
 
-// Convolution as a product of matrices: a block takes a tile of pixels, any that are on the list,
-// by a tile of a group's output channels. The products of a sum are ordered by kernel row, kernel
-// column, channel of the group, these padded to whole fours; kConvDepth of them at a time are
-// staged in shared memory, the next ones while these are multiplied. Padding, and the rest of the
-// last kConvDepth, are products +0 × -0, which change no sum, not even -0.
+// Convolution as a product of matrices. A block computes a tile: some listed pixels by some of a
+// group's output channels. A sum takes its products by kernel row, kernel column and channel of the
+// group, padded to a multiple of four. Shared memory stages kConvDepth of them at a time, the next
+// ones while these are multiplied. Padding, and the rest of the last kConvDepth, are products
+// +0 × -0, which change no sum, not even -0.
 //
-// A launch has two shapes of tiles, and takes the large one where there is enough to do: block x is
-// the pixels, and of those the channels; block z the image, and of it the phase. Where there are
-// several phases a block takes the pixels of its own out of so many times as many.
+// A launch has two shapes of tiles, and takes the large one where there is enough to do. Block x
+// counts tiles of pixels and, within each, tiles of channels; block z counts images and, within
+// each, phases. With several phases, a block looks through that many times more pixels and takes
+// those of its own phase.
 template <class Large, class Small, int blocks_at_once = 3>
 struct ConvGemm {
   static_assert(Large::kPrecision == Small::kPrecision &&
@@ -114,12 +116,12 @@ struct ConvGemm {
   static constexpr const char* kName = "ConvGemm";
   static constexpr int kThreads = kConvThreads;
   static constexpr int kBlocksAtOnce = blocks_at_once;
-  // Whether a block can have all channels of a pixel, up to kChannels, whichever shape it takes.
+  // Whether a block computes all channels of a pixel, up to kChannels, in either shape.
   static constexpr bool kTakesTest = Large::kChannels == Small::kChannels;
   static constexpr int kChannels = Small::kChannels;
 
   ConvWork work;
-  int small_up_to = 0;  // so many pixels
+  int small_up_to = 0;  // pixels
 
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
@@ -131,13 +133,13 @@ struct ConvGemm {
     }
   }
 
-  // How many blocks along x take all of at most `most` pixels.
+  // Blocks along x that are enough for up to `most` pixels.
   static int BlocksX(const ConvWork& work, int most, int small_up_to) {
     const int large = most > small_up_to ? BlocksOf<Large>(work, most) : 0;
     const int small = BlocksOf<Small>(work, most < small_up_to ? most : small_up_to);
     return large < small ? small : large;
   }
-  // The most pixels that give each of so many multiprocessors no large tile.
+  // The most pixels whose large tiles leave a multiprocessor without one.
   static int MostWithoutLargeTiles(const ConvWork& work, int multiprocessors) {
     const int images = work.output.batch;
     const int tiles_of_pixels =
@@ -163,7 +165,6 @@ struct ConvGemm {
     int x;
   };
 
-  // What one block works on.
   struct Job {
     int image;
     int group;
@@ -172,11 +173,11 @@ struct ConvGemm {
     int column_phase;
     PhaseTaps row_taps;
     PhaseTaps column_taps;
-    int begin;  // of the pixels to choose from
+    int begin;  // the pixels to choose from: begin to end - 1 of the list
     int end;
   };
 
-  // The products that a thread stages: a tap and the first of four channels.
+  // What a thread stages next: a tap, and the first of four channels.
   struct Cursor {
     int row_tap;
     int column_tap;
@@ -194,8 +195,8 @@ struct ConvGemm {
     }
   };
 
-  // Shared memory: places, the warps' counts of pixels, then stages of inputs and weights; after
-  // these the sums lie over the stages.
+  // Shared memory: places, the warps' counts of pixels, then stages of inputs and weights. In the
+  // end, sums take the place of the stages.
   template <class Tile>
   struct Layout {
     static constexpr size_t kCountsAt = Tile::kPixels * sizeof(Place);
@@ -249,8 +250,8 @@ struct ConvGemm {
     }
   }
 
-  // Of the job's pixels those of its phase have places, in order; writes those of a tile that
-  // begins with number `first`. Returns how many there are in all.
+  // The job's pixels of its phase have places, in order. Writes those of the tile that begins with
+  // place `first`, and returns how many places there are in all.
   template <class Tile, class Thread>
   CACHEINF_KERNEL int FindPlaces(const Thread& thread, const Job& job, int first) const {
     Place* const places = thread.template Shared<Place>();
@@ -264,7 +265,7 @@ struct ConvGemm {
       thread.Barrier();
       return job.end - job.begin;
     }
-    // Each thread takes so many neighbours.
+    // Each thread looks through a run of the list.
     const int each = (Tile::kPixels * phases + kThreads - 1) / kThreads;
     const int from = job.begin + thread.ThreadIndex() * each;
     const int to = job.end - from < each ? job.end : from + each;
@@ -274,7 +275,7 @@ struct ConvGemm {
     int before = SumUpToLane(thread, own);
     int* const counts = thread.template Shared<int>(Layout<Tile>::kCountsAt);
     if (thread.Lane() == kWarp - 1) thread.Store(counts + thread.Warp(), before);
-    thread.Barrier();  // everyone is done with the places before, too
+    thread.Barrier();  // the previous tile's places are no longer read, either
     before -= own;
     int found = 0;
     for (int warp = 0; warp < kThreads / kWarp; ++warp) {
@@ -296,7 +297,7 @@ struct ConvGemm {
     return found;
   }
 
-  // The place of pixel i of the list; false if it belongs to another phase.
+  // Sets the place of pixel i of the list. Returns false if the pixel belongs to another phase.
   template <class Thread>
   CACHEINF_KERNEL bool FindPlace(const Thread& thread, const Job& job, int i, Place& place) const {
     const auto pixel = static_cast<unsigned>(work.Pixel(thread, i));
@@ -313,7 +314,7 @@ struct ConvGemm {
     return (out * axis.scale + taps.offset) / axis.divisor;
   }
 
-  // The tile whose places are written.
+  // Computes the tile whose places are written.
   template <class Tile, class Thread>
   CACHEINF_KERNEL void RunTile(const Thread& thread, const Job& job) const {
     constexpr int kStageFloats = Layout<Tile>::kStageFloats;
@@ -339,7 +340,7 @@ struct ConvGemm {
     for (int left = steps; left > 0; --left) {
       thread.template WaitForCopies<kStages - 2>();
       if constexpr (Tile::kByWarpgroup) thread.ShowToWarpgroup();
-      // Everyone's have landed, and everyone is done with the stage before, which is filled next.
+      // All threads' copies have landed, and none reads the previous stage, which is filled next.
       thread.Barrier();
       if (left > kStages - 1) {
         const int filled = used == 0 ? kStages - 1 : used - 1;
@@ -360,7 +361,7 @@ struct ConvGemm {
     SettleTile<Tile>(thread, stages);
   }
 
-  // Begins to copy the inputs and weights of one step, and moves on to the next.
+  // Starts to copy the inputs and weights of one step, and advances to the next.
   template <class Tile, class Thread>
   CACHEINF_KERNEL void Stage(const Thread& thread, const Job& job, const float*& weights,
                              Cursor& cursor, float* stage) const {
@@ -370,7 +371,7 @@ struct ConvGemm {
                                job.group * work.group_inputs + cursor.channel;
     const int down = cursor.row_tap * work.rows.step;
     const int right = cursor.column_tap * work.columns.step;
-    // Past the last product nothing is copied.
+    // Past the last product, zeros.
     const int channels =
         cursor.row_tap < job.row_taps.count ? work.group_inputs - cursor.channel : 0;
     CACHEINF_UNROLL
@@ -411,7 +412,6 @@ struct ConvGemm {
       const int word = i % kRowFours * 4;
       const bool copies = job.first_channel + word / kWords < work.padded_outputs;
       const float* const from = copies ? weights + row * row_words + word : work.weights;
-      // Rows lie end to end.
       float* const to = stage + Layout<Tile>::kInputFloats + i * 4;
       thread.CopyAsyncOrZero(reinterpret_cast<Float4*>(to), reinterpret_cast<const Float4*>(from),
                              copies);
@@ -446,7 +446,7 @@ struct ConvGemm {
 
   CACHEINF_KERNEL bool HasTest() const { return kTakesTest && work.test.active.words != nullptr; }
 
-  // From values in place of the sums.
+  // `values` lie where the sums did.
   template <class Tile, class Thread>
   CACHEINF_KERNEL void SettleTile(const Thread& thread, const float* values) const {
     const Place* const places = thread.template Shared<Place>();
@@ -458,14 +458,14 @@ struct ConvGemm {
   }
 };
 
-// Convolution of small groups: every thread has up to four neighbouring channels of a pixel. With
-// one input and one output each (depthwise) it reads four inputs at once.
+// Convolution of small groups. A thread computes up to four neighbouring channels of a pixel. With
+// one input and one output per group (depthwise) it reads four inputs at once.
 template <bool is_depthwise>
 struct ConvDirect {
   static constexpr const char* kName = is_depthwise ? "ConvDepthwise" : "ConvOfSmallGroups";
   static constexpr int kThreads = Walk::kThreads;
 
-  ConvWork work;  // weights as taps × inputs of a group × output channels padded to whole fours
+  ConvWork work;  // weights: taps × inputs of a group × padded_outputs
   Walk walk;
   WindowAxis rows;
   WindowAxis columns;
@@ -546,8 +546,8 @@ struct ConvDirect {
   }
 };
 
-// The kernels of one precision: for few channels, for up to 64, and for more. But for the last a
-// block has all of a pixel, if there are no groups, and so takes a change test.
+// One precision's kernels for few output channels, for up to 64, and for more. In the first two a
+// block computes all channels of a pixel, if there are no groups, and so can take a change test.
 template <Precision precision>
 struct ConvGemms {
   using Small = MatrixTile<precision, 2, 1, 2>;
@@ -559,14 +559,14 @@ template <>
 struct ConvGemms<Precision::kExact> {
   using Small = FmaTile<2, 4>;
   using Narrow = ConvGemm<FmaTile<8, 4>, Small>;
-  // With the test three blocks would spill registers.
+  // With the test, three blocks at once would spill registers.
   using Middle = ConvGemm<FmaTile<8, 8>, FmaTile<1, 8>, 2>;
   using Wide = ConvGemm<FmaTile<8, 8>, Small>;
 };
 
-// The same by instructions of warpgroups, for devices that have them (DeviceFacts). No GPU has run
-// them yet: on the stand-in they have the bits of those above, on a GPU they may have others. So
-// which of the two a convolution takes is settled by its precision and the device.
+// The same by warpgroup instructions, for devices that have them (DeviceFacts). No GPU has run them
+// yet: on the stand-in they give the bits of those above, on a GPU they may give others. So only
+// precision and device decide which of the two a convolution takes.
 template <Precision precision>
 struct WarpgroupGemms {
   using Narrow = ConvGemm<WarpgroupTile<precision, 2, 4>, WarpgroupTile<precision, 1, 4>>;

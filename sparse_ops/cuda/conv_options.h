@@ -6,22 +6,21 @@
 namespace cacheinf {
 namespace cuda {
 
-// What a convolution multiplies. Sums are always of single precision.
+// The format of what a convolution multiplies. It always sums in single precision.
 enum class Precision : uint8_t {
   kExact,  // single precision: the bits of ops.h
-  // Matrix instructions, which need a compute capability of 8.0. Inputs and weights are rounded to
-  // the nearest number of this format; the bits do not depend on active pixels or tiles, but on the
-  // GPU.
+  // Matrix instructions, which need compute capability 8.0. They round inputs and weights to the
+  // nearest number of this format. The bits depend on the GPU, but not on active pixels or tiles.
   kTf32,
   kHalf,
   kBfloat16,
 };
 
 struct ConvOptions {
-  // Convolutions of small groups, depthwise ones among them, are exact in any case.
+  // Convolutions of small groups, such as depthwise ones, are always exact.
   Precision precision = Precision::kExact;
-  // Up to this many pixels take small tiles, more take large ones; the bits are the same. Below 0:
-  // as many as would not keep the whole device busy with large ones.
+  // Up to this many pixels take small tiles, more take large ones; the bits are the same. Negative:
+  // as many as large tiles could not keep the whole device busy with.
   int small_tiles_up_to = -1;
 };
 

@@ -1,5 +1,4 @@
-// The kernels of convolutions by warpgroups, compiled for GPUs of compute capability 9.0 alone
-// (sm_90a).
+// The kernels that convolve by warpgroups, compiled only for compute capability 9.0 (sm_90a).
 
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/cuda/real/launch.cuh"

@@ -7,32 +7,32 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/numbers.h"
 
-// How the threads of a block multiply a tile of pixels by a tile of output channels.
+// How a block's threads multiply a tile of pixels by a tile of output channels.
 
 namespace cacheinf {
 namespace cuda {
 
-constexpr int kConvThreads = 128;  // of a block
+constexpr int kConvThreads = 128;  // per block
 
-// Products of each sum that are staged in shared memory at once.
+// How many products of each sum shared memory stages at a time.
 constexpr int kConvDepth = 16;
 
-// How many words of an output channel lie side by side in packed and staged weights, k ascending.
-// Sixteen bytes are what one row of a warpgroup's matrix has together (numbers.h).
+// How many words of an output channel lie side by side in packed and staged weights, k ascending:
+// 16 bytes, a row of a warpgroup's core matrix (numbers.h), but for exact sums one number.
 constexpr int WeightWords(Precision precision) { return precision == Precision::kExact ? 1 : 4; }
 
 // Tiles have
 //   kPrecision
 //   kPixels, kChannels    the tile's size
-//   kByWarpgroup          whether instructions of a whole warpgroup multiply
+//   kByWarpgroup          whether they multiply by warpgroup instructions
 //   kInstructionChannels  output channels of one instruction
-//   kInputStride          words between the staged inputs of a pixel and of the next
-//   kWeightRows           rows of staged weights, of WeightWords for each channel; a word is a
+//   kInputStride          words from one pixel's staged inputs to the next pixel's
+//   kWeightRows           rows of staged weights, of WeightWords for each channel; a word is one
 //                         number, or two, the first in the low half
-// and the thread's part of the sums. Strides are such that the lanes of a warp meet in no bank.
+// and the thread's part of the sums. The strides keep a warp's lanes out of each other's banks.
 
-// Each thread has some pixels, 16 apart, by four neighbouring channels, or two such fours 32 apart.
-// One accumulator per sum, k ascending.
+// Each thread computes some pixels, 16 apart, by four neighbouring channels, or by two such fours,
+// 32 apart. One accumulator per sum, k ascending.
 template <int pixels_each, int channels_each>
 class FmaTile {
   static constexpr int kFours = channels_each / 4;
@@ -50,7 +50,7 @@ class FmaTile {
   CACHEINF_KERNEL void Multiply(const Thread& thread, const float* inputs, const float* weights) {
     const float* const own_inputs = inputs + FirstPixel(thread) * kInputStride;
     const float* const own_weights = weights + FirstChannel(thread);
-    // Unrolled, it would spill registers.
+    // Unrolling would spill registers.
     CACHEINF_NO_UNROLL
     for (int k = 0; k < kConvDepth; k += 4) {
       Float4 w[4][kFours];
@@ -72,7 +72,7 @@ class FmaTile {
     }
   }
 
-  // As rows of channels, `stride` apart.
+  // Stores the sums as one row of channels per pixel, `stride` apart.
   template <class Thread>
   CACHEINF_KERNEL void Store(const Thread& thread, float* to, int stride) const {
     CACHEINF_UNROLL
@@ -116,9 +116,9 @@ class FmaTile {
   float sums_[pixels_each][channels_each] = {};
 };
 
-// Matrix instructions: each warp has pixel_tiles × channel_tiles tiles of 16 pixels by 8 channels,
-// and channel_warps warps lie side by side. Every sum takes its products in steps of one
-// instruction, k ascending.
+// By matrix instructions. Each warp computes pixel_tiles × channel_tiles tiles of 16 pixels by 8
+// channels; channel_warps warps lie side by side. Every sum takes its products one instruction
+// after another, k ascending.
 template <Precision precision, int channel_warps, int pixel_tiles, int channel_tiles>
 class MatrixTile {
   static constexpr bool kIsTf32 = precision == Precision::kTf32;
@@ -179,10 +179,10 @@ class MatrixTile {
   }
 
  protected:
-  static constexpr int kSteps = kWeightRows / 2;  // of one instruction each
+  static constexpr int kSteps = kWeightRows / 2;  // one instruction's depth each
   static constexpr int kWeightStride = kChannels * WeightWords(precision);
 
-  // For one of the warp's tiles.
+  // Loads `a` for one of the warp's tiles.
   template <class Thread>
   CACHEINF_KERNEL static void LoadInputs(const Thread& thread, const float* inputs, int step,
                                          int tile, unsigned (&a)[4]) {
@@ -223,10 +223,9 @@ class MatrixTile {
   }
 };
 
-// Instructions of the whole block, a warpgroup: each multiplies 64 of the pixels, 16 of each warp,
-// by all of the tile's channels, whose weights it reads from shared memory. Else the same. Weights
-// lie there as they are staged: eight channels of 16 bytes follow each other, then the next eight,
-// then all those of the next k. No GPU has run this yet.
+// The same by instructions of the whole block, a warpgroup: each multiplies 64 pixels, 16 of each
+// warp, by all the tile's channels, whose weights it reads from shared memory as they are staged:
+// 16 bytes of each channel, one after another, then those of the next k. No GPU has run this yet.
 template <Precision precision, int pixel_tiles, int channel_tiles>
 class WarpgroupTile : public MatrixTile<precision, 1, pixel_tiles, channel_tiles> {
   using Base = MatrixTile<precision, 1, pixel_tiles, channel_tiles>;

@@ -50,7 +50,7 @@ class WeightPacker {
   }
 
  private:
-  // Returns the taps of the kernel that each phase has, ascending.
+  // Returns each phase's taps of the kernel, ascending.
   std::vector<std::vector<int>> PackAxis(const WindowAxis& window, ConvAxis& axis,
                                          std::vector<PhaseTaps>& phases) const {
     std::vector<std::vector<int>> kernel_taps;
@@ -61,7 +61,7 @@ class WeightPacker {
       std::iota(kernel_taps[0].begin(), kernel_taps[0].end(), 0);
       return kernel_taps;
     }
-    // Taps that have an input follow each other at this distance.
+    // The taps of a phase lie this far apart.
     const int between = window.stride / std::gcd(window.stride, window.dilation);
     axis = {window.stride, 1, window.stride, -(between * window.dilation / window.stride)};
     for (int phase = 0; phase < window.stride; ++phase) {
@@ -77,7 +77,7 @@ class WeightPacker {
     return kernel_taps;
   }
 
-  // Of an output and an input channel of a group.
+  // `output` and `input` are channels of the group.
   float Weight(int group, int output, int input, int ky, int kx) const {
     const int64_t tap = static_cast<int64_t>(ky) * spec_.columns.kernel + kx;
     const int64_t area = static_cast<int64_t>(spec_.rows.kernel) * spec_.columns.kernel;
@@ -94,7 +94,7 @@ class WeightPacker {
     const size_t taps = row_taps.size() * column_taps.size();
     const size_t depth = (taps * static_cast<size_t>(packed_.padded_inputs) + kConvDepth - 1) /
                          kConvDepth * kConvDepth;
-    // See ConvGemm.
+    // ConvGemm says why -0.
     std::vector<float> matrix(depth * columns, -0.0f);
     float* row = matrix.data();
     for (const int ky : row_taps) {

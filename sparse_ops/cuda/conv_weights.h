@@ -10,23 +10,23 @@
 namespace cacheinf {
 namespace cuda {
 
-// A convolution's weights as the kernels take them, on the host.
+// A convolution's weights, on the host, as the kernels take them.
 struct ConvWeights {
-  bool is_direct = false;  // for ConvDirect, else for ConvGemm
-  int padded_inputs = 0;   // of a group
-  int padded_outputs = 0;  // of a group; of all for ConvDirect
+  bool is_direct = false;  // for ConvDirect; else for ConvGemm
+  int padded_inputs = 0;   // a group's
+  int padded_outputs = 0;  // a group's; for ConvDirect all
   ConvAxis rows;
   ConvAxis columns;
   std::vector<PhaseTaps> row_taps;
   std::vector<PhaseTaps> column_taps;
   std::vector<int64_t> phase_weights;
-  // Bits of single precision or TF32, or of two numbers of half the size. For ConvGemm each phase
-  // and group has a matrix: as many rows as there are products, in the order that ConvGemm says,
-  // and output channels; so many rows are one as WeightWords says.
+  // A word is a number of single precision or TF32, or two of 16 bits. For ConvGemm each phase and
+  // group has a matrix of products, in ConvGemm's order, by output channels, where each row has
+  // WeightWords words of every channel.
   std::vector<uint32_t> words;
 };
 
-// Packs what `args` has on the host; its views need only their channels.
+// REQUIRES: weights on the host. Of the views it reads only the channels.
 ConvWeights PackConvWeights(const ConvArgs& args, Precision precision);
 
 }  // namespace cuda

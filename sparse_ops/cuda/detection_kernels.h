@@ -8,22 +8,23 @@
 #include "sparse_ops/cuda/walk.h"
 #include "sparse_ops/ops.h"
 
-// Kernels of the last operators of a detector.
+// Kernels of a detector's last operators.
 
 namespace cacheinf {
 namespace cuda {
 
-inline constexpr int kBoxNumbers = 4;  // of a row, before objectness and classes
+inline constexpr int kBoxNumbers = 4;  // of a row; objectness and classes follow
 
 // One box of the heads.
 struct BoxCell {
-  const float* numbers = nullptr;  // anchor's in the map
+  const float* numbers = nullptr;  // its row, in the map
   int row = 0;
   int column = 0;
   int stride = 0;
   const float* anchor = nullptr;  // width, height
 
-  // Box number `box` of all heads, whose rows have `width` numbers. Returns false past the last.
+  // Finds box number `box` of all heads, whose rows have `width` numbers. Returns false past the
+  // last.
   template <class Thread>
   CACHEINF_KERNEL bool Find(const Thread& thread, const DetectionHead* heads, int head_count,
                             int width, int box) {
@@ -57,7 +58,7 @@ struct BoxCell {
     return apply_sigmoid ? scalar::Sigmoid(scalar::Ops(), x) : x;
   }
 
-  // Number `number` of the box's row.
+  // The decoded number at index `number` of the box's row.
   template <class Thread>
   CACHEINF_KERNEL float Decoded(const Thread& thread, int number, bool apply_sigmoid) const {
     const float s = Squashed(thread, number, apply_sigmoid);
@@ -115,14 +116,14 @@ struct ClearCount {
   }
 };
 
-// Puts all boxes that score enough into the scratch, in any order. How many there are is counted
-// where the output's first number will be.
+// Collects all boxes that score enough, in any order. Counts them where the output's first number
+// will be.
 struct CollectCandidates {
   static constexpr const char* kName = "CollectCandidates";
   static constexpr int kThreads = 128;
   static constexpr int kBlocks = 64;
 
-  const DetectionHead* heads;  // or else rows
+  const DetectionHead* heads;  // null: `rows` are decoded
   int head_count;
   const float* rows;
   int64_t row_stride;
@@ -147,14 +148,14 @@ struct CollectCandidates {
       }
       BoxCell cell;
       if (!cell.Find(thread, heads, head_count, kBoxNumbers + 1 + classes, box)) return;
-      // No class scores more than 1, so no box more than its objectness.
+      // No class scores above 1, so no box scores above its objectness.
       if (!(cell.Squashed(thread, kBoxNumbers, true) >= score_threshold)) continue;
       Take(thread, box, [&](int number) { return cell.Decoded(thread, number, true); });
     }
   }
 
  private:
-  // number(i): number i of the box's row.
+  // `number(i)` returns number i of the box's row.
   template <class Thread, class Number>
   CACHEINF_KERNEL void Take(const Thread& thread, int box, const Number& number) const {
     int best = 0;
@@ -182,14 +183,14 @@ struct CollectCandidates {
   }
 };
 
-// One block keeps the best candidate, drops those that it covers, and so on. A candidate that is
-// kept or dropped has no box (-1).
+// One block keeps the best candidate, drops those that it covers, and repeats. It sets the box of a
+// candidate that it kept or dropped to -1.
 struct KeepBestCandidates {
   static constexpr const char* kName = "KeepBestCandidates";
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / kWarp;
 
-  // Of the best of some candidates; index -1 is none.
+  // The best of some candidates; index -1: there is none.
   struct Best {
     float score = 0.0f;
     int box = 0;
@@ -200,7 +201,7 @@ struct KeepBestCandidates {
       return score != other.score ? score > other.score : box < other.box;
     }
   };
-  // Of every warp, for every other round.
+  // Every warp's best, for even and for odd rounds.
   static constexpr size_t kSharedBytes = size_t{2} * 3 * kWarps * sizeof(int);
 
   BoxCandidate* candidates;
@@ -216,7 +217,7 @@ struct KeepBestCandidates {
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
     if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return;
     const int many = thread.Load(count);
-    thread.Barrier();  // the count's place is the output's
+    thread.Barrier();  // the output will overwrite the count
     int kept = 0;
     for (; kept < max_boxes; ++kept) {
       const Best best = FindBest(thread, many, kept % 2);
@@ -286,7 +287,7 @@ struct KeepBestCandidates {
                           thread.ShuffleXor(best.index, by)};
       if (other.IsBetterThan(best)) best = other;
     }
-    // Rounds take turns, so that one barrier a round is enough.
+    // Even and odd rounds use different memory, so one barrier a round is enough.
     const size_t offset = static_cast<size_t>(parity) * 3 * kWarps * sizeof(int);
     float* const scores = thread.template Shared<float>(offset);
     int* const boxes = thread.template Shared<int>(offset + kWarps * sizeof(int));

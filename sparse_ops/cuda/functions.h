@@ -7,12 +7,12 @@
 #include "sparse_ops/function.h"
 #include "sparse_ops/host_device.h"
 
-// The functions of function.h for kernels, with the same bits.
+// The functions of function.h, with the same bits, for kernels.
 
 namespace cacheinf {
 namespace cuda {
 
-// One copy for all kernels of a file: they are long.
+// Long functions, of which a file's kernels share one copy.
 #ifdef __CUDACC__
 #define CACHEINF_NOT_INLINE __noinline__
 #else
@@ -25,7 +25,7 @@ template <int... kinds>
 CACHEINF_HOST_DEVICE float ApplyOneOf(const Function& function, float x,
                                       std::integer_sequence<int, kinds...>) {
   float value = x;
-  // Compiles to a switch.
+  // This compiles to a switch.
   const bool is_known = ((function.kind == static_cast<Function::Kind>(kinds) &&
                           (value = scalar::Evaluate<static_cast<Function::Kind>(kinds)>(
                                scalar::Ops(), x, function.alpha, function.beta),
@@ -53,22 +53,21 @@ CACHEINF_HOST_DEVICE CACHEINF_NOT_INLINE inline float ApplyLong(const Function& 
 
 }  // namespace internal
 
-// The function's value. For kPRelu, alpha is the slope.
+// For kPRelu, alpha is the slope.
 CACHEINF_HOST_DEVICE inline float ApplyFunction(const Function& function, float x) {
   if (function.kind == Function::Kind::kIdentity) return x;
   return internal::ApplyLong(function, x);
 }
 
-// a op b.
 CACHEINF_HOST_DEVICE CACHEINF_NOT_INLINE inline float CombineNumbers(BinaryKind kind, float a,
                                                                      float b) {
   return internal::CombineByOneOf(kind, a, b, std::make_integer_sequence<int, kBinaryKinds>());
 }
 
 // -------------------------------------------------------------------------------------------------
-// Of `count` numbers at a time, without a call: the choice of the function is made once for them.
+// `count` numbers at a time, without a call: the function is chosen once for all.
 
-// numbers[i] = f(numbers[i]), for kPRelu with slopes[i].
+// numbers[i] = function(numbers[i]); for kPRelu with slopes[i].
 template <int count, int first_kind = 0>
 CACHEINF_KERNEL void ApplyTo(const Function& function, const float (&slopes)[count],
                              float (&numbers)[count]) {
@@ -83,7 +82,7 @@ CACHEINF_KERNEL void ApplyTo(const Function& function, const float (&slopes)[cou
   }
 }
 
-// The same of a function that is not kPRelu.
+// REQUIRES: a function other than kPRelu.
 template <int count>
 CACHEINF_KERNEL void ApplyTo(const Function& function, float (&numbers)[count]) {
   const float no_slopes[count] = {};

@@ -9,19 +9,18 @@
 #include "sparse_ops/cuda/walk.h"
 #include "sparse_ops/ops.h"
 
-// Kernels of operators along several axes: a block takes a group, which is all elements along them
-// at one position of the others, or several groups that lie side by side.
+// Kernels of operators along several axes. A group is all elements along these axes at one position
+// of the others. A block takes one group, or several side by side.
 
 namespace cacheinf {
 namespace cuda {
 
-// The axes along which groups lie, outermost first, and how a block goes through them: the rows
-// along the last axis each by a thread, then the axes before it over what the rows gave, which lies
-// in shared memory. Axes before `split`, where there are too many rows for that, go one step after
-// another.
+// The axes of a group, outermost first, and how a block reduces them. Each thread reduces rows
+// along the last axis into shared memory; then the block reduces these results along the axes
+// before. Where that would be too many rows, the axes before `split` go step by step.
 struct Nest {
   static constexpr int kThreads = 256;
-  static constexpr int kMostRows = 2048;  // times groups side by side
+  static constexpr int kMostRows = 2048;  // of all groups of a block
   static constexpr size_t kSharedBytes =
       (2 * kMostRows + TensorView::kMaxRank * kLanes) * sizeof(float);
 
@@ -29,15 +28,15 @@ struct Nest {
   int split = 0;
   int sizes[TensorView::kMaxRank] = {};
   int64_t strides[TensorView::kMaxRank] = {};
-  // The axes by their strides, the largest first; how far apart in logical order the rows lie along
-  // each, from `split` to the one before the last.
+  // The axes, the largest stride first; and from `split` to the last but one, how many rows one
+  // step along an axis skips in logical order.
   int by_stride[TensorView::kMaxRank] = {};
   int row_steps[TensorView::kMaxRank] = {};
   int rows = 1;
   int steps = 1;
 
-  // The results of `groups` groups whose elements lie `group_stride` apart, of which the threads
-  // below `groups` get theirs, and the others the first. All threads of the block call it.
+  // Reduces `groups` groups that lie `group_stride` apart. Thread i returns the result of group i;
+  // threads past the last group return that of group 0. All threads of the block must call it.
   // REQUIRES: one group, or split = 0.
   template <class Thread, class Accumulate, class Combine>
   CACHEINF_KERNEL float Reduce(const Thread& thread, const float* data, int groups,
@@ -89,7 +88,7 @@ struct Nest {
     return result;
   }
 
-  // Calls visit(axis, index) for every axis, of the element with this number in memory's order.
+  // Calls visit(axis, index) for every axis of element `number`, counted in memory order.
   template <class Visit>
   CACHEINF_KERNEL void VisitIndices(int64_t number, const Visit& visit) const {
     for (int i = rank - 1; i >= 0; --i) {
@@ -116,7 +115,7 @@ struct Nest {
     return offset;
   }
 
-  // Of a row by its number in memory's order; and its number in logical order.
+  // Where row `number`, counted in memory order, begins. Adds its number in logical order to *row.
   CACHEINF_KERNEL int64_t RowOffset(int number, int* row) const {
     int64_t offset = 0;
     for (int i = rank - 1; i >= 0; --i) {
@@ -130,8 +129,7 @@ struct Nest {
     return offset;
   }
 
-  // Takes the value of a step into the lanes of the axes before `split`. Returns, at the last step,
-  // the result.
+  // Adds a step's value to the lanes of the axes before `split`. The last step returns the result.
   template <class Thread, class Combine>
   CACHEINF_KERNEL float Push(const Thread& thread, float* lanes, int step, float start, float value,
                              const Combine& combine) const {
@@ -161,8 +159,8 @@ struct ReduceGroups {
 
   Nest nest;
   OuterAxes axes;
-  Strides<2> strides;  // of input and output; `inner` is that side by side
-  int side_by_side;    // so many in all
+  Strides<2> strides;  // of input and output; `inner`: from one group to the next beside it
+  int side_by_side;    // groups at one position
   int per_block;
   float count;
   ReduceKind kind;
@@ -203,7 +201,6 @@ struct ReduceGroups {
   }
 };
 
-// A block takes one group.
 struct NormalizeGroups {
   static constexpr const char* kName = "NormalizeGroups";
   static constexpr int kThreads = Nest::kThreads;

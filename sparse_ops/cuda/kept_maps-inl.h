@@ -61,7 +61,7 @@ void Shift(Device& device, typename Device::Stream& stream, const TensorView& ma
            int columns, float* scratch) {
   const int64_t height = map.dims[2];
   const int64_t width = map.dims[3];
-  // All pixels that move within one image are as far apart: one block of memory.
+  // Every pixel of an image moves equally far, so they move as one block of memory.
   const int64_t distance = rows * width + columns;
   const int64_t moved = height * width - (distance < 0 ? -distance : distance);
   if (moved <= 0 || distance == 0) return;

@@ -3,14 +3,14 @@
 
 #include "sparse_ops/cuda/device.h"
 
-// Sums and the like: in the sixteen lanes of ops.h, by one thread or by half a warp; of a warp.
+// Reductions in the sixteen lanes of ops.h, by one thread or by half a warp, and a warp's sums.
 
 namespace cacheinf {
 namespace cuda {
 
 constexpr int kLanes = 16;
 
-// Of the values of this lane of the warp and those before it.
+// Sums `value` over this lane and the lanes before it. All threads of the warp must call it.
 template <class Thread>
 CACHEINF_KERNEL int SumUpToLane(const Thread& thread, int value) {
   for (int by = 1; by < kWarp; by *= 2) {
@@ -20,7 +20,7 @@ CACHEINF_KERNEL int SumUpToLane(const Thread& thread, int value) {
   return value;
 }
 
-// Of value(0), …, value(count - 1), by one thread.
+// Reduces value(0), …, value(count - 1) on one thread.
 template <class Value, class Accumulate, class Combine>
 CACHEINF_KERNEL float ReduceInLanes(int count, float start, const Value& value,
                                     const Accumulate& accumulate, const Combine& combine) {
@@ -45,7 +45,7 @@ struct Add {
   CACHEINF_KERNEL float operator()(float a, float b) const { return a + b; }
 };
 
-// The same for values that take long, each read at one place in the code; the lanes lie in memory.
+// The same for values whose code is long: calls it in one place, and keeps the lanes in memory.
 template <class Value, class Combine>
 CACHEINF_KERNEL float ReduceRows(int count, float start, const Value& value,
                                  const Combine& combine) {
@@ -63,8 +63,8 @@ CACHEINF_KERNEL float ReduceRows(int count, float start, const Value& value,
   return lanes[0];
 }
 
-// The lanes of half a warp together, each thread having its own; every thread gets the result.
-// All threads of the warp call it.
+// Combines the lanes of half a warp, one per thread, and returns the result to each of its threads.
+// All threads of the warp must call it.
 template <class Thread, class Combine>
 CACHEINF_KERNEL float CombineHalfWarp(const Thread& thread, float lane, const Combine& combine) {
   CACHEINF_UNROLL

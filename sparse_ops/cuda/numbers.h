@@ -7,10 +7,10 @@
 
 #include "sparse_ops/host_device.h"
 
-// Numbers as kernels compute with them, on either device with the same bits.
+// Number formats of kernels, with the same bits on either device.
 //
-// Matrix instructions: one multiplies a tile of 16 × k by one of k × 8, and adds the product to
-// sums of 16 × 8. Lane l, with g = l / 4 and t = l % 4, holds
+// A matrix instruction multiplies a tile of 16 × k by one of k × 8, and adds the product to 16 × 8
+// sums. Lane l, with g = l / 4 and t = l % 4, holds
 //   sums       [0], [1]: row g, columns 2 t and 2 t + 1; [2], [3]: row g + 8
 //   k = 8, TF32: a word is a number
 //     a        [0]: row g, k t; [1]: row g + 8, k t; [2]: row g, k t + 4; [3]: row g + 8, k t + 4
@@ -19,16 +19,16 @@
 //     a        [0]: row g, k 2 t and 2 t + 1; [1]: row g + 8, the same; [2]: row g, k 2 t + 8 and
 //              2 t + 9; [3]: row g + 8, the same
 //     b        [0]: k 2 t and 2 t + 1, column g; [1]: k 2 t + 8 and 2 t + 9
-// Instructions of a warpgroup multiply 64 × k by k × 8 n: warp w has rows 16 w and on, and of them
-// what is said above, sums [j] being of columns 8 j and on. b lies in shared memory, as core
-// matrices: eight columns, of each 16 bytes of numbers with k ascending, end to end. Two of them
-// are all k of eight columns, `leading_bytes` apart; to the next eight columns it is
-// `stride_bytes`. WarpgroupMatrix packs that into the matrix descriptor of the PTX ISA, for K-major
-// without swizzle: from the lowest bit, the address (14 bits), leading (16 bits up), stride (32
-// bits up), all in units of 16 bytes, and zeros.
+// A warpgroup's instruction multiplies 64 × k by k × 8 n. Warp w holds the rows from 16 w on, laid
+// out as above; its sums [j] are of the columns from 8 j on. b lies in shared memory as core
+// matrices: eight columns end to end, 16 bytes of numbers each, k ascending. Two core matrices,
+// `leading_bytes` apart, hold all k of eight columns; the next eight columns are `stride_bytes`
+// further. WarpgroupMatrix packs that into the PTX ISA's matrix descriptor, K-major without
+// swizzle: address in bits 0 to 13, leading from bit 16, stride from bit 32, all in units of 16
+// bytes; the other bits are 0.
 //
-// The products are exact. The stand-in takes sum = fma(a, b, sum) for k ascending; a GPU adds in an
-// order and with a rounding of its own, so that results agree only to within that.
+// The products are exact. The stand-in computes sum = fma(a, b, sum) with k ascending. A GPU has an
+// order and a rounding of its own, so results agree only to within that.
 
 namespace cacheinf {
 namespace cuda {
@@ -42,7 +42,7 @@ CACHEINF_HOST_DEVICE inline uint64_t MatrixDescriptor(uint32_t shared_address, i
          field(static_cast<uint32_t>(stride_bytes), 32);
 }
 
-// As wide as the widest loads.
+// As wide as the widest load.
 struct alignas(16) Float4 {
   float x, y, z, w;
 };
@@ -50,7 +50,7 @@ struct alignas(8) Float2 {
   float x, y;
 };
 
-// x y + z rounded once.
+// x * y + z, rounded once.
 CACHEINF_HOST_DEVICE inline float Fma(float x, float y, float z) {
 #ifdef __CUDA_ARCH__
   return __fmaf_rn(x, y, z);
@@ -70,7 +70,6 @@ CACHEINF_HOST_DEVICE inline float FromBits(uint32_t bits) {
   return x;
 }
 
-// How many bits are set.
 CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
 #ifdef __CUDA_ARCH__
   return __popcll(word);
@@ -129,7 +128,7 @@ CACHEINF_HOST_DEVICE inline float FromHalf(uint16_t half) {
   return FromBits(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-// Two of them in a word. (A GPU's instructions for it round likewise.)
+// Two halves in a word. (A GPU's instruction for it rounds as ToHalf does.)
 CACHEINF_HOST_DEVICE inline uint32_t PackHalves(float low, float high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   uint32_t word;

@@ -9,10 +9,9 @@
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
 
-// All operators on a device but convolutions: what ops.h says, to the last bit. They queue their
-// work on a stream. All that is pointed to lies on the device: operands, parameters, indices,
-// heads, anchors, masks, scratch. Compiled for EmulatedDevice and, in builds with CUDA, for
-// RealDevice.
+// All operators but convolutions, queued on a device's stream, with the bits of ops.h. Whatever the
+// arguments point to lies on the device: operands, parameters, indices, heads, anchors, masks,
+// scratch. Compiled for EmulatedDevice and, in builds with CUDA, for RealDevice.
 //
 // REQUIRES: tensors of less than 2^31 elements, and batches of less than 2^16 images.
 
@@ -20,8 +19,8 @@ namespace cacheinf {
 namespace cuda {
 
 // ---------------------------------------------------------------------------------------------
-// Of outputs that are maps, those pixels; of any others all there is, unless the pixels' count is
-// 0, which only the device may know.
+// Compute the pixels of an output that is a map. Compute any other output whole, unless the pixels'
+// count, which only the device may know, is 0.
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
@@ -69,14 +68,14 @@ template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
              const Pixels& pixels);
 
-// One operand of a concatenation along `axis`: `output` is what all are concatenated to, `piece`
-// goes to `offset` and on. Of a map, those pixels of the output that lie in the piece.
+// Copies one operand of a concatenation along `axis` into `output`, from index `offset` on. Of a
+// map it copies the pixels of the output that lie in the piece.
 template <class Device>
 void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTensorView& piece,
                int axis, int64_t offset, const TensorView& output, const Pixels& pixels);
 
 // ---------------------------------------------------------------------------------------------
-// Computed whole, maps too, unless the pixels' count is 0.
+// Compute outputs whole, maps too, unless the pixels' count is 0.
 
 template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
@@ -97,24 +96,25 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
 // ---------------------------------------------------------------------------------------------
 // Kept maps.
 
-// Stores what is new of these pixels, which are active and lie in a map of their own, as large.
+// Stores what changed of the pixels, which are the active ones. REQUIRES: `fresh` is as large as
+// `stored` and shares no memory with it.
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const ConstImageView& fresh,
             const ImageView& stored, const SettleArgs& args, const Pixels& pixels);
 
-// What warp.h says, but that the homography lies on the device.
+// As warp.h says, with the homography on the device.
 template <class Device>
 void Warp(Device& device, typename Device::Stream& stream, const WarpArgs& args,
           const Homography* from_of_to);
 
-// Pixel (y, x) gets what (y + rows, x + columns) held, where that lies within the map; all others
-// keep what they hold, or get anything. `scratch` has room for an image of the map.
-// REQUIRES: a map whose pixels lie end to end.
+// Moves what (y + rows, x + columns) holds to pixel (y, x). Pixels for which that lies outside the
+// map may hold anything afterwards. `scratch` has room for one image of the map. REQUIRES: the
+// map's pixels lie end to end.
 template <class Device>
 void Shift(Device& device, typename Device::Stream& stream, const TensorView& map, int rows,
            int columns, float* scratch);
 
-// The numbers of these pixels, pixel by pixel, all channels, image after image.
+// Packs all channels of the pixels, pixel by pixel, image after image; and unpacks them.
 template <class Device>
 void GatherPixels(Device& device, typename Device::Stream& stream, const ConstImageView& map,
                   const Pixels& pixels, float* packed);

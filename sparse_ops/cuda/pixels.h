@@ -4,13 +4,13 @@
 namespace cacheinf {
 namespace cuda {
 
-// The output pixels that a launch computes, the same in every image of a batch: pixel i is
-// list[i], or first + i without a list, as row * width + column. A launch writes no other pixel.
+// The output pixels that a launch computes, in every image of a batch. Pixel i is list[i], or
+// first + i without a list, and stands for row * width + column. A launch writes no other pixel.
 struct Pixels {
   const int* list = nullptr;   // on the device; ascending
-  const int* count = nullptr;  // on the device; null: all of `most`
+  const int* count = nullptr;  // on the device; null: `most`
   int first = 0;
-  int most = 0;  // no more than these are in the list
+  int most = 0;  // the count is never larger
 };
 
 }  // namespace cuda

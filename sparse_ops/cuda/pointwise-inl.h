@@ -10,15 +10,15 @@ namespace cacheinf {
 namespace cuda {
 namespace pointwise {
 
-// Of an operand with one entry for every index along `axis`.
+// The strides of an operand with one entry for every index along `axis`.
 inline AxisStrides AlongAxis(int axis) {
   AxisStrides strides = {};
   strides[static_cast<size_t>(axis)] = 1;
   return strides;
 }
 
-// One element of the input for each of the output, or the one at its place along `axis`, which is
-// -1 without places.
+// Maps each element of the output to the input's at the same index; or, with an `axis`, at the
+// place that is given for its index along that axis. -1: no axis.
 inline MapElements MapOf(const ConstTensorView& input, const TensorView& output,
                          const Pixels& pixels, int axis) {
   AxisStrides in = input.strides;

@@ -13,7 +13,7 @@
 namespace cacheinf {
 namespace cuda {
 
-// activation(x), activation(fma(x, scale, shift)), and both with x from another place along one
+// activation(x) or activation(fma(x, scale, shift)), where x may come from another place along one
 // axis: Activation, ScaleShift, Copy, Gather.
 struct MapElements {
   static constexpr const char* kName = "MapElements";
@@ -23,7 +23,7 @@ struct MapElements {
   static constexpr int kOutput = 0;
   static constexpr int kInput = 1;
   static constexpr int kParameter = 2;  // scale, shift, slopes
-  static constexpr int kIndex = 3;      // of the places
+  static constexpr int kIndex = 3;      // places
   static constexpr int kOperands = 4;
 
   TensorWalk<kOperands> elements;
@@ -34,7 +34,7 @@ struct MapElements {
   const float* slopes = nullptr;
   bool one_slope = false;
   Function function = {};
-  // Places along an axis, of either type, or null. Along it, the walk's strides of the input are 0.
+  // Places along an axis, in either type, or null. The walk's strides of the input along it are 0.
   const int64_t* long_places = nullptr;
   const int* places = nullptr;
   int64_t place_stride = 0;
@@ -144,7 +144,7 @@ struct CombineElements {
   }
 };
 
-// A tensor's dims and strides, for kernels that go from an index to another.
+// A tensor's dims and strides, for kernels that turn one index into another.
 struct Axes {
   int rank = 0;
   int sizes[TensorView::kMaxRank] = {};
@@ -159,7 +159,7 @@ struct Axes {
   }
 };
 
-// The index of an element of a walk along every axis of the output. A map's position counts images,
+// A walk's element as an index along every axis of the output. In a map, `position` counts images,
 // rows and columns.
 struct ElementIndex {
   int along[TensorView::kMaxRank];
@@ -183,7 +183,7 @@ struct ElementIndex {
   }
 };
 
-// What PadArgs says; or, where `keeps_outside`, only those elements that have one of the input.
+// Pads as PadArgs says. With `keeps_outside`, writes only elements that the input has.
 struct PadElements {
   static constexpr const char* kName = "PadElements";
   static constexpr int kThreads = Walk::kThreads;
@@ -225,7 +225,7 @@ struct PadElements {
   }
 };
 
-// The elements of a tensor in the logical order of another.
+// Copies elements in logical order into a tensor of another shape.
 struct ReshapeElements {
   static constexpr const char* kName = "ReshapeElements";
   static constexpr int kThreads = Walk::kThreads;
@@ -264,7 +264,7 @@ struct ReshapeElements {
   }
 };
 
-// Listed pixels of a map to or from a buffer, in which they lie end to end, image after image.
+// Moves listed pixels between a map and a buffer, where they lie end to end, image after image.
 struct PackPixels {
   static constexpr const char* kName = "PackPixels";
   static constexpr int kThreads = Walk::kThreads;

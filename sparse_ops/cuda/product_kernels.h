@@ -10,22 +10,21 @@
 namespace cacheinf {
 namespace cuda {
 
-// One operand of matrix products: where a row, a column and a matrix follow the last.
 struct MatrixView {
   const float* data;
   int64_t row_stride;
   int64_t column_stride;
 };
 
-// activation(a b + bias) for every position of some outer axes; bias has one entry per column. A
-// block takes a tile of the output, and sums depth by depth through shared memory.
+// activation(a × b + bias) for every position of some outer axes; bias has one entry per column. A
+// block computes a tile of the output and sums over the depth, a tile at a time, in shared memory.
 struct MultiplyMatrices {
   static constexpr const char* kName = "MultiplyMatrices";
   static constexpr int kTile = 32;
   static constexpr int kThreads = 256;
   static constexpr int kRowsApart = kThreads / kTile;
   static constexpr int kPerThread = kTile / kRowsApart;
-  // One more, so that threads that go down a column of a tile use different banks.
+  // One more, so that threads that read down a column of a tile use different banks.
   static constexpr int kTileStride = kTile + 1;
   static constexpr size_t kSharedBytes = 2 * kTile * kTileStride * sizeof(float);
 
@@ -48,7 +47,7 @@ struct MultiplyMatrices {
   const int* gate;       // as in Walk
   const int* row_count;  // on the device; null: all rows
 
-  // The tiles of one outer position after those of another.
+  // One block per tile, outer position after outer position.
   Blocks blocks() const {
     int blocks = DividedUp(rows, kTile) * DividedUp(columns, kTile);
     for (int i = 0; i < axes.rank; ++i) blocks *= axes.sizes[i];
@@ -78,7 +77,7 @@ struct MultiplyMatrices {
       LoadTile(thread, a, offsets[kA], first_row, row_end, first, depth, a_tile);
       LoadTile(thread, b, offsets[kB], first, depth, first_column, columns, b_tile);
       thread.Barrier();
-      // No sum takes in what lies past the depth: adding 0 would turn -0 into +0.
+      // Stop at the depth: adding 0 would turn -0 into +0.
       for (int k = 0; k < steps; ++k) {
         const float factor = thread.Load(b_tile + k * kTileStride + column);
         CACHEINF_UNROLL
@@ -110,7 +109,7 @@ struct MultiplyMatrices {
   }
 
  private:
-  // With zeros outside the matrix. Neighbouring threads go along the axis that lies together.
+  // Loads zeros outside the matrix. Neighbouring threads read neighbouring memory.
   template <class Thread>
   CACHEINF_KERNEL static void LoadTile(const Thread& thread, const MatrixView& matrix,
                                        int64_t offset, int first_row, int row_count,

@@ -8,8 +8,8 @@ namespace cacheinf {
 namespace cuda {
 namespace products {
 
-// With the output's last two axes, and all before them as outer ones. `a` and `b` have the output's
-// rank, but for the depth.
+// Multiplies along the output's last two axes; all axes before them are outer ones. REQUIRES: `a`
+// and `b` have the output's shape but for the depth.
 inline MultiplyMatrices ProductOf(const ConstTensorView& a, const ConstTensorView& b,
                                   const TensorView& output, int64_t depth) {
   const int row = output.rank - 2;
@@ -33,7 +33,7 @@ inline MultiplyMatrices ProductOf(const ConstTensorView& a, const ConstTensorVie
   return kernel;
 }
 
-// A matrix product's operand with the output's outer dimensions and its own last two.
+// The operand, broadcast to the output's outer dimensions.
 inline ConstTensorView WithOuterDims(const ConstTensorView& operand, const TensorView& output) {
   TensorView shape = output;
   for (int i = 1; i <= 2; ++i) {
@@ -55,7 +55,7 @@ void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& 
     output = InsertAxis(output, 0);
   }
   const int last = input.rank - 1;
-  // The weights as depth × outputs, the same for every outer position.
+  // Weights are depth × outputs, the same for every outer position.
   ConstTensorView weights = input;
   weights.data = args.weights;
   weights.strides = {};

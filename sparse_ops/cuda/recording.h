@@ -12,8 +12,8 @@
 namespace cacheinf {
 namespace cuda {
 
-// What lies between a value's parts becomes zero, where the compiler can do that. GCC 12 takes what
-// follows an array of structs to lie elsewhere.
+// Zeroes a value's padding, where the compiler can. GCC 12 misplaces what follows an array of
+// structs.
 template <typename T>
 void ClearPadding(T* value) {
 #ifdef __has_builtin
@@ -24,12 +24,11 @@ void ClearPadding(T* value) {
   static_cast<void>(value);
 }
 
-// Work that was asked of a device and not done: launches, fills and copies on it, in order, with
-// their arguments. Two that are equal do the same; where arguments have padding, those that do the
-// same may differ.
+// Launches, fills and copies asked of a device but not done, in order, with their arguments. Equal
+// recordings do the same; two that do the same may still differ, in their arguments' padding.
 class Recording {
  public:
-  // Does it, on a device and a stream of its kind.
+  // Does one piece of work. `device` and `stream` point to a Device and its Stream.
   using Do = void (*)(void* device, void* stream, const Blocks& blocks, size_t shared_bytes,
                       const void* arguments);
 
@@ -88,7 +87,7 @@ class Recording {
   std::vector<Unit> arguments_;
 };
 
-// A device's CopyOnDevice and Fill, on a recorder.
+// Record a device's CopyOnDevice and Fill.
 template <class Device>
 void NoteCopy(Recording& recording, void* to, const void* from, size_t bytes) {
   struct Copy {
@@ -109,7 +108,7 @@ void NoteFill(Recording& recording, void* to, unsigned char byte, size_t bytes) 
   struct Fill {
     void* to;
     size_t bytes;
-    size_t byte;  // as wide as the others: no padding
+    size_t byte;  // wide, so that there is no padding
   };
   recording.Note(
       [](void* device, void* stream, const Blocks&, size_t, const void* arguments) {

@@ -9,8 +9,8 @@
 #include "sparse_ops/cuda/walk.h"
 #include "sparse_ops/ops.h"
 
-// Kernels of operators along one axis: half a warp takes a row, which is all elements along the
-// axis at one position of the others; each thread has one of the sixteen lanes.
+// Kernels of operators along one axis. A row is all elements along the axis at one position of the
+// others. Half a warp takes a row, each thread one of the sixteen lanes.
 
 namespace cacheinf {
 namespace cuda {
@@ -31,8 +31,8 @@ struct Rows {
   }
 };
 
-// A row as one of its threads sees it. The other half of a warp needs this one even where there is
-// no row: its length is 0 then.
+// A row as one of its threads sees it. Where there is no row, its length is 0 and its threads go
+// on: the other half of the warp needs them.
 struct Row {
   int lane;
   int count = 0;  // of elements
@@ -55,7 +55,7 @@ struct Row {
     out_stride = rows.elements.strides.inner[Rows::kOutput];
   }
 
-  // Of all elements, in lanes.
+  // Reduces the row, in lanes. All threads of the warp must call it.
   template <class Thread, class Accumulate, class Combine>
   CACHEINF_KERNEL float Reduce(const Thread& thread, float start, const Accumulate& accumulate,
                                const Combine& combine) const {
@@ -165,7 +165,7 @@ struct FindLargestOfRows {
   }
 
  private:
-  // The larger value, NaN above all, of equals the lower index; index -1 is none.
+  // Keeps the larger value, NaN above all; of equals the lower index. Index -1: there is none.
   CACHEINF_KERNEL static void TakeBetter(int index, float value, int& best, float& best_value) {
     const bool is_nan = value != value;
     const bool best_is_nan = best_value != best_value;

@@ -21,12 +21,12 @@ CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
 CACHEINF_HOST_DEVICE inline int Least(int a, int b) { return a < b ? a : b; }
 CACHEINF_HOST_DEVICE inline int Most(int a, int b) { return a > b ? a : b; }
 
-// The lowest `count` bits, of 0 to 64.
+// The lowest `count` bits, 0 to 64 of them.
 CACHEINF_HOST_DEVICE inline uint64_t LowBits(int count) {
   return count >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// The bits of a row's word that are columns of `columns`.
+// The bits of word `word` of a row that lie in `columns`.
 CACHEINF_HOST_DEVICE inline uint64_t BitsOf(Range columns, int word) {
   const int first = word * kWordBits;
   const int begin = Most(columns.begin - first, 0);
@@ -34,7 +34,7 @@ CACHEINF_HOST_DEVICE inline uint64_t BitsOf(Range columns, int word) {
   return end > begin ? LowBits(end) & ~LowBits(begin) : 0;
 }
 
-// Word `word` of a row, whose bits outside of it are zero.
+// Word `word` of a row; 0 outside the row.
 template <class Thread>
 CACHEINF_KERNEL uint64_t WordAt(const Thread& thread, const uint64_t* row, int words, int word) {
   return word >= 0 && word < words ? thread.Load(row + word) : 0;
@@ -49,7 +49,7 @@ CACHEINF_KERNEL bool AnyInRange(const Thread& thread, const uint64_t* row, Range
   return false;
 }
 
-// Calls visit(Range) for the sources of an index until it returns false.
+// Calls visit(Range) for an index's sources until it returns false.
 template <class Thread, typename Visit>
 CACHEINF_KERNEL void ForEachSource(const Thread& thread, const AxisSources& sources, int index,
                                    const Visit& visit) {
@@ -76,7 +76,7 @@ CACHEINF_KERNEL void ForEachSource(const Thread& thread, const AxisSources& sour
   }
 }
 
-// Calls visit(word) for a thread's share of `words`.
+// Calls visit(index) for the thread's share of `words`.
 template <class Thread, typename Visit>
 CACHEINF_KERNEL void ForOwnWords(const Thread& thread, int words, const Visit& visit) {
   for (int i = thread.ThreadIndex(); i < words; i += SetProgram::kThreads) visit(i);
@@ -87,7 +87,7 @@ CACHEINF_HOST_DEVICE int WordCount(const BasicMaskView<Word>& mask) {
   return mask.height * mask.words_per_row;
 }
 
-// Whether the block's mask holds anything; known to all threads.
+// Whether any pixel is in the mask. All threads of the block must call it.
 template <class Thread>
 CACHEINF_KERNEL bool HoldsAny(const Thread& thread, const ConstMaskView& mask) {
   bool any = false;
@@ -95,7 +95,7 @@ CACHEINF_KERNEL bool HoldsAny(const Thread& thread, const ConstMaskView& mask) {
   return thread.BarrierAny(any);
 }
 
-// Words become combine(own word, the one of `from` in its place).
+// Each word of `to` becomes combine(word, the word of `from` in its place).
 template <class Thread, typename Combine>
 CACHEINF_KERNEL void CombineWords(const Thread& thread, const SetStep& step,
                                   const Combine& combine) {
@@ -105,7 +105,7 @@ CACHEINF_KERNEL void CombineWords(const Thread& thread, const SetStep& step,
   });
 }
 
-// Words become combine(own word, the bits of it that lie in the rectangle).
+// Each word of the mask becomes combine(word, its bits that lie in the rectangle).
 template <class Thread, typename Combine>
 CACHEINF_KERNEL void CombineRectangle(const Thread& thread, const MaskView& mask, Range rows,
                                       Range columns, const Combine& combine) {
@@ -118,13 +118,11 @@ CACHEINF_KERNEL void CombineRectangle(const Thread& thread, const MaskView& mask
   });
 }
 
-// A range of `area`.
 template <class Thread>
 CACHEINF_KERNEL Range LoadRange(const Thread& thread, const Range* range) {
   return {thread.Load(&range->begin), thread.Load(&range->end)};
 }
 
-// The same with the step's area.
 template <class Thread, typename Combine>
 CACHEINF_KERNEL void CombineArea(const Thread& thread, const SetStep& step,
                                  const Combine& combine) {
@@ -152,7 +150,7 @@ CACHEINF_KERNEL void AddRows(const Thread& thread, const SetStep& step) {
   });
 }
 
-// First what the rows of `to` depend on, in one row for each, then its columns.
+// Unites the rows that each row of `to` depends on into one, then goes through its columns.
 template <class Thread>
 CACHEINF_KERNEL void AddThrough(const Thread& thread, const SetStep& step, uint64_t* united) {
   const int from_words = step.from.words_per_row;
@@ -167,7 +165,7 @@ CACHEINF_KERNEL void AddThrough(const Thread& thread, const SetStep& step, uint6
     thread.Store(united + i, word);
   });
   thread.Barrier();
-  // A warp makes a word, each lane two of its bits.
+  // A warp computes a word, each lane two of its bits.
   const auto reads_any = [&](const uint64_t* row, int column) {
     bool any = false;
     if (column < step.to.width) {
@@ -204,7 +202,7 @@ CACHEINF_KERNEL void Shift(const Thread& thread, const SetStep& step, uint64_t* 
     const int y = i / words + down;
     uint64_t word = 0;
     if (y >= 0 && y < mask.height) {
-      // Floor division, for columns below zero.
+      // Rounds down, for negative columns too.
       const int first = i % words * kWordBits + right;
       const int low = first >= 0 ? first / kWordBits : -((kWordBits - 1 - first) / kWordBits);
       const int by = first - low * kWordBits;
@@ -217,7 +215,7 @@ CACHEINF_KERNEL void Shift(const Thread& thread, const SetStep& step, uint64_t* 
   });
 }
 
-// The sum over the block's threads of those before, and of all in *total.
+// Sums `value` over the block's threads before this one, and over all in *total.
 template <class Thread>
 CACHEINF_KERNEL int SumOfThoseBefore(const Thread& thread, int value, int* total) {
   constexpr int kWarps = SetProgram::kThreads / kWarp;
@@ -258,7 +256,7 @@ CACHEINF_KERNEL void List(const Thread& thread, const SetStep& step) {
     int total = 0;
     const int own_place = listed + SumOfThoseBefore(thread, CountBits(own_word), &total);
     listed += total;
-    // A warp's lanes write the pixels of one of its words after the other.
+    // The warp's lanes write the pixels of one of its words after another.
     for (int lane = 0; lane < kWarp; ++lane) {
       const uint64_t word = thread.Shuffle(own_word, lane);
       const int place = thread.Shuffle(own_place, lane);

@@ -7,18 +7,18 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/views.h"
 
-// What happens to masks between two operators, as one launch: masks are small, so one block takes
-// all steps, one after the other, and nothing waits for the host.
+// What happens to masks between two operators, in one launch. Masks are small, so one block does
+// all steps in order, and nothing waits for the host.
 
 namespace cacheinf {
 namespace cuda {
 
-// Which indices of `from` along one axis each index of `to` depends on.
+// Which indices of `from` each index of `to` depends on, along one axis.
 struct AxisSources {
   enum class Kind : uint8_t {
-    kTable,  // of i: ranges[first[i]] to ranges[first[i + 1] - 1]
-    kOver,   // those that lie at least in part over it, where both axes show the same picture
-    kAround  // those at most `reach` away
+    kTable,  // index i: on ranges[first[i]] to ranges[first[i + 1] - 1]
+    kOver,   // on those that overlap it, if both axes span the same picture
+    kAround  // on those at most `reach` away
   };
   Kind kind = Kind::kTable;
   int from_size = 0;
@@ -34,28 +34,28 @@ struct SetStep {
     kClear,           // to = none
     kCopy,            // to = from
     kAdd,             // to = to or from
-    kAddRows,         // the same within `rows`
+    kAddRows,         // kAdd within `rows`
     kRemove,          // to = to and not from
     kKeep,            // to = to and from
     kFillRectangle,   // within `rows` and `columns`
-    kFillChosenRows,  // rows that have not 0 in `chosen`
+    kFillChosenRows,  // rows with a nonzero entry in `chosen`
     kClearRectangle,  // within `rows` and `columns`
-    kKeepRectangle,   // clears what lies outside
-    kFillIfAny,       // fills `to` if anything is in `from`, of any size
-    kAddThrough,      // adds to `to` what depends on a pixel of `from`, by row_sources and
-                      // column_sources; may be the same mask
-    kShift,           // `to` (y, x) gets what it held at (y + rows.begin, x + columns.begin)
-    kCount,           // *counter += weight pixels of `from`
+    kKeepRectangle,   // clears what lies outside `rows` and `columns`
+    kFillIfAny,       // to = all if any pixel is in `from`, whose size may differ
+    kAddThrough,      // adds the pixels that depend on one of `from`, by row_sources and
+                      // column_sources; `from` and `to` may be the same mask
+    kShift,           // to(y, x) = to(y + rows.begin, x + columns.begin)
+    kCount,           // *counter += weight * pixels in `from`
     kCountAfresh,     // *counter = 0
-    kList,            // its pixels, ascending, in `list`; how many in *count
-    kCountIfAny       // *count = amount if anything is in `from`, else 0
+    kList,            // list = pixels of `from`, ascending; *count = their number
+    kCountIfAny       // *count = amount if any pixel is in `from`, else 0
   };
   Kind kind = Kind::kClear;
   ConstMaskView from;
   MaskView to;
-  // What moves from frame to frame lies on the device.
-  const Range* area = nullptr;            // `rows` and `columns`, which may reach outside
-  const unsigned char* chosen = nullptr;  // one a row
+  // On the device, because these differ from frame to frame.
+  const Range* area = nullptr;            // [2]: `rows`, `columns`; may reach outside the mask
+  const unsigned char* chosen = nullptr;  // [rows]
   AxisSources row_sources;
   AxisSources column_sources;
   int* list = nullptr;
@@ -65,7 +65,7 @@ struct SetStep {
   int amount = 0;
 };
 
-// The steps of a launch, of one block.
+// Launched as one block.
 struct SetProgram {
   static constexpr const char* kName = "SetProgram";
   static constexpr int kThreads = 256;
@@ -73,7 +73,7 @@ struct SetProgram {
   static constexpr size_t kSharedBytes = (kThreads / kWarp + 1) * sizeof(int);
 
   int count = 0;
-  uint64_t* scratch = nullptr;  // for the step that needs most
+  uint64_t* scratch = nullptr;  // enough for the step that needs most
   SetStep steps[kMostSteps];
 
   template <class Thread>

@@ -12,13 +12,13 @@
 namespace cacheinf {
 namespace cuda {
 
-// Write-if-changed (ChangeTest of active_pixels.h), on the device. REQUIRES: a batch of one, and
-// masks of the map's size that do not overlap.
+// Write-if-changed (ChangeTest of active_pixels.h) on a device. REQUIRES: a batch of one, and masks
+// of the map's size that share no memory.
 struct SettleArgs {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
   MaskView active;                        // loses the pixels that did not change; no words: no test
-  ConstMaskView untested;                 // stored and taken for changed; no words: none
+  ConstMaskView untested;                 // stored, and counted as changed; no words: none
   ConstMaskView forced;                   // stored, changed or not; no words: none
 };
 
@@ -27,8 +27,8 @@ CACHEINF_KERNEL bool TestPixel(const Thread& thread, const ConstMaskView& mask, 
   return (thread.LoadReadOnly(mask.Row(y) + x / 64) >> (x % 64) & 1) != 0;
 }
 
-// Whether what is fresh of a pixel changes what is stored. Half a warp takes a pixel, each thread
-// one lane of ops.h; all threads of the warp call it.
+// Whether a pixel's fresh values are a change of the stored ones. Half a warp takes a pixel, each
+// thread one lane of ops.h. All threads of the warp must call it.
 template <class Thread>
 CACHEINF_KERNEL bool IsChange(const Thread& thread, const SettleArgs& args, const float* fresh,
                               const float* stored, int channels) {
@@ -51,8 +51,9 @@ CACHEINF_KERNEL bool IsChange(const Thread& thread, const SettleArgs& args, cons
   return !(std::sqrt(sum / static_cast<float>(channels)) <= args.threshold);
 }
 
-// Stores what is fresh of pixel (y, x), if that is to be. Half a warp takes a pixel, and where it
-// has none the other half still needs it: all threads of the warp call this.
+// Stores the fresh values of pixel (y, x) if they are a change, untested or forced. Makes the pixel
+// inactive if they are no change. Half a warp takes a pixel. All threads of the warp must call it,
+// even those without a pixel.
 template <class Thread>
 CACHEINF_KERNEL void SettlePixel(const Thread& thread, const SettleArgs& args, bool has_pixel,
                                  int y, int x, const float* fresh, const ImageView& map) {

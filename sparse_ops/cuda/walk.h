@@ -9,9 +9,8 @@
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/views.h"
 
-// How the threads of a launch share an output: each takes up to four neighbours along the innermost
-// axis, of one position of the other axes. Of a map the innermost axis is the channels, and the
-// positions are pixels.
+// How a launch's threads share an output. Each takes up to four neighbours along the innermost axis
+// at one position of the other axes: up to four channels of a pixel, if the output is a map.
 
 namespace cacheinf {
 namespace cuda {
@@ -20,30 +19,29 @@ constexpr int kQuad = 4;
 
 inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// What one thread takes.
 struct Share {
   int image;     // of a map
-  int number;    // of the pixel among those that are computed
+  int number;    // of the position, among those that are computed
   int position;  // in row-major order over all axes but the innermost
-  int element;   // the first along the innermost axis
-  int count;     // so many from there on; at most kQuad
+  int element;   // the first, along the innermost axis
+  int count;     // of elements; at most kQuad from Find
 };
 
 struct Walk {
   static constexpr int kThreads = 128;
 
   Pixels pixels;              // of each image
-  const int* gate = nullptr;  // on the device; where it is 0 there is nothing to do
+  const int* gate = nullptr;  // on the device; if it is 0, there is nothing to do
   int images = 1;
   int plane = 0;  // positions of an image
   int inner = 0;  // elements of the innermost axis
   int quads = 0;
 
-  // Of a map.
+  // The pixels of a map.
   static Walk OverMap(int images, int height, int width, int channels, const Pixels& pixels) {
     return {pixels, nullptr, images, height * width, channels, DividedUp(channels, kQuad)};
   }
-  // Of all elements.
+  // All elements of any tensor.
   static Walk OverAll(int positions, int inner, const int* gate) {
     Pixels all;
     all.most = positions;
@@ -52,7 +50,7 @@ struct Walk {
 
   Blocks blocks() const { return {DividedUp(int64_t{pixels.most} * quads, kThreads), images, 1}; }
 
-  // Whether there is anything to do for this thread, and what.
+  // Finds the thread's share. Returns false if it has none.
   template <class Thread>
   CACHEINF_KERNEL bool Find(const Thread& thread, Share& share) const {
     const unsigned at = static_cast<unsigned>(thread.BlockX()) * kThreads +
@@ -64,7 +62,7 @@ struct Walk {
     return true;
   }
 
-  // The same of all elements of a position, by its number.
+  // Finds all elements of the position with this number. Returns false if there is none.
   template <class Thread>
   CACHEINF_KERNEL bool Locate(const Thread& thread, unsigned number, Share& share) const {
     if (gate != nullptr && thread.LoadReadOnly(gate) == 0) return false;
@@ -81,12 +79,12 @@ struct Walk {
   }
 };
 
-// Whether four numbers from here on can be loaded or stored as one.
+// Whether the four numbers from here on can be loaded or stored at once.
 CACHEINF_HOST_DEVICE inline bool IsAlignedQuad(const float* numbers) {
   return reinterpret_cast<uintptr_t>(numbers) % sizeof(Float4) == 0;
 }
 
-// `count` numbers, `stride` apart; those past them are zero.
+// Loads `count` numbers, `stride` apart, and zeros after them.
 template <class Thread>
 CACHEINF_KERNEL void LoadQuad(const Thread& thread, const float* from, int64_t stride, int count,
                               float (&numbers)[kQuad]) {
@@ -116,19 +114,19 @@ CACHEINF_KERNEL void StoreQuad(const Thread& thread, float* to, int64_t stride, 
   }
 }
 
-// Where operands' elements lie, with their axes in the order of a walk.
+// The strides of a walk's operands, in the order of its axes.
 template <int operands>
 struct Strides {
   int64_t outer[operands][TensorView::kMaxRank - 1] = {};
   int64_t inner[operands] = {};
 };
 
-// The sizes of the walk's axes but the innermost.
+// The sizes of a walk's axes but the innermost.
 struct OuterAxes {
   int rank = 0;
   int sizes[TensorView::kMaxRank - 1] = {};
 
-  // offsets[k]: how far the element at a position and 0 of the innermost axis lies from the first.
+  // Sets offsets[k] to where the elements of a position begin in operand k.
   template <int operands>
   CACHEINF_KERNEL void Offsets(int position, const Strides<operands>& strides,
                                int64_t (&offsets)[operands]) const {
@@ -146,23 +144,23 @@ struct OuterAxes {
   }
 };
 
-// The innermost axis of a walk: of a map its channels, of other tensors the last.
+// A walk's innermost axis: a map's channels, any other tensor's last axis.
 inline int InnermostOf(const ConstTensorView& output) {
   return output.rank == 4 ? 1 : output.rank - 1;
 }
 
-// The strides of an operand by its axes.
+// An operand's stride along each axis of the output.
 using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
 
-// A walk over an output and the elements of other operands that belong to the same index.
+// A walk over an output, and over the elements of other operands at the same indices.
 template <int operands>
 struct TensorWalk {
   Walk walk;
   OuterAxes axes;
   Strides<operands> strides;
 
-  // `by_axis[k]` are the strides of operand k along the output's axes. If the output is no map
-  // walked by its channels, all of it is computed, but for a count of 0.
+  // `by_axis[k]` are the strides of operand k. Walks the pixels of a map if its channels are
+  // innermost; else all elements, unless the pixels' count is 0.
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,
              const AxisStrides (&by_axis)[operands], int innermost) {
     int64_t positions = 1;
@@ -187,7 +185,7 @@ struct TensorWalk {
       : TensorWalk(output, pixels, by_axis, InnermostOf(output)) {}
 
  private:
-  // An axis of which the next index follows the last everywhere is one with the axis before.
+  // Merges the axis with the one before if together they are one long axis in every operand.
   void Append(int size, int axis, const AxisStrides (&by_axis)[operands]) {
     if (size == 1) return;
     const auto at = static_cast<size_t>(axis);

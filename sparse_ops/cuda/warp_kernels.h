@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace cuda {
 
-// Some threads take a pixel, each every so many quads of its channels.
+// kThreadsPerPixel threads share a pixel's channels.
 struct WarpMap {
   static constexpr const char* kName = "WarpMap";
   static constexpr int kThreads = 128;
@@ -58,7 +58,7 @@ struct WarpMap {
   }
 
  private:
-  // One axis of a pixel's source: this pixel of the old map, and the next one with this weight.
+  // A pixel's source along one axis: between `index` and the next, which has this weight.
   struct Tap {
     int index;
     float weight;
@@ -79,7 +79,7 @@ struct WarpMap {
             static_cast<float>(from_centre % kPositionParts) / static_cast<float>(kPositionParts)};
   }
 
-  // False out of view.
+  // Returns false if the source is out of view.
   template <class Thread>
   CACHEINF_KERNEL bool Find(const Thread& thread, int y, int x, Source& source) const {
     double m[3][3];
@@ -98,7 +98,7 @@ struct WarpMap {
     return true;
   }
 
-  // a = mix(a, b, weight)
+  // a = a * (1 - weight) + b * weight
   CACHEINF_KERNEL static void Mix(const float (&b)[kQuad], float weight, float (&a)[kQuad]) {
     CACHEINF_UNROLL
     for (int i = 0; i < kQuad; ++i) a[i] = std::fma(b[i], weight, a[i] * (1.0f - weight));

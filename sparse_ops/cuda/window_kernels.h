@@ -10,21 +10,20 @@
 #include "sparse_ops/ops.h"
 #include "sparse_ops/resize_taps.h"
 
-// Kernels of operators that see maps through a window: a thread takes up to four channels of a
+// Kernels of operators that see maps through a window. A thread takes up to four channels of a
 // pixel.
 
 namespace cacheinf {
 namespace cuda {
 
-// What a thread takes of a map.
 struct PixelShare {
   int image = 0;
   int row = 0;
   int column = 0;
-  int channel = 0;  // the first
+  int channel = 0;  // the first one
   int count = 0;    // of channels
 
-  // Whether there is anything.
+  // Finds the thread's share. Returns false if it has none.
   template <class Thread>
   CACHEINF_KERNEL bool Find(const Thread& thread, const Walk& walk, int width) {
     Share share;
@@ -48,7 +47,7 @@ struct PoolWindows {
   ConstImageView input;
   ImageView output;
 
-  // The taps of one axis inside the picture: begin, begin + step, … below end.
+  // The taps inside the picture along one axis: begin, begin + step, …, below end.
   struct Taps {
     int64_t begin;
     int64_t end;
@@ -151,7 +150,7 @@ struct PoolCells {
   }
 
  private:
-  // The input indices of one output index along an axis.
+  // The input indices that one output index averages, along one axis.
   struct Cell {
     int begin;
     int size;
@@ -207,7 +206,7 @@ struct ResizeMap {
   }
 };
 
-// Both ways between the channels of a deep map and the blocks of a wide one.
+// Moves between a deep map's channels and a wide map's blocks, either way.
 struct MoveBlocks {
   static constexpr const char* kName = "MoveBlocks";
   static constexpr int kThreads = Walk::kThreads;

@@ -43,7 +43,7 @@ template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const AdaptivePoolArgs& args,
              const Pixels& pixels) {
   if (args.kind == PoolSpec::Kind::kAverage && args.output.height == 1 && args.output.width == 1) {
-    // The mean over the picture, which a block computes together.
+    // The mean over the picture: a block's threads share it.
     if (pixels.most == 0) return;
     ReduceArgs mean;
     mean.reduced = {false, false, true, true};

@@ -90,7 +90,7 @@ void Winograd<Device>::Run(typename Device::Stream& stream, const ConstImageView
   device_.Fill(stream, scratch, 0, (1 + static_cast<size_t>(tiles.most)) * sizeof(float));
   device_.Launch(stream, {DividedUp(pixels.most, ListWinogradTiles::kThreads)},
                  ListWinogradTiles{work, tiles});
-  // No more tiles than pixels.
+  // A pixel activates one tile.
   const int64_t most = std::min(tiles.most, pixels.most);
   device_.Launch(stream,
                  {DividedUp(most * input.channels, TransformWinogradInput::kThreads), output.batch},

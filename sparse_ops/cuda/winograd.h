@@ -12,18 +12,18 @@
 namespace cacheinf {
 namespace cuda {
 
-// A convolution by Winograd, with the bits of sparse_ops/winograd.h, and its weights on the device.
-// Computes the tiles with an active pixel, and stores their active pixels.
+// A convolution by Winograd, with the bits of sparse_ops/winograd.h and its weights on the device.
+// Computes every tile that has an active pixel, and stores its active pixels.
 template <class Device>
 class Winograd {
  public:
   // Copies from `args` as Conv does. REQUIRES: CanBeWinograd(args.spec)
   Winograd(Device& device, Arena<Device>& arena, const ConvArgs& args);
 
-  // Numbers that a run works in.
+  // How many numbers of scratch a run needs.
   static size_t ScratchFloats(const ConstImageView& input, const ImageView& output);
 
-  // As Conv::Run, without a test. `scratch` is the device's.
+  // As Conv::Run, without a test. `scratch` lies on the device.
   void Run(typename Device::Stream& stream, const ConstImageView& input,
            const ConstImageView& residual, const ImageView& output, const Pixels& pixels,
            float* scratch) const;

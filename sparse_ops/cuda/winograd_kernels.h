@@ -8,25 +8,26 @@
 #include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/winograd.h"
 
-// The launches of a convolution by Winograd (sparse_ops/winograd.h): which tiles have an active
-// pixel, their inputs transformed, the products (product_kernels.h), and these transformed back.
+// A convolution by Winograd (sparse_ops/winograd.h) takes these launches: list the tiles that have
+// an active pixel, transform their inputs, multiply (product_kernels.h), transform the products
+// back.
 
 namespace cacheinf {
 namespace cuda {
 
-// The tiles that have an active pixel, the same in every image: all pointers are the device's.
+// The tiles that have an active pixel, the same in every image. All pointers are the device's.
 struct WinogradTiles {
   int across = 0;
   int most = 0;
   int* count = nullptr;
-  unsigned* active = nullptr;  // [most]: bit i of a tile is its pixel i, row by row
+  unsigned* active = nullptr;  // [most]; bit i of a tile is its pixel i, row by row
   int* list = nullptr;         // in any order
 
   CACHEINF_KERNEL int Row(int tile) const { return tile / across * kWinogradTile; }
   CACHEINF_KERNEL int Column(int tile) const { return tile % across * kWinogradTile; }
 };
 
-// REQUIRES: no tiles yet, and none active.
+// REQUIRES: `count` and `active` are zero.
 struct ListWinogradTiles {
   static constexpr const char* kName = "ListWinogradTiles";
   static constexpr int kThreads = 128;
@@ -48,7 +49,7 @@ struct ListWinogradTiles {
   }
 };
 
-// Every thread takes a channel of a tile; block y is the image.
+// A thread takes one channel of a tile; block y is the image.
 struct TransformWinogradInput {
   static constexpr const char* kName = "TransformWinogradInput";
   static constexpr int kThreads = 128;
@@ -117,7 +118,7 @@ struct TransformWinogradInput {
   }
 };
 
-// Every thread takes up to four neighbouring output channels of a tile; block y is the image.
+// A thread takes up to four neighbouring output channels of a tile; block y is the image.
 struct TransformWinogradOutput {
   static constexpr const char* kName = "TransformWinogradOutput";
   static constexpr int kThreads = 128;

@@ -146,7 +146,7 @@ TEST(DetectionAgreementTest, IdenticalBoxesWithoutAreaMatch) {
 }
 
 TEST(DetectionAgreementTest, EachDenseBoxIsTakenOnceByTheBestFirst) {
-  // The better of the two answers takes the only box that the other could have had.
+  // The better answer takes the only box that the other could have matched.
   const Detections dense = {{Box(0, 0.9f, 0, 0, 10, 10)}};
   DetectionAgreement agreement;
   agreement.Add({{Box(0, 0.8f, 0, 0, 10, 9), Box(0, 0.7f, 0, 0, 10, 10)}}, dense);
@@ -154,7 +154,7 @@ TEST(DetectionAgreementTest, EachDenseBoxIsTakenOnceByTheBestFirst) {
   EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 / 3);
   EXPECT_EQ(agreement.Ap50(), 1.0);  // the hit came first
 
-  // Of two dense boxes the nearer is taken, and the second answer finds the other still there.
+  // The first answer takes the nearer of two dense boxes, and leaves the other to the second.
   const Detections two = {{Box(0, 0.9f, 0, 0, 10, 10), Box(0, 0.8f, 0, 2, 10, 12)}};
   DetectionAgreement both;
   both.Add({{Box(0, 0.8f, 0, 2, 10, 12), Box(0, 0.7f, 0, 0, 10, 9)}}, two);
@@ -183,7 +183,7 @@ TEST(DetectionAgreementTest, AveragePrecisionIsTheAreaUnderItsEnvelope) {
   agreement.Add({{other}}, {{other}});
   EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
 
-  // A class that only the answers have is none of the average's.
+  // A class that only the answers have does not count.
   agreement.Add({{Box(7, 0.5f, 0, 0, 10, 10)}}, {});
   EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
   EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 * 4 / 11);

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A model that gives out what it takes, then decoded.
+// A model that returns its input, and decodes it.
 Graph Echo(const Shape& shape, const DecoderConfig& decoder) {
   Graph graph;
   graph.name = "echo";
@@ -47,7 +47,7 @@ class AnswersTest : public ::testing::Test {
   AnswersTest() { SetLogLevel(LogLevel::kOff); }
   ~AnswersTest() override { SetLogLevel(LogLevel::kInfo); }
 
-  // The answer to one tensor, as its line says it.
+  // The answer to one tensor, as its line has it.
   Json Ask(const Shape& shape, std::vector<float> values, const DecoderConfig& decoder) {
     RobotConfig config;
     config.model_config.decoder = decoder;
@@ -113,7 +113,7 @@ TEST_F(AnswersTest, SegmentationGivesTheShareOfEachClass) {
   EXPECT_EQ(json["classes"][1], Json({{"class", 1}, {"name", "wall"}, {"share", 0.25}}));
 }
 
-// As a model may give them that tells classes apart itself.
+// A model that classifies itself may give such numbers.
 TEST_F(AnswersTest, NumbersThatAreNoClassesCountAsTheFirst) {
   Graph graph = Echo({1, 2, 2}, {});
   graph.values[graph.outputs[0]].type = DataType::kInt64;
@@ -217,8 +217,8 @@ TEST_F(AnswersTest, ReadsClassNamesFromAFile) {
   EXPECT_THROW(AnswerReader(Echo({1, 1, 1, 1}, decoder), decoder), InputError);
 }
 
-// What a model with pictures of 4 × 4 says of a frame of 8 × 12, if it finds this box: centre,
-// sides, score, class.
+// The boxes in a frame of 8 × 12, if a model for pictures of 4 × 4 finds this box: centre, sides,
+// score, class.
 std::vector<Detection> BoxesInFrame(const std::vector<float>& found, const Clock& clock) {
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 4, 4});
@@ -274,7 +274,7 @@ TEST_F(AnswersTest, KeypointsOfPicturesAreInTheFramesPixels) {
   Robot robot(OnReference(graph), config, clock_);
   Frame frame;
   std::vector<uint8_t> pixels(16 * 24 * 3, 50);
-  for (int y = 12; y < 15; ++y) {  // the model's pixel (2, 4), which the slice takes
+  for (int y = 12; y < 15; ++y) {  // the model's pixel (2, 4), which the network's slice keeps
     for (int x = 4; x < 6; ++x) {
       for (int c = 0; c < 3; ++c) pixels[static_cast<size_t>((y * 16 + x) * 3 + c)] = 200;
     }

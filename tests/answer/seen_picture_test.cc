@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-// From what the network saw back to the frame.
+// Answers are carried from what the network saw back to the frame.
 
 namespace cacheinf {
 namespace {
@@ -70,8 +70,8 @@ TEST(SeenPictureTest, AMapIsReadWhereItsPixelsWereSeenAndRepeatsItsEdge) {
   EXPECT_EQ(same.InModel(map, 8, 2).classes, map.classes);
 }
 
-// A frame in the middle of a letterbox, seen a pixel further left: bars have the classes of bars,
-// and what was out of view that at the frame's edge, not a bar's.
+// A frame in the middle of a letterbox, seen a pixel further left. Bars have the classes of bars;
+// what was out of view has the class at the frame's edge, not a bar's.
 TEST(SeenPictureTest, AMapIsReadWithinTheFramesPlace) {
   PictureSpec spec;
   spec.width = 8;

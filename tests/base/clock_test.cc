@@ -1,4 +1,4 @@
-// Read this first: a clock that runs by itself, and one that tests move.
+// Read this first: a clock that runs by itself, and one that tests advance.
 
 #include "common/base/clock.h"
 

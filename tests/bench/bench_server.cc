@@ -23,7 +23,7 @@ std::vector<std::string> ServerWords(const std::string& name,
                                      const std::filesystem::path& name_server,
                                      const std::filesystem::path& models, int core,
                                      const std::string& link) {
-  // Ends with the bench, however that ends.
+  // The server ends with the bench, however the bench ends.
   std::vector<std::string> words = {"setpriv",
                                     "--pdeathsig",
                                     "TERM",

@@ -65,7 +65,7 @@ Tensor Changed(const Tensor& picture, ConstMaskView mask, std::mt19937& random) 
   return Tensor(picture.shape(), std::move(numbers));
 }
 
-// A state that sees two pictures in turn that differ in one mask.
+// A state that sees in turn two pictures that differ in a mask.
 class TurningNetwork {
  public:
   // `budget` is a share of the memory for keeping all values.
@@ -153,7 +153,7 @@ void MeasureShare(std::vector<TurningNetwork>& networks, const std::vector<Named
       [&](int count) { return Repeat(count, [&] { return networks[0].DenseMs(); }); }};
   for (Contender& contender : contenders) {
     turns.emplace_back([&contender](int count) {
-      // Other policies have left other values in the maps than this one would.
+      // Replaces what other policies left in the maps.
       contender.network->DenseMs();
       return Repeat(count, [&contender] { return MeasureOnce(contender); });
     });

@@ -32,7 +32,7 @@ class RobotContender final : public Contender {
     if (const auto& part = answer.server) {
       const double waiting_ms = Milliseconds(part->waiting);
       cost.has_server = true;
-      // In a split it computes some of the time while the robot does.
+      // In a split the server computes partly while the robot does.
       cost.server_ms = std::min(Milliseconds(part->decoding + part->computing), waiting_ms);
       cost.robot_ms -= waiting_ms;
       cost.link_ms = waiting_ms - cost.server_ms;
@@ -88,7 +88,7 @@ int64_t WarmUp(Contender& contender, const std::vector<Frame>& clip, bool needs_
   constexpr int64_t kMostFrames = 200;
   const int64_t settles = contender.frames_to_settle();
   for (int64_t index = 0; index < kMostFrames; ++index) {
-    // What it chooses depends on what moves.
+    // Its choice depends on what moves.
     const Frame& frame = settles > 2 ? clip[FrameOfClip(index, clip.size())] : clip[1];
     const FrameCost cost = contender.Answer(Numbered(frame, index));
     contender.Refresh(Numbered(frame, index));

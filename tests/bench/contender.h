@@ -23,7 +23,7 @@ class Contender {
   virtual double Refresh(const Frame& frame) = 0;
   // How long the last answer waited for the bench itself.
   virtual double unpaid_ms() const { return 0; }
-  // How many frames it takes to settle.
+  // How many frames it needs to settle.
   virtual int frames_to_settle() const { return 2; }
   // Why it did what it did.
   virtual std::string why() const { return ""; }
@@ -37,7 +37,7 @@ std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& serve
                                                    const PlainVideoOptions& options,
                                                    const PictureFit& fit);
 
-// Costs of the clip's frames, one after the other. Throws std::runtime_error if a server is needed
+// Costs of the clip's frames, one after another. Throws std::runtime_error if a server is needed
 // but takes no part.
 std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Frame>& clip,
                                      bool needs_server);

@@ -31,11 +31,11 @@ struct LinkModel {
 struct SharedFrame {
   double robot_ms = 0;   // before anything crosses, with encoding
   double server_ms = 0;  // after that, with decoding
-  double bytes = 0;      // that cross; 0: nothing changed, so the server is not asked
+  double bytes = 0;      // across the link; 0: nothing changed, so the server is not asked
   double answer_bytes = 0;
-  double left_ms = 0;  // on the robot in any case
+  double left_ms = 0;  // that the robot takes in any case
 
-  // One after the other, with a server that is `speedup` times as fast.
+  // The sum of all, with a server that is `speedup` times as fast.
   double Ms(const LinkModel& link, double speedup) const;
 };
 

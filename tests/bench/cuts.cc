@@ -120,7 +120,7 @@ std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
   return measured;
 }
 
-// As a program would send it that spends no time on it. For a map of classes, what changed.
+// The size of an answer that is sent without much effort; of a map of classes, what changed.
 double AnswerBytes(const AnswerContent& content, const AnswerContent& before) {
   constexpr double kNumber = 4;
   if (const auto* classes = std::get_if<Classification>(&content)) {
@@ -262,7 +262,7 @@ double PredictedMs(const std::vector<SampledFrame>& frames, const LinkModel& lin
   return Median(std::move(ms));
 }
 
-// What beats a cut, or does not, for one link and server.
+// The rivals of a cut, for one link and server.
 struct Rivals {
   LinkModel link;
   double speedup = 1;
@@ -468,7 +468,7 @@ RobotConfig ConfigOf(const CutModel& model, const BenchOptions& options) {
   config.mode = RobotConfig::Mode::kCache;
   config.threads = 1;
   config.guard.is_on = false;
-  // What is stored stays where it is, so that changes can be told.
+  // Stored values stay where they are, so that changes can be counted.
   config.cache.geometry = CacheConfig::Geometry::kNone;
   config.cache.budget_mb = 0;
   return config;

@@ -40,7 +40,7 @@ std::vector<FrameCost> MedianCosts(const std::vector<std::vector<FrameCost>>& ro
 }
 
 int64_t NewestFrame(double now_ms, int64_t last) {
-  // A frame that was waited for is there.
+  // A frame that was waited for has arrived.
   constexpr double kRounding = 1e-6;
   const auto newest =
       static_cast<int64_t>(std::floor(now_ms * kFramesPerSecond / 1000 + kRounding));

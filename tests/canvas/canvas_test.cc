@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-// A canvas onto which frames are drawn where the camera saw them.
-
 namespace cacheinf {
 namespace {
 
@@ -27,7 +25,7 @@ uint8_t WorldAt(int y, int x) {
   return static_cast<uint8_t>(hash >> 24);
 }
 
-// What the camera sees whose first pixel is (top, left) of the world.
+// What a camera sees from pixel (top, left) of the world on.
 Pixels SeenFrom(int top, int left) {
   Pixels pixels;
   for (int y = 0; y < kHeight; ++y) {
@@ -68,7 +66,7 @@ TEST_F(CanvasTest, ASmallShiftIsDrawnInPlaceAndTheRestStays) {
   const auto shift = canvas_.Draw(View(SeenFrom(4, 7)), Translation(7, 4));
   ASSERT_TRUE(shift);
   EXPECT_TRUE(shift->is_zero());
-  // The world stands still on the canvas, seen now or before.
+  // On the canvas the world stands still, whether seen now or before.
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) ASSERT_EQ(At(y, x), WorldAt(y, x)) << y << ", " << x;
   }
@@ -118,7 +116,7 @@ TEST_F(CanvasTest, WhatIsTurnedOrScaledTooMuchIsNotDrawn) {
   }
 }
 
-// Zooming in by half a per cent a frame, it says so before one cannot be drawn.
+// Zooms in by half a per cent a frame: the canvas says so before a frame cannot be drawn.
 TEST_F(CanvasTest, SaysThatItIsNearItsEndBeforeItsEnd) {
   const auto draw = [this](int frame) {
     Homography scaled;
@@ -144,8 +142,8 @@ TEST_F(CanvasTest, SaysThatItIsNearItsEndBeforeItsEnd) {
   EXPECT_FALSE(canvas_.IsNearItsEnd());
 }
 
-// Where each frame turns a canvas by so much that the second after an anchor ends it, anchors made
-// ahead would double the work.
+// If frames turn so much that the second after an anchor ends the canvas, anchors made ahead would
+// double the work.
 TEST_F(CanvasTest, NoSuccessorIsDueWhereACanvasLastsForAFewFramesOnly) {
   for (int i = 1; i <= 3; ++i) {
     Homography scaled;

@@ -77,7 +77,7 @@ TEST(InsetTest, HomographiesOfThePartAndOfThePictureSayTheSame) {
   EXPECT_NEAR(part_y + 20, y, 1e-9);
 }
 
-// Seen whole, most of the picture says that nothing moved and that the light is the same.
+// Most of the whole picture says that nothing moved and that the light is the same.
 TEST(InsetTrackerTest, BarsHideNeitherMotionNorLight) {
   const Homography motion = Turn(0.01, 1.0, 160, 120, 6, 4);
   const TestPicture reference = BetweenBars(Photograph(World(3), {}, kWidth, kHeight));

@@ -14,8 +14,8 @@
 #include "tests/client/demo_config.h"
 #include "tests/testing/failure_shots.h"
 
-// The demo's network on video in which something goes wrong: every frame gets an answer, and once
-// the video is well again, so are the answers.
+// The demo's network on video in which something goes wrong. Every frame gets an answer, and once
+// the video recovers, so do the answers.
 
 namespace cacheinf {
 namespace {
@@ -85,8 +85,8 @@ std::string NameOf(const testing::TestParamInfo<CacheConfig::Geometry>& info) {
   return info.param == kStill ? "None" : info.param == kCanvas ? "Canvas" : "Warp";
 }
 
-// Of a frame of these scenes, where all is well. What a canvas shows is drawn again wherever the
-// camera has moved since its anchor.
+// The agreement of these scenes' frames if all is well. It is lower on a canvas, which is redrawn
+// wherever the camera has moved since its anchor.
 double LeastAgreement(CacheConfig::Geometry geometry) { return geometry == kCanvas ? 0.95 : 0.975; }
 
 class FailuresTest : public testing::TestWithParam<CacheConfig::Geometry> {};

@@ -36,7 +36,7 @@ class FrameExecutorTest : public testing::Test {
       MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
 };
 
-// A server's schedule must not run anything of its choice.
+// A server's schedule must not run programs of its choice.
 TEST_F(FrameExecutorTest, AScheduleRunsNoPipelineButTheUsers) {
   const std::string refusal = "a schedule runs a GStreamer pipeline only if --codec names the same";
   const std::string codec = "video:gst:nothing";

@@ -17,7 +17,7 @@
 #include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
 
-// The demo's network on a still camera while the light changes.
+// The demo's network with a still camera while the light changes.
 
 namespace cacheinf {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 using Pixels = std::vector<uint8_t>;
 using Geometry = CacheConfig::Geometry;
 
-// What a camera of that size sees.
+// What a still camera with a picture of that size sees.
 Pixels Still(int width, int height) {
   SceneOptions options;
   options.seed = 8;
@@ -80,7 +80,7 @@ class LightTest : public testing::Test {
     return robot_->Process(shown_);
   }
 
-  // With the dense answer to the frame that was shown last.
+  // The answer's agreement with the dense one to the last frame shown.
   double AgreementOf(const Answer& answer) {
     MapAgreement agreement;
     agreement.Add(std::get<ClassMap>(answer.content),
@@ -95,8 +95,8 @@ class LightTest : public testing::Test {
   int64_t frames_ = 0;
 };
 
-// Frames of 1/4 to all of the picture's width: with bars, motion and light are what they are
-// between them.
+// Frames of a quarter to all of the picture's width. Beside bars, motion and light are those of
+// what lies between.
 TEST_F(LightTest, OnACanvasItIsNoChangeWhateverBarsThereAre) {
   for (const auto fit : {PictureSpec::Fit::kStretch, PictureSpec::Fit::kLetterbox}) {
     for (const int width : {48, 96, 240}) {
@@ -170,9 +170,9 @@ TEST_F(LightTest, TooMuchOfItIsAWholeFrameAndANewBeginning) {
   EXPECT_EQ(Show(dark, 160, 128).work->share(), 0.0);
 }
 
-// The light swings for 150 frames, beside a noisy sensor and with a refresh: what is stored stays
-// in the light of the first frame, so its answers are as near to a dense one of that light at the
-// end as they were at first.
+// The light swings for 150 frames, with a noisy sensor and a refresh. What is stored stays in the
+// light of the first frame, so at the end answers are as near to a dense one in that light as at
+// first.
 TEST_F(LightTest, WhatIsStoredDoesNotDriftAway) {
   constexpr int kFrames = 150;
   constexpr int kJudged = 20;

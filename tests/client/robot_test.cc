@@ -20,7 +20,7 @@
 #include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
 
-// What a robot keeps from frame to frame where the camera moves.
+// What a robot keeps from frame to frame when the camera moves.
 
 namespace cacheinf {
 namespace {
@@ -80,10 +80,10 @@ class PanTest : public MovingRobotTest {
   static constexpr int kHeight = 128;
   static constexpr int kPixelsAFrame = 4;
   static constexpr int kThere = 12;         // frames until it turns back
-  static constexpr int kBack = 2 * kThere;  // the frame that is as the first one
+  static constexpr int kBack = 2 * kThere;  // this frame equals the first one
   static constexpr int kBesideBorder = 24;  // pixels of the picture
 
-  // The maps move, and only what came into view and its neighbours are computed.
+  // Moves the maps, and computes only what came into view and its neighbours.
   static RobotConfig Warping() {
     RobotConfig config = DemoConfig("1x3x128x160");
     config.cache.geometry = CacheConfig::Geometry::kWarp;
@@ -122,9 +122,9 @@ class PanTest : public MovingRobotTest {
 
   struct Shown {
     double agreement = 0.0;      // share of pixels of the dense class
-    double beside_border = 0.0;  // the same, of those there
-    double share = 0.0;          // of a dense run's work, with the refresh
-    int wrong_came_in = 0;       // columns, of those that came into view and those beside them
+    double beside_border = 0.0;  // the same, of pixels beside the border
+    double share = 0.0;          // of a dense run's work, refresh included
+    int wrong_came_in = 0;       // columns, among those that came into view and their neighbours
   };
 
   Shown Show(int index) {
@@ -152,15 +152,15 @@ class PanTest : public MovingRobotTest {
     shown.share = answer.work->share();
     if (const auto refreshed = robot_.Refresh(frame)) shown.share += refreshed->share;
     dense_.Refresh(frame);
-    // Now all maps have moved.
+    // All maps have moved by now.
     const bool came_from_right = index <= kThere;
     shown.wrong_came_in = came_from_right ? WrongColumns(kWidth - 2 * kPixelsAFrame, kWidth)
                                           : WrongColumns(0, 2 * kPixelsAFrame);
     return shown;
   }
 
-  // How many of these columns of the picture the first convolution, which pads it, has other
-  // numbers for than a dense run.
+  // In how many of these columns of the picture the first convolution, which pads, differs from a
+  // dense run.
   int WrongColumns(int begin, int end) const {
     const Graph& graph = robot_.state().graph();
     const auto first =
@@ -188,7 +188,7 @@ class PanTest : public MovingRobotTest {
   std::vector<uint8_t> world_;
 };
 
-// The answers are near the dense ones, least so beside the border, and all of them for less work.
+// The answers are near the dense ones, less so beside the border, and take less work.
 TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_EQ(Show(0).agreement, 1.0);
   double agreement = 0.0;
@@ -205,8 +205,8 @@ TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_GT(beside_border, 0.96);
 }
 
-// What was computed at a border from the padding beyond it is computed again as soon as that is in
-// view. Nothing else is left after a refresh either.
+// What was computed from the padding beyond a border is computed again as soon as the real pixels
+// come into view. After a refresh nothing else is left, either.
 TEST_F(PanTest, NoPixelKeepsWhatPaddingMadeOfIt) {
   for (int index = 0; index <= kBack; ++index) {
     EXPECT_EQ(Show(index).wrong_came_in, 0) << "frame " << index;

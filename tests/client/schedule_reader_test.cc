@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 
 class ScheduleReaderTest : public testing::Test {
  protected:
-  // A schedule with this many steps per axis, in which all plans split behind the picture.
+  // A schedule with this many steps per axis, whose plans all split behind the picture.
   std::string TextOf(int steps, const char* planner = "cacheinf") const {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);
@@ -59,7 +59,7 @@ class ScheduleReaderTest : public testing::Test {
       std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())};
 };
 
-// What the frames' thread spends on it is little beside what it takes.
+// Most of the reading is done beside the frames' thread.
 TEST_F(ScheduleReaderTest, AServersScheduleIsReadBesideTheFrames) {
   const std::vector<uint8_t> compressed = CompressText(TextOf(24));
   double least_share = 1;
@@ -89,7 +89,7 @@ TEST_F(ScheduleReaderTest, WhatIsReadIsTheSchedulesChooser) {
   ScheduleReader reader = Reader();
   const std::string text = TextOf(2);
   reader.Begin(CompressText(text));
-  reader.Begin(CompressText(text));  // the server was met again
+  reader.Begin(CompressText(text));  // as when the robot meets the server again
   const PlanChooser::Link link = {.is_up = true, .to_server = {2}};
   const Plan expected = reader.Read(text, "a file")->Choose(link);
   for (int i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// Video encoded by a GStreamer pipeline, and decoded as any other.
+// Video that a GStreamer pipeline encodes is decoded like any other.
 
 #include "common/codec/gst_encoder.h"
 
@@ -16,7 +16,7 @@ namespace cacheinf {
 namespace {
 
 constexpr PictureFormat kPipelineFormat = {161, 95, 3, true};
-constexpr size_t kStandsAloneAt = 3;  // of a picture's header
+constexpr size_t kStandsAloneAt = 3;  // in a picture's header
 const std::string kX264 = "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=1000 ";
 
 PictureEncoder PipelineEncoder(const std::string& pipeline,
@@ -24,7 +24,7 @@ PictureEncoder PipelineEncoder(const std::string& pipeline,
   return {ParsePictureCodec("video:gst:" + pipeline), format};
 }
 
-// What is wrong with a pipeline before a robot's first frame.
+// Why a robot refuses a pipeline before its first frame.
 std::string PipelineRefusal(const std::string& pipeline) {
   try {
     PictureEncoder encoder = PipelineEncoder(pipeline);
@@ -85,7 +85,7 @@ TEST_F(GstEncoderTest, RedStaysRedWhicheverColourIsFirst) {
   }
 }
 
-// The pipeline goes on: it counts the pictures before the gap, too.
+// The pipeline goes on, and counts the pictures before the gap, too.
 TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
   const Clip clip(kPipelineFormat);
   PictureEncoder encoder = PipelineEncoder("identity error-after=8 ! " + kX264);
@@ -109,7 +109,7 @@ TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find(" fails: "), std::string::npos) << error.what();
   }
-  // What failed begins again.
+  // After a failure the encoder begins again.
   const Bytes bytes = Encode(encoder, clip.Picture(8), kPipelineFormat);
   EXPECT_EQ(Decode(all, bytes), "");
 }

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kHeaderBytes = 13;
 constexpr PictureFormat kFormat = {161, 95, 3, true};
 
-// Which of the blocks of `side` pixels have other bytes, row by row.
+// Which blocks of `side` pixels differ, row by row.
 std::vector<bool> ChangedBlocks(const Bytes& a, const Bytes& b, const PictureFormat& format,
                                 int side) {
   const int columns = (format.width + side - 1) / side;
@@ -142,7 +142,7 @@ TEST(PictureCodecTest, OthersStayCloseToThePicture) {
   }
 }
 
-// What others read, blue first, from a file of these bytes.
+// What OpenCV reads, blue first, from a file of these bytes.
 Bytes ReadByOpenCv(const Bytes& file_bytes, const std::string& extension) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() /
                                      ("cacheinf_codec_" + std::to_string(getpid()) + extension);
@@ -158,12 +158,12 @@ Bytes ReadByOpenCv(const Bytes& file_bytes, const std::string& extension) {
   return pixels;
 }
 
-// As a file has it; a picture of a video begins with the standard.
+// The picture as in a file. A video's picture begins with a byte that names the standard.
 Bytes WithoutHeader(const Bytes& coded, size_t more_bytes = 0) {
   return {coded.begin() + static_cast<ptrdiff_t>(kHeaderBytes + more_bytes), coded.end()};
 }
 
-// The quick way differs from machine to machine.
+// Quick decoding would differ from machine to machine.
 TEST(PictureCodecTest, JpegsAreDecodedAccuratelyAsOpenCvDoes) {
   std::mt19937 random(2);
   PictureEncoder encoder(ParsePictureCodec("jpeg"), kFormat);
@@ -173,7 +173,7 @@ TEST(PictureCodecTest, JpegsAreDecodedAccuratelyAsOpenCvDoes) {
   EXPECT_EQ(PixelsOf(decoder), ReadByOpenCv(WithoutHeader(bytes), ".jpg"));
 }
 
-// Mistaken for each other at both ends, red and blue would come back, but coarser.
+// If both ends mistook red for blue, the colours would come back right, but coarser.
 TEST(PictureCodecTest, ARedPictureIsRedToEverybody) {
   for (const bool is_blue_first : {true, false}) {
     const PictureFormat format = {160, 96, 3, is_blue_first};
@@ -191,7 +191,7 @@ TEST(PictureCodecTest, ARedPictureIsRedToEverybody) {
         const Bytes bytes = WithoutHeader(coded, codec == "video" ? 1 : 0);
         stream.insert(stream.end(), bytes.begin(), bytes.end());
       }
-      if (codec == "blocks") continue;  // no format of others
+      if (codec == "blocks") continue;  // only we read that
       const Bytes others = ReadByOpenCv(stream, codec == "jpeg" ? ".jpg" : ".h264");
       ASSERT_EQ(others.size(), red.size());
       for (size_t i = 0; i < others.size(); i += 3) {
@@ -250,7 +250,7 @@ TEST(PictureCodecTest, OnlyChangedBlocksCross) {
   EXPECT_EQ(blocks_sent(), 11U * 6U);
 }
 
-// What comes of a stream with gaps is what comes of the stream without them, or nothing.
+// A stream with gaps gives the same pictures as without them, or none.
 TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
   for (const char* codec : {"blocks", "blocks:raw", "video"}) {
     std::mt19937 random(3);
@@ -307,7 +307,7 @@ TEST(PictureCodecTest, APictureOfBlocksThatStandsAloneHasThemAll) {
   PictureDecoder decoder(kFormat);
   ASSERT_EQ(Decode(decoder, Encode(encoder, clip.Picture(0), kFormat)), "");
   Bytes some = Encode(encoder, clip.Picture(1), kFormat);
-  some[3] = 1;  // stands alone, it says
+  some[3] = 1;  // claims to stand alone
   EXPECT_EQ(Decode(decoder, some), "a whole picture lacks blocks");
 }
 
@@ -359,7 +359,7 @@ TEST(PictureCodecTest, WhatAVideoSkipsKeepsItsBytes) {
       }
       before = std::move(decoded);
     }
-    // x264 goes on improving a few blocks even of a picture that stands still.
+    // x264 goes on improving a few blocks of a picture that stands still.
     EXPECT_LT(rewritten, moving_share == 0.0 ? blocks / 8 : blocks / 2);
   }
 }
@@ -388,7 +388,7 @@ TEST(PictureCodecTest, AStreamMayChangeItsCodec) {
   PictureEncoder video(ParsePictureCodec("video"), kFormat);
   ASSERT_EQ(Decode(decoder, Encode(blocks, clip.Picture(0), kFormat)), "");
   ASSERT_EQ(Decode(decoder, Encode(video, clip.Picture(0), kFormat)), "");
-  // Its number fits, but what it needs is another codec's.
+  // Its number fits, but the picture that it needs is another codec's.
   EXPECT_NE(Decode(decoder, Encode(blocks, clip.Picture(1), kFormat)), "");
 }
 

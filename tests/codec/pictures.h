@@ -60,7 +60,7 @@ inline Bytes Encode(PictureEncoder& encoder, const Bytes& pixels, const PictureF
   return bytes;
 }
 
-// "" if there is a picture.
+// Why there is no picture; "" if there is one.
 inline std::string Decode(PictureDecoder& decoder, const Bytes& bytes) {
   const char* error = decoder.Decode(bytes);
   return error == nullptr ? "" : error;
@@ -93,7 +93,7 @@ inline std::vector<std::string> PictureSeeds() {
   return seeds;
 }
 
-// Gives any bytes to a decoder; before them, if they claim to need it, the clip's first picture.
+// Gives the bytes to a decoder, after the clip's first picture if they claim to need it.
 inline bool DecodesAsPicture(std::span<const uint8_t> bytes) {
   static const std::vector<std::string> seeds = PictureSeeds();
   constexpr size_t kKind = 2;

@@ -21,7 +21,7 @@ constexpr std::array kCodecs = {SliceCodec::kRaw, SliceCodec::kFp16, SliceCodec:
                                 SliceCodec::kFp16Zstd};
 
 Bytes Coded(SliceCodec codec, const Bytes& slice) {
-  Bytes bytes = {1, 2, 3};  // it is added to what is there
+  Bytes bytes = {1, 2, 3};  // the codec appends to what is there
   AppendCodedSlice(codec, slice, &bytes);
   return {bytes.begin() + 3, bytes.end()};
 }
@@ -31,7 +31,7 @@ std::string Decode(const Bytes& bytes, size_t most_bytes, Bytes* slice) {
   return error == nullptr ? "" : error;
 }
 
-// What remains of a slice whose numbers were halves for a while.
+// What remains of a slice after its numbers were halves.
 Bytes Rounded(Bytes slice, size_t numbers_begin) {
   const size_t count = (slice.size() - numbers_begin) / sizeof(float);
   Bytes halves(count * 2);
@@ -66,7 +66,7 @@ TEST(SliceCodecTest, ManyAlikeNumbersBecomeFewBytes) {
 }
 
 TEST(SliceCodecTest, WholeNumbersTravelAsBytesExactly) {
-  const size_t numbers = 14 * 5;  // of the map's those from 70 on
+  const size_t numbers = 14 * 5;  // the map's, from number 70 on
   const size_t numbers_begin = SliceOf(14, 1).size() - numbers * sizeof(float);
   const auto expect = [&](const Bytes& slice, bool are_bytes) {
     for (const SliceCodec codec : kCodecs) {

@@ -33,7 +33,7 @@ inline std::vector<uint8_t> SliceOf(int pixels, uint32_t seed) {
   return SliceOf(pixels, numbers);
 }
 
-// As of a class map.
+// A slice as a class map gives it.
 inline std::vector<uint8_t> SliceOfClasses(int pixels, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<float> numbers(5 * 6 * 7);
@@ -41,7 +41,7 @@ inline std::vector<uint8_t> SliceOfClasses(int pixels, uint32_t seed) {
   return SliceOf(pixels, numbers);
 }
 
-// Brings what may be a slice to the place of SliceOf's. Returns what is wrong; "" if nothing is.
+// Takes what may be a slice in the place of SliceOf's. Returns what is wrong, or "".
 inline std::string TakeSeedSlice(const std::vector<uint8_t>& slice) {
   std::vector<float> numbers(5 * 6 * 7);
   const TensorView map = {numbers.data(), 4, {1, 5, 6, 7}, {210, 1, 35, 5}};

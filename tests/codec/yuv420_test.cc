@@ -76,8 +76,8 @@ TEST(Yuv420Test, GreyComesBackWithinOneLevel) {
   for (size_t i = 0; i < pixels.size(); ++i) ASSERT_LE(std::abs(back[i] - pixels[i]), 1);
 }
 
-// Colours are the mean of four pixels, lightness is each one's own; beyond the edge the last
-// repeats.
+// Four pixels share their mean colour, but each has its own lightness. Beyond the edge the last
+// pixel repeats.
 TEST(Yuv420Test, FourPixelsShareTheirColour) {
   const PictureFormat format = {3, 3, 3};
   std::vector<uint8_t> pixels(format.byte_count(), 0);

@@ -57,7 +57,7 @@ TEST(RobotConfigTest, PrintedConfigurationLoadsAgain) {
   EXPECT_EQ(WriteJson(again.Fields()), text);
 }
 
-// A key costs everybody who reads the list. So each must be worth touching, and say when.
+// Every key costs its readers, so each must be worth touching and say when to.
 TEST(RobotConfigTest, HasFewKeysAndSaysOfEachWhenToTouchIt) {
   RobotConfig config;
   int keys = 0;

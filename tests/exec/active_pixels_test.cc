@@ -63,7 +63,7 @@ using MakeBackend = std::unique_ptr<HostBackend> (*)();
 struct PixelsBackend {
   const char* name;
   MakeBackend make;
-  Scheme scheme = Scheme::kDirect;  // of every convolution that can have it
+  Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
 };
 void PrintTo(const PixelsBackend& choice, std::ostream* stream) { *stream << choice.name; }
 
@@ -71,8 +71,8 @@ class ActivePixelsTest : public testing::TestWithParam<PixelsBackend> {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
-  // Calls check(fresh, tested) with the same operator twice: the first output holds its own values,
-  // the second holds others, some of them equal.
+  // Calls check(fresh, tested) with the same operator twice. The first output holds the operator's
+  // values, the second holds others, some of them equal.
   template <typename Check>
   void ForEachLocalOperator(const Check& check) {
     int count = 0;

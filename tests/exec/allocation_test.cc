@@ -14,8 +14,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Counts what this program takes from the heap. Sanitizers bring their own heap, which must not be
-// replaced.
+// Counts this program's allocations. Does not under sanitizers, whose heap must not be replaced.
 namespace {
 std::atomic<long> allocations{0};
 }  // namespace
@@ -25,7 +24,7 @@ constexpr bool kIsCounting = false;
 #else
 constexpr bool kIsCounting = true;
 
-// Operator new and aligned allocation end up here, whichever library calls them.
+// operator new and aligned allocation end up here, whichever library calls them.
 extern "C" {
 void* __libc_malloc(size_t size);                      // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserved-identifier)

@@ -22,7 +22,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Runs that compute only what a change of the input may have reached.
+// Runs that compute only what a change of the input can reach.
 
 namespace cacheinf {
 namespace {
@@ -230,7 +230,7 @@ class ConvChainTest : public testing::Test {
   // All values for the input.
   std::vector<std::vector<float>> Expected() const { return EvaluateDirectly(graph_, {input_}); }
 
-  // The threshold is one that only a large change passes.
+  // A policy whose threshold only a large change reaches.
   ChangePolicy Coarse(ChangePolicy::Kind kind, int stem_depth = 0) const {
     ChangePolicy policy = {.kind = kind, .threshold = 0.5f, .growth = 0, .stem_depth = stem_depth};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
@@ -289,8 +289,8 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
   }
 }
 
-// Under `change` a change ends at its own pixels where nothing exceeds the threshold, and travels
-// on where something does.
+// Under `change`, a refreshed pixel changes its readers only if its own change reaches the
+// threshold.
 TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
   Mask part(40, 40);
   SetRectangle({10, 14}, {0, 40}, part);
@@ -350,7 +350,7 @@ TEST_F(ConvChainTest, AStemOfTheWholeNetworkIsExactUpToItsEnd) {
   }
 }
 
-// However many frames pass, stored values are within the threshold of what the stored inputs give.
+// However many frames pass, stored values stay within the threshold of what the stored inputs give.
 TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) {
   ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
   policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
@@ -376,7 +376,7 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
       ASSERT_LE(change, 0.2001) << "conv " << i << ", pixel " << pixel;
       kept += change > 0.0;
     }
-    // Later operators saw the stored numbers.
+    // Later operators read the stored numbers.
     for (int row = 0; row < 40; ++row) {
       const TensorView view = state_->view(OutputOf(i));
       for (int column = 0; column < 40; ++column) {

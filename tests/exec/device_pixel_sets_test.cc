@@ -32,7 +32,7 @@ Mask RandomMask(std::mt19937& random, int height, int width) {
   return mask;
 }
 
-// The same sets on the host and on the stand-in; they must stay equal.
+// The same sets on the host and on the stand-in, which must stay equal.
 class SetsOfTwo {
  public:
   explicit SetsOfTwo(unsigned seed)
@@ -56,7 +56,7 @@ class SetsOfTwo {
     EXPECT_EQ(emulated_.MakeWay(window).id, way_.id);
   }
 
-  // Asks both for the same on random sets.
+  // Does the same to random sets of both.
   void Step() {
     const PixelSet a = Large();
     const PixelSet b = Large();

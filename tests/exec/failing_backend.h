@@ -8,18 +8,18 @@
 
 namespace cacheinf {
 
-// A backend that forwards to another one, but fails at one run of pixels.
+// Forwards to another backend, but fails at one run of pixels.
 class FailingBackend : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
 
-  // -1: never.
+  // Fails after this many runs; -1: never.
   void FailAfter(int runs) { runs_left_ = runs; }
 
   using ForwardingBackend::Run;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) override {
-    // The run that fails has stored something already.
+    // A run that fails has already stored something.
     backend_->Run(handle, inputs, outputs, sets, args);
     if (runs_left_ >= 0 && runs_left_-- == 0) throw std::runtime_error("failed on purpose");
   }

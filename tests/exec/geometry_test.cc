@@ -13,7 +13,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Compares geometry with what the reference backend really reads, found by changing its inputs.
+// Compares geometry with what the reference backend reads, found by changing its inputs.
 
 namespace cacheinf {
 namespace {
@@ -50,8 +50,7 @@ class Probe {
 
   const std::vector<Tensor>& inputs() const { return inputs_; }
 
-  // The output's indices along `dimension` whose bits change when one input has these numbers
-  // instead.
+  // The output's indices along `dimension` whose bits change if an input has these numbers instead.
   std::set<int> Changed(size_t input, Tensor tensor, int dimension) {
     std::vector<Tensor> inputs = inputs_;
     inputs[input] = std::move(tensor);
@@ -145,15 +144,15 @@ TEST(GeometryTest, WhatIsNotNeededIsNotRead) {
   });
 }
 
-// The windows are not just large enough: in operators that let every number through, each index
-// that Reads names shows in the output.
+// Windows are not just large enough: in operators that let every number through, each index that
+// Reads names shows in the output.
 TEST(GeometryTest, WindowsAreTight) {
   int checked = 0;
   ForEachLocalInput([&](Probe& probe, size_t input, const Window& window) {
     for (const Axis& axis : kAxes) {
       const AxisWindow& own = window.*axis.window;
       const AxisWindow& other = axis.dimension == 2 ? window.columns : window.rows;
-      // Along the other axis, some output must read something.
+      // Some output must read something along the other axis.
       if (other.Needed({0, other.out_size}).empty()) continue;
       if (own.kind == AxisWindow::Kind::kResize) continue;  // some taps have no weight
       for (int in = 0; in < own.in_size; ++in) {

@@ -33,7 +33,7 @@ Homography Shifted(double rows, double columns) {
   return homography;
 }
 
-// What cameras do, and sometimes what none can.
+// What a camera can do, and sometimes what none can.
 Homography RandomMotion(std::mt19937& random) {
   std::uniform_real_distribution<double> number(-1.0, 1.0);
   Homography homography = Shifted(3 * number(random), 3 * number(random));
@@ -54,7 +54,7 @@ Homography RandomMotion(std::mt19937& random) {
   }
 }
 
-// After a move the place in front may hold anything, so this fills it.
+// Moves the maps and fills the places that they will be fetched into, which may hold anything.
 void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   std::map<ValueId, const float*> places;
   const auto for_each_kept = [&](const auto& visit) {
@@ -93,7 +93,7 @@ class MoveTest : public OnBackends {
     state.Run();
   }
 
-  // The masks of what changes from `inputs` to `next`; makes these the inputs.
+  // Draws the next frame's inputs. Returns masks of what changed.
   ChangedMasks NextInputs() {
     const std::vector<Tensor> next = NextFrame(inputs_, random_);
     ChangedMasks changed(inputs_, next);
@@ -117,7 +117,7 @@ class MoveTest : public OnBackends {
   }
 
   void ExpectSameKept(const ModelState& a, const ModelState& b) {
-    ExpectSameOutputs(a, b);  // which waits for the devices
+    ExpectSameOutputs(a, b);  // also waits for the devices
     for (const Operator& op : graph_.operators) {
       for (const ValueId output : op.outputs) {
         if (!a.is_kept(output)) continue;
@@ -143,8 +143,8 @@ class MoveTest : public OnBackends {
 
 INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
 
-// Maps moved as a whole before the frame give the same as maps fetched as the frame needs them,
-// with or without idle time after it, under every policy, whatever moves and whatever is kept.
+// Maps that move as a whole before the frame give the same as maps fetched as the frame needs them,
+// with or without idle time after it, whatever the policy, the motion and the kept values.
 TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   int moved = 0;
   ForEachGraph([&] {
@@ -226,7 +226,7 @@ TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
   });
 }
 
-// After a frame that left moved maps half done, the next one computes everything.
+// After a frame that left maps half moved, the next one computes everything.
 TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;
   ForEachGraph([&] {
@@ -260,7 +260,7 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
-// Counts what is fetched, by its address.
+// Counts fetched pixels by the map's address.
 class CountingBackend : public FailingBackend {
  public:
   using FailingBackend::FailingBackend;
@@ -345,7 +345,7 @@ TEST_F(FetchedPixelsTest, AStillCameraFetchesNothing) {
   RunUnchanged({});
   EXPECT_FALSE(state_->Settle());
   EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
-  // Nor does one that has come to rest.
+  // A camera that has come to rest fetches nothing, either.
   state_->Move(Shifted(1, 0));
   RunUnchanged({});
   state_->Settle();

@@ -31,10 +31,10 @@ struct BackendChoice {
   const char* name;
   int cpu_threads;                  // 0: the reference
   Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
-  // Uses kernels without vectors: address sanitizers do not see masked vector accesses.
+  // Uses kernels without vectors, because address sanitizers do not see masked vector accesses.
   bool is_scalar = false;
-  bool is_deferred = false;  // behind a queue: nothing can be read while a frame runs
-  bool is_emulated = false;  // the kernels for GPUs, on the stand-in for one
+  bool is_deferred = false;  // behind a queue: the host cannot read while a frame runs
+  bool is_emulated = false;  // kernels for GPUs, on the stand-in
 };
 inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
@@ -52,7 +52,7 @@ inline auto EveryBackend() {
       BackendChoice{"winograd_cuda_emulated", 0, Scheme::kWinograd, false, false, true});
 }
 
-// For tests of the executor, whatever the kernels: a device whose masks the host cannot read, and
+// For tests of the executor rather than of kernels: a device whose masks the host cannot read, and
 // our own kernels, some of which compute whole tiles.
 inline auto TwoBackends() {
   return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
@@ -116,8 +116,8 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     return cacheinf::MakeState(graph_, MakeBackend(), options);
   }
 
-  // All values, evaluated operator by operator: by the reference or, for other schemes than its
-  // own, by one thread of the cpu backend. So any number of threads must give the same bits.
+  // All values, evaluated operator by operator: by the reference, or for a scheme that it lacks by
+  // one thread of the CPU backend. So any number of threads must give the same bits.
   std::vector<std::vector<float>> Expected() const {
     if (GetParam().scheme != Scheme::kWinograd) return EvaluateDirectly(graph_, inputs_);
     CpuBackend backend;

@@ -23,13 +23,13 @@
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
-// Whole networks whose convolutions are of a lower precision, on the stand-in for a GPU: a dense
-// run is near the reference, and has the bits of any other way to the same frame.
+// Whole networks with convolutions of lower precision, on the stand-in for a GPU. A dense run is
+// near the reference, and any other way to the same frame gives its bits.
 
 namespace cacheinf {
 namespace {
 
-// ConvOptions::small_tiles_up_to.
+// Values of ConvOptions::small_tiles_up_to.
 enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 constexpr int kSize = 32;
@@ -47,8 +47,8 @@ constexpr PrecisionChoice kPrecisions[] = {
     {"bf16", cuda::Precision::kBfloat16, 1e-5, 1.6e-2},
 };
 
-// Wide and narrow convolutions, whose tiles differ, with a residual, a stride, taps far apart,
-// small groups, which stay exact, and a transposed one.
+// Wide and narrow convolutions, whose tiles differ, with a residual, a stride, dilation, small
+// groups, which stay exact, and a transposed one.
 Graph BuildAllForms(int height, int width) {
   ModelBuilder net;
   const auto relu = [&](ValueId x) { return net.Apply(Function::Kind::kRelu, x); };
@@ -86,7 +86,7 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
     return frame_;
   }
 
-  // Another rectangle than before.
+  // The next frame, in which another rectangle changes.
   const Frame& Next() {
     frame_.decision.kind = FrameDecision::Kind::kChanged;
     frame_.decision.base = 0;

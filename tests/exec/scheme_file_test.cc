@@ -46,7 +46,7 @@ class SchemeFileTest : public FolderTest {
     }
   }
 
-  // What stderr says while the file is read.
+  // What reading the file logs.
   std::string LogOfReading(const SchemeKey& key = kKey) const {
     SetLogLevel(LogLevel::kInfo);
     testing::internal::CaptureStderr();

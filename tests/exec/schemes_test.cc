@@ -193,7 +193,7 @@ TEST(MeasureSchemesTest, EndsWithItsBudgetOrWhenAsked) {
   measuring.on_progress = [](int, int) { return false; };
   EXPECT_EQ(MeasureSchemes(graph, measuring, SteadyClock()).size(), 1u);
 
-  // A clock that jumps: the budget is gone in the middle of the second layer.
+  // A clock that jumps, so that the budget runs out within the second layer.
   class JumpingClock : public Clock {
    public:
     std::chrono::nanoseconds Now() const override { return std::chrono::milliseconds(++calls_); }
@@ -258,7 +258,7 @@ TEST(MeasureTilesTest, SmallTilesAreTakenUpToWhereLargeOnesBeginToWin) {
   };
   using std::chrono::microseconds;
   const auto is_small = [](const op::Conv& conv) { return conv.small_tiles_up_to > 0; };
-  // Rows as 1, 2, 4, … 32 are timed.
+  // 1, 2, 4, … 32 rows are timed.
   EXPECT_EQ(measured([&](const op::Conv& conv, int rows) {
               return microseconds(is_small(conv) ? 10 * rows : 55 + rows);
             }),

@@ -58,7 +58,7 @@ Tensor Moved(const Tensor& picture, const Shift& shift, std::mt19937& random, Ma
 
 class ScrollTest : public OnBackends {
  protected:
-  // Moves the camera and runs what that changes.
+  // Moves the camera, and runs what that changed.
   ChangedWork Step(ModelState& state, const Shift& shift, std::mt19937& random) {
     std::vector<Mask> entered(inputs_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {

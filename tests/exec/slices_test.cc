@@ -47,7 +47,7 @@ Pixels RandomPicture(std::mt19937& random) {
   return pixels;
 }
 
-// Changes the picture in a rectangle, or its light a little; `changed` gets where.
+// Changes a rectangle of the picture, or its light a little. Sets `changed` to where.
 Pixels Changed(Pixels picture, std::mt19937& random, Mask& changed) {
   const int top = static_cast<int>(random() % kHeight);
   const int left = static_cast<int>(random() % kWidth);
@@ -107,14 +107,14 @@ class Pair {
   ModelState& server() { return *server_; }
   ChangePolicy& policy() { return policy_; }
 
-  // A server that has seen nothing yet.
+  // Replaces the server by one that has seen nothing.
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(server_model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));
     robot_->LosePeer();
   }
 
-  // The first frame, which the robot computes alone. `spreads` are measured on it.
+  // Runs the first frame, which the robot computes alone, and measures spreads on it.
   void Begin(const Pixels& picture) {
     const TestFrame whole(Kind::kWhole);
     one_.Apply(whole.decision, View(picture), policy_);
@@ -128,9 +128,9 @@ class Pair {
     return CompileRows(graph(), robot_->layout(), ownership);
   }
 
-  // Both sides compute the frame, and so does one state. After this many stages, if there are as
-  // many, the sides give it up, one of them perhaps a little later, and the robot finishes it
-  // alone; sometimes the last slice packed is lost on its way. Returns the bytes that crossed.
+  // Has both sides compute a frame together, and one state alone. After `stages` stages, if there
+  // are that many, the sides give the frame up, one of them perhaps `more_stages` later, and the
+  // robot finishes it alone; sometimes the last slice is lost. Returns the bytes that crossed.
   size_t Frame(const TestFrame& frame, const SplitRows& rows, size_t stages = SIZE_MAX,
                size_t more_stages = 0) {
     one_.Apply(frame.decision, View(frame.picture), policy_);
@@ -179,7 +179,7 @@ class Pair {
     }
   }
 
-  // What a side computed or received in the last frame has the bits of one state.
+  // Expects the bits of one state in what a side computed or received in the last frame.
   void ExpectSameWhereHeld(const ModelState& side) {
     for (const Operator& op : graph().operators) {
       for (const ValueId id : op.outputs) {
@@ -198,7 +198,7 @@ class Pair {
     }
   }
 
-  // Nothing was lost on either side: each alone gets what the one state has, everywhere.
+  // Expects that nothing was lost: each side, finishing alone, gets what the one state has.
   void ExpectSameWhenFinished(const Pixels& picture) {
     server_->SetPicture(View(picture));
     for (ModelState* side : {robot_.get(), server_.get()}) {
@@ -215,7 +215,7 @@ class Pair {
     }
   }
 
-  // The pixels that the last frame changed on a side. REQUIRES: it has ended.
+  // The pixels that the last frame changed on a side. REQUIRES: the frame has ended.
   static Mask ChangedOf(const ModelState& side, ValueId id) {
     const ConstMaskView changed = side.changed(id);
     Mask copy(changed.height, changed.width);
@@ -229,7 +229,7 @@ class Pair {
   int64_t server_done() const { return server_done_; }
 
  private:
-  // Under kExact.
+  // Does nothing under other policies than kExact.
   void ExpectSameRows(const ModelState& side, ValueId id, Range rows, const char* what) {
     if (policy_.kind != ChangePolicy::Kind::kExact || testing::Test::HasFailure()) return;
     const Value& value = graph().value(id);
@@ -244,14 +244,14 @@ class Pair {
     }
   }
 
-  // The pixel of a map that a number belongs to; 0 in other values.
+  // The pixel that a map's number belongs to; 0 for other values.
   static int PixelOf(const Value& value, size_t number) {
     if (!value.is_map()) return 0;
     return static_cast<int>(
         number % (static_cast<size_t>(WidthOf(value)) * static_cast<size_t>(HeightOf(value))));
   }
 
-  // Every pixel that arrived has the sender's bits.
+  // Expects the sender's bits in every pixel that arrived.
   void ExpectSendersBits(const Transfer& transfer, const ModelState& from, const ModelState& to,
                          const std::vector<uint8_t>& bytes) {
     const Value& value = graph().value(transfer.value);
@@ -336,7 +336,7 @@ class Slices : public testing::TestWithParam<Network> {
     return frame;
   }
 
-  // Sometimes what changed last comes back.
+  // Changes the picture, or sometimes undoes the last change.
   void Change(Mask& changed) {
     if (before_.picture.empty() || random_() % 3 != 0) {
       before_ = {picture_, Mask(kHeight, kWidth)};
@@ -347,7 +347,7 @@ class Slices : public testing::TestWithParam<Network> {
     changed = before_.changed;
   }
 
-  // Another scene.
+  // A frame of another scene.
   TestFrame WholeFrame() {
     TestFrame frame(Kind::kWhole);
     frame.decision.base = random_() % 2 == 0 ? 0 : -1;
@@ -356,7 +356,7 @@ class Slices : public testing::TestWithParam<Network> {
     return frame;
   }
 
-  // The camera has moved by whole strides.
+  // A frame for which the camera moved by whole strides.
   TestFrame ScrolledFrame(int step) {
     TestFrame frame;
     const int sign = random_() % 2 == 0 ? 1 : -1;
@@ -431,7 +431,7 @@ TEST_P(Slices, AtEverySingleCutTheAnswerHasTheBitsOfOneState) {
   ExpectSameAtEverySingleCut(pair, {0, 500});
 }
 
-// The kernels for GPUs, on the stand-in for one, beside those for the robot's processor.
+// A server with kernels for GPUs, on the stand-in, and a robot with kernels for CPUs.
 class SlicesToAGpu : public Slices {};
 
 INSTANTIATE_TEST_SUITE_P(Of, SlicesToAGpu, testing::Values(TenNetworks().front()),
@@ -485,8 +485,8 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
   }
 }
 
-// A refresh stores small changes too, which ends the promise where nothing changes. So this also
-// checks without any.
+// A refresh stores small changes too, which ends the promise where nothing changes. So this checks
+// with refreshes and without.
 TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
   for (const bool has_refreshes : {true, false}) {
     Pair pair = MakePair({.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
@@ -529,7 +529,7 @@ Ownership Halves(const Pair& pair) {
 TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
   const SplitRows rows = pair.RowsOf(Halves(pair));
-  // Rows that the server has not computed before are computed whole, even here where nothing moves.
+  // Rows new to the server are computed whole, though nothing moves.
   TestFrame still;
   still.picture = picture_;
   pair.Frame(still, rows);
@@ -555,7 +555,7 @@ TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   }
 }
 
-// Over the numbers of all outputs.
+// The relative error over all outputs.
 double RelativeError(const ModelState& state, const ModelState& dense) {
   const auto actual = Outputs(state);
   const auto expected = Outputs(dense);
@@ -589,7 +589,7 @@ TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   EXPECT_LE(error_of_pair, 1.02 * error_of_one);
 }
 
-// Neither side sees all that comes out of the stem, which the mask of all maps is made from.
+// All maps' mask is made from what comes out of the stem, of which neither side sees everything.
 TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   std::mt19937 random(5);
   const Pixels picture = RandomPicture(random);
@@ -614,7 +614,7 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   }
 }
 
-// What changed too little to be called a change reaches the server once a refresh stores it.
+// A change too small to count reaches the server once a refresh stores it.
 TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
   std::mt19937 random(9);
   TestFrame frame;
@@ -681,7 +681,7 @@ TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
   }
 }
 
-// Computes what an abandoned frame left, too, but nothing else that the camera's move left valid.
+// Also computes what an abandoned frame left, but nothing else that the camera's move left valid.
 TEST_P(Slices, AScrollWithStalePixelsStaysSparse) {
   Pair pair = MakePair({});
   const int step = ShiftStep(pair.graph(), kHeight / 2);
@@ -706,7 +706,7 @@ TEST_P(Slices, AScrollWithStalePixelsStaysSparse) {
   EXPECT_LT(in_one, dense);
 }
 
-// Whatever arrives is taken as a whole slice, or refused with one sentence.
+// Whatever arrives is taken as a whole slice or refused in one sentence.
 TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   std::mt19937 random(11);
   Pair pair(TenNetworks()[1], {});
@@ -741,7 +741,7 @@ TEST(SliceBytesTest, DamagedSlicesAreRefusedAndWhatArrivesDoesNotGoBack) {
   EXPECT_LE(echo.size(), kSliceBytes) << "what has arrived goes back";
 }
 
-// The peer confirms a frame when the robot may be at a later one.
+// The peer may confirm a frame when the robot is at a later one.
 TEST(SliceBytesTest, WhatIsWrittenAfterItWasPackedIsSentAgain) {
   std::mt19937 random(12);
   const Pixels picture = RandomPicture(random);

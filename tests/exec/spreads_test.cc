@@ -108,7 +108,7 @@ TEST_F(GateTest, EachChannelOfAMapHasItsOwnSpread) {
 
 TEST_F(GateTest, AGateThatHardlyMovesLeavesTheMapAlone) { EXPECT_EQ(Change(1.0f), 1); }
 
-// Asks for each pixel whether the gate has moved it.
+// Asks of each pixel whether the gate moved it.
 TEST_F(GateTest, AGateThatMovesChangesTheMapEverywhere) {
   EXPECT_GT(Change(3000.0f), kSide * kSide * 9 / 10);
 }

@@ -19,7 +19,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Recomputes stored pixels to see whether they are right.
+// Checks that recomputing stored pixels finds faults, and only faults.
 
 namespace cacheinf {
 namespace {
@@ -60,7 +60,7 @@ TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
     ChangePolicy policy = {.threshold = 0.3f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     for (int frame = 0; frame < 9; ++frame) {
-      // First a few with one policy each, then all policies in turn.
+      // A few frames of one policy, then all policies in turn.
       policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
       policy.stem_depth = static_cast<int>(seed_ % 2);
       Step(*state, policy, random);
@@ -127,7 +127,7 @@ TEST_F(StoredChainTest, ASpoiledPixelIsFound) {
 
 TEST_F(StoredChainTest, WhatIsComputedFromASpoiledPixelIsFoundThroughMapsThatAreNotKept) {
   RunUnchanged({});
-  // The first map is computed from the picture, in which a caller may leave out changes.
+  // Nothing is promised of the first map: a caller may leave out changes of the picture.
   Spoil(maps_[0], 5, 7, 1.0f);
   const std::optional<StoredPixel> fault = Fault();
   ASSERT_TRUE(fault);

@@ -1,7 +1,7 @@
-// Times convolutions by cuDNN, through LibTorch, in the precision of ours: reads what
-// `cacheinf-gpu-check convs` prints for some precisions and networks, one after the other, and
-// writes a table of each convolution, and one of whole frames. Convolutions are with bias, without
-// activation; maps lie channels-last.
+// Times cuDNN's convolutions, through LibTorch, in the precision of ours. Reads what
+// `cacheinf-gpu-check convs` prints for some precisions and networks, one after another; writes a
+// table of convolutions and one of whole frames. cuDNN's convolutions have a bias, but no
+// activation, and channels-last maps.
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <ATen/ops/_convolution.h>
@@ -46,7 +46,7 @@ struct Conv {
 struct Network {
   std::string precision;  // exact, tf32, fp16
   std::string name;
-  double frame_ms = 0.0;  // of ours, dense, with all that it takes
+  double frame_ms = 0.0;  // our dense frame, all included
   double device_megabytes = 0.0;
   std::vector<Conv> convs;
 };
@@ -72,7 +72,6 @@ std::vector<Network> ReadNetworks(std::istream& in) {
   return networks;
 }
 
-// A convolution and its operands.
 class Call {
  public:
   Call(const Conv& conv, const std::string& precision)
@@ -104,7 +103,7 @@ class Call {
 constexpr int kFewRuns = 5;
 constexpr int kMoreRuns = 30;
 
-// Of one run among many.
+// Of one run, without the fixed cost of timing many.
 template <typename Run>
 double Milliseconds(const Run& run) {
   const auto time = [&](int runs) {
@@ -114,14 +113,14 @@ double Milliseconds(const Run& run) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
         .count();
   };
-  time(kFewRuns);  // which chooses algorithms
+  time(kFewRuns);  // lets cuDNN choose algorithms
   const double few_ms = time(kFewRuns);
   return std::max(0.0, time(kFewRuns + kMoreRuns) - few_ms) / kMoreRuns;
 }
 
-// Of all of them, one after the other, as one CUDA graph.
+// Of all calls, one after another, as one CUDA graph.
 double GraphMilliseconds(const std::vector<Call>& calls) {
-  // Nothing is captured on the default stream. A guard would need a CUDA runtime to link with.
+  // The default stream cannot be captured. A stream guard would need a CUDA runtime to link with.
   const c10::cuda::CUDAStream before = c10::cuda::getCurrentCUDAStream();
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool());
   const auto run_all = [&] {
@@ -138,14 +137,14 @@ double GraphMilliseconds(const std::vector<Call>& calls) {
   return ms;
 }
 
-// What can be compared of a whole frame.
+// What a whole frame is compared by.
 struct Frame {
   const Network* network;
   double graph_ms;
 };
 
 Frame Compare(const Network& network) {
-  std::map<std::string, double> known_ms;  // by all that tells two convolutions apart
+  std::map<std::string, double> known_ms;  // by shape, so that equal ones are timed once
   std::vector<Call> calls;
   double own_ms = 0.0;
   double cudnn_ms = 0.0;

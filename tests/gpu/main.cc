@@ -1,5 +1,5 @@
-// Checks and times the kernels for GPUs where there is a compiler and nothing else: on a GPU, or on
-// the stand-in for one. scripts/gpu-check runs it.
+// Checks and times the kernels for GPUs where there is little but a compiler, on a GPU or on the
+// stand-in. scripts/gpu-check runs it.
 
 #include <algorithm>
 #include <array>
@@ -125,7 +125,7 @@ Options Parse(std::span<char*> arguments) {
 
 class Progress {
  public:
-  // Returns the exit code so far.
+  // Prints a line. Returns the exit code so far.
   int Note(const std::string& what, const std::string& wrong) {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -148,7 +148,7 @@ std::vector<OperatorCase> Part(const std::vector<OperatorCase>& cases, const Opt
   return part;
 }
 
-// Those whose bits depend on the precision, unless it is the exact one.
+// All cases for the exact precision; for others those whose bits depend on it.
 std::vector<OperatorCase> CasesFor(cuda::Precision precision) {
   std::vector<OperatorCase> cases = OperatorCases();
   if (precision != cuda::Precision::kExact) {
@@ -243,9 +243,9 @@ int TimeAllOperators(const Options& options) {
   return 0;
 }
 
-// Of each network "frame", precision, name, ms of a whole frame, megabytes of device memory; then
-// of its convolutions "conv", operator, the input's dims, channels out, kernel, stride, padding and
-// dilation of rows and columns, groups, ms.
+// Prints for each network: "frame", precision, name, ms of a whole frame, megabytes of device
+// memory. Then for each of its convolutions: "conv", operator, the input's dims, output channels,
+// kernel, stride, padding and dilation of rows and columns, groups, ms.
 int PrintConvs(const Options& options) {
   for (const std::string& file : options.files) {
     const Graph graph = ReadPack(file);

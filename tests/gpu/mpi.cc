@@ -1,9 +1,9 @@
-// Whether MPI carries a GPU's memory, and what that would save: two ranks exchange buffers through
-// pinned memory of the host, and straight from one device's memory into the other's. Without GPUs
-// the stand-in's memory takes their place. scripts/gpu-check mpi runs it.
+// Shows whether MPI carries a GPU's memory, and what that would save. Two ranks exchange buffers
+// through pinned host memory, and straight from one device's memory to the other's. Without GPUs,
+// the stand-in takes their place. scripts/gpu-check mpi runs it.
 
 #include <mpi.h>
-// Needs what the one above has.
+// Must follow mpi.h.
 #include <mpi-ext.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ struct Options {
   Place place;
 };
 
-// What a rank sends in a round.
+// What `rank` sends in `round`.
 std::vector<unsigned char> Pattern(int rank, int round, size_t bytes) {
   std::mt19937 random(static_cast<unsigned>(2 * round + rank));
   std::vector<unsigned char> pattern(bytes);
@@ -61,7 +61,7 @@ std::vector<unsigned char> Pattern(int rank, int round, size_t bytes) {
   return pattern;
 }
 
-// Two ranks' buffers, each on a device. All memory is taken once.
+// Exchanges buffers with the other rank. Allocates all memory once.
 template <class Device>
 class Exchange {
  public:
@@ -78,8 +78,8 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // There and back, in ms, from when the device is told to make what is sent until what came is
-  // there for its work. Throws if that is not what the other rank sent.
+  // Milliseconds there and back: from asking the device to make what is sent, until the device can
+  // use what arrived. Throws if that is not what the other rank sent.
   double RoundTrip(Way way, int round, size_t bytes) {
     const std::vector<unsigned char> pattern = Pattern(rank_, round, bytes);
     device_.CopyToDevice(stream_, source_.data(), pattern.data(), bytes);
@@ -106,7 +106,7 @@ class Exchange {
     } else {
       device_.CopyToHost(stream_, pinned_, own_.data(), bytes);
     }
-    // MPI knows nothing of streams.
+    // MPI does not wait for streams.
     device_.Synchronize(stream_);
     MPI_Send(from, static_cast<int>(bytes), MPI_BYTE, 1 - rank_, kTag, MPI_COMM_WORLD);
   }
@@ -220,7 +220,7 @@ void Run(Options options) {
     if (options.needs_gpu) throw InputError("there is no GPU here: " + why_no_gpu);
     options.place.is_stand_in = true;
   }
-  // Before MPI starts, which asks for a device that is there.
+  // Choose the device before MPI starts, which asks for one.
   if (options.place.is_stand_in) {
     cuda::EmulatedDevice device;
     return RunOn(device, options, why_no_gpu, rank);
@@ -245,7 +245,7 @@ Options Parse(std::span<char*> arguments) {
   return options;
 }
 
-// The other rank must not wait for ever.
+// Ends both ranks, so that the other does not wait forever.
 int Fail(const std::exception& error, int exit_code) {
   std::fflush(stdout);
   std::fprintf(stderr, "cacheinf-gpu-mpi: %s\n", error.what());

@@ -9,13 +9,12 @@
 
 namespace cacheinf {
 
-// A small network with operators of many kinds, which has been written to a native model file and
-// read back.
+// A small network with operators of many kinds, written to a native model file and read back.
 Graph PackedNetwork(uint32_t seed);
 
-// Runs some frames of a network, whole and changed, under the exact policy. Returns an empty
-// string, or which value is the first that has not the bits of a dense run: by the reference, or in
-// a lower precision by the same kernels with large tiles.
+// Runs a whole frame and some changed ones under the exact policy. Returns the first value that
+// lacks the bits of a dense run, or an empty string. The reference does the dense run, or for a
+// lower precision the same kernels with large tiles.
 std::string CheckNetwork(const Graph& graph, const Place& place, int changed_frames, uint32_t seed);
 
 }  // namespace cacheinf

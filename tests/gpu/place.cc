@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace {
 
-// The stand-in takes a second for some ten million.
+// The stand-in takes about a second for ten million.
 constexpr int64_t kFewProducts = 700000;
 
 }  // namespace

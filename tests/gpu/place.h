@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// What the kernels for GPUs run on.
+// What kernels for GPUs run on.
 struct Place {
   bool is_stand_in = false;
   unsigned seed = 1;  // of the stand-in's order of threads
@@ -21,17 +21,17 @@ struct Place {
   // "NVIDIA H100, compute capability 9.0, 132 multiprocessors".
   std::string Describe() const;
 
-  // ConvOptions::small_tiles_up_to.
+  // ConvOptions explains `small_tiles_up_to`.
   std::unique_ptr<Backend> MakeBackend(int small_tiles_up_to = -1) const;
 
-  // Of the device's memory that such a backend and its states have, at most so far.
+  // How much device memory this backend and its states have taken. REQUIRES: made by MakeBackend.
   size_t DeviceBytes(const Backend& backend) const;
 
-  // Calls check(family) with the operators of sparse_ops/cuda there.
+  // Calls check(family) with the operators of sparse_ops/cuda.
   void WithFamily(const std::function<void(const OperatorFamily& family)>& check) const;
 };
 
-// Why there is no GPU to run on; empty if there is one.
+// Why there is no GPU; empty if there is one.
 std::string WhyNoGpu();
 
 }  // namespace cacheinf

@@ -29,7 +29,7 @@ double Quantile(std::vector<double> numbers, double share) {
   return numbers[static_cast<size_t>(share * static_cast<double>(numbers.size() - 1))];
 }
 
-// Two frames' inputs that differ in a rectangle in the middle, and masks of it.
+// Inputs of two frames that differ in a rectangle in the middle, and masks of that.
 class TwoFrames {
  public:
   TwoFrames(const Graph& graph, double active) {
@@ -81,7 +81,7 @@ class TwoFrames {
   std::vector<ConstMaskView> views_;
 };
 
-// Calls run(i) for that long, at least ten times, and what it took of each but the first three.
+// Calls run(i) for `seconds`, at least 13 times. Returns what each took but the first three.
 template <typename Run>
 std::vector<double> TimesOf(double seconds, const Run& run) {
   std::vector<double> times;
@@ -103,7 +103,7 @@ FrameTime RowOf(const std::vector<double>& times, double active, std::string pol
           static_cast<int>(times.size())};
 }
 
-// One number of a view.
+// A view of one number.
 template <typename T>
 BasicTensorView<T> FirstNumber(const BasicTensorView<T>& view, T* data) {
   BasicTensorView<T> first = view;
@@ -112,7 +112,7 @@ BasicTensorView<T> FirstNumber(const BasicTensorView<T>& view, T* data) {
   return first;
 }
 
-// Runs every operator many times, and waits, so that one of them can be timed.
+// Times each operator over many runs.
 class RepeatingBackend final : public ForwardingBackend {
  public:
   RepeatingBackend(std::unique_ptr<Backend> backend, std::vector<double>& times)
@@ -192,7 +192,7 @@ std::vector<OperatorTime> TimeOperators(const Graph& graph, const Place& place) 
   SetInputs(*state, RandomInputs(graph, 1));
   state->Run();
   std::vector<OperatorTime> rows;
-  // Handles count from 0, in the order of the graph.
+  // Handles count from 0 in graph order.
   for (size_t i = 0; i < graph.operators.size(); ++i) {
     const Operator& op = graph.operators[i];
     rows.push_back({&op, i < times.size() ? times[i] : 0.0, CostOf(graph, op).multiply_adds});

@@ -11,24 +11,24 @@
 
 namespace cacheinf {
 
-// Frames of a network of which a rectangle of that share of the picture changes.
+// What frames take in which a rectangle, this share of the picture, changes.
 struct FrameTime {
   double active = 1.0;  // 1: whole frames
   std::string policy;   // "dense", "exact", "fixed"
   double median_ms = 0.0;
   double p95_ms = 0.0;
-  double work = 1.0;  // share of the multiply-adds
+  double work = 1.0;  // share of a dense run's multiply-adds
   int frames = 0;
 };
 
-// A frame's time has all that it takes: its picture to the device, the network, the answer back.
-// About `seconds` for each row. The first is of whole frames.
+// Times frames, each from its picture's way to the device to its answer's way back, for about
+// `seconds` a row. The first row is of whole frames.
 std::vector<FrameTime> TimeFrames(const Graph& graph, const Place& place, double seconds);
 
-// Whole frames where nothing is kept.
+// Whole frames, with nothing kept.
 struct DenseTime {
   FrameTime frame;
-  size_t device_bytes = 0;  // at most, weights among them
+  size_t device_bytes = 0;  // the most in use, weights included
 };
 DenseTime TimeDenseFrames(const Graph& graph, const Place& place, double seconds);
 
@@ -38,7 +38,7 @@ struct OperatorTime {
   int64_t multiply_adds = 0;
 };
 
-// What each operator takes for all of its output, run again and again with nothing in between.
+// Times each operator on its whole output, run again and again.
 std::vector<OperatorTime> TimeOperators(const Graph& graph, const Place& place);
 
 }  // namespace cacheinf

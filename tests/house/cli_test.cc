@@ -19,8 +19,8 @@ CommandResult RunProgram(const std::string& program, std::vector<std::string> ar
   return RunCommand(arguments);
 }
 
-// Expects the refusal that all programs give bad input: exit code 2 and one sentence on stderr that
-// names the thing.
+// Expects what all programs do with bad input: exit code 2, and one sentence on stderr that names
+// it.
 void ExpectRefusal(const CommandResult& result, const std::string& named) {
   EXPECT_EQ(result.exit_code, 2) << result.error;
   EXPECT_NE(result.error.find(named), std::string::npos) << result.error;

@@ -47,7 +47,7 @@ std::vector<std::string> Compiled() {
   return files;
 }
 
-// Where there is nothing but a compiler, nothing else may be included, by however many headers.
+// Where there is only a compiler, no header may include anything else, not even indirectly.
 TEST(GpuOnlyTest, WhatAGpuMachineCompilesIncludesNoLibrary) {
   const std::vector<std::string> compiled = Compiled();
   ASSERT_GT(compiled.size(), 60u);

@@ -80,8 +80,8 @@ bool IsLibTorch(const std::string& included) {
   return false;
 }
 
-// What sparse_ops may include with angle brackets: headers of the standard and C library have no
-// folder (or sys/), and those of Highway and CUDA are known by name.
+// Whether sparse_ops may include this with angle brackets. Headers of the standard and C library
+// have no folder (or sys/); those of Highway and CUDA are known by name.
 bool IsKnownToSparseOps(const std::string& included) {
   for (const std::string_view prefix :
        {"hwy/", "sys/", "sanitizer/", "cuda", "cooperative_groups", "mma.h"}) {
@@ -126,7 +126,7 @@ Sources SourcesOf(const fs::path& root) {
   return sources;
 }
 
-// Headers of common that include LibTorch, and so bring it to whoever includes them.
+// Headers of common that bring LibTorch to whoever includes them.
 std::set<std::string> TorchHeaders(const Sources& sources) {
   std::set<std::string> headers;
   for (const auto& [file, includes] : sources) {
@@ -138,7 +138,7 @@ std::set<std::string> TorchHeaders(const Sources& sources) {
   return headers;
 }
 
-// The room that a file lies in; empty if in none.
+// The room that a file lies in; empty if it lies in none.
 std::string RoomOf(const std::string& file) {
   const std::string without_ending = file.substr(0, file.rfind('.'));
   if (kRooms.contains(without_ending)) return without_ending;

@@ -51,7 +51,7 @@ TEST(ScriptsTest, EveryScriptRefusesAnUnknownOption) {
   }
 }
 
-// What is wrong with a value is said at once, before anything is set up, built or checked.
+// Scripts refuse a value at once, before they set up, build or check anything.
 TEST(ScriptsTest, RefuseValuesThatCannotBe) {
   struct Case {
     std::string script;
@@ -91,7 +91,7 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
   }
 }
 
-// Else a checkout that was never built in full has not got them.
+// Otherwise a checkout that was never built in full lacks them.
 TEST(ScriptsTest, BuildEveryProgramThatTheyRun) {
   const std::regex run("build/release/bin/([-a-z_]+)");
   int count = 0;

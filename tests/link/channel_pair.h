@@ -24,7 +24,7 @@ struct Seen {
   uint64_t chunk_bytes_sent = 0;
   uint64_t acknowledged = 0;
   bool has_exceeded_credit = false;  // when a chunk was sent
-  bool is_silent = false;            // set it: what is sent from now on gets lost
+  bool is_silent = false;            // set it to lose all that is sent from now on
 };
 
 class WatchedLink final : public Link {
@@ -68,7 +68,7 @@ struct ChannelPair {
         server(std::make_unique<WatchedLink>(std::move(links.second), &server_sees), clock,
                options) {}
 
-  // Goes on in steps of 100 µs until the condition holds; false if it does not for so long.
+  // Advances by 100 µs until the condition holds. Returns false if it does not within `at_most`.
   bool RunUntil(const std::function<bool()>& holds,
                 std::chrono::nanoseconds at_most = std::chrono::seconds(60)) {
     const auto end = clock.Now() + at_most;

@@ -1,4 +1,4 @@
-// Read this first: messages over a link that is slow, late, lossy or dead. Only the test moves
+// Read this first: messages over a link that is slow, late, lossy or dead. Only the test advances
 // time.
 
 #include "common/link/channel.h"
@@ -30,7 +30,7 @@ size_t RandomSize(std::mt19937& random) {
   return static_cast<size_t>(std::exp2(bits)) - 1;
 }
 
-// What was sent and has not been received; checks that what comes is what was sent.
+// What was sent but not yet received. Checks that what arrives is what was sent.
 class Expected {
  public:
   void Send(Channel& channel, Message message) {
@@ -38,7 +38,7 @@ class Expected {
     ASSERT_TRUE(channel.Send(std::move(message)));
   }
 
-  // False: something else came.
+  // Returns false if something else arrived.
   bool Receive(Channel& channel) {
     while (const std::optional<Message> message = channel.Receive()) {
       if (sent_.empty() || !AreEqual(*message, sent_.front())) return false;
@@ -99,7 +99,7 @@ TEST(SlowChannelTest, DeliversExactlyAndInOrder) {
   for (uint32_t seed = 9; seed <= 100; ++seed) CheckDelivery(seed);
 }
 
-// Whatever happens to packets, no message is wrong and none is missing in between.
+// Whatever happens to packets, no message is wrong and none is skipped.
 void CheckFaults(LoopbackScript script, const std::string& fault) {
   int broken = 0;
   for (uint32_t seed = 1; seed <= 30; ++seed) {
@@ -251,10 +251,10 @@ TEST(ChannelTest, GivesUpAtAnyTime) {
   }
 }
 
-// A report takes its time, too.
+// A report takes time, too.
 constexpr double kReportBits = 8 * 97;
 
-// Frames of so many bytes, 30 a second, or one long message.
+// Sends frames of `frame_bytes`, 30 a second, or one long message.
 void CheckEstimate(int megabits, int delay_ms, size_t frame_bytes) {
   SCOPED_TRACE(std::to_string(megabits) + " Mbit/s, " + std::to_string(delay_ms) + " ms, " +
                std::to_string(frame_bytes) + " bytes a frame");
@@ -323,7 +323,7 @@ TEST(ChannelTest, BothEndsKnowBothWays) {
   EXPECT_NEAR(robot.bandwidth_back->bits_per_second, 5e6, 0.5e6);
   EXPECT_NEAR(server.bandwidth_back->bits_per_second, robot.bandwidth->bits_per_second, 8);
   EXPECT_NEAR(robot.bandwidth_back->bits_per_second, server.bandwidth->bits_per_second, 8);
-  // The word took a way of 3 ms.
+  // Telling it took 3 ms.
   const auto late = server.bandwidth->age - robot.bandwidth_back->age;
   EXPECT_GT(robot.bandwidth_back->age, milliseconds(1900));
   EXPECT_LT(late, milliseconds(5));

@@ -1,4 +1,4 @@
-// Links that are as slow and as late as they are told to be.
+// Links are as slow and as late as they are told to be.
 
 #include "common/link/emulated_link.h"
 
@@ -26,7 +26,7 @@ constexpr size_t kPacket = 25'000;
 
 class EmulatedLinkTest : public FolderTest {
  protected:
-  // When packets arrive that are sent as soon as there is room, in ms.
+  // When packets arrive, in ms, if each is sent as soon as there is room.
   std::vector<double> ArrivalsOf(int count, const LinkShape& shape) {
     ManualClock clock;
     auto [near, far] = MakeLoopback({}, clock);
@@ -42,7 +42,7 @@ class EmulatedLinkTest : public FolderTest {
     return arrivals;
   }
 
-  // The sentence that it is refused with.
+  // The sentence that refuses the text.
   static std::string Refused(const std::string& text) {
     try {
       ParseLinkShape(text);
@@ -70,7 +70,7 @@ TEST_F(EmulatedLinkTest, HasRoomForTwoChunks) {
   int sent = 0;
   while (sent < 10 && link->Send(packet)) ++sent;
   EXPECT_EQ(sent, 3);
-  // One leaves every 10 ms, long before it arrives.
+  // A packet leaves every 10 ms, long before it arrives.
   clock.Advance(milliseconds(11));
   EXPECT_TRUE(link->Send(packet));
   EXPECT_FALSE(link->Send(packet));

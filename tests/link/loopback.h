@@ -16,18 +16,18 @@ namespace cacheinf {
 // What happens to packets, in both directions.
 struct LoopbackScript {
   LinkShape shape;
-  std::optional<LinkShape> shape_back;  // from the second end, if that way is another
-  std::chrono::nanoseconds jitter{};    // each packet is later by up to this
+  std::optional<LinkShape> shape_back;  // from the second end, if that way differs
+  std::chrono::nanoseconds jitter{};    // delays each packet by up to this
   double loss = 0;         // probabilities that a packet is lost, comes twice, or comes
   double duplication = 0;  // with other bits
   double corruption = 0;
-  std::optional<std::chrono::nanoseconds> death;  // of the link, so long after its making
+  std::optional<std::chrono::nanoseconds> death;  // how long the link lives
   uint32_t seed = 1;
 };
 
-// Two ends of a link within the process; each may have a thread of its own. They break when the
-// script says so, and when the other end is destroyed and what it sent has been received.
-// REQUIRES: the clock outlives them.
+// Two ends of a link within the process; each may have a thread of its own. An end breaks when the
+// script says so, or when the other end is destroyed and all that it sent was received. The clock
+// must outlive them.
 std::pair<std::unique_ptr<Link>, std::unique_ptr<Link>> MakeLoopback(const LoopbackScript& script,
                                                                      const Clock& clock);
 

@@ -14,7 +14,7 @@
 
 namespace cacheinf {
 
-// A link from a peer that sends what the test says and hears nothing.
+// A link to a peer that sends what the test says and hears nothing.
 class PacketFeed final : public Link {
  public:
   explicit PacketFeed(std::deque<std::vector<uint8_t>>* packets) : packets_(*packets) {}

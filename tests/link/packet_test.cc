@@ -53,7 +53,7 @@ TEST(PacketTest, ReadsWhatItWrote) {
   EXPECT_EQ(read.offset, 997);
   EXPECT_EQ(std::vector<uint8_t>(read.bytes.begin(), read.bytes.end()), payload);
 
-  // What another build must find on the wire.
+  // Another build relies on these bytes.
   const std::vector<uint8_t> report = Bytes(1, RichReport());
   ASSERT_EQ(report.size(), 97);
   EXPECT_EQ(report[2], 2) << "version";

@@ -146,7 +146,7 @@ TEST(DecodeTest, RawHeadsBecomeBoxes) {
   ASSERT_EQ(graph.outputs.size(), 1u);
   EXPECT_EQ(graph.value(graph.outputs[0]).name, "boxes");
   EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{4, 6}));
-  // One sure object of class 1: all but its cell of the finer head say no.
+  // One certain object of class 1: only one cell of the finer head has it.
   std::vector<float> numbers(7 * 32 * 32, -20.0f);
   const auto set = [&](int channel, float value) {
     for (int y = 8; y < 16; ++y) {
@@ -189,7 +189,7 @@ TEST(DecodeTest, RefusesHeadsThatDoNotFit) {
   refuses(Boxes(), Heads(40));  // two and a half columns of the coarser head
 }
 
-// A detector that decodes its boxes itself only lacks the suppression.
+// A detector that decodes its boxes lacks only suppression.
 TEST(DecodeTest, DecodedBoxesOnlyNeedSuppression) {
   ModelBuilder b;
   Graph graph = b.Finish({b.Apply(Function::Kind::kAbs, b.Input({1, 9, 7}))});

@@ -56,7 +56,7 @@ void ExpectSameValues(const Graph& expected, const Graph& actual, uint32_t seed,
     EXPECT_EQ(old_output.name, new_output.name);
     EXPECT_EQ(old_output.shape, new_output.shape);
     EXPECT_EQ(old_output.type, new_output.type);
-    // Of two nearly equal values the index may pick either.
+    // An index may pick either of two nearly equal values.
     if (old_output.type == DataType::kInt64) continue;
     ExpectClose(before[i], after[i], tolerance, "output '" + old_output.name + "'");
   }

@@ -20,12 +20,12 @@ inline std::string Kinds(const Graph& graph) {
   return kinds;
 }
 
-// Writes networks down the way exporters do: one operator after the other, nothing fused.
+// Builds networks as exporters write them: operator after operator, nothing fused.
 class ModelBuilder {
  public:
   explicit ModelBuilder(uint32_t seed = 1) : random_(seed) { graph_.name = "built"; }
 
-  // The network with these values as its outputs. REQUIRES: called once, last.
+  // Returns the network with these outputs. REQUIRES: called once, last.
   Graph Finish(std::vector<ValueId> outputs) {
     graph_.outputs = std::move(outputs);
     return std::move(graph_);
@@ -67,7 +67,7 @@ class ModelBuilder {
     conv.spec.transposed = true;
     return Op(std::move(conv), {x, Random({shape(x)[1], channels / groups, kernel, kernel})});
   }
-  // As importers give it: x scale + shift.
+  // As importers make it: x * scale + shift.
   ValueId BatchNorm(ValueId x) {
     const int64_t channels = shape(x)[1];
     return Op(op::ScaleShift{}, {x, Random({channels}, 0.5f, 1.5f), Random({channels})});

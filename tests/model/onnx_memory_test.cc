@@ -62,7 +62,7 @@ std::string Repeat(const std::string& bytes, int64_t length) {
 }
 
 struct Outcome {
-  std::string sentence;  // "accepted" if the file was
+  std::string sentence;  // the refusal, or "accepted"
   int64_t mebibytes = 0;
 };
 
@@ -77,7 +77,8 @@ Outcome Try(const std::string& bytes) {
   return {sentence, PeakMebibytes() - before};
 }
 
-// What importing the bytes says and takes, tried in a process of its own, whose peak is its own.
+// What importing the bytes says and takes, in a child process, so that its peak memory counts
+// alone.
 Outcome TryInChild(const std::string& bytes) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
@@ -146,7 +147,7 @@ TEST(OnnxMemoryTest, MessagesThatEndTooLateOrNestTooDeepAreDamage) {
   std::string cut = InGraph(Field(kGraphNode, std::string(100, '\0')));
   cut.resize(cut.size() - 1);
   EXPECT_EQ(TryInChild(cut).sentence, damaged);
-  // Deep enough that whoever followed would run out of stack.
+  // Deep enough to overflow the stack of a parser that followed.
   std::string backwards;
   for (int depth = 0; depth < 50'000; ++depth) {
     for (int number : {kAttributeGraph, kNodeAttribute, kGraphNode}) {
@@ -159,7 +160,7 @@ TEST(OnnxMemoryTest, MessagesThatEndTooLateOrNestTooDeepAreDamage) {
   EXPECT_EQ(TryInChild(group).sentence, damaged);
 }
 
-// The bound leaves room for models far larger than any that people run, and holds for them too.
+// The bound leaves room for models far larger than any in use, and holds for them, too.
 TEST(OnnxMemoryTest, AsManyNodesAsAreAllowedStayWithinTheBound) {
   constexpr int kNodes = 50'000;
   OnnxModel model = OneInput({1});

@@ -206,7 +206,7 @@ TEST(OnnxMovesTest, CastsThatChangeNothingVanish) {
 
 // ---- Computed while importing ----
 
-// The numbers that a model computes without its input, times an x of ones: as the addend of x.
+// The numbers that a model computes from constants alone, and here adds to x.
 std::vector<float> Folded(const std::function<void(OnnxModel&)>& add, int64_t opset = 17) {
   OnnxModel model = OneInput({1}, opset);
   add(model);
@@ -238,7 +238,7 @@ TEST(OnnxFoldTest, IntegerArithmetic) {
   EXPECT_THAT(FoldedPair("GreaterOrEqual", {2, 3}, {3}), ElementsAre(0, 1));
 }
 
-// 2^53 + 1 is no double; taking 2^53 away leaves 1 only in exact arithmetic.
+// 2^53 + 1 is not a double; subtracting 2^53 leaves 1 only in exact arithmetic.
 TEST(OnnxFoldTest, IntegersAreExact) {
   const int64_t large = (int64_t{1} << 53) + 1;
   EXPECT_THAT(FoldedPair("Sub", {large}, {large - 1}), ElementsAre(1));

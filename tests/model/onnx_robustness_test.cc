@@ -214,7 +214,7 @@ TEST(OnnxRobustnessTest, EveryTruncationIsReadOrRefused) {
   }
 }
 
-// Folding never multiplies a file's size without bound, however often it is asked to.
+// Folding never multiplies a file's size without bound, however often the file asks for it.
 TEST(OnnxRobustnessTest, ManySmallRequestsDoNotAddUp) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory would be measured";

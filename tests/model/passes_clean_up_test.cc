@@ -61,7 +61,7 @@ TEST(CleanUpTest, OutputsKeepTheirNames) {
   EXPECT_EQ(graph.value(graph.outputs[0]).name, before.value(before.outputs[0]).name);
 }
 
-// Where dropping it would rename something, an identity stays: an input or a second output.
+// An identity stays where dropping it would rename something: an input or a second output.
 TEST(CleanUpTest, IdentitiesBetweenNamedValuesStay) {
   ModelBuilder b;
   const ValueId x = b.Input({2, 3});
@@ -222,7 +222,7 @@ TEST(MergePadsTest, OtherPaddingStays) {
   EXPECT_EQ(Kinds(graph), "pad conv");
 }
 
-// A maximum over zeros is one over the pixels only where no pixel is negative.
+// Zero padding does not change a maximum only where no pixel is negative.
 TEST(MergePadsTest, AMaximumTakesZeroPaddingOnlyBehindWhatIsNeverNegative) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   ModelBuilder b;

@@ -47,7 +47,7 @@ TEST(FuseTest, ASumBehindAnActivationIsFusedBehindIt) {
   EXPECT_EQ(fused.activation.kind, Kind::kSilu);
 }
 
-// With an activation on either side of the sum only the sum's own goes with it.
+// With an activation on either side, the sum takes only its own.
 TEST(FuseTest, ASumBetweenTwoActivationsStays) {
   ModelBuilder b;
   const ValueId x = b.Input({1, 4, 6, 6});
@@ -136,13 +136,14 @@ TEST(FoldAffinesTest, TakesConstantsInEverySpelling) {
 TEST(FoldAffinesTest, LeavesWhatIsNotAnAffine) {
   ModelBuilder b;
   const ValueId conv = b.Conv(b.Input({1, 4, 4, 4}), 4, 1);
-  const ValueId over_columns = b.Multiply(conv, b.Random({4}));  // a factor a column
+  const ValueId over_columns = b.Multiply(conv, b.Random({4}));  // one factor per column
   const ValueId quotient = b.Divide(b.Number(1.0f), over_columns);
   const Graph graph = OptimiseAndCompare(b.Finish({quotient}), 1, 1e-3);
   EXPECT_EQ(Kinds(graph), "conv multiply divide");
 }
 
-// Before a convolution an affine folds only where no zero padding is, or where it does not shift.
+// Before a convolution an affine folds only if there is no zero padding or the affine does not
+// shift.
 TEST(FoldAffinesTest, FoldsIntoTheNextConvolutionWhereThatIsExact) {
   ModelBuilder unpadded;
   const ValueId x = unpadded.BatchNorm(unpadded.Input({1, 4, 6, 6}));
@@ -204,7 +205,7 @@ TEST(SinkPermutesTest, AConvNextBlockIsFourLocalOperators) {
   }
 }
 
-// The same block as opsets without layer norm and Gemm on four dimensions have it.
+// The same block in opsets without layer norm and without Gemm on four dimensions.
 TEST(SinkPermutesTest, SoIsOneThatIsWrittenOut) {
   ModelBuilder b;
   const ValueId x = b.Input({1, 8, 6, 5});

@@ -24,7 +24,7 @@ int PortOf(const KnockListener& listener) {
   return port;
 }
 
-// Connects like somebody who does not know how to knock.
+// Connects like a program that does not know how to knock.
 Descriptor ConnectTo(int port) {
   Descriptor visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -66,7 +66,7 @@ TEST(KnockTest, SendsOthersAwayWhoDisturbNobody) {
   EXPECT_TRUE(WriteLine(wrong, "cacheinf/1 0123456789abcdef"));
   const Descriptor talkative = ConnectTo(port);
   EXPECT_TRUE(WriteLine(talkative, std::string(100000, 'x')));
-  ConnectTo(port);  // gone at once
+  ConnectTo(port);  // and leave at once
   Descriptor robot;
   std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(2000)); });
   EXPECT_TRUE(AcceptBy(&listener, milliseconds(2000)));

@@ -79,7 +79,7 @@ TEST(MpirunTest, IsNeededWithoutAName) {
   EXPECT_THROW(MpiListener({}), InputError);
 }
 
-// With a name server of its own.
+// Each test has a name server of its own.
 class ApartTest : public testing::Test {
  protected:
   ApartTest() {
@@ -114,7 +114,7 @@ class ApartTest : public testing::Test {
             std::to_string(packets)};
   }
 
-  // Polls until there is a link, meanwhile accepting if there is a listener; no poll may take long.
+  // Polls until there is a link; accepts meanwhile if there is a listener. No poll may take long.
   static std::unique_ptr<Link> Connect(MpiConnector* connector, MpiListener* listener = nullptr,
                                        std::unique_ptr<Link>* accepted = nullptr,
                                        milliseconds at_most = kLong) {
@@ -181,7 +181,7 @@ TEST_F(ApartTest, RobotOutlivesItsServerAndMeetsTheNext) {
     ASSERT_TRUE(first.HasPrinted("ready", kLong)) << first.output();
     const std::unique_ptr<Link> robot = Connect(&connector);
     ASSERT_TRUE(robot) << connector.problem();
-    // In the midst of sending.
+    // Kill it while it sends.
     std::thread killer([&first] {
       std::this_thread::sleep_for(milliseconds(200));
       first.Signal(SIGKILL);

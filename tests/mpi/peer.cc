@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// One print, so that threads do not mix their lines.
+// Prints once, so that threads do not mix their lines.
 void Say(const std::string& line) { std::cout << line + "\n" << std::flush; }
 
 void ServeOne(std::unique_ptr<Link> link, int packets) {

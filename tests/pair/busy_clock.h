@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// A clock that moves on by a millisecond at each look, as if work went on in between.
+// A clock that advances by a millisecond at each look, as if work went on in between.
 class BusyClock final : public Clock {
  public:
   std::chrono::nanoseconds Now() const override { return std::chrono::milliseconds(++looks_); }
@@ -19,7 +19,7 @@ class BusyClock final : public Clock {
   mutable std::atomic<int64_t> looks_ = 0;
 };
 
-// Bytes, whether they have left or not.
+// Bytes of messages, whether they have left or not.
 inline uint64_t BytesSaid(const Channel& channel) {
   const ChannelStatistics statistics = channel.statistics();
   return statistics.sent.payload + statistics.waiting_to_leave;

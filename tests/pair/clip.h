@@ -22,7 +22,7 @@ constexpr const char* kBuild = "these bits";
 // moves by whole strides, or a strip is refreshed.
 class Clip {
  public:
-  // `step`: of ShiftStep; 0: the camera stands still.
+  // `step`: ShiftStep's; 0: the camera stands still.
   Clip(int height, int width, int step, uint32_t seed)
       : height_(height), width_(width), step_(step), random_(seed) {
     decision_.number = -1;
@@ -30,7 +30,7 @@ class Clip {
     for (uint8_t& pixel : pixels_) pixel = static_cast<uint8_t>(random_());
   }
 
-  // Of the first one nothing is stored.
+  // The first frame is a whole one.
   const FrameDecision& Next() {
     Begin();
     const uint32_t chance = random_() % 16;
@@ -49,7 +49,7 @@ class Clip {
     return decision_;
   }
 
-  // So many rows and columns from the upper left corner change.
+  // Changes this many rows and columns at the upper left corner.
   const FrameDecision& Change(int rows, int columns) {
     before_ = pixels_;
     Begin();
@@ -60,7 +60,7 @@ class Clip {
     return decision_;
   }
 
-  // What changed last is as it was before. REQUIRES: by Change.
+  // Undoes the last change. REQUIRES: Change made it.
   const FrameDecision& Undo() {
     Mask changed = decision_.changed;
     Begin();
@@ -69,7 +69,7 @@ class Clip {
     return decision_;
   }
 
-  // Every pixel changes by so little that nobody takes it for a change.
+  // Changes every pixel by too little to count as a change.
   const FrameDecision& Drift() {
     Begin();
     for (uint8_t& pixel : pixels_) pixel ^= 1;

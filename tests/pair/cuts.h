@@ -23,7 +23,7 @@ inline std::vector<ValueId> ValuesToCut(const ModelState& state) {
   return values;
 }
 
-// About four.
+// About four cuts.
 inline std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19937& random) {
   std::vector<Cut> cuts;
   for (const ValueId value : values) {
@@ -34,7 +34,7 @@ inline std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19
   return cuts;
 }
 
-// Bytes of those pixels of a transfer that are not what they were.
+// The bytes of a transfer's pixels that are not what they were.
 inline uint64_t ChangedBytes(const Graph& graph, const Transfer& transfer,
                              const std::vector<float>& before, const std::vector<float>& after) {
   const Value& value = graph.value(transfer.value);

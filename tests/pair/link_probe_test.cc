@@ -61,7 +61,7 @@ TEST_F(LinkProbeTest, TellsOneWayFromTheOther) {
     const double ms = 6 + bits / 20e3 + bits / 5e3;
     EXPECT_NEAR(size.round_trip_ms, ms, 0.1 * ms);
   }
-  // What a robot's channel knows then.
+  // What a robot's channel knows after that.
   pair_->RunFor(std::chrono::milliseconds(300));
   const ChannelStatistics statistics = pair_->robot.statistics();
   ASSERT_TRUE(statistics.bandwidth && statistics.bandwidth_back);

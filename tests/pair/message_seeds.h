@@ -9,7 +9,7 @@
 
 #include "common/pair/messages.h"
 
-// Good messages of every kind, as bytes; the first byte says which kind.
+// Good messages of every kind, as bytes, of which the first says the kind.
 
 namespace cacheinf::message {
 
@@ -92,8 +92,7 @@ inline std::vector<std::string> MessageSeeds() {
   };
 }
 
-// Whatever the bytes say, calls visit(message) if they are a message. Returns what is wrong with
-// them.
+// Calls visit(message) if the bytes are a message, else returns what is wrong with them.
 template <typename Visit>
 std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
   if (bytes.empty()) return "nothing";

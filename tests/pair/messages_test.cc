@@ -47,7 +47,7 @@ TEST(MessagesTest, AFrameIsItsDecision) {
   EXPECT_FALSE(read.is_shared);
 }
 
-// Where a link carries 1 Mbit/s, 125 bytes are a millisecond.
+// At 1 Mbit/s, 125 bytes take a millisecond.
 TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
   const RemoteFrame frame{.number = 41,
                           .frame = 1 << 20,
@@ -159,7 +159,7 @@ TEST(MessagesTest, FieldsAreChecked) {
             "a message of kind 'answer' is invalid: active is out of bounds");
 }
 
-// However long a list says it is, memory is had only for bytes that are there.
+// However long a list claims to be, memory is allocated only for bytes that are there.
 TEST(MessagesTest, LengthsAreHeldAgainstTheBytes) {
   std::vector<uint8_t> bytes = Encode(ModelPiece{0, std::vector<uint8_t>(10)});
   ModelPiece piece;
@@ -185,7 +185,7 @@ TEST(MessagesTest, DamagedMessagesAreReadOrRefused) {
   int refused = 0;
   for (int i = 0; i < runs; ++i) {
     const std::string damaged = mutator.Next();
-    // In memory of their own, so that a sanitizer sees every step past the end.
+    // Copied to memory of their own, so that a sanitizer sees any read past the end.
     const std::vector<uint8_t> bytes(damaged.begin(), damaged.end());
     const std::string fault = VisitMessage(bytes, [](const auto& message) {
       auto again = message;

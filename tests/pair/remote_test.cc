@@ -1,5 +1,5 @@
 // Mode remote over a link within the process, on a clock that stands still between steps: what the
-// server computes from the pictures that it receives.
+// server computes of the pictures that it receives.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ using std::chrono::nanoseconds;
 
 class RemoteTest : public FolderTest {
  protected:
-  // Brings robot and server to where frames may be sent.
+  // Connects robot and server until frames may be sent.
   void Meet(const std::string& codec, const std::string& shape = "") {
     channels_.emplace(shape.empty() ? LoopbackScript() : Shaped(shape));
     session_.emplace(
@@ -74,7 +74,7 @@ class RemoteTest : public FolderTest {
     return robot_->Compute(clip_.picture(), place_, clip_.decision().number, give_up_at);
   }
 
-  // Sends the next picture and gives it up after this time, while the server has no time.
+  // Sends the next picture and gives it up after this time, while the server is busy.
   void GiveOneUp(nanoseconds after) {
     is_server_busy_ = true;
     EXPECT_FALSE(Compute(channels_->clock.Now() + after));

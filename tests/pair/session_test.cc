@@ -65,7 +65,7 @@ class World {
         pack_(PackForServers(*graph_)),
         values_(ValuesToCut(state_)) {}
 
-  // A new link, and a new session behind it.
+  // Makes a new link, with a new session behind it.
   void Connect(const std::string& shape = "", const std::string& build = kBuild,
                std::optional<std::chrono::nanoseconds> death = {}) {
     robot_.reset();
@@ -82,7 +82,7 @@ class World {
     MakeRobot();
   }
 
-  // Another on the same connection: it knows nothing of what the one before it told.
+  // Replaces the robot on the same connection. The new one knows nothing of what the old one said.
   void MakeRobot() {
     robot_.reset();
     robot_ = std::make_unique<SplitRobot>(
@@ -94,16 +94,16 @@ class World {
         robot_slowdown_);
   }
 
-  // From the next Connect on.
+  // Takes effect at the next Connect.
   void SlowDown(Slowdown robot, Slowdown server) {
     robot_slowdown_ = std::move(robot);
     server_slowdown_ = std::move(server);
   }
 
-  // Likewise.
+  // Takes effect at the next Connect, too.
   void SolveBy(Session::Solve solve) { solve_ = std::move(solve); }
 
-  // Everything but the robot goes on for a moment.
+  // Lets everything but the robot go on for a moment.
   void Turn() {
     while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
       channels_->RunFor(others_time_);
@@ -117,7 +117,7 @@ class World {
     for (int i = 0; i < count; ++i) Turn();
   }
 
-  // Answers frames until the server takes part, or will not. Returns how many it took.
+  // Answers frames until the server takes part or refuses. Returns how many it took.
   int AnswerUntilReady() {
     int frames = 0;
     while (connection_->fault().empty() && robot_->counts().together == 0) {
@@ -150,19 +150,19 @@ class World {
     }
   }
 
-  // The next frame, of which the upper left changes.
+  // The next frame, whose upper left changes.
   const FrameDecision& Change(int rows, int columns) { return clip_.Change(rows, columns); }
 
-  // As it was before that.
+  // The next frame, as it was before that change.
   const FrameDecision& Undo() { return clip_.Undo(); }
 
-  // Such a frame, of which nobody hears.
+  // Answers a frame of Change without telling the server.
   void AnswerChangeInSilence(int rows, int columns) {
     state_.Apply(clip_.Change(rows, columns), clip_.picture(), policy_);
     ExpectDenseAnswer();
   }
 
-  // Answers such a frame; what of it has to cross, and how many slices.
+  // Answers a frame of Change. Returns the bytes that have to cross, and how many slices.
   std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
     const FrameDecision& decision = clip_.Change(rows, columns);
     const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
@@ -266,7 +266,7 @@ TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
       const auto [bytes, slices] = world.AnswerChange(rows, columns, cuts);
       ASSERT_TRUE(world.robot().part());
       const ServerPart& part = *world.robot().part();
-      if (i < 2) continue;  // other rows than before
+      if (i < 2) continue;  // the rows differ from those before
       in_all += bytes;
       ASSERT_LE(part.sent_bytes + part.received_bytes, bytes + bytes / 50 + 512 * slices);
     }
@@ -311,7 +311,7 @@ TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
   const uint64_t bytes = world.channels().robot.statistics().sent.payload;
   EXPECT_GT(bytes, world.pack().size);
 
-  // It keeps it.
+  // The server keeps the model.
   world.Connect("20mbit,3ms");
   world.AnswerUntilReady();
   EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
@@ -380,7 +380,7 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   world.Connect("1500kbit,3ms");
   world.robot().SetCuts({{world.values()[1], 0}});
   world.AnswerUntilReady();
-  // The whole first map takes longer than a frame has.
+  // The first map, whole, takes longer than a frame has.
   const auto before = world.robot().counts();
   int64_t behind = 0;
   for (int i = 0; i < 200; ++i) {
@@ -498,7 +498,7 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   const std::vector<Cut> and_back = {{input, 0}, {world.values()[4], 1000}};
   for (const std::vector<Cut>& cuts : {to_the_end, and_back}) {
     world.robot().SetCuts(cuts);
-    for (int i = 0; i < 3; ++i) world.Answer();  // the first one's work is known later
+    for (int i = 0; i < 3; ++i) world.Answer();  // a frame's work is known only later
     double most_work = 0;
     int with_work = 0;
     for (int i = 0; i < 60; ++i) {
@@ -559,7 +559,7 @@ TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
   may_end = false;
   world.connection().AskForSchedule(settings, profile);
   world.TakeTurns(50);
-  world.Connect();  // whoever leaves meanwhile waits for nothing
+  world.Connect();  // leaving does not wait for the solver
 }
 
 TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
@@ -603,7 +603,7 @@ TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
   EXPECT_LT(world.channels().robot.statistics().sent.payload - sent, 7 * (20u << 10));
 }
 
-// A probe of the first size passes in less time than the round trip leaves uncertain.
+// A probe of the first size takes less time than the round trip's uncertainty.
 TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
   World world(Yolo(), folder_);
   world.Connect("400mbit,3ms");
@@ -663,7 +663,7 @@ TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
             "the policy exact does not share rows between two arithmetics, and the robot computes "
             "in exact FP32, the server in cuda-emulated-tf32 of compute capability 8.0");
   for (int i = 0; i < 5; ++i) world.Answer();  // alone
-  // It may be preparing what it was asked for before.
+  // The server may still be preparing what it was asked for before.
   for (int turn = 0; turn < 10000 && !world.session().is_over(); ++turn) {
     world.Turn();
     std::this_thread::sleep_for(milliseconds(1));
@@ -698,7 +698,7 @@ TEST_F(SessionTest, WhoeverLeavesTheOtherIsTold) {
   EXPECT_EQ(world.session().end(), "the robot has left");
 }
 
-// What the server computed last is what it shall compute now, but not what the robot has.
+// The server has already computed what it is asked for now, but this robot does not have it.
 TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
   World world(Yolo(), folder_);
   const std::vector<Cut> cuts = {{world.values()[1], 0}};
@@ -718,7 +718,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAnew) {
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[3], 500}});
-  // Somebody has told it of a frame that the robot knows nothing of.
+  // Tell the server of a frame that the robot knows nothing of.
   message::Frame stray{.decision = world.decision(), .follows = world.decision().number - 1};
   stray.decision.number += 1;
   Say(world.channels().robot, stray);
@@ -727,7 +727,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAnew) {
   EXPECT_EQ(world.connection().fault(), "");
   EXPECT_GE(world.robot().counts().together, 8);
 
-  // A slice that belongs nowhere.
+  // Send a slice that belongs nowhere.
   Say(world.channels().robot, message::Slice{world.decision().number + 1, 77});
   for (int i = 0; i < 10; ++i) world.Answer();
   EXPECT_EQ(world.connection().fault(), "");
@@ -787,7 +787,7 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   EXPECT_EQ(end, "it is enough");
 }
 
-// Whatever one side sends, the other goes on or leaves; the robot's answers stay what they are.
+// Whatever one side sends, the other goes on or leaves, and the robot's answers stay right.
 TEST_F(SessionTest, DamagedMessagesHarmNobody) {
   const std::vector<std::string> seeds = message::MessageSeeds();
   Mutator mutator(seeds, {}, 9);

@@ -181,7 +181,7 @@ TEST(CostModel, TheServerAlone) {
 TEST(CostModel, OneCut) {
   const ProfilePair pair = Chain();
   const CostModel model(pair.robot, pair.server, kSituation);
-  // The server's pixels count for what it is sent, the robot's for the answer.
+  // What is sent depends on the server's pixels, the answer on the robot's.
   const Prediction prediction = model.Predict(SplitAt({{1, 0}}));
   EXPECT_DOUBLE_EQ(prediction.up_bytes, 8000);
   EXPECT_DOUBLE_EQ(prediction.down_bytes, 4000);
@@ -193,7 +193,8 @@ TEST(CostModel, OneCut) {
 TEST(CostModel, SharedRowsOverlap) {
   const ProfilePair pair = Chain();
   const CostModel model(pair.robot, pair.server, kSituation);
-  // After the first operator half of the rows each: the robot sends its rows 4 to 8 and goes on.
+  // After the first operator each side takes half of the rows: the robot sends rows 4 to 8 and goes
+  // on.
   const Plan plan = SplitAt({{0, 500}});
   const Prediction prediction = model.Predict(plan);
   const double sent_ms = 3 + 5 + 0.25 + 4 + 2;
@@ -211,23 +212,23 @@ TEST(CostModel, SharedRowsOverlap) {
   EXPECT_DOUBLE_EQ(end_ms, prediction.latency_ms);
 }
 
-// What crosses waits for what crosses before it.
+// What crosses waits for what was sent before it.
 TEST(CostModel, TheLinkIsAQueue) {
   ProfilePair pair = Chain();
-  // The second operator reads the picture, too, and what it gives is little.
+  // The second operator reads the picture, too, and has a small output.
   pair.robot.operators[1].inputs.push_back({-1, AxisWindow::Identity(8)});
   const CostModel model(pair.robot, pair.server, kSituation);
   const Prediction prediction = model.Predict(SplitAt({{0, 0}}));
   EXPECT_DOUBLE_EQ(prediction.up_bytes, 24000);
-  // The picture leaves first, and both have to be there.
+  // The picture leaves first, and both must have arrived.
   EXPECT_DOUBLE_EQ(prediction.latency_ms,
                    3 + 0.125 + 16 + 8 + 2 + 0.25 + 0.125 + 3 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
 }
 
-// What goes up and what comes down at the same time do not wait for each other.
+// What goes up does not wait for what comes down.
 TEST(CostModel, EachWayIsAQueueOfItsOwn) {
   ProfilePair pair = Chain();
-  // Both sides need a row of the other's of the first operator.
+  // Each side needs one of the other's rows of the first operator.
   pair.robot.operators[1].inputs[0].rows = AxisWindow::Sliding(8, 8, {3, 1, 1, 1, 1});
   const CostModel model(pair.robot, pair.server, kSituation);
   const Plan plan = SplitAt({{-1, 500}, {0, 500}});
@@ -252,7 +253,7 @@ TEST(CostModel, EachWayHasItsBandwidth) {
   Situation situation = kSituation;
   situation.mbit_down = 4;
   const CostModel model = same.At(situation);
-  // What comes back, 4000 bytes of a split and 1000 of an answer, takes twice as long.
+  // What comes back (4000 bytes of a split, 1000 of an answer) takes twice as long.
   const Plan split = SplitAt({{1, 0}});
   const Plan remote = {.kind = Plan::Kind::kRemote, .codec = "jpeg:85"};
   EXPECT_NEAR(model.Ms(split), same.Ms(split) + 4, 1e-9);
@@ -274,7 +275,7 @@ TEST(CostModel, FactorsAndQueue) {
   EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{1, 0}})), 2 * (3 + 2 * 5 + 0.5) + 1.5 * 8 + 2 + 7 +
                                                     3 * (0.25 + 2 * 1.5 + 0.5) + 1.5 * 4 + 2 +
                                                     2 * (0.25 + 3));
-  // From the picture on, by halves of the rows, and by a codec.
+  // Split at the picture, by halves of the rows, and by a codec.
   EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{-1, 0}})), 2 * (3 + 0.125) + 1.5 * 16 + 2 + 7 +
                                                      3 * (0.125 + 4 * 1.5 + 0.5) + 1.5 * 4 + 2 +
                                                      2 * (0.25 + 3));

@@ -30,7 +30,7 @@ ProfilePair SlowRobot() {
 
 class PlanChooserTest : public testing::Test {
  protected:
-  // The frame takes what was predicted for these true factors.
+  // The frame takes what the model predicts with the true factors.
   void Answer(std::optional<double> mbit, double changed = 0.5) {
     const Plan& plan = chooser_.Choose({mbit.has_value(), {mbit}, {mbit}, 4.0});
     if (plan != last_) ++switches_;
@@ -88,7 +88,7 @@ TEST_F(PlanChooserTest, TheRobotAnswersAloneFromTheFrameOnInWhichTheLinkIsGone) 
 TEST_F(PlanChooserTest, LearnsWhatFramesReallyTake) {
   AnswerMany(20);
   ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
-  server_factor_ = 20;  // others are there, too
+  server_factor_ = 20;  // other robots use it, too
   AnswerMany(20);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal);
   EXPECT_GT(chooser_.situation().server_factor, 8);
@@ -117,7 +117,7 @@ TEST_F(PlanChooserTest, ALittleBetterForLongIsEnough) {
   const double alone_ms = latency_ms_;
   AnswerMany(5, 0.2);
   ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
-  // As long as it takes for the server to be 3 % slower than the robot.
+  // Slow the server down until it is 3 % slower than the robot.
   for (int i = 0; i < 200 && latency_ms_ < 1.03 * alone_ms; ++i) {
     server_factor_ += 0.1;
     for (int j = 0; j < 3; ++j) Answer(5, 0.2);
@@ -128,7 +128,7 @@ TEST_F(PlanChooserTest, ALittleBetterForLongIsEnough) {
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << latency_ms_ << " ms, alone " << alone_ms;
 }
 
-// A machine that does something else for two frames, now and then.
+// Now and then the machine does something else for two frames.
 TEST_F(PlanChooserTest, AFewSlowFramesAreNoReasonToLeave) {
   AnswerMany(5, 0.2);
   ASSERT_EQ(last_.kind, Plan::Kind::kRemote);
@@ -140,7 +140,7 @@ TEST_F(PlanChooserTest, AFewSlowFramesAreNoReasonToLeave) {
   EXPECT_EQ(switches_, 0);
 }
 
-// A link that lets the server be a tenth slower than the robot for ten frames, then quicker.
+// The link makes the server a tenth slower than the robot for ten frames, then faster.
 TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
   AnswerMany(std::nullopt, 0.2);
   const double alone_ms = latency_ms_;
@@ -231,7 +231,7 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
 }
 
 TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
-  // All worse than what it would take otherwise.
+  // All are worse than what it would choose otherwise.
   const std::vector<Plan> plans = {
       {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw"},
       {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 900}}}};
@@ -258,7 +258,7 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
   expect_one_of({true, {20}, {20}, 4}, plans);
 }
 
-// A split that this robot cannot follow leaves it what it can.
+// If it cannot follow a split, it chooses among the other plans.
 TEST_F(PlanChooserTest, WithoutANearbyPlanItTakesAnyOther) {
   const auto first = [&](const PlanChooser::Link& link) {
     PlanChooser chooser(
@@ -310,7 +310,7 @@ PlanChooser::Taken AsPredicted(const PlanChooser& chooser, const Plan& plan, dou
   return taken;
 }
 
-// It leaves being alone in the second frame.
+// Begins; from the second frame on it is no longer alone.
 Plan Begun(PlanChooser& chooser) {
   chooser.Choose(kFast);
   const Plan plan = chooser.Choose(kFast);
@@ -357,7 +357,7 @@ TEST(PlanChooser, PredictsByTheBandwidthOfEachWay) {
   EXPECT_EQ(situation({false, {20}, {300}, 2}).mbit_down, 0);
 }
 
-// An answer that is large, on a link that is slow back.
+// A large answer, on a link whose way back is slow.
 TEST(PlanChooser, StaysAloneWhereOnlyTheWayBackIsSlow) {
   ProfilePair pair = Profiles(20);
   pair.server.answer_bytes = 100e3;
@@ -417,7 +417,7 @@ TEST(PlanChooser, LearnsOfACodecNothingAboutOthers) {
   EXPECT_DOUBLE_EQ(chooser.situation().robot_factor, 1.0);
 }
 
-// Ten times as much changes as was hoped.
+// Ten times as much changes as was predicted.
 TEST(PlanChooser, BlamesNoMachineForWhatChanged) {
   const ProfilePair pair = Profiles(20);
   PlanChooser chooser = ChooserOf(pair);
@@ -503,8 +503,8 @@ TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
   EXPECT_NEAR(chooser.prediction().latency_ms, before.latency_ms, 1e-4 * before.latency_ms);
 }
 
-// Raw pictures and JPEG take nearly the same; JPEG makes less of this scene, or more, than is
-// known.
+// Raw pictures and JPEG take nearly the same time. JPEG makes fewer bytes of this scene than the
+// profile says, or more.
 class TryingTest : public testing::TestWithParam<double> {};
 
 TEST_P(TryingTest, ACodecThatMayBeBetterIsTried) {
@@ -568,7 +568,7 @@ TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
   EXPECT_NEAR(chooser.situation().server_work, 0.4, 1e-3);
 }
 
-// No codec, and a picture of a few bytes as a slice.
+// There is no codec, and the picture takes few bytes as a slice.
 ProfilePair ProfilesWhereSplitsWin() {
   ProfilePair pair = Profiles(20);
   pair.robot.picture_slice_bytes = Curve::Constant(10);

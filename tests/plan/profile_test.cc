@@ -114,7 +114,7 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(again.operators[0].ms, profile.operators[0].ms);
   EXPECT_EQ(again.operators[0].inputs[0].from, -1);
   EXPECT_EQ(again.operators[1].inputs[0].from, 0);
-  // Windows as functions: what rows need.
+  // Compare windows by what rows need.
   for (int row = 0; row < 8; ++row) {
     const Range want = profile.operators[0].inputs[0].rows.Needed({row, row + 1});
     const Range got = again.operators[0].inputs[0].rows.Needed({row, row + 1});

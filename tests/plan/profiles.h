@@ -18,7 +18,8 @@ struct ProfilePair {
   Profile server;
 };
 
-// The costs of an operator that takes so long with all its pixels: `idle_share` of it with none.
+// Sets the costs of an operator that takes `ms` with all its pixels active, and `idle_share` of
+// that with none.
 inline void SetCosts(ProfiledOperator& op, double ms, double idle_share = 0.05) {
   op.ms = {{{0.0, idle_share * ms}, {1.0, 1.1 * ms}}};
   op.dense_ms = ms;
@@ -32,8 +33,8 @@ inline void SetCosts(ProfiledOperator& op, double ms, double idle_share = 0.05) 
   op.encode_ms = op.decode_ms = {{{0.0, 0.0}, {1.0, bytes * 1e-6}}};
 }
 
-// Sides and codecs of a network whose operators have the robot's costs; the server is so many times
-// as fast.
+// Profiles of a network whose operators have the robot's costs, for a server `speedup` times as
+// fast.
 inline ProfilePair PairOf(std::vector<ProfiledOperator> operators, double speedup,
                           double picture_bytes) {
   Profile robot;

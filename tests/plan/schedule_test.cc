@@ -42,7 +42,7 @@ TEST(Schedule, LooksUpTheNearestPlansAndLatencyBetweenThem) {
   // The slower way counts.
   situation.mbit_down = 10;
   EXPECT_EQ(schedule.Lookup(situation).bucket, 8U);
-  // Beyond the axes their last steps count, and hardly any link is none.
+  // Beyond the axes their last steps count, and a link of next to nothing is none.
   situation = {1e6, 1e6, 4, 1, 1};
   EXPECT_EQ(schedule.Lookup(situation).bucket, 17U);
   situation = {0.5, 0.5, 4, 0, 0};
@@ -73,7 +73,7 @@ TEST(Schedule, IsOfThePrecisionsThatItWasSolvedFor) {
   EXPECT_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server), InputError);
 }
 
-// What is damaged is refused by the file's name and what to do, never taken.
+// A damaged file is refused by its name, with what to do about it.
 TEST(Schedule, DamagedIsRefused) {
   const std::string sound = ToJsonText(MadeUp(TwoOperators()));
   const auto refusal = [&](const std::string& from, const std::string& to) {
@@ -114,13 +114,13 @@ TEST(Schedule, DamagedIsRefused) {
   EXPECT_NE(refusal(sound.substr(bucket, sound.find("},\n", bucket) + 1 - bucket), "null")
                 .find("--resume"),
             std::string::npos);
-  // Cut off anywhere, it is none.
+  // A file cut off anywhere is refused.
   for (size_t size = 0; size + 2 < sound.size(); size += 97) {
     EXPECT_THROW(ParseSchedule(sound.substr(0, size), "schedule.json"), InputError) << size;
   }
 }
 
-// Bytes that are wrong anywhere are a schedule still, or refused; nothing else is thrown.
+// With a wrong byte anywhere the text is still a schedule, or refused; nothing else is thrown.
 TEST(Schedule, WrongBytesAreASoundScheduleOrRefused) {
   const ProfilePair pair = TwoOperators();
   const std::string sound = ToJsonText(MadeUp(pair));

@@ -23,7 +23,7 @@ inline ProfilePair TwoOperators() {
   return PairOf(operators, 4, 1000);
 }
 
-// Bandwidths 0, 10 and 100; a plan of its own in every bucket, with a latency by its place.
+// Bandwidths 0, 10 and 100. Every bucket has a plan and a latency of its own.
 inline Schedule MadeUp(const ProfilePair& pair) {
   Schedule schedule;
   schedule.model = pair.robot.model;

@@ -39,7 +39,7 @@ TEST(FitTest, OutliersDoNotCount) {
   }
 }
 
-// What nothing costs is not mixed with what a little does, nor all with nearly all.
+// No work is not mixed with a little work, nor all of it with nearly all.
 TEST(FitTest, NothingAndAllStandAlone) {
   const Curve fit = FitByMedians({{0.0, 1.0}, {0.001, 3.0}, {0.998, 5.0}, {1.0, 9.0}});
   ASSERT_EQ(fit.points.size(), 4u);

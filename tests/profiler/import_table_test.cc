@@ -99,7 +99,7 @@ TEST_F(ImportTableTest, FindsWindowsAndRows) {
   EXPECT_EQ(ops[2].inputs[0].rows.kind, AxisWindow::Kind::kResize);
   EXPECT_EQ(ops[2].inputs[0].rows.Needed({6, 7}).begin, 3);
   EXPECT_EQ(ops[3].inputs[1].from, 2);
-  // Rows are followed through what moves axes, and into what has no shape of its own.
+  // Rows are known after operators that move axes, and after those without a shape of their own.
   for (const size_t op : {3, 4, 5, 6}) {
     EXPECT_EQ(ops[op].rows, 16) << op;
     EXPECT_TRUE(ops[op].is_local) << op;
@@ -116,7 +116,7 @@ TEST_F(ImportTableTest, FindsWindowsAndRows) {
 TEST_F(ImportTableTest, TakesAPicturesNumbersAsBytes) {
   EXPECT_EQ(Import(SmallTable(), Side::kRobot).picture_slice_bytes.At(1), 3 * 32 * 48);
   Json table = SmallTable();
-  table["ops"][0]["shapes"] = {{1, 5, 32, 48}};  // no picture
+  table["ops"][0]["shapes"] = {{1, 5, 32, 48}};  // not a picture
   EXPECT_EQ(Import(table, Side::kRobot).picture_slice_bytes.At(1), 4 * 5 * 32 * 48);
 }
 
@@ -160,7 +160,7 @@ TEST_F(ImportTableTest, KnowsKapaosKernelsInTheirOrder) {
     EXPECT_EQ(profile.operators[i].inputs[0].rows.window.kernel, first[i]) << i;
   }
   EXPECT_EQ(profile.operators[143].inputs[0].rows.window.kernel, 1);
-  // 1 × 1 reads what it stands on.
+  // A 1 × 1 convolution reads its own pixel.
   EXPECT_EQ(profile.operators[2].inputs[0].rows.Needed({5, 6}).size(), 1);
   table["model"] = "another";
   EXPECT_EQ(Import(table, Side::kRobot).operators[2].inputs[0].rows.window.kernel, 3);

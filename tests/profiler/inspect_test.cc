@@ -87,7 +87,7 @@ TEST(InspectTest, ResNet50HasThePublishedSize) {
   EXPECT_EQ(fused.local_operators, 54);
 }
 
-// One number at a time, worked out by hand.
+// Counts worked out by hand.
 TEST(InspectTest, CountsWhatAnOperatorCosts) {
   Network net({2, 4, 8, 6});
   const ValueId conv = net.Conv(0, 6, 3, 2, true, 2);  // 2 x 6 x 4 x 3
@@ -197,7 +197,7 @@ TEST(InspectTest, JsonHasTheSameFigures) {
   EXPECT_EQ(json["outputs"][0]["type"], "float32");
 }
 
-// Real files come out as the networks that they are: every activation, sum and batch norm fused.
+// In real networks every activation, sum and batch norm is fused.
 TEST(InspectTest, RealModelsHaveTheExpectedOperators) {
   const auto path = SharedData("models/yolov5n_384x640.onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";

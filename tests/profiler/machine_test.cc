@@ -44,7 +44,7 @@ TEST(MachineTest, FingerprintDiffersWhereTimingsMay) {
   other.cuda.devices.push_back({.name = "another", .memory_bytes = 1});
   other.cuda.built_in = true;
   EXPECT_NE(Fingerprint(other), Fingerprint(machine));
-  // A kernel's update does not throw profiles away.
+  // An update of the kernel keeps profiles valid.
   other = machine;
   other.kernel += "-1";
   EXPECT_EQ(Fingerprint(other), Fingerprint(machine));

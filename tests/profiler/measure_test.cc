@@ -41,7 +41,7 @@ std::shared_ptr<const Graph> SmallNetwork() {
   return std::make_shared<const Graph>(std::move(graph));
 }
 
-// Another strip of columns is new in every frame.
+// In every frame another strip of columns is new.
 FittedClip MovingStrip() {
   FittedClip clip;
   clip.source = "a strip";
@@ -65,8 +65,8 @@ FittedClip MovingStrip() {
   return clip;
 }
 
-// Of two strips of eight columns, the old one and the new one: with a border of one pixel 17 of 64,
-// then 9 of 32 at half the size.
+// The work of two strips of eight columns, the old one and the new one: with a border of one pixel
+// 17 of 64 columns, then 9 of 32 at half the size.
 double WorkOfStrip() {
   const std::shared_ptr<const Graph> graph = SmallNetwork();
   const auto full = static_cast<double>(CostOf(*graph, graph->operators[0]).multiply_adds);
@@ -152,7 +152,7 @@ TEST(MeasureTest, FillsAProfile) {
   EXPECT_EQ(ToJsonText(ParseProfile(text, "p.json")), text);
 }
 
-// Times of a machine that does something else meanwhile may say otherwise, though not every time.
+// On a busy machine times may say otherwise, but not every time.
 TEST(MeasureTest, FindsThatMoreTakesLonger) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const ProfiledOperator op = MeasureSmallNetwork(OfSmallNetwork()).operators[0];
@@ -169,7 +169,7 @@ TEST(MeasureTest, FollowsHowChangesGrow) {
   EXPECT_NEAR(profile.operators[0].active.At(WorkOfStrip()), 0.28, 0.02);
   EXPECT_NEAR(profile.operators[1].active.At(WorkOfStrip()), 0.30, 0.03);
   EXPECT_GT(profile.operators[2].active.At(WorkOfStrip()), 0.9);
-  // Bits decide: nothing is ever refreshed.
+  // If bits decide, nothing is refreshed.
   EXPECT_TRUE(profile.operators[0].refresh_ms.points.empty());
 }
 

@@ -46,13 +46,13 @@ TEST_F(MeasureToolTest, WritesAProfileAndKeepsItWhileNothingDiffers) {
   EXPECT_NE(second.out.find("p.json is still valid"), std::string::npos) << second.out;
   EXPECT_EQ(ReadFile(folder_ / "p.json"), before);
 
-  // What the machine takes is no measurement.
+  // Watts are not measured.
   const CommandResult watts = Measure("--side robot -o p.json --watts 11 4 3 " + clip);
   EXPECT_NE(watts.out.find("p.json is still valid"), std::string::npos) << watts.out;
   EXPECT_EQ(LoadProfile(folder_ / "p.json").computing_watts, 11.0);
   EXPECT_EQ(LoadProfile(folder_ / "p.json").waiting_watts, 3.0);
 
-  // Another codec is another profile; so is what somebody damaged.
+  // Another codec needs another profile; so does a damaged file.
   ASSERT_EQ(Measure("--side robot -o p.json --slice-codec fp16 " + clip).exit_code, 0);
   EXPECT_EQ(LoadProfile(folder_ / "p.json").slice_codec, SliceCodec::kFp16);
   std::filesystem::resize_file(folder_ / "p.json", 1000);

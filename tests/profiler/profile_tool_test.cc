@@ -28,7 +28,7 @@ class ProfileToolTest : public FolderTest {
     WritePack(graph, folder_ / "tiny.cinf");
   }
 
-  // With stderr in what it says.
+  // Runs the program, with stderr in its output.
   CommandResult Run(const std::string& arguments) const {
     return RunCommand({"/bin/sh", "-c",
                        "cd '" + folder_.string() + "' && '" + ProgramPath("cacheinf-profile") +
@@ -84,7 +84,7 @@ TEST_F(ProfileToolTest, PacksAnOpenModelWithTheShapeOfItsConfiguration) {
   EXPECT_EQ(ReadPack(folder_ / "packed.cinf").picture.height, 96);
 }
 
-// What is there and no file, like a device, is not replaced by one.
+// A file does not replace a device or the like.
 TEST_F(ProfileToolTest, DoesNotPackOverWhatIsNoFile) {
   const std::filesystem::path pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -96,7 +96,7 @@ TEST_F(ProfileToolTest, DoesNotPackOverWhatIsNoFile) {
 
 TEST_F(ProfileToolTest, SaysThatStandardOutputIsFull) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
-  // Stderr goes where stdout did before.
+  // Stderr goes where stdout went before.
   const CommandResult result = Run("inspect tiny.cinf 3>&1 >/dev/full 2>&3 3>&- #");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "cacheinf-profile: standard output cannot be written\n");

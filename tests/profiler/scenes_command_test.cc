@@ -16,7 +16,7 @@ namespace {
 
 using ScenesCommandTest = FolderTest;
 
-// The arrays hold the frames in the order of clips, then frames, after a header that NumPy reads.
+// The arrays hold frames clip by clip, after a header that NumPy reads.
 TEST_F(ScenesCommandTest, WritesFramesAndTruth) {
   ScenesCommand command;
   command.scene.seed = 5;

@@ -29,7 +29,7 @@ class SchemeChoiceTest : public FolderTest {
   SchemeChoiceTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
   ~SchemeChoiceTest() override { unsetenv("CACHEINF_CACHE"); }
 
-  // One layer that is better by Winograd, by arithmetic, and one that is not.
+  // One layer that arithmetic favours Winograd for, and one that it does not.
   static Graph Network() {
     Graph graph;
     const auto add_conv = [&](ValueId map, int in_channels, int out_channels) {
@@ -95,7 +95,7 @@ TEST_F(SchemeChoiceTest, AutoMeasuresOnceAndKeepsToItFromThen) {
   EXPECT_EQ(Chosen(Choice::kAuto), measured);
   EXPECT_EQ(ReadFile(Files()[0]), text) << "measured again";
 
-  // What the file says is done, not what would be measured.
+  // The file decides, not what would be measured.
   for (const bool by_winograd : {false, true}) {
     Json file = Json::parse(text);
     for (Json& layer : file["layers"]) {
@@ -129,7 +129,7 @@ TEST_F(SchemeChoiceTest, AutoMeasuresWhatTheFileLacks) {
   EXPECT_EQ(layers[0], kept);
 }
 
-// With kernels whose tiles do not matter: what a file says is taken, whatever it is.
+// These kernels have no tiles, so that any tiles in the file are taken.
 TEST_F(SchemeChoiceTest, TilesAreMeasuredOnceBesideTheSchemesAndReadAgain) {
   Chosen(Choice::kAuto);
   ASSERT_EQ(Files().size(), 1u);

@@ -17,7 +17,7 @@ namespace {
 
 using Bits = std::vector<std::vector<bool>>;
 
-// What WarpPicture promises, with real numbers: exact places, exact weights.
+// What WarpPicture promises, in real numbers: exact places, exact weights.
 struct Seen {
   bool is_in_view = false;
   double value[3] = {};
@@ -62,7 +62,7 @@ TEST(TrackerWarpTest, IsBilinearToAboutASixteenthOfAPixel) {
             // The world's steepest slope is below 24 levels a pixel along each axis.
             EXPECT_NEAR(to[(y * 133 + x) * channels + c], seen.value[c], 0.5 + 2 * 24 / 16.0);
           }
-          // A sixteenth decides about who is in view at the very edge.
+          // At the very edge a sixteenth decides what is in view.
           const auto in_view_near = [&](double dx, double dy) {
             Homography moved = h;
             for (int j = 0; j < 3; ++j) {
@@ -88,7 +88,7 @@ TEST(TrackerWarpTest, ShiftsByWholePixelsCopyBytesAndRepeatTheEdge) {
     const TestPicture from = Photograph(World(2), {}, 70, 50, channels);
     for (const auto& [dx, dy] :
          {std::pair(0, 0), {1, 0}, {-3, 2}, {5, -7}, {200, 0}, {-200, 3}, {0, 90}, {-90, -90}}) {
-      // The general way gives the same as the short one for shifts.
+      // The general way gives the same as the shortcut for shifts.
       Homography longer = Shift(dx, dy);
       for (auto& row : longer.m) {
         for (double& entry : row) entry *= 2;
@@ -126,7 +126,7 @@ TEST(TrackerWarpTest, WhatLiesNowhereIsOutOfViewAndNeverACrash) {
     WarpPicture(from.view(), h, to.data(), out_of_view);
     EXPECT_EQ(CountActive(out_of_view), 30 * 40);
   }
-  // The horizon runs through the picture: one side of it is nowhere.
+  // The horizon runs through the picture: one side of it is out of view.
   WarpPicture(from.view(), {{{1, 0, 0}, {0, 1, 0}, {-1 / 20.0, 0, 1}}}, to.data(), out_of_view);
   for (int x = 20; x < 40; ++x) EXPECT_TRUE(out_of_view.view().Test(0, x));
   EXPECT_FALSE(out_of_view.view().Test(0, 0));
@@ -148,7 +148,7 @@ struct Case {
   ChangeConfig config;
 };
 
-// The definition of Find, obviously.
+// Find, written as it is defined.
 Bits FindSlowly(const Case& c, const TestPicture& frame, const TestPicture& reference) {
   Bits active(c.height, std::vector<bool>(c.width));
   const auto difference = [&](int y, int x, int channel) {
@@ -270,7 +270,7 @@ TEST(TrackerChangeTest, ByTheRuleOfBlocksCellsChangeWhoseSignalToNoiseRatioIsToo
       AddNoise(25, 9, &frame);  // about 20 decibels
       ChangeConfig config;
       config.rule = ChangeConfig::Rule::kBlocks;
-      config.threshold = 0;  // is not asked
+      config.threshold = 0;  // has no effect
       config.cell = cell;
       config.block = 1;
       ChangeFinder finder(config, kWide, kHigh, channels);

@@ -23,7 +23,7 @@
 #include "tests/testing/places.h"
 #include "tests/testing/scripted_tracker.h"
 
-// What a cached run of a video gives, compared with a dense run of the same frames.
+// Compares a cached run of a video with a dense run of the same frames.
 
 namespace cacheinf {
 namespace {
@@ -85,7 +85,7 @@ double RelativeError(const std::vector<float>& answer, const std::vector<float>&
   return std::sqrt(error / length);
 }
 
-// Every frame is turned against its reference by once more than the one before.
+// Turns each frame against its reference by one `turn` more than the frame before.
 class TurningTracker final : public Tracker {
  public:
   explicit TurningTracker(const Motion& turn) : turn_(turn) {}
@@ -116,7 +116,7 @@ class FrameCacheTest : public testing::Test {
     MakeCache(config, change, std::make_unique<ScriptedTracker>(std::move(script)));
   }
 
-  // With a tracker there is a canvas.
+  // Uses a canvas if there is a tracker.
   void StartAs(CacheConfig config, const ChangeConfig& change, std::unique_ptr<Tracker> tracker) {
     config.geometry = tracker ? CacheConfig::Geometry::kCanvas : CacheConfig::Geometry::kNone;
     state_ = MakeState(graph_, Keep::kAll);
@@ -190,7 +190,7 @@ TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) 
   EXPECT_GT(work, 0.0);
 }
 
-// What a change is is not decided by a camera that sees nothing yet.
+// A camera that sees nothing yet does not decide what counts as a change.
 TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
   const Scene scene = MakeScene(1.0);
   const auto share_after = [&](int black_frames) {
@@ -204,7 +204,7 @@ TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
   EXPECT_NEAR(share_after(2), share_after(0), 0.05);
 }
 
-// Nor by one bright moment for all that comes after it.
+// Nor does one moment of much contrast.
 TEST_F(FrameCacheTest, AFrameOfMuchContrastMakesLaterOnesNoCheaper) {
   const Scene scene = MakeScene(1.0);
   const auto dull = [&](int frame) {
@@ -300,7 +300,7 @@ TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
   EXPECT_EQ(seen, 2);  // at 26 levels and at 52
 }
 
-// A square changes, and everything beside it by less than what counts as a change.
+// A square changes, and everything around it by less than counts as a change.
 TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
   const Pixels before(static_cast<size_t>(kHeight) * kWidth * kChannels, 100);
   Pixels after(before.size(), 115);
@@ -428,8 +428,8 @@ Motion Translation(double x, double y) {
   return motion;
 }
 
-// Factors of what a change is: the same for all maps they are another threshold, and those of maps
-// that the network does not have change nothing.
+// One factor for all maps is another threshold. Factors of resolutions that the network lacks
+// change nothing.
 TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   struct Outcome {
     std::vector<float> output;
@@ -462,7 +462,7 @@ TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
   ASSERT_GT(step, 0);
   ChangeConfig every_byte;
   every_byte.threshold = 0.0;
-  // Each frame against the one before, to which the reference follows.
+  // Compares each frame with the one before, which becomes the reference.
   StartAs({.change = 0.0, .stem = 0, .refresh = 0}, every_byte,
           std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(step, step)}));
   Show(Window(world, 2 * kWidth, 0, 0));
@@ -502,8 +502,7 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
   EXPECT_EQ(OutputOf(state_), Dense(pixels));
 }
 
-// Noise in every pixel is more than what pays, so of 40 frames most are computed as a dense run
-// would.
+// With noise in every pixel reuse does not pay, so most of 40 frames are computed densely.
 TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
   std::mt19937 random(7);
   const auto noise = [&random] {
@@ -540,7 +539,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(Show(noise()).is_dense);
 }
 
-// A camera that turns a little further with every frame.
+// The camera turns a little further with every frame.
 TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
   const Pixels world = World();
   const Pixels pixels = Window(world, 2 * kWidth, 0, 0);
@@ -552,7 +551,7 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
     int anchors = 0;
   };
   const auto outcome_of = [&](bool has_idle_time) {
-    // The motion of each frame is told against the anchor: it adds up since the last one.
+    // A frame's motion is relative to the anchor, so it adds up until the next one.
     auto tracker = std::make_unique<TurningTracker>(turn);
     StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
             std::move(tracker));
@@ -599,8 +598,8 @@ TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
   }
 }
 
-// What was seen before has the features that it had, resampled. (Near its border a dense run
-// computes others, which what has moved there never saw.)
+// What was seen before keeps its features, resampled. (Near the border a dense run computes other
+// features, which what has moved there never had.)
 TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   Pixels world;
   for (int y = 0; y < 2 * kHeight; ++y) {
@@ -684,7 +683,7 @@ TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
   moved.light.gain = 0.5;
   moved.light.offset = 10;
   for (const Motion& motion : {darker, moved}) {
-    // Once the tracker's reference is a dark frame, the light is as it was.
+    // Once the tracker's reference is a dark frame, the light stays as it is.
     Motion next = motion;
     if (!motion.reference_from_frame.IsIdentity()) {
       next.light.gain = 1;

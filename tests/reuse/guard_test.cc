@@ -19,13 +19,12 @@
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 
-// A cached network on a generated clip, with a guard that judges: pictures, states and answers, but
-// no robot.
+// A guard judges a cached network on a generated clip: pictures, states and answers, but no robot.
 
 namespace cacheinf {
 namespace {
 
-// A network's answers to the frames of a clip, each from what is stored of those before.
+// Answers the frames of a clip, each from what is stored of those before.
 class Answering {
  public:
   Answering(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
@@ -37,7 +36,7 @@ class Answering {
                clock, state_),
         guard_(model, config.guard, settings_, config.model_config.decoder, clock) {}
 
-  // Returns whether something was reused.
+  // Answers a frame. Returns whether something was reused.
   bool Answer(const Frame& frame) {
     if (!fit_) fit_.emplace(state_.graph().picture, frame.picture.width, frame.picture.height);
     pixels_.resize(picture().byte_count());
@@ -54,7 +53,6 @@ class Answering {
 
   void Refresh() { cache_.Refresh(picture(), guard_.verdict()); }
 
-  // The frame.
   PictureView picture() const {
     const PictureSpec& spec = state_.graph().picture;
     return {pixels_.data(), spec.width, spec.height, fit_->channels()};
@@ -73,7 +71,7 @@ class Answering {
   AnswerContent content_;
 };
 
-// A map of four rows, filled with class 0 but for so many pixels of other classes in one of them.
+// Maps of four rows of class 0, one of which has some pixels of other classes.
 class CompareRowsTest : public ::testing::Test {
  protected:
   static constexpr int kWidth = 1000;
@@ -95,8 +93,8 @@ class CompareRowsTest : public ::testing::Test {
   }
 };
 
-// Of the pixels .97 agree, of those that are no background .87, and one of the classes is not seen
-// at all.
+// .97 of the pixels agree, .87 of those that are not background, and one class is missed
+// altogether.
 TEST_F(CompareRowsTest, AClassThatIsMissedCountsAsMuchAsTheOthers) {
   const ClassMap exact = Map(1, {{0, 120, 1}, {200, 1000, 2}});
   const ClassMap answer = Map(1, {{200, 1000, 2}});
@@ -129,7 +127,7 @@ TEST_F(CompareRowsTest, ASampleOfHardlyAnythingButTheUsualSaysLittle) {
   EXPECT_EQ(CompareRows(Map(1, {}), sliver, kAll).weight, 40 + 0.002 * 4000);
 }
 
-// Where there are so many classes that none of them is large.
+// There are so many classes that none of them is large.
 TEST_F(CompareRowsTest, TheMostFrequentClassCountsHoweverSmallItIs) {
   ClassMap many{kWidth, 1, {}};
   ClassMap other{kWidth, 1, {}};
@@ -164,7 +162,7 @@ class GuardTest : public ::testing::Test {
     return config;
   }
 
-  // The share of the pixels with the dense class, over the clip's last frames.
+  // The share of pixels with the dense class in the clip's last frames.
   double Run(const RobotConfig& config, int judged_frames) {
     config.Check();
     const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
@@ -211,7 +209,7 @@ TEST_F(GuardTest, GoodSettingsStayNormal) {
   EXPECT_EQ(report_.frames[0], 60);
 }
 
-// With so small a share every other sample takes hundreds of frames.
+// With so small a share, every later sample takes hundreds of frames.
 TEST_F(GuardTest, TheFirstSampleIsTakenSoonHoweverLittleMayBeSpent) {
   RobotConfig config = Frozen();
   config.source = "generated:seed=5,frames=24,width=128,height=96,shapes=6,camera=handheld";
@@ -244,8 +242,7 @@ TEST_F(GuardTest, SettingsThatSeeNoChangeAreLeftAndAnswersAgreeAgain) {
   EXPECT_EQ(report_.bad_samples, alarms_);
 }
 
-// While frames are whole there is nothing to be sampled; what was not spent then is not made up
-// for.
+// Whole frames leave nothing to sample, and what was not spent on them is not made up for.
 TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
   RobotConfig config = Demo();
   config.guard.share = 0.02;
@@ -264,7 +261,7 @@ TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
   }
   EXPECT_GE(first, 1);
   EXPECT_LE(first, 8) << "it was due, and put off once";
-  // 100 frames pay for two whole answers, or a few bands, and the one that was due.
+  // 100 frames pay for two whole answers, or a few bands, besides the one that was due.
   EXPECT_LE(guard.report().whole_samples, 3);
   EXPECT_LE(guard.report().samples, 12);
 }
@@ -299,8 +296,7 @@ TEST_F(GuardTest, FramesThatAreComputedWholeAreNoSamples) {
   EXPECT_EQ(alarms_, 0);
 }
 
-// A model of raw outputs that are maps: their numbers are those of what the network saw, wherever
-// that lies in the frame.
+// The raw outputs are maps of what the network saw, wherever that lies in the frame.
 TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   RobotConfig config = Demo();
   config.model_config.decoder = {};
@@ -322,7 +318,7 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   EXPECT_EQ(guard.state().level, SafetyLevel::kNormal);
 }
 
-// Networks of which one can say beforehand what they find of a bright square on dark ground.
+// Networks that are known to find a bright square on dark ground.
 class GuardOfSquaresTest : public GuardTest {
  protected:
   static constexpr int kWidth = 96;
@@ -351,7 +347,7 @@ class GuardOfSquaresTest : public GuardTest {
     return b.Finish({b.Op(head, {Brightness(b), weights, bias})});
   }
 
-  // The quarter of the picture, across, that is the brightest.
+  // Says which quarter of the picture, from left to right, is the brightest.
   static Graph Classifier() {
     constexpr int kRows = kHeight / kCell;
     constexpr int kColumns = kWidth / kCell;

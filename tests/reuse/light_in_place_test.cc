@@ -9,7 +9,7 @@
 
 #include "tests/tracker/pictures.h"
 
-// The light of a frame against a picture taken from the same place.
+// Compares a frame's light with a picture taken from the same place.
 
 namespace cacheinf {
 namespace {
@@ -47,7 +47,7 @@ TEST(LightInPlaceTest, FindsGainAndOffsetWhateverTheNoiseAndWhatMoves) {
       AddNoise(noise, 1, &frame);
       const std::optional<Light> light = FindIn(kWhole, frame, Seen());
       ASSERT_TRUE(light);
-      // Dark and bright pixels come out right to a level.
+      // Dark and bright pixels come out right to within a level.
       for (const double level : {40.0, 200.0}) {
         EXPECT_NEAR(light->gain * level + light->offset, change.gain * level + change.offset, 1.0);
       }
@@ -95,14 +95,14 @@ TEST(LightInPlaceTest, OfLightBeyondAllBoundsNothingIsOfUse) {
   for (const Change& change : {Change{0.3, 0}, {0.7, 0}, {1.5, 0}, {1, 60}}) {
     SCOPED_TRACE(change.gain);
     TestPicture reference = Seen();
-    ChangeLight(0.5, 0, &reference);  // nothing is brighter than can be shown
+    ChangeLight(0.5, 0, &reference);  // leaves room for brighter frames
     TestPicture frame = reference;
     ChangeLight(change.gain, change.offset, &frame);
     EXPECT_FALSE(FindIn(kWhole, frame, reference));
   }
 }
 
-// Two thirds of the picture are bars, which are as bright as they always were.
+// Two thirds of the picture are bars, which never change.
 TEST(LightInPlaceTest, BarsSayNothingOfTheLight) {
   static constexpr Rectangle kPlace = {{0, kHeight}, {110, 210}};
   const auto between_bars = [](TestPicture picture) {

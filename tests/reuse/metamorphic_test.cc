@@ -33,10 +33,10 @@ namespace {
 
 constexpr int kChannels = 3;
 using Pixels = std::vector<uint8_t>;
-using Values = std::vector<std::vector<float>>;  // one a value of the graph; empty for constants
+using Values = std::vector<std::vector<float>>;  // by ValueId; empty for constants
 
-// Pixels (y, x) of a value whose bits are not those of (y + rows, x + columns) before. All are
-// where there was no such pixel.
+// The pixels (y, x) of a value that lack the bits that (y + rows, x + columns) had before. Includes
+// pixels for which there was no such pixel.
 Mask Differing(const Value& value, const std::vector<float>& before,
                const std::vector<float>& after, const Shift& shift = {}) {
   Mask mask(HeightOf(value), WidthOf(value));
@@ -62,7 +62,7 @@ Mask Differing(const Value& value, const std::vector<float>& before,
   return mask;
 }
 
-// What an operator can have come to differently if these pixels of its inputs did.
+// The output pixels of an operator that may differ if these pixels of its inputs do.
 Mask Reached(const Graph& graph, const Operator& op, const std::vector<Mask>& differing) {
   const Value& output = graph.value(op.outputs[0]);
   Mask reached(HeightOf(output), WidthOf(output));
@@ -147,7 +147,7 @@ class CachedNetwork {
     return values;
   }
 
-  // Whether two runs came to the same; else says where not.
+  // Whether two runs gave the same; else says where they differ.
   testing::AssertionResult AreSame(const Values& expected, const Values& actual) const {
     for (const Operator& op : graph_->operators) {
       const auto output = static_cast<size_t>(op.outputs[0]);
@@ -177,8 +177,8 @@ class CachedNetwork {
     return Scene(options);
   }
 
-  // Multiply-adds of everything that a change of these pixels can have reached, where an operator
-  // is reached only by what its inputs really came to differently.
+  // The multiply-adds of everything that changes of these pixels can reach, if an operator is
+  // reached only through inputs that really differ.
   int64_t ImpliedWork(const std::vector<Mask>& differing) const {
     int64_t work = 0;
     for (const Operator& op : graph_->operators) {
@@ -265,7 +265,7 @@ TEST_P(MetamorphicTest, ExactlyAStillCameraGivesDenseBitsForTheWorkThatItsChange
         EXPECT_TRUE(AreEqual(state_->changed(output), std::as_const(differing[output])))
             << KindName(op) << " '" << op.name << "'";
       } else {
-        differing[output] = Reached(*graph_, op, differing);  // as a whole or not at all
+        differing[output] = Reached(*graph_, op, differing);  // whole or not at all
       }
     }
     EXPECT_EQ(work.operators.done, ImpliedWork(differing));
@@ -274,7 +274,7 @@ TEST_P(MetamorphicTest, ExactlyAStillCameraGivesDenseBitsForTheWorkThatItsChange
   }
 }
 
-// All of the picture is one strip. (Without a stem `fixed` leaves out what the answer has stored.)
+// The whole picture is one strip. (Without a stem `fixed` leaves out what the answer stored.)
 TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
   for (const auto& [policy, stem] :
@@ -304,7 +304,7 @@ TEST_P(MetamorphicTest, ThresholdsOfZeroGiveDenseBitsWhateverTheCameraDoes) {
   }
 }
 
-// What counts as no change is left as it was, but not for longer than a refresh takes.
+// What does not count as a change stays as it was, but no longer than a refresh takes.
 TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRunGivesIt) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
   for (const auto policy : {kExact, kChange}) {
@@ -326,7 +326,7 @@ TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRun
   }
 }
 
-// The part of a world of twice the picture's sides that is seen from (y, x) on.
+// What is seen from (y, x) on of a world of twice the picture's sides.
 Pixels Window(const Pixels& world, int height, int width, int y, int x) {
   Pixels pixels;
   for (int row = 0; row < height; ++row) {
@@ -338,7 +338,7 @@ Pixels Window(const Pixels& world, int height, int width, int y, int x) {
 
 // The rectangle around the middle that no active pixel lies in; none if the middle is active.
 Rectangle Interior(ConstMaskView mask) {
-  // The run of inactive lines around the middle one, where `is_active` tells which are active.
+  // The run of inactive lines around the middle one.
   const auto around_middle = [](int size, auto is_active) {
     Range range = {size / 2, size / 2};
     while (range.begin > 0 && !is_active(range.begin - 1)) --range.begin;
@@ -372,7 +372,7 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
   const Pixels second = Window(world, height_, width_, step, step);
   const Values before = Dense(first);
   const Values after = Dense(second);
-  // Of every value, what a shift of what was there before does not give.
+  // The pixels of every value that a shift of the old ones does not give.
   std::vector<Mask> differing;
   for (size_t id = 0; id < after.size(); ++id) {
     const Value& value = graph_->values[id];
@@ -424,7 +424,7 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
   }
 }
 
-// Maps that moved by whole pixels hold what they held. That is what a dense run gives but where the
+// Maps moved by whole pixels hold what they held. A dense run gives the same except where the
 // border shows, in what was kept or in what it was computed from.
 TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseWhereNoBorderHasASay) {
   Use(MakeNetwork(GetParam(), 128, 192));
@@ -481,7 +481,7 @@ TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseWhereNoBorderHasASay) {
   }
 }
 
-// Noise of a sensor, another in every frame.
+// A sensor's noise, different in every frame.
 class Noise {
  public:
   explicit Noise(double deviation) : table_(1 << 16) {
@@ -503,7 +503,7 @@ class Noise {
   std::vector<int> table_;
 };
 
-// Of all outputs together.
+// The error over all outputs together.
 double RelativeError(const Graph& graph, const Values& dense, const Values& cached) {
   double error = 0.0;
   double length = 0.0;
@@ -522,12 +522,12 @@ double RelativeError(const Graph& graph, const Values& dense, const Values& cach
 class NoiseTest : public CachedNetwork {
  protected:
   struct Found {
-    double early_error = 0.0;  // of the frames from 10 on that are judged
-    double late_error = 0.0;   // of the same pictures, shown once more at the end
+    double early_error = 0.0;  // of the judged frames, from frame 10 on
+    double late_error = 0.0;   // of the same pictures, shown again at the end
     double share = 0.0;        // of a dense run's work, on average
   };
 
-  // As many frames are judged early as late.
+  // Judges `judged` frames early, and as many late.
   Found ShowTwoThousandFrames(double change, double deviation, int refresh, int judged) {
     constexpr int kFrames = 2000;
     constexpr int kFirst = 10;
@@ -583,8 +583,8 @@ std::string NameOf(const testing::TestParamInfo<Network>& info) { return info.pa
 INSTANTIATE_TEST_SUITE_P(Of, NoiseOnNetworksTest, testing::ValuesIn(FirstNetworks()), NameOf);
 INSTANTIATE_TEST_SUITE_P(SlowOf, NoiseOnNetworksTest, testing::ValuesIn(OtherNetworks()), NameOf);
 
-// Without a refresh few old values have met the noise that they cannot stand after ten frames, and
-// random weights make most of small differences: the error still rises a little, but not for long.
+// Without a refresh, few old values have met the largest noise after ten frames, and random weights
+// amplify small differences. So the error still rises a little, but not for long.
 TEST_P(NoiseOnNetworksTest, TheErrorAfterTwoThousandFramesIsNearThatAfterTen) {
   const Found found = ShowTwoThousandFrames(0.3, 2.0, 0, 30);
   EXPECT_GT(found.early_error, 0.0);
@@ -593,9 +593,9 @@ TEST_P(NoiseOnNetworksTest, TheErrorAfterTwoThousandFramesIsNearThatAfterTen) {
   EXPECT_LT(found.share, 0.9);
 }
 
-// As a robot runs: with a refresh what is stored is as old after ten frames as it is ever after.
-// Errors of neighbouring frames go together, so that even means over 240 of them scatter: over 80
-// they did by 5 percent to both sides.
+// As a robot runs: with a refresh, what is stored never gets older than after ten frames. Errors of
+// neighbouring frames go together, so even means over 240 of them scatter; over 80 they did by 5 %
+// to both sides.
 TEST_P(NoiseOnNetworksTest, WithARefreshTheErrorAfterTwoThousandFramesIsThatAfterTen) {
   const Found found = ShowTwoThousandFrames(0.3, 2.0, CacheConfig().refresh, 240);
   EXPECT_GT(found.early_error, 0.0);

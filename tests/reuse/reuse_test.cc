@@ -21,7 +21,7 @@
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
-// Decisions about frames, with nothing that executes them, or executed by somebody else.
+// Decisions about frames that nobody executes, or somebody else does.
 
 namespace cacheinf {
 namespace {
@@ -155,7 +155,7 @@ TEST_F(ReuseTest, TheReferenceTakesOverWhatARefreshStores) {
   EXPECT_EQ(CountActive(std::as_const(after.changed)), kWidth * kHeight);
 }
 
-// Two states that execute the same decisions, one of them as they are read from their text.
+// Two states execute the same decisions; one reads them from their text.
 TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
   for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas,
                               CacheConfig::Geometry::kWarp}) {

@@ -12,7 +12,7 @@ using Level = SafetyLevel;
 // Four samples, a patience of three, an agreement of at least .8.
 SafetyLevels FourLevels() { return SafetyLevels(LevelsFor(Resolve({}, {})), 4, 3, 0.8); }
 
-// Adds the same sample so often; returns how often the level changed.
+// Adds the same sample this many times. Returns how often the level changed.
 int AddTimes(SafetyLevels& levels, int times, double agreement) {
   int changes = 0;
   for (int i = 0; i < times; ++i) changes += levels.Add({agreement, 1}) ? 1 : 0;
@@ -34,7 +34,7 @@ TEST(SafetyLevelsTest, TwoBadSamplesAreOneLevelAndEndAtDense) {
   EXPECT_TRUE(levels.is_in_doubt());
   EXPECT_TRUE(levels.Add({0.7, 1}));
   EXPECT_EQ(levels.level(), Level::kShorterExpiry);
-  EXPECT_TRUE(levels.is_in_doubt());  // until there is a good one
+  EXPECT_TRUE(levels.is_in_doubt());  // until a good sample comes
   EXPECT_FALSE(levels.estimate());    // of this level nothing is known
   EXPECT_EQ(AddTimes(levels, 2, 0.7), 1);
   EXPECT_EQ(levels.level(), Level::kSafer);
@@ -54,7 +54,7 @@ TEST(SafetyLevelsTest, ABadSampleAmongGoodOnesIsOutweighed) {
   EXPECT_FALSE(levels.Add({0.5, 1}));
   EXPECT_NEAR(*levels.estimate(), 3.5 / 4, 1e-12);
   EXPECT_FALSE(levels.Add({1, 1}));
-  // Unless it has much more to say than they have.
+  // Unless it says much more than they do.
   EXPECT_TRUE(levels.Add({0.5, 9}));
 }
 
@@ -70,7 +70,7 @@ TEST(SafetyLevelsTest, GoesBackUpOnlyAfterGoodSamplesInARow) {
   AddTimes(levels, 4, 0.7);
   EXPECT_EQ(levels.level(), Level::kSafer);
   AddTimes(levels, 2, 0.95);
-  levels.Add({0.75, 1});  // too little for the mean to fall below the least
+  levels.Add({0.75, 1});  // does not take the mean below the limit
   AddTimes(levels, 2, 0.95);
   EXPECT_EQ(levels.level(), Level::kSafer);
   EXPECT_TRUE(levels.Add({0.95, 1}));

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A table in the testbed's format: one convolution that takes so long, of a picture of 30 kB, to
+// A table in the testbed's format: one convolution of these times, from a picture of 30 kB to
 // outputs of 320 kB.
 std::string TableText(const std::string& model, double robot_ms, double server_ms) {
   std::ostringstream text;
@@ -66,8 +66,8 @@ class CompareWithPaper : public FolderTest {
   }
 };
 
-// Nothing is worth sending at 10 kbit/s. What keeps results takes their share of the work and
-// 0.07 ms to decide. Pictures there and all outputs back: 280 and 560 s.
+// At 10 kbit/s nothing is worth sending. Keeping results takes its share of the work, and 0.07 ms
+// to decide. Pictures there and all outputs back take 280 and 560 s.
 TEST_F(CompareWithPaper, PutsWhatIsPredictedBesideTable1) {
   const std::set<std::string> lines =
       Lines({"--unscaled", "--raw", "--work", "0.4", "--work", "0.5"});
@@ -91,8 +91,8 @@ TEST_F(CompareWithPaper, PutsWhatIsPredictedBesideTable1) {
   }
 }
 
-// To 93 and 73 Mbit/s: 30.1 and 38.4 ms for both ways, 4 for the round trip, 0.7 to copy the
-// outputs twice and to decide.
+// The means are 93 and 73 Mbit/s: 30.1 and 38.4 ms for both ways, 4 for the round trip, 0.7 to copy
+// the outputs twice and to decide.
 TEST_F(CompareWithPaper, ScalesTheTracesToThePapersMeans) {
   const std::set<std::string> lines = Lines({"--work", "0.5"});
   EXPECT_TRUE(lines.contains("remote raw, 50% 35 44")) << testing::PrintToString(lines);

@@ -40,7 +40,7 @@ std::vector<fs::path> ExportedFiles() {
   return files;
 }
 
-// A robot of 2 * 10^9 multiply-adds a second, that has 20 µs more for every operator.
+// A robot of 2 * 10^9 multiply-adds a second, and 20 µs more for every operator.
 ProfilePair ProfilesOf(const fs::path& file) {
   LoadOptions options;
   if (file.stem() == "demo_segmentation") options.input_shapes = {{1, 3, 240, 320}};

@@ -28,7 +28,7 @@ struct Comparison {
   double worst = 1;          // of cacheinf, over the best of all splits
 };
 
-// cacheinf beside the best of a grid: never more than 1 % worse.
+// Expects cacheinf to be at most 1 % worse than the best of a grid.
 Comparison CompareWithAll(uint32_t first_seed, int count, size_t most_places) {
   Comparison comparison;
   const std::unique_ptr<Planner> planner = MakePlanner("cacheinf");
@@ -42,7 +42,7 @@ Comparison CompareWithAll(uint32_t first_seed, int count, size_t most_places) {
       EXPECT_LE(ms, of_baseline) << name << ", seed " << seed;
       baseline_ms = std::min(baseline_ms, of_baseline);
     }
-    // Plans that are worse are none that could show a fault.
+    // Look only for better plans: others cannot show a fault.
     double best_ms = ms;
     for (const bool keeps : {false, true}) {
       const std::optional<Plan> best = BestOfAllSplits(model, keeps, best_ms / 1.005);
@@ -77,7 +77,7 @@ TEST(SlowPlanner, CacheInfIsAsGoodAsTheBestOfAllSplitsWithEightCuts) {
   Print(CompareWithAll(5001, 20, 8));
 }
 
-// Without pruning: every cut or none at every place.
+// The best without pruning: tries every cut, or none, at every place.
 double BestByTrying(const CostModel& model, bool keeps) {
   const std::vector<int>& places = model.cut_places();
   double best_ms = INFINITY;
@@ -116,13 +116,13 @@ TEST(Exhaustive, RefusesWhatItCannotSearch) {
   EXPECT_THROW(MakePlanner("exhaustive")->Solve(model, {}), InputError);
 }
 
-// What a frame takes one after the other if these operators are the server's; infinite if one is
-// not that reads what they compute.
+// What a frame takes, all steps in turn, if the server runs these operators; infinite if the robot
+// runs one that reads what they compute.
 double SumOf(const CostModel& model, unsigned servers) {
   const std::vector<ProfiledOperator>& operators = model.robot().operators;
   double ms = model.BeginMs(true) + model.EndMs();
   if (servers != 0) ms += model.situation().round_trip_ms;
-  unsigned crossing = 0;  // the picture's bit comes first
+  unsigned crossing = 0;  // the picture's bit is the lowest
   for (size_t id = 0; id < operators.size(); ++id) {
     const bool is_server = (servers >> id & 1U) != 0;
     const auto op = static_cast<int>(id);
@@ -176,7 +176,7 @@ TEST(Planner, EqualSeedsGiveEqualPlans) {
 
 TEST(Planner, UnknownNamesAreRefused) { EXPECT_THROW(MakePlanner("best"), InputError); }
 
-// A network of hundreds of operators: what schedules take follows from this.
+// For a network of hundreds of operators; what schedules take follows from this.
 TEST(SlowPlanner, PredictsInMicroseconds) {
   const ProfilePair pair = MakeKapaoLike();
   const CostModel model(pair.robot, pair.server, {50, 50, 4, 0.3, 0.4});

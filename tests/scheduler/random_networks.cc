@@ -43,7 +43,7 @@ std::vector<ProfiledOperator> RandomOperators(std::mt19937& random, int picture_
     const int stride = rows_of(from) >= 32 && random() % 4 == 0 ? 2 : 1;
     ProfiledOperator op =
         MakeOperator(from, Sliding(rows_of(from), kernel, stride), Between(100, 6000, random));
-    // A second input of the same size, and of what nobody else reads, so that nothing is dead.
+    // A second input of the same size that nobody else reads, so that nothing is dead.
     for (int other = id - 1; other >= 0; --other) {
       const bool is_read = std::ranges::any_of(operators, [&](const ProfiledOperator& reader) {
         return std::ranges::any_of(reader.inputs, [&](const auto& in) { return in.from == other; });
@@ -63,7 +63,7 @@ std::vector<ProfiledOperator> RandomOperators(std::mt19937& random, int picture_
     op.name = "op" + std::to_string(id);
     operators.push_back(op);
   }
-  // What nobody reads is an output.
+  // Values that nobody reads are outputs.
   for (int id = 0; id < count; ++id) {
     ProfiledOperator& op = operators[static_cast<size_t>(id)];
     op.is_output = std::ranges::none_of(operators, [&](const ProfiledOperator& reader) {
@@ -87,7 +87,7 @@ RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places) {  // NOLINT(
   network.situation.robot_work = Between(0.1, 1, random);
   network.situation.server_work =
       std::min(1.0, network.situation.robot_work * Between(1, 3, random));
-  // Keeps fewer values until there are few enough places; another network if that cannot be.
+  // Keeps fewer values until there are few enough places; if that fails, makes another network.
   for (int attempt = 0;
        CostModel(network.pair.robot, network.pair.server, network.situation).cut_places().size() >
        most_places;
@@ -117,7 +117,7 @@ ProfilePair MakeKapaoLike() {
     return static_cast<int>(operators.size()) - 1;
   };
   int last = add(-1, 6, 2, 640.0 * 64 * 4, 20);
-  // A convolution and its activation, over and over; residual sums; coarser from time to time.
+  // Convolutions and activations, residual sums, and coarser maps from time to time.
   double row_bytes = 640.0 * 64 * 4;
   while (operators.size() < 540) {
     const size_t count = operators.size();

@@ -9,17 +9,17 @@
 namespace cacheinf {
 
 // An invented profiled network, with branches, strides, halos and sometimes an end that is not
-// local, and where it runs. Sides are comparable and the link is narrow, so sharing rows often
-// pays.
+// local, and the situation in which it runs. Both sides are about as fast and the link is narrow,
+// so sharing rows often pays.
 struct RandomNetwork {
   ProfilePair pair;
   Situation situation;
 };
 
-// Cuts may stand at so many places at most. Equal seeds give equal networks.
+// Leaves at most `most_places` places for cuts. Equal seeds give equal networks.
 RandomNetwork MakeRandomNetwork(uint32_t seed, size_t most_places);
 
-// Operators of Kapao's shape (a detector of 960 × 1280 pictures): as many, of its costs and sizes.
+// As many operators as Kapao has (a detector of 960 × 1280 pictures), with its costs and sizes.
 ProfilePair MakeKapaoLike();
 
 }  // namespace cacheinf

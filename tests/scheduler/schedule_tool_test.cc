@@ -16,7 +16,7 @@
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 
-// What cacheinf-schedule does, as a user sees it.
+// cacheinf-schedule, as a user runs it.
 
 namespace cacheinf {
 namespace {
@@ -89,7 +89,7 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
   EXPECT_NE(ReadFile(Path("all.svg")).find("</svg>"), std::string::npos);
 }
 
-// Twice 10 Mbit/s and once 100, by hand from what one bandwidth takes.
+// Twice 10 Mbit/s and once 100, computed from what each bandwidth takes.
 TEST_F(ScheduleTool, FollowsALink) {
   const auto follow = [&](const char* bandwidths, std::vector<std::string> more) {
     WriteText("link.csv", bandwidths);
@@ -181,7 +181,7 @@ TEST_F(ScheduleTool, WritesOverNothingThatItReads) {
 
 TEST_F(SlowScheduleTool, GoesOnAfterItWasKilled) {
   const std::string schedule = Path("schedule.json");
-  // First with nothing there, then with what was left.
+  // First from nothing, then from what was left.
   ptrdiff_t solved_before = 0;
   for (const char* resume : {"", " --resume"}) {
     const std::string solve = ProgramPath("cacheinf-schedule") + " solve --robot-profile '" +

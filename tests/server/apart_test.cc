@@ -96,7 +96,7 @@ class Apart : public FolderTest {
            how;
   }
 
-  // Waits for so many answers more, all with a server's part or all without.
+  // Waits for `count` more answers, all with a server's part or all without.
   bool AnswersCome(bool are_served, int count = 30) const {
     const size_t begin = LinesOf(folder_ / "answers").size();
     return ComesTrue([&] {
@@ -147,7 +147,7 @@ TEST_F(Apart, ARobotOutlivesItsServerAndUsesTheNext) {
   }
 }
 
-// It outlives whoever starts it: an open lock of theirs would never be free again.
+// It outlives whoever starts it, and would hold a lock that they left open forever.
 TEST_F(Apart, TheNameServerHoldsNothingOfItsStarters) {
   NameServer("stop");
   const int open_file = open((folder_ / "lock").c_str(), O_RDWR | O_CREAT, 0600);

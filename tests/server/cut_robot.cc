@@ -24,9 +24,9 @@
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
-// A robot whose small network the server of its mpirun cuts everywhere, one settings version after
-// the other, with a still camera and with a moving one. The answer to every frame must have the
-// bits of a dense run, and no more may cross than what changed.
+// A robot that shares a small network with the server of its mpirun at every cut, one settings
+// version after another, with a still camera and with a moving one. The answer to every frame must
+// have the bits of a dense run, and no more may cross than what changed.
 //
 //   cut_robot NETWORK
 
@@ -38,7 +38,7 @@ using std::chrono::milliseconds;
 constexpr int kHeight = 64;
 constexpr int kWidth = 32;
 constexpr int kMultiCuts = 100;
-// Of a slice without a pixel, coded; and what the mask of a small map takes besides.
+// Bytes of a coded slice without pixels, and of the mask of a small map.
 constexpr uint64_t kSliceBytes = 128;
 
 class CutRobot {
@@ -78,7 +78,7 @@ class CutRobot {
   void CutAt(const std::vector<Cut>& cuts, int frames) {
     cuts_ = cuts;
     robot_.SetCuts(cuts);
-    // The same rows cross in every frame where none of the cuts goes through a map.
+    // If no cut goes through a map, the same rows cross in every frame.
     const bool has_fixed_rows =
         std::all_of(cuts.begin(), cuts.end(), [](Cut cut) { return cut.robot_thousandths == 0; });
     const std::vector<Transfer> transfers = TransfersOf(cuts);

@@ -1,4 +1,4 @@
-// Every cut of small networks, and every change of plans, between a robot and a server over MPI.
+// Robot and server over MPI, at every cut of small networks and with every change of plans.
 
 #include <gtest/gtest.h>
 

@@ -109,8 +109,8 @@ class PlanRobot {
     if (random_() % 2 == 0) executor_.Refresh(picture, {});
   }
 
-  // A new one, or one of the last few again: what changed since then lies where nothing changed
-  // since before it.
+  // A new picture, or one of the last few again, so that pixels change that had not changed for a
+  // while.
   PictureView NextPicture() {
     if (random_() % 2 == 0 || shown_.empty()) {
       clip_.Next();

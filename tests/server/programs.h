@@ -27,7 +27,7 @@ inline Arguments operator+(Arguments words, const Arguments& more) {
   return words;
 }
 
-// Both in one mpirun.
+// The command that runs both in one mpirun.
 inline Arguments Together(const Arguments& robot, const Arguments& server) {
   return Arguments{"mpirun", "--bind-to", "none", "--oversubscribe", "-n", "1"} + robot +
          Arguments{":", "-n", "1"} + server;
@@ -37,7 +37,7 @@ inline Arguments Server(const std::filesystem::path& models, const Arguments& mo
   return Arguments{ProgramPath("cacheinf-server"), "--threads", "1", "--models", models} + more;
 }
 
-// By name, what lies in them.
+// The contents of files, by name.
 using Files = std::map<std::string, std::string>;
 inline Files FilesIn(const std::filesystem::path& folder) {
   Files files;

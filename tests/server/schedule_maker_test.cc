@@ -34,7 +34,8 @@ class ScheduleMakerTest : public FolderTest {
     });
   }
 
-  // As its robot would measure it, but in one second. Measurements of a server lie in the folder.
+  // Measures in one second what a robot would have measured. The server's measurements are in the
+  // folder.
   Profile MeasureServer() {
     ProfileRequest request;
     request.side = Side::kServer;
@@ -89,7 +90,7 @@ TEST_F(ScheduleMakerTest, OfRobotsThatAskAtOnceOneWaitsForWhatIsMadeForTheOther)
   EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
 }
 
-// The first measures for 20 s unless it is stopped.
+// Measuring for the first one takes 20 s unless it is stopped.
 TEST_F(ScheduleMakerTest, WhoLeavesWhileAnotherIsServedIsNotWaitedFor) {
   robot_ = TwoOperators().robot;
   std::atomic<bool> first_leaves = false;

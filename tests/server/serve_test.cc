@@ -70,7 +70,7 @@ class Serve : public FolderTest {
     return FilesIn(folder_ / "dense");
   }
 
-  // Both in one mpirun. Returns the robot's outputs.
+  // Runs both in one mpirun. Returns the robot's outputs.
   Files Together(const Arguments& how, const Arguments& server = {},
                  const std::string& source = kSource) const {
     fs::remove_all(folder_ / "together");
@@ -83,7 +83,7 @@ class Serve : public FolderTest {
     return FilesIn(folder_ / "together");
   }
 
-  // In how many frames the server had a part.
+  // How many frames the server had a part in.
   int64_t FramesServed(const std::string& outputs) const {
     const std::vector<std::string> lines = LinesOf(folder_ / (outputs + ".jsonl"));
     return std::count_if(lines.begin(), lines.end(), IsServed);
@@ -103,7 +103,7 @@ TEST_F(Serve, PicturesComeBackAsTheDenseAnswersBits) {
   }
 }
 
-// Whatever the codec lost, from there on nothing is lost.
+// Nothing is lost after what the codec loses.
 class ServeLossy : public Serve {
  protected:
   void ExpectAnswersOfDumpedPictures(const std::string& codec) const {
@@ -136,7 +136,7 @@ TEST_F(ServeLossy, SoDoThoseThatGStreamerEncoded) {
   ExpectAnswersOfDumpedPictures(codec);
 }
 
-// Where the camera moves, answers go by what the server says of where the frame lies.
+// When the camera moves, answers depend on the server's word about where the frame lies.
 TEST_F(Serve, OnTheServersCanvasAnswersAgreeAsOnTheRobotsOwn) {
   const fs::path configs = SourceFolder() / "configs";
   const auto summary_of = [&](const Arguments& how, bool is_together) {
@@ -193,7 +193,7 @@ TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
   }
 }
 
-// Slices leave a device's memory, and come to it.
+// Slices leave and reach a device's memory.
 TEST_F(Serve, RowsOnDevicesGiveTheDenseAnswersBits) {
   const std::string source = "generated:seed=3,frames=4,width=96,height=64";
   const Files dense = Dense(source);
@@ -214,8 +214,8 @@ TEST_F(Serve, RowsOnDevicesGiveTheDenseAnswersBits) {
   }
 }
 
-// Under the policy exact the bits are those of the robot's own dense run where it shares rows, and
-// of the server's where that computes it all.
+// Under the policy exact the bits are those of the robot's own dense run if it shares rows, and
+// those of the server's if the server computes everything.
 TEST_F(Serve, RowsAreSharedWithinOnePrecision) {
   const std::string source = "generated:seed=3,frames=4,width=96,height=64";
   const Files exact = Dense(source);
@@ -388,7 +388,7 @@ TEST_F(Serve, WithoutAServerTheRobotAnswersAlone) {
       << robot.output();
 }
 
-// Each side's emulation makes its own way narrow.
+// Each side's emulation narrows the way that it sends on.
 TEST_F(Serve, ALinkIsMeasuredWithoutAModel) {
   const Arguments probe = {ProgramPath("cacheinf-profile"),
                            "link",

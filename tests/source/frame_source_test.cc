@@ -119,7 +119,7 @@ TEST_F(FrameSourceTest, ReadsPicturesOfAnyDepthAndRefusesFloats) {
   EXPECT_NE(Refusal(folder_).find("4.tiff"), std::string::npos) << Refusal(folder_);
 }
 
-// Numbers that are none are a tensor's own affair: they reach the network as they are.
+// NaN in a tensor is the user's affair: it reaches the network as it is.
 TEST_F(FrameSourceTest, TensorsMayHoldWhatIsNotANumber) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   WriteNpy(Path("0.npy"), std::vector<int64_t>{1, 2}, std::vector<float>{nan, 1.0f});
@@ -268,7 +268,7 @@ TEST_F(FrameSourceTest, ConvertsWhatCamerasDeliverOrRefusesIt) {
   }
 }
 
-// OpenCV would take their first colour for blue, or brightness for colour.
+// OpenCV would take the first colour for blue, or brightness for colour.
 TEST_F(FrameSourceTest, RefusesPipelinesThatEndInAnotherOrderOfColours) {
   const std::string source = "videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48,format=";
   for (const std::string format : {"RGB", "RGBx", "RGBA", "xBGR", "UYVY", "YVYU", "I420", "NV12"}) {
@@ -277,7 +277,7 @@ TEST_F(FrameSourceTest, RefusesPipelinesThatEndInAnotherOrderOfColours) {
     EXPECT_NE(Refusal(source + "(string)" + format + ", framerate=30/1!appsink name=x")
                   .find("format " + format),
               std::string::npos);
-    // Converted, it does not matter.
+    // After a conversion the order does not matter.
     EXPECT_EQ(Refusal(source + format + " ! videoconvert ! appsink").find("not supported"),
               std::string::npos);
   }
@@ -321,7 +321,7 @@ TEST_F(FrameSourceTest, GeneratesScenesWithTheirTruth) {
       std::equal(frames[2].picture.Row(0), frames[2].picture.Row(48), same[2].picture.Row(0)));
 }
 
-// The scene of the next seed begins at each cut, from its first frame.
+// At each cut the next seed's scene begins, from its first frame.
 TEST_F(FrameSourceTest, CutsFromSceneToScene) {
   const std::string size = ",width=64,height=48";
   const std::vector<Frame> cut = ReadAll(*Open("generated:seed=7,frames=5,cut=2" + size));

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A camera on a cable: gives this many frames, then ends until it is opened again.
+// A camera on a cable: gives some frames, then ends until it is opened again.
 class FakeCamera final : public FrameSource {
  public:
   explicit FakeCamera(int frames) : frames_(frames) {}
@@ -46,7 +46,7 @@ class ReopeningSourceTest : public testing::Test {
 
   static constexpr int kFails = -1;
 
-  // `script`: what each opening comes to, a number of frames or kFails; after that all fail.
+  // `script`: what each opening gives, a number of frames or kFails. Later ones all fail.
   ReopeningSource Make(std::vector<int> script, seconds longest) {
     script_ = std::move(script);
     const auto open = [this]() -> std::unique_ptr<FrameSource> {
@@ -87,7 +87,7 @@ TEST_F(ReopeningSourceTest, GoesOnWhenTheCameraIsBack) {
   EXPECT_EQ(clock_.Now(), seconds(5));  // one for each attempt
   EXPECT_EQ(source.frame_rate(), 30);
   EXPECT_TRUE(source.is_live());
-  EXPECT_EQ(source.skipped(), 4);  // by each of the four that could be opened
+  EXPECT_EQ(source.skipped(), 4);  // one by each of the four that could be opened
 }
 
 TEST_F(ReopeningSourceTest, GivesUpWhenPatienceEnds) {

@@ -21,14 +21,14 @@
 #include "common/source/frame_source.h"
 #include "tests/testing/folder_test.h"
 
-// Frames that come over a network, here from this machine to itself.
+// Frames that come over a network, from this machine to itself.
 
 namespace cacheinf {
 namespace {
 
 using std::chrono::seconds;
 
-// Answers each client with the next of some texts, and hangs up; those after the last with nothing.
+// Answers each client with the next text, later ones with nothing, and hangs up.
 class Server {
  public:
   explicit Server(std::vector<std::string> texts) : texts_(std::move(texts)) {
@@ -94,7 +94,7 @@ class Server {
 
 class StreamSourceTest : public FolderTest {
  protected:
-  // So many pictures as a network camera sends them: JPEG after JPEG.
+  // This many pictures as a network camera sends them: JPEG after JPEG.
   static std::string Stream(int frames) {
     std::string text =
         "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=next\r\n\r\n";
@@ -108,7 +108,7 @@ class StreamSourceTest : public FolderTest {
     return text;
   }
 
-  // A video's file as a web server gives it.
+  // A video's file as a web server sends it.
   std::string File(int frames) const {
     cv::VideoWriter writer(Path("v.avi"), cv::CAP_FFMPEG,
                            cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 25, cv::Size(64, 48));
@@ -135,7 +135,7 @@ class StreamSourceTest : public FolderTest {
 TEST_F(StreamSourceTest, AStreamIsLiveAndOpenedAgainWhenItIsLost) {
   const Server server({Stream(12), "", Stream(12)});
   if (!server.is_there()) GTEST_SKIP() << "no socket can be opened on this machine";
-  ManualClock clock;  // by which patience never ends
+  ManualClock clock;  // stands still, so patience never ends
   clock.Advance(seconds(3));
   std::atomic<bool> stop = false;
   const auto is_over = [&] { return stop || server.clients() > 8; };

@@ -16,7 +16,7 @@ class ActiveSet {
   static constexpr Shape kShapes[] = {Shape::kNone, Shape::kAll, Shape::kScattered, Shape::kBlobs,
                                       Shape::kRows};
 
-  // Of a map of this size, only in `rows` of it.
+  // Random pixels within `rows` of a map of this size.
   ActiveSet(Shape shape, int height, int width, Range rows, std::mt19937& random);
 
   ActivePixels pixels() const {

@@ -35,7 +35,7 @@ bool SameBits(T a, T b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-// Calls are_same(i) for every index; says at how many it is false, and what stands at the first.
+// Says at how many indices are_same(i) is false, and what stands at the first of them.
 template <typename T, typename AreSame>
 std::string DescribeDifference(const std::vector<T>& actual, const std::vector<T>& expected,
                                const AreSame& are_same) {
@@ -66,7 +66,7 @@ bool HasOwnBits(const PreparedCase& prepared) {
   return prepared.memory->winograd || prepared.memory->rounded;
 }
 
-// Of two dense runs.
+// Compares two dense runs.
 std::string DifferenceBeyondRounding(const PreparedCase& actual, const PreparedCase& expected,
                                      double conv_rounding) {
   if (!HasOwnBits(actual)) return Difference(actual, expected);
@@ -94,13 +94,13 @@ struct Written {
   explicit Written(const PreparedCase& prepared)
       : output(prepared.output()), out_of_view(prepared.memory->out_of_view) {}
 
-  // Puts it back, so that the case is as it was prepared.
+  // Restores the case as it was prepared.
   void PutBack(const PreparedCase& prepared) const {
     prepared.memory->output = output;
     Copy(out_of_view, prepared.memory->out_of_view);
   }
 
-  // These pixels as a dense run wrote them; all else stays.
+  // Takes these pixels from a dense run.
   void TakePixels(const PreparedCase& dense, const std::vector<PixelRun>& runs) {
     const TensorView& map = dense.map();
     const ConstMaskView dense_out_of_view = dense.memory->out_of_view;
@@ -144,7 +144,7 @@ TensorView MapIn(std::vector<float>& copy, const PreparedCase& prepared) {
   return map;
 }
 
-// The output of `fresh` with pixels that are more or less off, or not at all.
+// The output of `fresh`, with some pixels off by more or less.
 std::vector<float> Blurred(const PreparedCase& fresh, std::mt19937& random) {
   std::vector<float> result = fresh.output();
   const ImageView map = AsImage(MapIn(result, fresh));

@@ -25,10 +25,10 @@ class CaseMemory {
 
   const CaseOptions& options() const { return options_; }
 
-  // Among the random numbers then are NaN, infinities, both zeros and a denormal.
+  // Adds NaN, infinities, both zeros and a denormal to the random numbers.
   void UseSpecialNumbers() { special_ = true; }
 
-  // Maps and tensors lie without gaps from now on.
+  // Lays out maps and tensors without gaps from now on.
   void Pack() { options_.is_packed = true; }
 
   float* Floats(int64_t count);
@@ -41,34 +41,34 @@ class CaseMemory {
   TensorView Map(const Dims& dims);
   TensorView Tensor(const Dims& dims);  // with gaps after each last dimension
 
-  // The same for the output, which is marked all over.
+  // The same for the output, which is filled with a mark.
   TensorView OutputMap(const Dims& dims);
   TensorView OutputTensor(const Dims& dims);
 
-  // Maps if there are four dims, else tensors.
+  // A map if there are four dims, else a tensor.
   TensorView Input(const Dims& dims) { return dims.size() == 4 ? Map(dims) : Tensor(dims); }
   TensorView Output(const Dims& dims) {
     return dims.size() == 4 ? OutputMap(dims) : OutputTensor(dims);
   }
 
-  // An output map that holds random numbers, to be read and written over.
+  // An output map of random numbers, which the call also reads.
   TensorView InPlaceMap(const Dims& dims);
 
-  // One pixel in so many, at random; none for 0.
+  // Each pixel with a chance of 1 in `one_in`; none if that is 0.
   MaskView Pixels(int height, int width, int one_in);
 
-  // The same for those that a warp finds out of view, of which some are set before.
+  // For pixels that a warp finds out of view; some are set beforehand.
   MaskView OutOfView(int height, int width);
 
   // What a call writes.
   std::vector<float> output;
   Mask out_of_view;
 
-  // The map of which any pixels can be asked for: a local operator's output; of rank 0 if a call
-  // does all that there is to do.
+  // A local operator's output, of which a call computes any pixels. Rank 0: a call always computes
+  // everything.
   TensorView map;
-  bool takes_change_test = true;  // where `map` is the output
-  // What is computed with bits that are not the reference's.
+  bool takes_change_test = true;  // if `map` is the output
+  // The call, if its bits are not the reference's.
   std::optional<ConvArgs> winograd;
   std::optional<ConvArgs> rounded;  // by the family's conv_rounding
 

@@ -15,18 +15,18 @@
 
 namespace cacheinf {
 
-// Whether kernels take no pixels for it.
+// Whether its kernels never take pixels.
 template <typename Args>
 inline constexpr bool kIsNeverLocal =
     std::is_same_v<Args, LinearArgs> || std::is_same_v<Args, MatMulArgs> ||
     std::is_same_v<Args, GroupNormArgs> || std::is_same_v<Args, DecodeBoxesArgs> ||
     std::is_same_v<Args, NonMaxSuppressionArgs>;
 
-// A call that fills its whole output, whatever is asked for. All others are local if their output
-// is a map: any pixels of it can be computed.
+// A call that fills its whole output whatever is asked for. Any other call is local if its output
+// is a map: it computes any pixels.
 template <typename Args>
 struct Whole {
-  // Where it depends: whether it does.
+  // `fills_all`: whether this call does.
   explicit Whole(const Args& call, bool fills_all = true) : args(call), applies(fills_all) {}
 
   Args args;
@@ -57,7 +57,7 @@ Args OfFirstImage(Args args) {
     TakeFirstImage(args.a);
     TakeFirstImage(args.b);
   } else if constexpr (std::is_same_v<Args, GatherArgs>) {
-    // The first image of the output may be any of the input's.
+    // The output's first image may be any of the input's.
     if (args.axis != 0) TakeFirstImage(args.input);
   } else {
     TakeFirstImage(args.input);
@@ -100,7 +100,7 @@ inline PreparedCall Call(const OperatorFamily& family, const WarpCall& warp, Cas
 
 class Table {
  public:
-  // build(memory) draws the arguments of one call, of a type of OperatorArgs or Whole of one.
+  // build(memory) draws one call's arguments: a type of OperatorArgs, or Whole of one.
   template <typename Build>
   void Add(std::string name, Build build) {
     const auto seed = static_cast<unsigned>(cases.size() + 1);

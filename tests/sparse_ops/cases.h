@@ -20,16 +20,16 @@ namespace cacheinf {
 // Computes the active pixels of the output it was prepared for, with a change test or without one.
 using PreparedCall = std::function<void(const ActivePixels& pixels, const ChangeTest* change)>;
 
-// What `ConvArgs` computes but for rounding (cpu/winograd.h); the reference takes it for that.
+// Computes what ConvArgs does but for rounding (cpu/winograd.h). The reference computes ConvArgs.
 struct WinogradArgs : ConvArgs {};
 
-// A fetch of the pixels that are asked for but not held.
+// Fetches the pixels that are asked for and not held.
 struct WarpCall {
   WarpArgs args;
   ConstMaskView held;
-  MaskView wanted;  // memory for those that are left
+  MaskView wanted;  // memory for what Wanting finds
 
-  // Of the next call.
+  // The next call's arguments. Overwrites `wanted`.
   WarpArgs Wanting(const ActivePixels& asked) const;
 };
 
@@ -39,11 +39,10 @@ using OperatorArgs =
                  PadArgs, LinearArgs, MatMulArgs, LayerNormArgs, GroupNormArgs, SoftmaxArgs,
                  ArgMaxArgs, ReduceArgs, DecodeBoxesArgs, NonMaxSuppressionArgs, WarpCall>;
 
-// A family of kernels.
 struct OperatorFamily {
   std::string name;
-  bool takes_only_rows = false;  // whatever pixels of them are asked for, all are computed
-  // Packs weights and the like for a call, once. Null: the family has no such operator.
+  bool takes_only_rows = false;  // computes whole rows, whichever pixels are asked for
+  // Packs weights and the like for a call, once. Returns null if the family lacks the operator.
   std::function<PreparedCall(const OperatorArgs&)> prepare;
   // How far convolutions round their inputs and weights; 0: they have the reference's bits.
   double conv_rounding = 0.0;
@@ -54,19 +53,19 @@ OperatorFamily ReferenceFamily();
 class CaseMemory;
 
 struct CaseOptions {
-  bool has_one_image = false;  // of a map, only the first image of the batch is computed
-  bool is_perturbed = false;   // some numbers of every input map are others
-  bool is_packed = false;      // no gaps between pixels, rows and images, as executors lay out
+  bool has_one_image = false;  // computes only the first image of a batch of maps
+  bool is_perturbed = false;   // changes some numbers of every input map
+  bool is_packed = false;      // no gaps between pixels, rows and images, as in an executor
 };
 
-// A case made ready for one family: operands from the case's seed, an output full of a mark.
+// A case ready for one family: operands from the case's seed, an output filled with a mark.
 struct PreparedCase {
   std::shared_ptr<CaseMemory> memory;
-  PreparedCall run;  // empty if the family has no such operator
+  PreparedCall run;  // empty if the family lacks the operator
 
-  // All numbers that `run` may write, and the gaps around them that it must not.
+  // All numbers that `run` may write, and the gaps between them that it must not.
   const std::vector<float>& output() const;
-  // The map of which `run` can be asked for any pixels; of rank 0 if there is none.
+  // The map of which `run` computes any pixels; of rank 0 if there is none.
   const TensorView& map() const;
   Range rows() const;  // of the map; {0, 1} without one
   int columns() const;
@@ -90,10 +89,10 @@ class OperatorCase {
   Build build_;
 };
 
-// Small, with every form and odd size.
+// Small cases of every form, with odd sizes.
 const std::vector<OperatorCase>& OperatorCases();
 
-// One a kind of operator, of a size that networks have.
+// One case for each kind of operator, of a size that networks have.
 const std::vector<OperatorCase>& TimedCases();
 
 }  // namespace cacheinf

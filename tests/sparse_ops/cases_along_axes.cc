@@ -149,7 +149,7 @@ void AddReductions(Table& table) {
 
 constexpr int kHeadBoxes = 3 * (6 * 8 + 3 * 4);
 
-// Of four classes.
+// Heads of four classes.
 std::vector<DetectionHead> Heads(CaseMemory& memory) {
   std::vector<DetectionHead> heads;
   for (const int stride : {8, 16}) {

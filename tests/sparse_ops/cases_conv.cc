@@ -235,7 +235,7 @@ void AddWinograd(Table& table) {
   c.one_slope = true;
   add(c);
 
-  // Threads share out the weights of so many channels.
+  // So many channels that threads share the weights.
   add(plain("from_150_to_170", 150, 170, 5, 13));
 }
 

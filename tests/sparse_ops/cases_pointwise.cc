@@ -143,7 +143,7 @@ void AddPads(Table& table) {
   AddPad(table, "pad_channels", mode, {0, 5}, {1, 19, 6, 5}, {1, 32, 6, 5});
 }
 
-// This many of `size` entries, from everywhere and in no order.
+// `count` of `size` indices, scattered and unordered.
 std::vector<int64_t> Scattered(int64_t count, int64_t size) {
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < count; ++i) indices.push_back((i * 37 + 5) % size);

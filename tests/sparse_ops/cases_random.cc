@@ -8,8 +8,8 @@
 
 #include "tests/sparse_ops/case_table.h"
 
-// Shapes that nobody thought of: every operator with random sizes, windows and layouts; maps with
-// and without gaps.
+// Shapes that nobody thought of: every operator with random sizes, windows and layouts, with and
+// without gaps.
 
 namespace cacheinf {
 namespace {
@@ -28,7 +28,7 @@ class Random {
   }
 
   Dims MapDims() { return {Between(1, 2), Between(1, 70), Between(1, 9), Between(1, 40)}; }
-  // Of a map, or of a tensor of rank 3.
+  // Dims of a map, or of a tensor of rank 3.
   Dims AnyDims() {
     return Chance(3) ? Dims{Between(1, 3), Between(1, 12), Between(1, 70)} : MapDims();
   }
@@ -55,7 +55,7 @@ void TakeSlopes(ChannelFunction& activation, int64_t channels, CaseMemory& memor
   if (activation.function.kind == Kind::kPRelu) activation.slopes = memory.Floats(channels);
 }
 
-// How a case draws its memory, beside the numbers.
+// How a case lays out and fills its memory.
 struct Layout {
   bool is_packed;
   bool has_special_numbers;
@@ -383,7 +383,7 @@ WindowAxis ConvAxis(Random& random, bool transposed) {
   return axis;
 }
 
-// Wide maps have rows long enough for tiles of neighbours, whose distance is known to some kernels.
+// Wide maps have rows long enough for tiles of neighbours, which some kernels treat apart.
 void AddConv(Table& table, Random& random, const std::string& name, bool is_wide) {
   ConvSpec spec;
   spec.transposed = !is_wide && random.Chance(4);

@@ -17,7 +17,7 @@ struct WarpCase {
   int channels = 1;
   Interpolation interpolation = Interpolation::kBilinear;
   Homography from_of_to;
-  int held_one_in = 4;  // pixels that are not to be fetched
+  int held_one_in = 4;  // of this many pixels one is held, so not fetched
   bool has_special_numbers = false;
 };
 
@@ -89,7 +89,7 @@ std::string NameOf(Interpolation interpolation) {
   return interpolation == Interpolation::kNearest ? "nearest" : "bilinear";
 }
 
-// What an operator with a window of 3x3 needs beside a rectangle of a tenth of the map.
+// What an operator with a 3x3 window needs around a rectangle of a tenth of the map.
 WarpCall AroundATenth(const WarpCase& c, CaseMemory& memory) {
   WarpCall warp = CallOf(c, memory);
   const double side = std::sqrt(0.1);

@@ -14,8 +14,8 @@ namespace {
 constexpr int kCells = 400;
 constexpr int kNumbers = 6;  // of a box with one class
 
-// Boxes apart from each other, with a certain class and an objectness that rises in small steps
-// from hardly any to nearly certain, so that every threshold lies between two of them.
+// Separate boxes with a certain class and an objectness that rises in small steps from next to
+// nothing to nearly certain, so that every threshold lies between two of them.
 std::vector<float> Head() {
   std::vector<float> numbers;
   for (int cell = 0; cell < kCells; ++cell) {

@@ -92,7 +92,7 @@ std::vector<Claim> Claims() {
   };
 }
 
-// Holds a claim at one float after the other, and keeps the worst.
+// Checks a claim at one float after another, and keeps the worst.
 class ClaimCheck {
  public:
   explicit ClaimCheck(const Claim& claim) : claim_(claim) {}
@@ -133,8 +133,7 @@ TEST(FunctionTest, StaysWithinItsStatedErrorOfTheLongDoubleLibrary) {
   }
 }
 
-// Neighbours in size of where a network's numbers are: every float near 1 would take too long, so
-// equally spaced ones.
+// Equally spaced floats where a network's numbers are; all of them would take too long.
 TEST(FunctionTest, StaysWithinItsStatedErrorOnADenseGridAroundZero) {
   for (const Claim& claim : Claims()) {
     ClaimCheck check(claim);
@@ -171,7 +170,7 @@ TEST(FunctionTest, PowerTreatsSignsZerosAndInfinitiesAsIeee) {
                           -3.0f, 2.5f,  -2.5f, 7.0f,  kInfinity, -kInfinity, 1e30f, -1e30f};
   for (const float a : values) {
     for (const float b : values) {
-      // A root of an infinity or of zero follows sqrt.
+      // A root of infinity or zero is sqrt's.
       if (b == 0.5f || b == -0.5f) continue;
       const float actual = Combine(BinaryKind::kPower, a, b);
       const float expected = std::pow(a, b);

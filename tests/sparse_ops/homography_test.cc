@@ -61,7 +61,7 @@ TEST(HomographyTest, InverseLeadsBack) {
     const Point q = Map(back, Map(there, p));
     EXPECT_NEAR(p.x, q.x, 1e-8);
     EXPECT_NEAR(p.y, q.y, 1e-8);
-    // The sign of W, which says what lies before the camera, is kept.
+    // The sign of W, which says what lies before the camera, stays.
     const Point there_p = Map(there, p);
     EXPECT_GT(back.m[2][0] * there_p.x + back.m[2][1] * there_p.y + back.m[2][2], 0.0);
   }

@@ -29,7 +29,7 @@ bool IsGentle(const ChannelFunction& activation, int channels) {
   return std::find(kGentle.begin(), kGentle.end(), activation.function.kind) != kGentle.end();
 }
 
-// Without gaps.
+// A map without gaps.
 struct PackedMap {
   std::vector<float> numbers;
   ImageView view;

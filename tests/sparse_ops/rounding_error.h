@@ -7,10 +7,10 @@
 
 namespace cacheinf {
 
-// How far a convolution's numbers may lie from the reference's, at most, if each input and weight
-// is rounded once, by a relative error of `unit`, and sums are of single precision: one for each
-// number of `memory`, in which args.output lies; 0 for the gaps, and infinity for all where the
-// activation is steeper than 2 somewhere.
+// The most that a convolution's numbers may differ from the reference's if each input and weight is
+// rounded once, by a relative error of `unit`, and sums have single precision. Returns a bound for
+// each number of `memory`, which holds args.output, and 0 for the gaps. All bounds are infinite if
+// the activation is steeper than 2 somewhere.
 std::vector<double> RoundingErrorBounds(const ConvArgs& args, const std::vector<float>& memory,
                                         double unit);
 

@@ -131,11 +131,11 @@ struct RandomWarp {
 };
 
 // ---------------------------------------------------------------------------------------------
-// The rule once more, without the rounding of positions, from the homography's own meaning.
+// The rule again, from what a homography means, without rounding positions.
 
 struct ExactSource {
   bool is_in_view = false;
-  // So close to a limit that rounding may have it either way.
+  // So close to a limit that rounding decides.
   bool is_doubtful = false;
   double x = 0;
   double y = 0;
@@ -166,7 +166,7 @@ ExactSource SourceOf(const WarpArgs& args, int y, int x) {
   return source;
 }
 
-// Of a map that is continued beyond its border.
+// Interpolates in a map that repeats its border.
 double Bilinear(const ConstImageView& map, int n, int channel, double y, double x) {
   y = std::clamp(y, 0.0, map.height - 1.0);
   x = std::clamp(x, 0.0, map.width - 1.0);
@@ -181,12 +181,13 @@ double Bilinear(const ConstImageView& map, int n, int channel, double y, double 
          (at(y1, x0) * (1 - wx) + at(y1, x1) * wx) * wy;
 }
 
-// Pixels whose nearest one depends on rounding are let pass.
+// Lets a pixel pass if rounding decides which one is nearest.
 testing::AssertionResult IsWarped(const WarpArgs& args, int n, int y, int x, int channel,
                                   float value) {
   const ExactSource source = SourceOf(args, y, x);
   if (args.interpolation == Interpolation::kBilinear) {
-    // Numbers lie in [-2, 2]: half a part of a pixel moves the value by at most 4 / 2048 an axis.
+    // Numbers lie in [-2, 2], so half a part of a pixel moves the value by at most 4 / 2048 an
+    // axis.
     const double expected = Bilinear(args.from, n, channel, source.y, source.x);
     if (std::fabs(value - expected) < 2 * 4.0 / 2048 + 1e-5) return testing::AssertionSuccess();
     return testing::AssertionFailure() << value << " instead of " << expected;
@@ -253,7 +254,7 @@ class WarpOnCpuTest : public testing::Test {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
-  // Every target and thread count against the reference.
+  // Compares every target and thread count with the reference.
   void Compare(const RandomWarp& warp) {
     const GuardedMap expected_map = warp.to;
     Mask expected_mask = warp.marked;
@@ -277,7 +278,7 @@ class WarpOnCpuTest : public testing::Test {
   ThreadPool pools_[3] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
 };
 
-// Every pixel, through a homography under which none is in view.
+// Expects that no pixel is in view under this homography.
 void ExpectAllOutOfView(const Homography& homography, ThreadPool& pool) {
   MaskSampler random(kSeed);
   for (const Interpolation interpolation : {Interpolation::kNearest, Interpolation::kBilinear}) {
@@ -360,7 +361,7 @@ TEST_F(WarpOnCpuTest, ViewEndsHalfAPixelBeyondTheOuterPixels) {
   const GuardedMap to(1, kHeight, kWidth, 3, random);
   Mask all(kHeight, kWidth);
   SetAll(all);
-  // How far a shift leads, and whether the outer pixels are still in view.
+  // A shift, and whether the outer pixels are still in view.
   const struct {
     double shift;
     bool is_in_view;

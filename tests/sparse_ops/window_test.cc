@@ -113,7 +113,8 @@ TEST(WindowTest, AnOutputOfATileReadsWhatAllOfTheTileDo) {
   EXPECT_EQ(axis.Needed({9, 10}), (Range{7, 10}));
   EXPECT_EQ(axis.Touched({4, 5}), (Range{0, 8}));
   EXPECT_EQ(axis.Touched({9, 10}), (Range{8, 10}));
-  // Two outputs without padding at the end: their tile's other two read two inputs more.
+  // There are two outputs and no padding at the end: the other two of their tile read two more
+  // inputs.
   axis = AxisWindow::Sliding(6, 2, WindowAxis{3, 1, 0, -2, 1});
   axis.tile = 4;
   EXPECT_EQ(axis.Needed({0, 1}), (Range{0, 6}));
@@ -183,7 +184,7 @@ TEST(ResizeTapsTest, CoordinateModesPlaceTheOutputWhereTheirDefinitionsSay) {
   EXPECT_EQ(position(Coordinates::kAlignCorners, 4, 7, 6), 3.0f);
   EXPECT_EQ(position(Coordinates::kAlignCorners, 4, 7, 1), 0.5f);
   EXPECT_EQ(position(Coordinates::kAsymmetric, 4, 8, 3), 1.5f);
-  // An output of 5 where 4 scaled by 1.3 would be 5.2: what is cut off is cut off at both ends.
+  // The output has 5 pixels where 4 scaled by 1.3 would be 5.2: both ends are cut off equally.
   spec.scale_rows = 1.3f;
   EXPECT_NEAR(position(Coordinates::kHalfPixelSymmetric, 4, 5, 2), 1.5f, 1e-6f);
 }

@@ -70,8 +70,8 @@ Matrix<kRows, kRows> Sandwich(const Matrix<kRows, kColumns>& m,
   return result;
 }
 
-// What the rounding errors of a sum are proportional to at most: the algorithm with every number
-// replaced by its magnitude.
+// What bounds the rounding errors of a sum up to a factor: the algorithm with every number replaced
+// by its magnitude.
 class ErrorScale {
  public:
   explicit ErrorScale(const ConvArgs& args)
@@ -85,7 +85,7 @@ class ErrorScale {
     }
   }
 
-  // Turns to the tile at (row, column).
+  // Chooses the tile at (row, column).
   void TakeTile(int image, int row, int column) {
     inputs_of_tile_.clear();
     for (int channel = 0; channel < args_.input.channels; ++channel) {
@@ -101,7 +101,7 @@ class ErrorScale {
     }
   }
 
-  // Of the tile's pixels, one output channel.
+  // The scale of one output channel, for the tile's pixels.
   Matrix<4, 4> OfChannel(int channel) const {
     const int first_input = channel / (args_.output.channels / args_.spec.groups) * inputs_;
     Matrix<6, 6> sums = {};
@@ -123,7 +123,7 @@ class ErrorScale {
   std::vector<Matrix<6, 6>> inputs_of_tile_;
 };
 
-// Of one number, from the scale of its sum's error.
+// The bound of one number, from the scale of its sum's error.
 double BoundOf(const ConvArgs& args, double scale, int image, int row, int column, int channel) {
   // Every number on the way to a sum passes at most 3 + 3 roundings of the input's transform, one
   // of the weight, one a channel, and 4 + 4 of the output's transform; in the reference one a tap.

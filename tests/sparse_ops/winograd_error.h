@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// How far rounding may take Winograd's numbers (cpu/winograd.h) from the reference's, at most.
+// The most that rounding may take Winograd's numbers (cpu/winograd.h) away from the reference's.
 // Returns a bound for each number of `memory`, which holds args.output, and 0 for the gaps.
 // REQUIRES: an activation whose slope is at most 2.
 std::vector<double> WinogradErrorBounds(const ConvArgs& args, const std::vector<float>& memory);

@@ -37,7 +37,7 @@ class Film {
     return Finished(std::move(pixels));
   }
 
-  // Rows that are read later lie further to the side.
+  // The later a row is read, the further it lies to the side.
   Picture Rolling(int index) const {
     const Pixels straight = Drawn(index);
     const int most = width() / 12;

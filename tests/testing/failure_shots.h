@@ -12,7 +12,7 @@ namespace cacheinf {
 
 struct Shot {
   std::string name;
-  int begin = 0;  // the first frame that breaks with those before it
+  int begin = 0;  // the first frame that is unlike those before it
   int end = 0;    // from here on the video is as before
   std::vector<Picture> frames;
 };
@@ -22,8 +22,8 @@ struct Shot {
 // unplugged and sees the scene again seconds later, and one that changes its resolution and back.
 std::vector<Shot> FailureShots(int width, int height);
 
-// How many frames after the end of the shot its agreement with dense reaches `least` and stays
-// there; -1 if it never does. REQUIRES: an agreement for each frame.
+// How many frames after the shot's `end` agreement with dense reaches `least` for good; -1 if it
+// never does. REQUIRES: an agreement for each frame.
 int FramesUntilBack(const Shot& shot, const std::vector<double>& agreement, double least);
 
 }  // namespace cacheinf

@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// A test with a folder that is removed after it, and a silent log: it often reads broken files.
+// A test with a temporary folder, and a silent log, because many such tests read broken files.
 class FolderTest : public ::testing::Test {
  protected:
   FolderTest() {

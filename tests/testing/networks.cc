@@ -27,7 +27,7 @@ class Steps : public ModelBuilder {
     int groups = 1;
   };
 
-  // Has no bias or activation; its weights keep the spread of numbers.
+  // A convolution without bias or activation, whose weights keep the spread of numbers.
   ValueId Filter(ValueId x, int64_t out, const Window& window) {
     op::Conv conv;
     const int pad = window.dilation * (window.kernel - 1) / 2;
@@ -211,7 +211,7 @@ Graph UNet(int height, int width) {
 Graph DilatedNet(int height, int width) {
   Steps net(height, width);
   ValueId x = net.ConvBn(net.ConvBn(net.picture(), 8, {.stride = 2}), 16, {.stride = 2});
-  // Branches that see further and further; each is added to those before it.
+  // Each branch sees further than the one before, and is added to it.
   const ValueId narrow = net.Filter(x, 4, {.kernel = 1});
   std::vector<ValueId> branches = {net.Filter(narrow, 4, {})};
   for (const int dilation : {2, 4, 8}) {

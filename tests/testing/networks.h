@@ -17,11 +17,11 @@ struct Network {
 };
 inline void PrintTo(const Network& network, std::ostream* stream) { *stream << network.name; }
 
-// One of each family: a chain of convolutions and a classifier (VGG), residual sums (ResNet), dense
-// blocks (DenseNet), depthwise convolutions with gates (MobileNet), inverted bottlenecks with wide
-// depthwise windows (EfficientNet), feature pyramids with three outputs (YOLO), 7×7 windows with
-// layer norms (ConvNeXt), upsampling by transposed convolutions beside skips (U-Net), dilated
-// branches (ESPNet, DeepLab), squeezes and expansions (SqueezeNet).
+// One network of each family: a chain of convolutions and a classifier (VGG), residual sums
+// (ResNet), dense blocks (DenseNet), depthwise convolutions with gates (MobileNet), inverted
+// bottlenecks with wide depthwise windows (EfficientNet), feature pyramids with three outputs
+// (YOLO), 7×7 windows with layer norms (ConvNeXt), upsampling by transposed convolutions beside
+// skips (U-Net), dilated branches (ESPNet, DeepLab), squeezes and expansions (SqueezeNet).
 const std::vector<Network>& TenNetworks();
 
 // A network for 8-bit pictures of this size, optimised as after loading.

@@ -81,7 +81,7 @@ class Generator {
                               RandomTensor(std::move(shape), random_, low, high));
   }
 
-  // A value to read: mostly a late one, so that graphs grow deep, sometimes any.
+  // A value to read: mostly a late one, so that graphs grow deep; sometimes any.
   ValueId AnyValue() {
     const int last = static_cast<int>(values_.size()) - 1;
     return values_[static_cast<size_t>(Chance(50) ? Draw(std::max(0, last - 3), last)
@@ -132,7 +132,7 @@ class Generator {
     return window;
   }
 
-  // Keeps that window's padding, if it leaves an output.
+  // A plain window of three with that window's padding, if this leaves an output.
   static WindowAxis PlainThree(int64_t size, const WindowAxis& window) {
     WindowAxis three = {3, 1, window.pad_begin, window.pad_end, 1};
     while (size + three.pad_begin + three.pad_end < 3) ++three.pad_end;

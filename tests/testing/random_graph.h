@@ -14,7 +14,7 @@ namespace cacheinf {
 struct RandomGraphOptions {
   int operator_count = 14;
   int64_t largest_value = 6000;  // elements
-  // Only what networks do to feature maps: no reductions over space, matrices, reshapes, ….
+  // Only what networks do to feature maps: no reductions over space, no matrices, no reshapes.
   bool only_local = false;
   // Convolutions are mostly 3x3, of stride 1, not dilated or grouped, with any padding.
   bool mostly_plain_threes = false;

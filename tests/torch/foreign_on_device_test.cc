@@ -22,7 +22,7 @@ namespace {
 
 const Shape kPicture = {1, 3, 12, 10};
 
-// After a convolution, and before what else there is; `body` makes z of y.
+// The foreign operators follow a convolution; `body` computes z from y.
 Graph WithForeign(const std::string& body, const std::string& result = "torch.conv2d(z, self.w)") {
   const ScriptFile file(
       "def forward(self, x):\n  y = torch.relu(torch.conv2d(x, self.v))\n  " + body +
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("vectors", "z = y * torch.cumsum(torch.mean(y, [2, 3]), 1)[:, :, None, None]")),
     [](const auto& info) { return std::string(info.param.first); });
 
-// The host cannot know before that relu cuts off all that has changed.
+// The host cannot know beforehand that relu cuts off all that has changed.
 TEST(ForeignOnDeviceTest, NothingRunsWhereNothingIsActive) {
   const Graph graph = WithForeign("z = torch.cumsum(torch.relu(y - 1e6), 1)", "z");
   const ValueId foreign = FirstForeignOutput(graph);

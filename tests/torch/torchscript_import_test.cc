@@ -125,7 +125,7 @@ TEST(TorchScriptImport, RefusesAModuleThatGivesNothing) {
   EXPECT_NE(Refusal(file.path(), {{1, 2, 3, 3}}).find("returns nothing"), std::string::npos);
 }
 
-// As a module's parameters, which LibTorch puts into no constants.
+// Weights with gradients are parameters of a module, which LibTorch does not make constants.
 TEST(TorchScriptImport, GivesForeignOperatorsWeightsThatHadGradients) {
   const ScriptFile file(
       "def forward(self, x):\n  return torch.tensordot(x, self.w, [1], [0]) + self.w[0, 0]\n",
@@ -153,14 +153,14 @@ TEST(TorchScriptImport, RefusesToDrawRandomNumbers) {
   EXPECT_NE(Refusal(file.path(), {{1, 2, 3, 3}}).find("random"), std::string::npos);
 }
 
-// Damaged copies of a small file. The format is a trusted one and nobody promises more, but what a
-// flipped bit or a lost end does is to be said in one sentence.
+// Damaged copies of a small file. The format is trusted, so nothing more is promised than one
+// sentence about a flipped bit or a lost end.
 class DamagedTorchScript : public ::testing::Test {
  protected:
   DamagedTorchScript() {
     const ScriptFile file("def forward(self, x):\n  return torch.conv2d(x, self.w)\n",
                           {{"w", RandomWeights({8, 4, 3, 3}, 1)}});
-    std::ostringstream bytes;  // saved so, it does not hold the file's name
+    std::ostringstream bytes;  // a stream, so that the module does not contain a file's name
     torch::jit::load(file.path().string()).save(bytes);
     whole_ = std::move(bytes).str();
   }

@@ -64,7 +64,7 @@ TEST_P(TorchScriptWrites, GiveLibTorchsAnswer) {
   EXPECT_LE(RelativeError(expected[0], own.outputs[0]), 1e-6);
 }
 
-// LibTorch's own executor forgets that a part of a list holds the list's tensors.
+// LibTorch's executor forgets that a part of a list holds the list's tensors.
 TEST(TorchScriptListWrites, ReachAPartOfAPartOfAList) {
   const ScriptFile file(
       "def forward(self, x):\n  y = x * 2.0\n  l = [x, y, y * 2.0]\n  m = l[1:]\n"

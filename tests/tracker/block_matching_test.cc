@@ -35,7 +35,7 @@ TEST(BlockMatchingTest, FindsShiftsByWholePixelsExactly) {
       const Motion motion = TrackBlocks(config, reference, frame);
       EXPECT_FALSE(motion.is_lost());
       EXPECT_EQ(CornerError(motion.reference_from_frame, Shift(x, y), kSide, kSide), 0);
-      // All blocks match but those that lie, in part, outside of the reference.
+      // All blocks match but those that lie partly outside the reference.
       EXPECT_GT(motion.match_ratio, 0.9 * (1 - 2 / 23.0));
     }
   }

@@ -100,12 +100,12 @@ TEST(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
       SCOPED_TRACE(std::string(motion.name) + ", gain " + std::to_string(gain));
       TestPicture frame = Photograph(world, motion.reference_from_frame, kWidth, kHeight);
       ChangeLight(gain, offset, &frame);
-      // Something else that is bright must not be taken for light.
+      // A bright object must not be taken for light.
       Fill({0, 120}, {0, 160}, 250, &frame);
       const Motion found = Track(reference, frame);
       ASSERT_STREQ(NameOf(found.loss), "none");
       EXPECT_NEAR(found.light.gain, gain, 0.03);
-      // At the middle of the brightness.
+      // Compare at medium brightness.
       EXPECT_NEAR(found.light.gain * 128 + found.light.offset, gain * 128 + offset, 2);
 
       TestPicture aligned(kWidth, kHeight, 3);
@@ -128,7 +128,7 @@ TEST(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
   }
 }
 
-// A wall with nothing on it that one could follow.
+// A wall has nothing on it to follow.
 TEST(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace) {
   TestPicture wall(kWidth, kHeight, 3, 120);
   for (int x = 0; x < kWidth; x += 4) {
@@ -232,7 +232,7 @@ TEST(HomographyTrackerTest, TheLastFrameAsReferenceIsAsGoodAsItsPixels) {
   EXPECT_EQ(CornerError(a, b, kWidth, kHeight), 0);
   EXPECT_LT(CornerError(a, Shift(5, 2), kWidth, kHeight), kCornerError);
 
-  // A frame that needed no features becomes the reference just as well.
+  // A frame that needed no features can become the reference, too.
   by_frame.SetReference(second.view());
   by_frame.Track(second.view());
   by_frame.SetReferenceToLastFrame();
@@ -285,11 +285,11 @@ TEST(HomographyTrackerTest, StartsNoThreads) {
   const World world(16);
   const TestPicture reference = Photograph(world, {}, kWidth, kHeight);
   const TestPicture frame = Photograph(world, Shift(5, 5), kWidth, kHeight);
-  // In a process of its own: here other tests may have started whatever threads there are.
+  // In a process of its own, because other tests may have started threads in this one.
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        const HomographyTracker first;  // what one tracker says holds from then on
+        const HomographyTracker first;  // limits OpenCV's threads from then on
         const int before = threads();
         Track(reference, frame);
         std::_Exit(threads() == before ? 0 : 1);
@@ -357,7 +357,7 @@ TEST(HomographyJudgeTest, PointsWithoutAMotionInCommonAreLost) {
     return FitHomography(points, 320, 240, /*factor=*/2).loss;
   };
   EXPECT_EQ(loss(pairs), Loss::kFewInliers);
-  // All on one line, or at one place: no homography follows from them.
+  // Points on one line, or at one place, determine no homography.
   for (const float step : {3.0f, 0.0f}) {
     pairs.Clear();
     for (int i = 0; i < 50; ++i) {

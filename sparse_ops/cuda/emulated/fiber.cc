@@ -14,9 +14,9 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// cacheinf_switch_stack(save, to): keeps the registers that a call must, stores the stack pointer
-// at `save` and goes on where `to` was stored. cacheinf_start_stack is where a new stack goes on:
-// it calls the function in one kept register with the argument in another.
+// cacheinf_switch_stack(save, to) saves the registers that a call must keep, stores the stack
+// pointer at `save` and continues on stack `to`. A new stack starts at cacheinf_start_stack, which
+// calls the function in one saved register with the argument in another.
 extern "C" void cacheinf_switch_stack(void** save, void* to);
 extern "C" void cacheinf_start_stack();
 
@@ -119,20 +119,20 @@ constexpr size_t kStackBytes = 512 * 1024;
 constexpr size_t kStackBytes = 128 * 1024;
 #endif
 
-// Below every stack, so that one that is too deep stops the program.
+// Guards every stack's end, so that an overflow stops the program.
 size_t GuardBytes() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 
-// What cacheinf_switch_stack takes off a stack that has not run yet: function and argument for
+// Prepares a new stack for cacheinf_switch_stack, with function and argument for
 // cacheinf_start_stack. Returns the stack pointer.
 void* FirstFrame(void* stack_end, void (*function)(void*), void* argument) {
-  // Aligned as calls want it.
+  // Aligned as calls require.
   const auto address = reinterpret_cast<uintptr_t>(stack_end);
   void** const end = static_cast<void**>(stack_end) - address % 16 / sizeof(void*);
 #if defined(__x86_64__)
-  constexpr int kSlots = 9;  // r15, r14, r13, r12, rbx, rbp, where to return, and two to align
+  constexpr int kSlots = 9;  // r15, r14, r13, r12, rbx, rbp, the return address, two to align
   void** const slots = end - kSlots;
   for (int i = 0; i < kSlots; ++i) slots[i] = nullptr;
   slots[2] = reinterpret_cast<void*>(function);

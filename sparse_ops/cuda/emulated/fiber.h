@@ -6,23 +6,24 @@
 namespace cacheinf {
 namespace cuda {
 
-// A function on a stack of its own, which can stop in its middle and go on later. x86-64 and ARM64.
+// Runs a function on a stack of its own, which can stop midway and go on later. For x86-64 and
+// ARM64.
 class Fiber {
  public:
-  // Throws std::bad_alloc without memory for the stack.
+  // Throws std::bad_alloc if there is no memory for the stack.
   Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber();
 
-  // The next Resume() calls entry(argument), which never returns and throws nothing. What ran here
-  // before is abandoned where it stopped; nothing on its stack is destroyed.
+  // Makes the next Resume() call entry(argument), which must never return or throw. Abandons what
+  // ran here before where it stopped: nothing on its stack is destroyed.
   void Start(void (*entry)(void*), void* argument);
 
-  // Runs the fiber until it calls Suspend(). REQUIRES: Start().
+  // Runs the fiber until it calls Suspend(). REQUIRES: Start() was called.
   void Resume();
 
-  // Called on the fiber: goes back to where Resume() was called.
+  // Returns to where Resume() was called. REQUIRES: called on the fiber.
   void Suspend();
 
  private:
@@ -33,7 +34,7 @@ class Fiber {
   void* resumer_stack_pointer_ = nullptr;
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
-  // What sanitizers must know of stacks.
+  // For sanitizers.
   [[maybe_unused]] void* own_fake_stack_ = nullptr;
   [[maybe_unused]] const void* resumer_stack_ = nullptr;
   [[maybe_unused]] size_t resumer_stack_bytes_ = 0;

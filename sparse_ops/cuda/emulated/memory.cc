@@ -25,7 +25,7 @@ uintptr_t Memory::Allocate(size_t bytes) {
   allocation.bytes = bytes;
   allocation.memory.reset(static_cast<std::byte*>(std::malloc(std::max<size_t>(bytes, 1))));
   allocation.history.reset(static_cast<WordHistory*>(
-      std::calloc(bytes / 4 + 1, sizeof(WordHistory))));  // untouched pages cost nothing
+      std::calloc(bytes / 4 + 1, sizeof(WordHistory))));  // untouched pages are free
   if (!allocation.memory || !allocation.history) throw std::bad_alloc();
   FillWithGarbage(allocation.memory.get(), bytes);
   used_ += bytes;

@@ -11,21 +11,19 @@
 namespace cacheinf {
 namespace cuda {
 
-// Fresh memory: a signalling NaN, and an index far out of anything.
+// What fresh memory holds: a signalling NaN, and as an index far outside anything.
 constexpr uint32_t kGarbage = 0x7fa5a5a5;
 
 void FillWithGarbage(std::byte* memory, size_t bytes);
 
-// Addresses of the device's memory are none of the host's: who reads one without the device
-// crashes.
+// Device addresses are no host addresses, so that dereferencing one crashes.
 constexpr uintptr_t kGlobalMemory = uintptr_t{1} << 53;
 constexpr uintptr_t kSharedMemory = uintptr_t{1} << 54;
 
-// Who last wrote and read a word of memory. Zero: nobody.
+// Who last wrote and who last read a word of memory. 0: nobody.
 //
-// Both stamps have, from the lowest bit: the thread (10 bits), the bytes of the word (4), flags
-// (6), the moment (44). Moments are counted through all launches of a device; every barrier and
-// every SyncWarp begins one.
+// A stamp is, from the lowest bit: thread (10 bits), bytes of the word (4), flags (6), moment (44).
+// A device counts moments through all launches; every barrier and every SyncWarp begins one.
 struct WordHistory {
   uint64_t written = 0;
   uint64_t read = 0;
@@ -39,13 +37,13 @@ constexpr int kFlagsShift = kBytesShift + 4;
 constexpr int kMomentShift = 20;
 
 constexpr uint64_t kByAtomic = uint64_t{1} << kFlagsShift;
-// Of `written`: an asynchronous copy has not landed.
+// `written`: by an asynchronous copy that has not landed.
 constexpr uint64_t kInFlight = uint64_t{2} << kFlagsShift;
-// Of `written`: the bytes that have ever been written.
+// `written`: the bytes that were ever written.
 constexpr int kKnownShift = kFlagsShift + 2;
-// Of `written`: nobody uses the word.
+// `written`: nobody may use the word.
 constexpr uint64_t kRetired = kInFlight | ~uint64_t{0} << kMomentShift;
-// Of `read`: by several lanes of the thread's warp, of the block, or by several blocks of a launch.
+// `read`: by several lanes of a warp, by several warps of a block, by several blocks of a launch.
 constexpr uint64_t kByWarp = uint64_t{2} << kFlagsShift;
 constexpr uint64_t kByBlock = uint64_t{4} << kFlagsShift;
 constexpr uint64_t kByBlocks = uint64_t{8} << kFlagsShift;
@@ -61,7 +59,6 @@ constexpr unsigned KnownBytes(uint64_t written) {
 
 }  // namespace stamp
 
-// Memory of the device.
 struct Allocation {
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
@@ -79,7 +76,7 @@ struct Allocation {
   WordHistory* HistoryAt(uintptr_t from) const { return history.get() + (from - address) / 4; }
 };
 
-// All that a device has.
+// All memory of a device.
 class Memory {
  public:
   explicit Memory(size_t capacity) : capacity_(capacity) {}
@@ -87,11 +84,10 @@ class Memory {
   // Throws OutOfDeviceMemory.
   uintptr_t Allocate(size_t bytes);
 
-  // Throws DeviceError where nothing is allocated.
+  // Throws DeviceError if no allocation begins there.
   void Free(uintptr_t address);
 
-  // What holds an address or lies before it, or null. An address outside the allocation that is
-  // returned is wrong.
+  // The only allocation that may hold the address, or null. The caller checks whether it does.
   const Allocation* Near(uintptr_t address) const {
     const uintptr_t slot = (address - kGlobalMemory) / kSlotBytes;
     return slot < slots_.size() ? slots_[slot].get() : nullptr;
@@ -101,7 +97,7 @@ class Memory {
   const Allocation& Holding(const void* address, size_t bytes, const std::string& what) const;
 
  private:
-  // Allocations begin at multiples of this, and at least as much is free between them.
+  // Allocations begin at multiples of this, with at least as much free between them.
   static constexpr size_t kSlotBytes = size_t{1} << 20;
 
   size_t capacity_;

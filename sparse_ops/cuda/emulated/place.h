@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace cuda {
 
-// Where a kernel calls the device.
+// Where a kernel calls its thread.
 struct Place {
   const char* file;
   int line;

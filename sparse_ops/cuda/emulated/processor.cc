@@ -47,7 +47,7 @@ void Processor::Prepare(const Launch& launch) {
   }
 }
 
-// Runs the thread again and again, once a block.
+// Runs the thread over and over, once per block.
 void Processor::FiberMain(void* thread) {
   auto& self = *static_cast<Thread*>(thread);
   for (;;) {
@@ -146,7 +146,7 @@ int Processor::Barrier(int thread, bool says_yes, Place place) {
   return std::exchange(yes_at_barrier_, 0);
 }
 
-// Whether this lane is the last.
+// Returns whether this lane is the last.
 bool Processor::ArriveInWarp(int thread, const char* operation, Place place) {
   const int first = thread / kWarp * kWarp;
   Warp& warp = warps_[static_cast<size_t>(thread / kWarp)];

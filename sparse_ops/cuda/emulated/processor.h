@@ -20,17 +20,19 @@
 namespace cacheinf {
 namespace cuda {
 
-// Runs launches, one after another: their blocks in random order, of each the threads, which are
-// fibers, in random order between the places where they wait for each other. Finds what a device
-// would not tell, and throws KernelFault:
-//   - memory outside an allocation, misaligned, never written, or not yet landed
-//   - two threads at the same memory, not both reading and not both by atomics, that no barrier
-//     (SyncWarp within a warp) keeps apart
+// Runs launches, one after another. Blocks run in random order, and so do a block's threads, which
+// are fibers, between the points where they wait for each other. Throws KernelFault for errors that
+// a device would not report:
+//   - access to memory outside an allocation, misaligned, never written, or not yet landed
+//   - accesses of two threads to the same memory that no barrier (SyncWarp within a warp)
+//   separates,
+//     unless both read or both are atomic
 //   - threads of a block that do not meet at a barrier, lanes that do not meet in a warp's
 //   operation
-//   - copies that a thread leaves without waiting for them
-//   - what warpgroup.h says
-// Of bytes that are written one by one within a word, and read by several, a race may go unseen.
+//   - a thread that ends without waiting for its copies
+//   - what warpgroup.h lists
+// It may miss a race on the bytes of a word that are written one by one and read by several
+// threads.
 class Processor {
  public:
   struct Launch {
@@ -38,7 +40,7 @@ class Processor {
     Blocks blocks;
     int threads;
     size_t shared_bytes;
-    // Runs the kernel as one thread.
+    // Runs one thread of the kernel.
     void (*run_thread)(const void* kernel, Processor& processor, int thread);
     const void* kernel;
   };
@@ -47,22 +49,23 @@ class Processor {
       : memory_(memory), random_(seed), has_warpgroups_(has_warpgroups) {}
 
   void Run(const Launch& launch);
-  // Whether the last launch had instructions of warpgroups.
+  // Whether the last launch used warpgroup instructions.
   bool used_warpgroups() const { return used_warpgroups_; }
 
-  // What a copy or fill by the host has written.
+  // The host has copied or filled these bytes.
   static void NoteHostWrite(const Allocation& allocation, uintptr_t address, size_t bytes);
-  // From now on who reads or writes there fails; or reads before it is written again.
+  // From now on any access to retired bytes fails, and any read of renewed ones until they are
+  // written again.
   static void NoteRetired(const Allocation& allocation, uintptr_t address, size_t bytes);
   static void NoteRenewed(const Allocation& allocation, uintptr_t address, size_t bytes);
 
   // -----------------------------------------------------------------------------------------------
-  // For threads. `thread` is the one that calls.
+  // For kernels' threads. `thread` is the caller.
 
   const Launch& launch() const { return *launch_; }
   Blocks block() const { return block_; }
 
-  // Memory to read from or write to. REQUIRES: bytes <= 4 and not across words, or whole words.
+  // Checks an access and returns the host's memory for it. REQUIRES: whole words, or part of one.
   const std::byte* Read(int thread, uintptr_t address, size_t bytes, size_t alignment,
                         Place place) {
     const Found found = Find(thread, address, bytes, alignment, "reads", place);
@@ -80,7 +83,7 @@ class Processor {
     return found.memory;
   }
 
-  // Memory to change by an atomic operation.
+  // The same for an atomic operation.
   std::byte* Update(int thread, uintptr_t address, size_t bytes, Place place) {
     const Found found = Find(thread, address, bytes, bytes, "updates", place);
     ForEachWord(found, address, bytes, [&](WordHistory& word, unsigned word_bytes) {
@@ -92,11 +95,11 @@ class Processor {
     return found.memory;
   }
 
-  // Returns how many threads of the block say yes.
+  // Waits for all threads of the block. Returns how many say yes.
   int Barrier(int thread, bool says_yes, Place place);
 
-  // All lanes of the warp wait for each other. The last to come calls complete(slots, lanes): slot
-  // i is what lane i brings.
+  // Waits for all lanes of the warp. The last to arrive calls complete(slots, lanes); slot i is
+  // what lane i passed.
   template <typename Complete>
   void Meet(int thread, const char* operation, void* slot, Place place, const Complete& complete) {
     Warp& warp = warps_[static_cast<size_t>(thread / kWarp)];
@@ -106,19 +109,19 @@ class Processor {
     ReleaseWarp(thread);
   }
 
-  // What all lanes of the warp did before comes before what they do from now on.
+  // Orders what the warp's lanes did so far before what they do from now on.
   void OrderWarp(int thread) { warp_synced_[static_cast<size_t>(thread / kWarp)] = ++moment_; }
 
-  // from = 0: zeros.
+  // `from` = 0 copies zeros.
   void CopyAsync(int thread, uintptr_t to, uintptr_t from, size_t bytes, Place place);
   void CommitCopies(int thread) { ++all_threads_[static_cast<size_t>(thread)]->committed; }
   void WaitForCopies(int thread, int but_last);
 
-  // The block's. Fails if the device has none, or the block is none.
+  // The block's warpgroup. Fails if the device has none, or the block is not one.
   Warpgroup& CheckedWarpgroup(int thread, Place place);
-  // What the thread wrote counts as shown from the next barrier on.
+  // What the thread wrote counts as shown after the next barrier.
   void ShowToWarpgroup(int thread) { Of(thread).shown = NextMoment(); }
-  // Reads shared memory for a warpgroup.
+  // Reads shared memory that every writer has shown to the warpgroup.
   const std::byte* ReadShown(int thread, uintptr_t address, size_t bytes, Place place);
   void CheckNotWrittenSince(int thread, uintptr_t address, size_t bytes, uint64_t moment,
                             Place place) const;
@@ -151,7 +154,7 @@ class Processor {
     int barrier_result = 0;
     std::vector<AsyncCopy> copies;
     int committed = 0;
-    // When it last showed the warpgroup what it wrote: at all, and before the last barrier.
+    // When it last showed its writes to the warpgroup: ever, and before the last barrier.
     uint64_t shown = 0;
     uint64_t shown_before_barrier = 0;
   };
@@ -203,7 +206,7 @@ class Processor {
            static_cast<uint64_t>(bytes) << stamp::kBytesShift | flags;
   }
 
-  // Whether something keeps what a stamp is of apart from what `thread` does now.
+  // Whether the stamped access is ordered before what `thread` does now.
   bool IsBefore(uint64_t stamp, int thread) const {
     const uint64_t moment = stamp::Moment(stamp);
     if (moment < launch_began_) return true;
@@ -214,7 +217,7 @@ class Processor {
             moment < warp_synced_[static_cast<size_t>(thread / kWarp)]);
   }
 
-  // The same of all that have read.
+  // Whether all stamped reads are.
   bool AreReadsBefore(uint64_t read, int thread) const {
     if ((read & (stamp::kByWarp | stamp::kByBlock | stamp::kByBlocks)) == 0) {
       return IsBefore(read, thread);
@@ -232,8 +235,9 @@ class Processor {
            (!is_shared || stamp::Moment(word.written) >= block_began_);
   }
 
-  // Most reads: of whole words that were written, and read in this moment by several warps, before
-  // anything that this thread might meet.
+  // Whether a read needs no further check or note, as most do: the word was written whole before
+  // any access that could race with this one, and several warps have read it in this moment
+  // already.
   bool IsPlainRead(const WordHistory& word, unsigned bytes, bool is_shared) const {
     constexpr uint64_t kWhole = uint64_t{0xf} << stamp::kKnownShift;
     const uint64_t low = is_shared ? block_began_ : 0;
@@ -268,7 +272,7 @@ class Processor {
   Blocks block_;
   std::vector<std::byte> shared_;
   std::vector<WordHistory> shared_history_;
-  std::vector<std::unique_ptr<Thread>> all_threads_;  // of the largest block so far
+  std::vector<std::unique_ptr<Thread>> all_threads_;  // as many as the largest block so far had
   std::vector<int> ready_;
   int finished_ = 0;
   int at_barrier_ = 0;

@@ -29,7 +29,7 @@ class EmulatedThread {
 
   template <typename T>
   T* Shared(size_t byte_offset = 0) const {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the stand-in's, which is no pointer
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the stand-in, not a pointer
     return reinterpret_cast<T*>(kSharedMemory + byte_offset);
   }
 
@@ -204,9 +204,9 @@ class EmulatedThread {
 
   static uintptr_t Address(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-  // Number i of a word.
+  // Number i of a word, of each format.
   static float Tf32Of(unsigned word, int /*i*/) {
-    return FromBits(word & ~0x1fffu);  // as the hardware ignores them
+    return FromBits(word & ~0x1fffu);  // the hardware ignores these bits
   }
   static float HalfOf(unsigned word, int i) {
     return FromHalf(static_cast<uint16_t>(word >> (16 * i)));
@@ -269,7 +269,7 @@ class EmulatedThread {
           float& sum = lane(row % 8 * 4 + column / 2)->sums[row / 8 * 2 + column % 2];
           for (int k = 0; k < depth; ++k) {
             const int thread = k / per_word % 4;
-            const int late = k / (depth / 2);  // the words of k's second half
+            const int late = k / (depth / 2);  // 1: a word of k's second half
             const unsigned a_word = lane(row % 8 * 4 + thread)->a[late * 2 + row / 8];
             const unsigned b_word = lane(column * 4 + thread)->b[late];
             sum = Fma(number(a_word, k % per_word), number(b_word, k % per_word), sum);

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kRowsOfWarp = 16;
 constexpr int kColumns = 8;    // of a core matrix
-constexpr int kRowBytes = 16;  // likewise
+constexpr int kRowBytes = 16;  // of one of its columns
 constexpr int kRowWords = kRowBytes / 4;
 
-// Which bits the descriptor has, and those that say where and how far.
+// The descriptor's bits, and its fields, which count units of 16 bytes.
 constexpr uint64_t kDescriptorBits = 0x00003fff3fff3fff;
 uintptr_t Bytes(uint64_t descriptor, int shift) { return (descriptor >> shift & 0x3fff) * 16; }
 
@@ -104,7 +104,7 @@ void Warpgroup::Multiply(int thread, const Format& format, int columns, void* co
   warp.readings.push_back({warp.committed, processor_.NextMoment(), b, columns});
 }
 
-// The sums of these lanes, which hold garbage from now on.
+// Takes over the lanes' sums, and fills them with garbage until they are waited for.
 Warpgroup::UnderWay& Warpgroup::Begun(int thread, int columns, void* const* slots, Place place) {
   const int count = columns / kColumns * 4;
   Warp& warp = Of(thread);
@@ -192,7 +192,7 @@ void Warpgroup::Wait(int thread, int but_last, Place place) {
   const auto sums = std::remove_if(warp.under_way.begin(), warp.under_way.end(),
                                    [&](const UnderWay& u) { return is_done(u.group); });
   warp.under_way.erase(sums, warp.under_way.end());
-  // Who reads sums now must fence them again.
+  // The landed sums must be fenced again before another instruction takes them.
   for (Fenced& fenced : warp.fenced) fenced.registers = {};
 }
 

@@ -14,17 +14,17 @@ namespace cuda {
 
 class Processor;
 
-// The matrix instructions of a block that is a warpgroup (device.h), by the words of the PTX ISA
-// and stricter. What they compute lands in registers when their warp waits for it; until then these
-// hold garbage. Throws KernelFault where
-//   - registers were not fenced, or changed since; or sums are changed on the way
-//   - b was not shown to the warpgroup, or is overwritten on the way
-//   - the warps do not all the same
+// The matrix instructions of a block that is a warpgroup (device.h), as strict as the PTX ISA or
+// stricter. Results land in registers when their warp waits for them; until then the registers hold
+// garbage. Throws KernelFault if
+//   - registers were not fenced, or changed since; or sums change while an instruction is under way
+//   - b was not shown to the warpgroup, or changes while an instruction is under way
+//   - the warps do not execute the same instructions
 class Warpgroup {
  public:
   static constexpr int kWarps = 4;
 
-  // What each lane of a warp brings.
+  // What each lane passes to Fence, and to Multiply.
   struct Registers {
     float* sums;
     size_t sum_count;
@@ -32,12 +32,12 @@ class Warpgroup {
     size_t a_count;
   };
   struct Factors {
-    float* sums;  // of all columns, four of eight columns
+    float* sums;  // four per eight columns
     const unsigned* a;
     uint64_t b;
   };
 
-  // Of the numbers of b and a; number(word, i) is number i of a word.
+  // The numbers of a and b; number(word, i) is number i of a word.
   struct Format {
     const char* operation;
     int per_word;
@@ -46,10 +46,11 @@ class Warpgroup {
 
   explicit Warpgroup(Processor& processor) : processor_(processor) {}
 
+  // Of a block.
   void Begin();
-  void End() const;  // of the block
+  void End() const;
 
-  // Of a whole warp; slot i is what lane i brings. `thread` is one of the warp.
+  // For a whole warp, of which `thread` is one; slot i is what lane i passed.
   void Fence(int thread, void* const* slots);
   void Multiply(int thread, const Format& format, int columns, void* const* slots, Place place);
   void Commit(int thread) { ++Of(thread).committed; }
@@ -57,15 +58,15 @@ class Warpgroup {
   void CheckNothingIsUnderWay(int thread, Place place) const;
 
  private:
-  // A copy of what a lane's registers held when they were fenced.
+  // What a lane's registers held when they were fenced.
   struct Fenced {
     Registers registers = {};
     std::vector<float> sums;
     std::vector<unsigned> a;
   };
-  // Sums of all lanes that instructions will change, or have.
+  // All lanes' sums of instructions that their warp has not waited for.
   struct UnderWay {
-    int group;  // of the last
+    int group;  // of the last instruction
     std::array<float*, kWarp> sums;
     std::array<std::vector<float>, kWarp> values;
   };
@@ -82,7 +83,7 @@ class Warpgroup {
     int committed = 0;
     size_t calls = 0;
   };
-  // The same in all warps.
+  // Must be the same in all warps.
   struct Call {
     uint64_t b;
     int columns;
@@ -94,7 +95,7 @@ class Warpgroup {
   void CheckRegisters(int thread, int lane, const Factors& factors, int sums, bool are_under_way,
                       Place place);
   UnderWay& Begun(int thread, int columns, void* const* slots, Place place);
-  // Numbers of column n and on: 16 bytes of the first half of k, then of the second.
+  // Calls visit(half of k, column, address of 16 bytes) for all of b.
   template <typename Visit>
   static void ForEachRow(uint64_t b, int columns, const Visit& visit);
 

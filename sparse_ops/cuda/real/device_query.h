@@ -15,10 +15,10 @@ struct CudaDevice {
   int64_t memory_bytes = 0;
 };
 
-// What this build and this machine offer of CUDA.
+// What CUDA this build and this machine have.
 struct CudaReport {
-  bool built_in = false;    // the CUDA sources were compiled
-  int runtime_version = 0;  // 13000 is 13.0; 0: not built in
+  bool built_in = false;    // whether the CUDA sources were compiled
+  int runtime_version = 0;  // 13000: 13.0; 0: not built in
   int driver_version = 0;   // the newest CUDA that the driver knows; 0: no driver
   std::vector<CudaDevice> devices;
   std::string why_no_device;  // empty if there is one

@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace cuda {
 
-// Kernel::kBlocksAtOnce if there is one, else 0, which means nothing.
+// Kernel::kBlocksAtOnce, or 0, which asks for nothing.
 template <class Kernel, class = void>
 struct BlocksAtOnce : std::integral_constant<int, 0> {};
 template <class Kernel>
@@ -42,7 +42,6 @@ void RealDevice::LaunchNow(Stream& stream, const Blocks& blocks, const Kernel& k
   CheckLaunch(Kernel::kName, stream);
 }
 
-// Compiles a kernel for GPUs.
 #define CACHEINF_INSTANTIATE(Kernel)                                                 \
   template void RealDevice::LaunchNow<Kernel>(Stream & stream, const Blocks& blocks, \
                                               const Kernel& kernel, size_t shared_bytes)

@@ -9,8 +9,8 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/numbers.h"
 
-// A warpgroup's instruction for n × 8 columns; no GPU has run one yet. b's numbers have k
-// ascending: `not_transposed`, which only numbers of 16 bits say.
+// A warpgroup's instruction for n × 8 columns; no GPU has run one yet. b has k ascending, which the
+// instructions of 16-bit numbers must be told: `not_transposed`.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define CACHEINF_SUMS_OF_EIGHT(j) \
   "+f"(sums[j][0]), "+f"(sums[j][1]), "+f"(sums[j][2]), "+f"(sums[j][3])
@@ -35,7 +35,7 @@
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                         \
   }
 #else
-#define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed) __trap()  // device.h says what has them
+#define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed) __trap()  // unreachable (DeviceFacts)
 #endif
 
 namespace cacheinf {
@@ -185,7 +185,7 @@ class RealThread {
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-    __trap();  // device.h says what has them
+    __trap();  // unreachable (DeviceFacts)
 #endif
   }
   __device__ __forceinline__ void MultiplyHalf(float (&sums)[4], const unsigned (&a)[4],
@@ -264,7 +264,7 @@ class RealThread {
  private:
   static constexpr unsigned kAllLanes = 0xffffffffu;
 
-  // The compiler has these values in registers here, and knows nothing of them from here on.
+  // Makes the compiler hold the value in a register here, and forget what it knew of it.
   __device__ static __forceinline__ void Pin(float& value) { asm volatile("" : "+f"(value)); }
   __device__ static __forceinline__ void Pin(unsigned& value) { asm volatile("" : "+r"(value)); }
   template <typename T, size_t n>
@@ -273,13 +273,13 @@ class RealThread {
     for (size_t i = 0; i < n; ++i) Pin(values[i]);
   }
 
-  // What one instruction moves.
+  // The type that one instruction moves.
   template <size_t bytes>
   struct WordOf;
   template <size_t bytes>
   using Word = typename WordOf<bytes>::Type;
 
-  // atomicAdd and its kin know these.
+  // The types that atomicAdd and its like take.
   template <typename T>
   using AtomicType = std::conditional_t<
       sizeof(T) == 8, unsigned long long,

@@ -149,7 +149,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
       EXPECT_LE(bound.work, score->work);
       EXPECT_GE(bound.agreement, score->agreement);
     }
-    // The same frames once more, and those held out.
+    // Scores the same frames once more, and those held out.
     const auto parts = clip.Score(settings, Beside::kEveryFrame);
     EXPECT_EQ(parts.chosen_by.work, score->work);
     EXPECT_EQ(parts.chosen_by.agreement, score->agreement);
@@ -255,7 +255,7 @@ TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
   }
 }
 
-// With one strip all of the picture is refreshed after every answer.
+// With one strip, the whole picture is refreshed after every answer.
 TEST_F(CalibrateTest, RefreshingIsNotFree) {
   RobotConfig config = WithCacheSettings(SmallDemo(), CacheSettingSpace().starts[1]);
   config.cache.refresh = 1;
@@ -278,7 +278,7 @@ TEST_F(CalibrateTest, SettingsThatDoNotFitTheBudgetAreNotUsed) {
       "none of the settings tried can be used: cache.budget_mb is 0.01, but model "))
       << refusal;
   EXPECT_FALSE(fs::exists(Path("out.json")));
-  // What the exact policy needs is there; maps that move take more.
+  // Enough for the exact policy; maps that move take more.
   config.cache.budget_mb = 2.25;
   const CalibrationResult some = Calibrate(config, kClip, Options(0.75, 20), clock_, stop_);
   EXPECT_NE(some.text.find(" of them of settings that cannot be used (cache.budget_mb is 2.25"),

@@ -34,7 +34,7 @@ TrialOutcome Linear(const SettingPoint& point, const std::vector<double>& saving
   return outcome;
 }
 
-// The cheapest point of all that reaches the target, by trying all.
+// The cheapest point that reaches the target, by trying all.
 double CheapestCost(const SearchSpace& space, double target,
                     const std::function<TrialOutcome(const SettingPoint&)>& outcome) {
   double cheapest = INFINITY;
@@ -173,8 +173,8 @@ TEST(SettingSearchTest, EndsWhenTheBudgetDoesWithWhatWasFound) {
   }
 }
 
-// A trial that reports its bounds on the way is given up where it cannot win, and that changes
-// nothing about what is found.
+// A trial that reports its bounds on the way is given up if it cannot win, which does not change
+// the result.
 TEST(SettingSearchTest, HopelessTrialsAreGivenUpWithoutChangingTheResult) {
   const SearchSpace space = Space({{6}, {6}, {4}}, {{0, 0, 0}, {3, 3, 3}});
   const auto outcome = [](const SettingPoint& point) {
@@ -188,7 +188,7 @@ TEST(SettingSearchTest, HopelessTrialsAreGivenUpWithoutChangingTheResult) {
         [&](const SettingPoint& point,
             const IsHopeless& is_hopeless) -> std::optional<TrialOutcome> {
           const TrialOutcome found = outcome(point);
-          // After nine tenths, had the rest been perfect and free.
+          // Bounds after nine tenths, as if the rest were perfect and free.
           if (gives_up && is_hopeless(0.9 * found.cost, 0.1 + 0.9 * found.agreement)) {
             *spent += 0.9 * found.cost;
             return std::nullopt;

@@ -44,7 +44,7 @@ using Json = nlohmann::json;
 
 class RecordingTest : public FolderTest {
  protected:
-  // The demo's network with settings that see no change, so that the guard has what to say.
+  // The demo's network with settings that see no change, so that the guard finds bad answers.
   RobotConfig Frozen() const {
     RobotConfig config = DemoConfig("1x3x96x128");
     config.source = "generated:seed=5,frames=60,width=160,height=120,shapes=6,camera=handheld";
@@ -75,7 +75,7 @@ class RecordingTest : public FolderTest {
     return RunRobot(config, clock_, stop_);
   }
 
-  // Folders that were written, by name.
+  // The folders written so far, by name.
   std::vector<fs::path> Recordings() const {
     std::vector<fs::path> folders;
     std::error_code error;
@@ -138,7 +138,7 @@ TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
   const Summary summary = Run(config);
   EXPECT_EQ(summary.late, 60);
   const std::vector<fs::path> folders = Recordings();
-  // One at a time: while one is written there is no other.
+  // While one recording is written, no other begins.
   ASSERT_GE(folders.size(), 2u);
   ASSERT_LE(folders.size(), 3u);
   const fs::path& folder = folders.back();
@@ -167,13 +167,13 @@ TEST_F(RecordingTest, ARecordingIsOfOrdinaryFiles) {
     EXPECT_NEAR(share, line["answer"]["active"].get<double>(), 1e-9);
   }
   EXPECT_GT(count, 10);
-  // The frames by themselves are a source, and the configuration one that can be run.
+  // The frames alone are a source, and the configuration can be run.
   RobotConfig again = LoadRobotConfig(folder / "config.json");
   again.source = (folder / "frames").string();
   EXPECT_EQ(Run(again).frames, count);
 }
 
-// A span begins several times in the run, and recordings hold the end of one and all of another.
+// Several spans begin in the run; recordings hold the end of one and all of the next.
 TEST_F(RecordingTest, AMovingCameraReplaysBitForBitFromWhereverItBegins) {
   RobotConfig config = Moving();
   config.deadline_ms = 1e-6;
@@ -233,7 +233,7 @@ TEST_F(RecordingTest, AnotherFrameOrOtherBitsAreNotAsRecorded) {
   EXPECT_EQ(missing.error, "cacheinf-robot: " + Path("none") + ": no such folder\n");
 }
 
-// The recorder, told what a run tells it.
+// A recorder that is told what a run tells it.
 class RecorderTest : public RecordingTest {
  protected:
   void Start(const RobotConfig& config) {
@@ -249,7 +249,7 @@ class RecorderTest : public RecordingTest {
     return frame;
   }
 
-  // Up to its refresh.
+  // Answers the next frame, up to its refresh.
   Frame NextAnswered() {
     Frame frame = Next();
     recorder_->Keep(frame, robot_->Process(frame, verdict_), *robot_);
@@ -280,7 +280,7 @@ TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
   EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
 }
 
-// With nothing but anchors to be done in idle time.
+// In idle time there is nothing to do but anchors.
 TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   RobotConfig config = Moving();
   config.source = "generated:seed=5,frames=24,width=160,height=120,shapes=6,camera=travel";
@@ -303,7 +303,7 @@ TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   EXPECT_TRUE(report.agrees()) << report.first_difference;
 }
 
-// Another step than the answer: its outputs are there, and the frame stands there once.
+// If a later step fails, the recording has the frame once, with its outputs.
 TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
   Start(Moving());
   for (int i = 0; i < 2; ++i) Refresh(NextAnswered());
@@ -319,7 +319,7 @@ TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
             "frame 2: the recorded error did not happen: a stored pixel is wrong");
 }
 
-// A span begins with every third frame here.
+// Here a span begins with every third frame.
 TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
   RobotConfig config = Moving();
   config.record.seconds = 0.1;
@@ -383,7 +383,7 @@ class SchemeRecordingTest : public RecordingTest {
     return config;
   }
 
-  // Of the only recording.
+  // Replaces text in a file of the only recording.
   void Replace(const std::string& file, const std::string& from, const std::string& to) const {
     const fs::path path = Recordings().at(0) / file;
     std::string text = ReadFile(path);
@@ -437,7 +437,7 @@ TEST_F(SchemeRecordingTest, SchemesThatDoNotFitTheModelAreRefused) {
             begin + "there are schemes for 0 convolutions, but the model has more");
 }
 
-// Memory for a few frames only, in a span that has no end.
+// There is memory for a few frames only, and the span never ends.
 TEST_F(RecordingTest, KeepsNoMoreThanItMay) {
   RobotConfig config = Moving();
   config.record.seconds = 3600;
@@ -469,7 +469,7 @@ TEST_F(RecordingTest, NothingIsLeftOfARecordingThatTheDiskHasNoRoomFor) {
     whole->record.answer = "{}";
     kept = whole;
   }
-  // A file of more than so many bytes cannot be written, as on a disk that is full.
+  // No file can grow past this limit, as on a full disk.
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -490,7 +490,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   Run(config);
   const fs::path good = Recordings()[0];
   const fs::path bad = Path("bad");
-  // The recording with one file's text changed.
+  // Copies the recording with one file's text changed.
   const auto with = [&](const std::string& file, const std::string& from, const std::string& to) {
     fs::remove_all(bad);
     fs::copy(good, bad, fs::copy_options::recursive);

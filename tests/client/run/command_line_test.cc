@@ -181,7 +181,7 @@ TEST(RobotCommandTest, PrintsTheSchemaThatIsShipped) {
   EXPECT_EQ(RunRobot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
 }
 
-// Starts an endless run, interrupts it, and wants a summary and a clean exit.
+// Interrupts an endless run, and expects a summary and a clean exit.
 TEST(RobotCommandTest, InterruptEndsTheRunWithItsSummary) {
   const fs::path folder =
       fs::temp_directory_path() / ("cacheinf_interrupt_" + std::to_string(getpid()));

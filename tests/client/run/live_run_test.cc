@@ -42,7 +42,7 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Frames that are there.
+// A source of the given frames.
 class GivenFrames final : public FrameSource {
  public:
   GivenFrames(std::vector<Frame> frames, bool is_live)
@@ -63,7 +63,7 @@ class GivenFrames final : public FrameSource {
   size_t next_ = 0;
 };
 
-// A millisecond passes between two looks at it. One of them may be its last.
+// Advances by a millisecond at each look. Can be told to throw at one of them.
 class TickingClock final : public Clock {
  public:
   nanoseconds Now() const override {
@@ -84,7 +84,7 @@ class LiveRunTest : public FolderTest {
   LiveRunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
   ~LiveRunTest() override { unsetenv("CACHEINF_CACHE"); }
 
-  // A model that gives back what it is given.
+  // A model that returns its input.
   RobotConfig Echo(const Shape& shape) const {
     Graph graph;
     const ValueId input = graph.AddInput("x", shape);
@@ -135,7 +135,7 @@ class LiveRunTest : public FolderTest {
   std::atomic<bool> stop_ = false;
 };
 
-// Nothing takes time here but waiting: the frames were there when the robot began.
+// Only waiting takes time here: all frames were there when the robot began.
 TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   RobotConfig config = Echo({1, 1, 1, 1});
   config.output.answers = Path("answers.jsonl");
@@ -164,7 +164,7 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   EXPECT_EQ(record.latency.max_ms(), 0.0);
 }
 
-// One that is stamped after now waited for nothing.
+// A frame stamped in the future did not wait.
 TEST_F(LiveRunTest, NoAnswerIsEarly) {
   const ManualClock clock;
   const Summary summary = Run(std::make_unique<GivenFrames>(TensorsOf({milliseconds(5)}), true),
@@ -196,7 +196,7 @@ TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
 
 class FailingRunTest : public LiveRunTest {
  protected:
-  // Mode cache with everything that can be done with a frame, on frames that move.
+  // Mode cache with everything that a robot can do with a frame, on frames that move.
   RobotConfig Everything() const {
     RobotConfig config = Echo({1, 3, 32, 32});
     config.source = "generated:seed=3,frames=10,width=64,height=48,camera=travel";
@@ -209,7 +209,7 @@ class FailingRunTest : public LiveRunTest {
     return config;
   }
 
-  // The frame that failed, in the one recording there is.
+  // The failed frame, in the only recording.
   FrameRecord FailedRecord() const {
     const std::vector<fs::path> folders = Recordings();
     if (folders.size() != 1) {
@@ -221,7 +221,7 @@ class FailingRunTest : public LiveRunTest {
   }
 };
 
-// The clock is looked at in every step but publishing.
+// Every step but publishing looks at the clock.
 TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
   const RobotConfig config = Everything();
   TickingClock whole;
@@ -263,7 +263,7 @@ class LostGpuTest : public FailingRunTest {
     config_ = Everything();
     config_.model = Path("convolution.cacheinf");
     config_.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
-    // What is stored has the bits of a dense run.
+    // With these, what is stored has the bits of a dense run.
     config_.tracker.change.threshold = 0;
     config_.cache.relight = false;
     config_.cache.most_work = 0;
@@ -275,12 +275,12 @@ class LostGpuTest : public FailingRunTest {
   }
 
   struct Result {
-    int on_processor = 0;  // so many models were compiled for it
-    Files outputs;         // of all frames, as they were dumped
+    int on_processor = 0;  // models compiled for the CPU
+    Files outputs;         // of all frames, as dumped
     std::string log;
   };
 
-  // With an emulated device of that kind.
+  // Runs with an emulated device of these options.
   Result RunWith(const cuda::EmulatedDevice::Options& options) {
     config_.Check();
     fs::remove_all(Path("outputs"));
@@ -314,7 +314,7 @@ class LostGpuTest : public FailingRunTest {
 
   static constexpr int kFrames = 4;
   RobotConfig config_;
-  Files expected_;  // by the processor alone
+  Files expected_;  // by the CPU alone
 };
 
 TEST_F(LostGpuTest, LostAtAnyWaitItIsReplacedByTheProcessorForThatFrameAndAllLaterOnes) {

@@ -39,7 +39,8 @@ class RunTest : public FolderTest {
   RunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
   ~RunTest() override { unsetenv("CACHEINF_CACHE"); }
 
-  // Twice the input, and the class of the largest channel, under names that no file can have.
+  // Outputs twice the input, and the class of the largest channel, under names that no file can
+  // have.
   std::string WriteModel(const Shape& shape) const {
     Graph graph;
     graph.name = "double";
@@ -171,7 +172,7 @@ TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {
   config.output.overlay = Path("overlay.mp4");
   EXPECT_EQ(Run(config).frames, 2);
 
-  // Blue is the last of red, green, blue; the borders of the letterbox are a tie of all three.
+  // Blue is the last of three classes. On the letterbox's borders all three tie.
   const std::vector<Json> answers = Lines(Path("answers.jsonl"));
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0]["classes"][1]["class"], 2);
@@ -206,7 +207,7 @@ TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
   EXPECT_EQ(summary.why_not_scored, "");
   EXPECT_EQ(summary.frames, 4);
   ASSERT_FALSE(summary.score.empty());
-  // Everything is called background, so the other classes have nothing in common with the truth.
+  // Everything is called background, so no other class meets the truth.
   const std::vector<double> iou = summary.score.ClassIou();
   EXPECT_GT(iou[0], 0.3);
   for (size_t c = 1; c < iou.size(); ++c) EXPECT_LE(iou[c], 0.0);
@@ -229,7 +230,7 @@ TEST_F(RunTest, DoesNotScoreAModelOfOtherClassesThanTheScenes) {
 // Frames of one pixel with two channels.
 class ModesTest : public RunTest {
  protected:
-  // A run of so many frames, each of which holds its number.
+  // Runs this many frames, each of which holds its number.
   Summary RunFrames(int frames, RobotConfig::Mode mode, int every = 3, int check = 0) {
     fs::remove_all(Path("in"));
     fs::create_directories(Path("in"));
@@ -247,7 +248,7 @@ class ModesTest : public RunTest {
     return Run(config);
   }
 
-  // Of each frame the one that its answer says it is computed from, its output being that frame's.
+  // Which frame each answer says that it was computed from. Checks that its output is that frame's.
   std::vector<int> ComputedFrom() const {
     std::vector<int> frames;
     for (const Json& line : Lines(Path("answers.jsonl"))) {
@@ -419,7 +420,7 @@ TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
   }
 }
 
-// Of a run that computes one frame and checks twelve, the checks are nearly all of the time.
+// A run that computes one frame and checks twelve spends nearly all its time on checks.
 TEST_F(RunTest, ChecksAreOutsideOfAllTimes) {
   const Shape shape = {1, 16, 64, 64};
   Graph graph;
@@ -448,7 +449,7 @@ TEST_F(RunTest, ChecksAreOutsideOfAllTimes) {
   EXPECT_LT(summary.latency.PercentileMs(0.5) * 12, Milliseconds(whole) / 2);
 }
 
-// A frame of another shape is one more that cannot be used: the run goes on to the next.
+// A frame of another shape is skipped like a broken one.
 TEST_F(RunTest, SkipsAndCountsFramesThatDoNotFit) {
   const Shape shape = {1, 2, 1, 3};
   fs::create_directories(Path("in"));
@@ -467,7 +468,7 @@ TEST_F(RunTest, SkipsAndCountsFramesThatDoNotFit) {
   EXPECT_EQ(answers[1]["frame"], 3);
 }
 
-// The codec's library swallows what a full disk answers.
+// The codec's library ignores the error of a full disk.
 TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
@@ -514,7 +515,7 @@ TEST_F(RunTest, SaysWhatDoesNotFit) {
             Path("in/0.npy") + ": shape 1x2x3x1 does not fit the model's input, 1x2x1x3");
   EXPECT_EQ(Refusal(Config("", Path("in"))), "no model is given");
   EXPECT_NE(Refusal(Config(Path("none.onnx"), Path("in"))), "");
-  EXPECT_NE(Refusal(Config(model, "generated")), "");  // two channels are no picture
+  EXPECT_NE(Refusal(Config(model, "generated")), "");  // a picture cannot have two channels
   RobotConfig drawn = Config(model, Path("in"));
   drawn.output.overlay = Path("o.mp4");
   EXPECT_NE(Refusal(drawn), "");

@@ -45,7 +45,7 @@ Graph HeavyGraph(const RobotConfig& config) {
   return graph;
 }
 
-// Whenever somebody looks at it, it looks at the heap.
+// Measures the heap whenever the time is asked for.
 class HeapWatch final : public Clock {
  public:
   std::chrono::nanoseconds Now() const override {

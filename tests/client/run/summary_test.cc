@@ -81,7 +81,7 @@ TEST(SummaryTest, NamesPlansAndHowFarTheirPredictionsWereOff) {
   Summary summary;
   for (int i = 1; i <= 20; ++i) {
     Answer answer;
-    answer.waited = milliseconds(500);  // which nobody predicts
+    answer.waited = milliseconds(500);  // predictions leave it out
     answer.compute = milliseconds(20 + i);
     answer.plan = "local cache";
     answer.predicted = milliseconds(i < 11 ? 20 : 40 + 2 * i);

@@ -16,14 +16,14 @@ namespace {
 constexpr uint32_t kSeed = 5;
 constexpr uint8_t kUntouched = 77;
 
-// Has one more byte, to detect writes beyond the end.
+// One byte longer, to detect writes beyond the end.
 std::vector<uint8_t> Room(int count) {
   return std::vector<uint8_t>(static_cast<size_t>(count) + 1, kUntouched);
 }
 
 std::vector<uint8_t> RandomBytes(int count, std::mt19937& random) {
   std::vector<uint8_t> bytes(static_cast<size_t>(count));
-  // Extremes among them.
+  // Include extremes.
   for (uint8_t& byte : bytes) {
     const uint32_t number = random();
     byte = static_cast<uint8_t>(number % 4 == 0 ? (number >> 8) % 2 * 255 : number >> 16);

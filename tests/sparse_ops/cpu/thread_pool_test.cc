@@ -21,7 +21,7 @@ TEST(ThreadPoolTest, EveryItemIsDoneExactlyOnceInEveryOfManyShortLoops) {
     EXPECT_EQ(pool.threads(), threads);
     for (int round = 0; round < 2000; ++round) {
       const int items = round % 17;
-      // Plain integers: a race would be seen by ThreadSanitizer.
+      // Plain integers, so that ThreadSanitizer sees a race.
       std::vector<int> calls(static_cast<size_t>(items), 0);
       pool.ParallelFor(items, [&](int item, int thread) {
         ++calls[static_cast<size_t>(item)];
@@ -68,7 +68,7 @@ TEST(ThreadPoolTest, ThreadsWakeUpAfterASleep) {
   }
 }
 
-// As long as all of them work equally fast, here in step, each does its own part of a loop and
+// If all threads are equally fast (here they run in step), each does its own part of a loop and
 // nothing else.
 TEST(ThreadPoolTest, EachThreadBeginsWithTheSamePartOfEveryLoop) {
   constexpr int kThreads = 3;
@@ -104,7 +104,7 @@ TEST(ThreadPoolTest, PoolsThatNeverWorkedEnd) {
 
 using Cores = std::set<int>;
 
-// Those that the calling thread may run on.
+// The cores that the calling thread may run on.
 Cores OwnCores() {
   cpu_set_t set;
   sched_getaffinity(0, sizeof(set), &set);

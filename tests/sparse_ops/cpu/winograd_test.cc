@@ -81,7 +81,7 @@ struct RandomConv {
             input.view.width + args.spec.columns.pad_begin - 1, out_channels, random};
   }
 
-  // The sum alone.
+  // The convolution's sums alone.
   ConvArgs WithoutEpilogue() const {
     ConvArgs plain = args;
     plain.bias = nullptr;
@@ -110,7 +110,7 @@ void ForEachNumber(const ImageView& map, const Fn& fn) {
   }
 }
 
-// As a user of the kernel meets it: many channels, where errors go their own ways.
+// As users meet it: with many channels, whose errors partly cancel.
 TEST(WinogradTest, RoundingErrorsAreAboutTwiceThoseOfTheReference) {
   std::mt19937 random(20260402);
   RandomMap input(1, 32, 32, 128, random);

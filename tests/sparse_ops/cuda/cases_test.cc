@@ -1,5 +1,5 @@
-// Every kernel for GPUs against the reference, over the one table of cases, on the stand-in, and on
-// a GPU where there is one.
+// Checks every kernel for GPUs against the reference over the table of cases, on the stand-in and
+// on a GPU if there is one.
 
 #include "tests/sparse_ops/cases.h"
 
@@ -23,10 +23,10 @@ namespace {
 
 using cuda::EmulatedDevice;
 
-// conv_test.cc has the larger convolutions: the stand-in takes a second for some ten million.
+// conv_test.cc has larger convolutions: the stand-in takes about a second for ten million products.
 constexpr int64_t kFewProducts = 700000;
 
-// Calls check(families, seed) with the stand-in of each seed.
+// Calls check(families, seed) for each seed of the stand-in.
 template <typename Check>
 void OnTheStandIn(unsigned seeds, const Check& check) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
@@ -41,7 +41,7 @@ std::string CheckBits(const Families& families, unsigned seed) {
   return CheckReferenceBits(OperatorCases(), families, 20261100 + seed);
 }
 
-// With another seed another third.
+// Checks a third of the cases; the seed says which.
 std::string CheckChangesOfAThird(const Families& families, unsigned seed) {
   std::vector<OperatorCase> third;
   for (size_t i = seed % 3; i < OperatorCases().size(); i += 3) third.push_back(OperatorCases()[i]);
@@ -56,7 +56,7 @@ TEST(CudaCasesTest, AChangeTestFindsAndStoresWhatTheReferenceDoes) {
   OnTheStandIn(1, CheckChangesOfAThird);
 }
 
-// Which has bits of its own.
+// Winograd has bits of its own.
 TEST(CudaCasesTest, WinogradHasTheBitsOfTheProcessor) {
   EmulatedDevice device;
   const OperatorFamily on_device = CudaFamily(device, {}, kFewProducts);

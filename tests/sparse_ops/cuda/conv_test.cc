@@ -25,7 +25,7 @@ namespace cacheinf {
 namespace cuda {
 namespace {
 
-// ConvOptions::small_tiles_up_to.
+// Values of ConvOptions::small_tiles_up_to.
 enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 template <class Device>
@@ -33,7 +33,7 @@ PreparedCall Prepare(Device& device, const ConvArgs& args, const ConvOptions& op
   return CudaFamily(device, options).prepare(args);
 }
 
-// Without gaps, so that fours of channels are aligned.
+// The case without gaps, so that fours of channels are aligned.
 OperatorCase Packed(const OperatorCase& c) {
   return {c.name + "_packed", [c](const OperatorFamily& family, CaseOptions options) {
             options.is_packed = true;
@@ -51,7 +51,7 @@ std::vector<OperatorCase> ConvCases(const std::vector<OperatorCase>& cases) {
   return convolutions;
 }
 
-// Every `step`th from `first` on.
+// Every `step`th case from `first` on.
 std::vector<OperatorCase> Some(const std::vector<OperatorCase>& cases, size_t first, size_t step) {
   std::vector<OperatorCase> some;
   for (size_t i = first; i < cases.size(); i += step) some.push_back(cases[i]);
@@ -79,7 +79,7 @@ int OutputSize(const WindowAxis& axis, bool transposed, int in_size) {
   return in_size + padding < reach ? 0 : (in_size + padding - reach) / axis.stride + 1;
 }
 
-// Any form, with any epilogue.
+// Convolutions of any form, with any epilogue.
 std::vector<OperatorCase> RandomConvolutions(int count, std::mt19937& random) {
   Table table;
   while (static_cast<int>(table.cases.size()) < count) {
@@ -149,7 +149,7 @@ template <class Device>
 class SlowCudaMatrixConvTest : public CudaMatrixConvTest<Device> {};
 TYPED_TEST_SUITE(SlowCudaMatrixConvTest, MatrixDevices);
 
-// Each case takes one of the shapes of tiles, with gaps and without in turn.
+// Each case takes one of the shapes of tiles; cases with gaps and without alternate.
 TYPED_TEST(CudaConvTest, SmallCasesHaveTheReferencesBitsAtAnyPixels) {
   constexpr int64_t kMostProducts = 700000;
   const std::vector<OperatorCase> cases = ConvCases(OperatorCases());
@@ -236,7 +236,7 @@ ConvSpec Spec(int kernel, int dilation = 1) {
   return spec;
 }
 
-// Where blocks share a pixel's channels the test is a launch of its own.
+// Where blocks share a pixel's channels, the test is a launch of its own.
 TEST(CudaConvLaunchesTest, ATestIsPartOfAConvolutionWhereBlocksHaveWholePixels) {
   struct Form {
     int channels;
@@ -294,7 +294,7 @@ TYPED_TEST(CudaConvTest, TapsOutsideThePictureCountWhereWeightsAreInfinite) {
 
 constexpr Precision kRoundings[] = {Precision::kTf32, Precision::kHalf, Precision::kBfloat16};
 
-// Of the bound, somewhere among the outputs.
+// Some output must be wrong by at least this share of the bound, or nothing was rounded.
 constexpr double kLeastError = 0.02;
 
 TYPED_TEST(CudaMatrixConvTest, ErrsByRoundingAlone) {
@@ -335,7 +335,8 @@ TYPED_TEST(CudaMatrixConvTest, ErrsByRoundingAlone) {
   }
 }
 
-// The pixels that a run asked for are those of a dense run with other tiles; all else is marks.
+// Expects the pixels of a dense run with other tiles where a run asked for them, and marks
+// elsewhere.
 template <class Device>
 void CudaMatrixConvTest<Device>::ExpectSameBits(const std::vector<OperatorCase>& cases,
                                                 int64_t most_products, unsigned seed) {
@@ -394,8 +395,9 @@ TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles
   }
 }
 
-// The stand-in computes the same whoever multiplies, so that what differs is a fault. No tile of a
-// layer may be multiplied by anybody else: a GPU's bits would depend on how many pixels there are.
+// On the stand-in warps and warpgroups compute the same bits, so a difference is a fault.
+// Warpgroups must multiply all tiles of a layer: else a GPU's bits would depend on how many pixels
+// there are.
 TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
   constexpr int64_t kMostProducts = 700000;
   EmulatedDevice::Options with_warpgroups;

@@ -12,7 +12,7 @@
 
 namespace cacheinf {
 
-// Memory of the host, to be copied to a device and back.
+// Host memory with copies on a device.
 template <class Device>
 class DeviceCopies {
  public:
@@ -21,8 +21,7 @@ class DeviceCopies {
   Device& device() { return device_; }
   typename Device::Stream& stream() { return stream_; }
 
-  // The device's memory for `count` values of the host's. Values that lie within what was asked for
-  // before lie within its copy.
+  // The copy of `count` values. If they lie within memory asked for before, so does their copy.
   template <typename T>
   T* Of(T* host, int64_t count) {
     if (host == nullptr) return nullptr;
@@ -39,7 +38,7 @@ class DeviceCopies {
     return reinterpret_cast<T*>(copies_.back().memory.data());
   }
 
-  // A vector that lives as long as this.
+  // The vector must outlive this.
   template <typename T>
   T* Of(std::vector<T>& host) {
     return Of(host.data(), static_cast<int64_t>(host.size()));
@@ -73,14 +72,14 @@ class DeviceCopies {
     return mask;
   }
 
-  // Memory of the device alone.
+  // Device memory without a host counterpart.
   template <typename T>
   T* Garbage(int64_t count) {
     garbage_.emplace_back(device_, static_cast<size_t>(count) * sizeof(T));
     return reinterpret_cast<T*>(garbage_.back().data());
   }
 
-  // All that was asked for.
+  // Copies all that was asked for.
   void ToDevice() {
     for (Copy& copy : copies_) {
       device_.CopyToDevice(stream_, copy.memory.data(), copy.host, copy.bytes);

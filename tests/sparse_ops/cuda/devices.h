@@ -11,7 +11,7 @@
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/real/device.h"
 
-// What tests of device code run on: the stand-in always, a GPU where there is one.
+// What tests of device code run on: always the stand-in, and a GPU if there is one.
 
 namespace cacheinf {
 namespace cuda {
@@ -22,24 +22,24 @@ using Devices = testing::Types<EmulatedDevice, RealDevice>;
 using Devices = testing::Types<EmulatedDevice>;
 #endif
 
-// Stands for the stand-in as a device that has instructions of warpgroups.
+// Names the stand-in of a device that has warpgroup instructions.
 struct EmulatedWarpgroups {};
 
-// What multiplies matrices in a way of its own.
+// Devices that multiply matrices differently.
 #ifdef CACHEINF_HAS_CUDA
 using MatrixDevices = testing::Types<EmulatedDevice, EmulatedWarpgroups, RealDevice>;
 #else
 using MatrixDevices = testing::Types<EmulatedDevice, EmulatedWarpgroups>;
 #endif
 
-// A suite that runs on each of Devices or MatrixDevices; skipped where there is none of a kind.
+// A suite that runs on each of Devices or MatrixDevices; skips a kind that the machine lacks.
 template <class Kind>
 class OnDevice : public testing::Test {
   static constexpr bool kHasWarpgroups = std::is_same_v<Kind, EmulatedWarpgroups>;
   using Device = std::conditional_t<kHasWarpgroups, EmulatedDevice, Kind>;
 
  protected:
-  // The stand-in orders threads by the seed.
+  // Seeds the stand-in's order of threads.
   void UseSeed(unsigned seed) {
     if constexpr (std::is_same_v<Device, EmulatedDevice>) {
       EmulatedDevice::Options options;
@@ -65,7 +65,7 @@ class OnDevice : public testing::Test {
   std::optional<Device> device_;
 };
 
-// Waits until it is there.
+// Waits for the copy.
 template <class Device, typename T>
 Buffer<Device, T> ToDevice(Device& device, typename Device::Stream& stream,
                            const std::vector<T>& values) {

@@ -19,8 +19,8 @@
 namespace cacheinf {
 namespace {
 
-// The arguments of a call with all pointers to copies on the device; the output's first, because
-// operands may lie in it. `Copies` is a DeviceCopies.
+// Move() points a call's arguments to copies on the device: the output first, because operands may
+// lie in it. `Copies` is a DeviceCopies.
 
 template <class Copies>
 ChannelFunction Moved(ChannelFunction activation, int64_t channels, Copies& copies) {
@@ -58,7 +58,7 @@ void Move(PackedWinograd<Device>& args, Copies& copies) {
   args.residual = copies.Of(args.residual);
 }
 
-// Those without other pointers.
+// Arguments without other pointers.
 template <class Args, class Copies>
 void Move(Args& args, Copies& copies) {
   MoveInputAndOutput(args, copies);
@@ -127,7 +127,7 @@ void Move(GroupNormArgs& args, Copies& copies) {
   MoveNorm(args, args.input.dims[1], copies);
 }
 
-// The heads' own pointers are the device's in `moved`, which is copied.
+// Points the heads to the device in `moved`, which is copied.
 template <class Copies>
 const DetectionHead* MovedHeads(const DetectionHead* heads, int count,
                                 std::vector<DetectionHead>& moved, Copies& copies) {
@@ -222,7 +222,7 @@ class CudaCall {
     device().Synchronize(stream());
   }
 
-  // By the operator's own kernel, where that can.
+  // Tests within the operator's own kernel if it can.
   template <typename Args>
   void ComputeAndSettle(Args args, const cuda::Pixels& active, const cuda::SettleArgs& test) {
     if constexpr (std::is_same_v<Args, PackedConv<Device>>) {
@@ -249,7 +249,7 @@ class CudaCall {
     device().Synchronize(stream());
   }
 
-  // The list may have room for more than there are.
+  // The list may have room for more pixels than it has.
   cuda::Pixels Listed(const ActivePixels& pixels, int width, DeviceCopies<Device>& lists) {
     cuda::Pixels result;
     if (!pixels.is_sparse) {

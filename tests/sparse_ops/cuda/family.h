@@ -9,13 +9,12 @@
 
 namespace cacheinf {
 
-// How far a precision rounds inputs and weights, relatively.
+// The relative error of rounding inputs and weights to a precision.
 double RoundingOf(cuda::Precision precision);
 
-// The operators of sparse_ops/cuda on this device, which outlives the family: EmulatedDevice, or in
-// builds with CUDA RealDevice. Every call copies all operands to memory of the device that has no
-// room for more, and what it wrote back. Of convolutions it has those with at most so many
-// products.
+// The operators of sparse_ops/cuda on a device, which must outlive the family: EmulatedDevice, or
+// in builds with CUDA RealDevice. Every call copies all operands to device memory without a byte to
+// spare, and copies back what it wrote. Lacks convolutions of more than `most_products` products.
 template <class Device>
 OperatorFamily CudaFamily(Device& device, const cuda::ConvOptions& conv_options = {},
                           int64_t most_products = std::numeric_limits<int64_t>::max());

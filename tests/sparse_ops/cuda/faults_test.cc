@@ -1,5 +1,5 @@
-// Read this first: what the stand-in for a GPU finds in kernels. Every kernel here has a fault that
-// a flag plants; without it the kernel is right.
+// Read this first: what the stand-in for a GPU finds in kernels. A flag plants a fault in each
+// kernel here; without it the kernel is right.
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned kSeeds = 8;
 
-// Launches the kernel that make(device, stream) returns, for some seeds, and expects that the
-// stand-in says `complaint`, or nothing if that is empty.
+// Launches the kernel that make(device, stream) returns, for some seeds, and expects `complaint`
+// from the stand-in, or none if that is empty.
 template <typename Make>
 void ExpectComplaint(const Make& make, const std::string& complaint, size_t shared_bytes = 4096,
                      const Blocks& blocks = {2, 1, 1}, int compute_major = 8) {
@@ -79,7 +79,7 @@ TEST(KernelFaultsTest, AMissingBarrierIsFound) {
         return PassOn{memory, false, true};
       },
       "with no barrier between");
-  // The first to come reads what nobody has written.
+  // The first thread to arrive reads what nobody has written.
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     EmulatedDevice::Options options;
     options.seed = seed;
@@ -91,7 +91,7 @@ TEST(KernelFaultsTest, AMissingBarrierIsFound) {
   }
 }
 
-// Two threads meet in a word, one way or another.
+// Two threads access the same word in several ways.
 struct MeetInWord {
   static constexpr const char* kName = "MeetInWord";
   static constexpr int kThreads = 64;
@@ -251,7 +251,7 @@ TEST(KernelFaultsTest, FreshMemoryIsKnownAsNeverWritten) {
   EXPECT_NO_THROW(device.Synchronize(stream));
 }
 
-// The host never reads the device's memory by its address.
+// The host cannot read the device's memory by its address.
 TEST(KernelFaultsDeathTest, TheHostCannotUseTheDevicesMemory) {
   EmulatedDevice device;
   Buffer<EmulatedDevice, float> memory(device, 256);
@@ -545,7 +545,7 @@ TEST(KernelFaultsTest, SumsOfWarpgroupsAreGarbageUntilTheyAreWaitedFor) {
   }
 }
 
-// Which results depend on the order of threads shows in which seeds.
+// Its results depend on the order of threads, so seeds show in them.
 struct TakeTicket {
   static constexpr const char* kName = "TakeTicket";
   static constexpr int kThreads = 64;

@@ -58,7 +58,7 @@ class CudaOperatorsTest : public cuda::OnDevice<Device> {};
 
 TYPED_TEST_SUITE(CudaOperatorsTest, cuda::Devices);
 
-// The table of cases has every operator in every form; here are numbers of any bits.
+// The table of cases has every operator in every form; this has numbers of any bits.
 TYPED_TEST(CudaOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
   constexpr unsigned kSeed = 20261401;
   std::cout << "seed " << kSeed << "\n";
@@ -108,7 +108,7 @@ TYPED_TEST(CudaOperatorsTest, PiecesOfAConcatenationGoWhereTheyBelongAndNowhereE
   std::vector<float> piece = Numbers(size_t{2} * 3 * 4 * kChannels, 1);
   const ImageView piece_map = MapOf(piece, 2, 3, 4, kChannels);
   std::vector<float> before = Numbers(size_t{2} * 7 * 4 * kChannels, 2);
-  std::vector<int> list = {0, 8, 9, 14, 19, 20, 27};  // rows 2 to 4 are 8 to 19
+  std::vector<int> list = {0, 8, 9, 14, 19, 20, 27};  // rows 2 to 4 are pixels 8 to 19
   auto& device = this->device();
   for (const bool is_sparse : {false, true}) {
     std::vector<float> actual = before;
@@ -311,7 +311,7 @@ TYPED_TEST(CudaOperatorsTest, GroupsOfManyRowsHaveTheReferencesBits) {
   EXPECT_EQ(Difference(actual, expected), "");
 }
 
-// Outputs that are no maps, and operators that are never local.
+// Outputs that are not maps, and operators that are never local.
 TYPED_TEST(CudaOperatorsTest, WhereTheDeviceKnowsOfNoPixelsWhatIsComputedWholeIsLeftAlone) {
   auto& device = this->device();
   std::vector<float> numbers = Numbers(64, 8);

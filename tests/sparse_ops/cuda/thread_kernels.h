@@ -7,12 +7,12 @@
 #include "sparse_ops/cuda/functions.h"
 #include "sparse_ops/cuda/numbers.h"
 
-// Kernels that only write down what the device answers. thread_kernels.cu compiles them for GPUs.
+// Kernels that record what a device answers. thread_kernels.cu compiles them for GPUs.
 
 namespace cacheinf {
 namespace cuda {
 
-// out[op][thread], op in the order below.
+// Writes out[op][thread], with op in the order below.
 struct AskWarp {
   static constexpr const char* kName = "AskWarp";
   static constexpr int kThreads = 64;

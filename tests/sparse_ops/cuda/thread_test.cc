@@ -1,4 +1,4 @@
-// What a device answers its threads, and the numbers that they compute with.
+// What a device answers its threads, and the number formats that they compute with.
 
 #include <gtest/gtest.h>
 
@@ -230,7 +230,7 @@ void ExpectWarpgroupProduct(MatrixKind kind, int leading_bytes, int stride_bytes
   }
 }
 
-// The kernel writes b where the PTX ISA says that core matrices lie, whatever makes descriptors.
+// The kernel writes b where the PTX ISA has core matrices, independently of what makes descriptors.
 TEST(EmulatedWarpgroupTest, MultipliesWhatTheDescriptorSays) {
   for (const MatrixKind kind : {MatrixKind::kTf32, MatrixKind::kHalf, MatrixKind::kBfloat16}) {
     ExpectWarpgroupProduct<4>(kind, 32 * 16, 128);
@@ -285,7 +285,7 @@ TYPED_TEST(DeviceThreadTest, FunctionsHaveTheBitsOfTheHost) {
   }
 }
 
-// Compilers know halves and bfloat16s as well; here they are spelled out.
+// Spells out what compilers know of halves and bfloat16s.
 TEST(DeviceNumbersTest, RoundingIsToTheNearest) {
   EXPECT_EQ(ToTf32(1.0f), BitsOf(1.0f));
   EXPECT_EQ(ToTf32(1.0f + 0x1p-11f), BitsOf(1.0f + 0x1p-10f)) << "a tie goes away from zero";
@@ -309,7 +309,7 @@ TEST(DeviceNumbersTest, RoundingIsToTheNearest) {
     if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0) continue;  // NaN
     ASSERT_EQ(ToHalf(FromHalf(static_cast<uint16_t>(half))), half);
   }
-  // Between each two, the middle goes to the even one, and what is past it to the nearer.
+  // The middle between two halves rounds to the even one, anything past it to the nearer one.
   for (uint32_t half = 0; half < 0x7bff; ++half) {
     const float low = FromHalf(static_cast<uint16_t>(half));
     const float high = FromHalf(static_cast<uint16_t>(half + 1));

@@ -15,13 +15,13 @@ bool IsIn(Range range, int index) { return index >= range.begin && index < range
 
 class MaskTest : public testing::Test {
  protected:
-  // Sizes and masks for one round.
+  // Draws sizes and masks for a round.
   void Draw() {
     height_ = random_.Between(1, 12);
     width_ = random_.Width();
     a_ = random_.Draw(height_, width_);
     b_ = random_.Draw(height_, width_);
-    // What no function may leave behind: bits of an earlier frame.
+    // Bits of an earlier frame, which no function may leave behind.
     out_ = Mask(height_, width_);
     SetAll(out_);
   }

@@ -41,7 +41,7 @@ class MaskPropagationTest : public testing::Test {
  protected:
   int Size(bool is_rows) { return is_rows ? random_.Between(1, 16) : random_.Width(); }
 
-  // Any window; its sizes need not fit together as those of an operator do.
+  // Any window, even with sizes that no operator has.
   AxisWindow AnyWindow(Kind kind, bool is_rows) {
     AxisWindow axis;
     axis.kind = kind;

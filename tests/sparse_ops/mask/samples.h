@@ -9,7 +9,7 @@
 
 #include "sparse_ops/mask/mask.h"
 
-// Masks drawn at random, and masks made pixel by pixel to compare with.
+// Random masks, and masks made pixel by pixel to compare with.
 
 namespace cacheinf {
 
@@ -20,7 +20,7 @@ class MaskSampler {
   unsigned seed() const { return seed_; }
   int Between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
 
-  // Mostly about the borders of words.
+  // A width, mostly near the borders of words.
   int Width() {
     const int widths[] = {1, 2, 63, 64, 65, 127, 128, 129, 200, 640};
     return Between(0, 3) == 0 ? Between(1, 300) : widths[Between(0, 9)];

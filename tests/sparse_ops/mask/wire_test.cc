@@ -23,7 +23,7 @@ std::string Decode(const std::string& bytes, MaskView mask) {
 }
 
 std::string Decode(const std::string& bytes, Mask* mask, size_t max_words = kManyWords) {
-  // In memory of their own, so that a sanitizer sees every step past the end.
+  // Copied to memory of their own, so that a sanitizer sees any read past the end.
   const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
   const char* error = DecodeMask(exact.data(), exact.size(), max_words, mask);
   return error == nullptr ? "" : error;
@@ -184,7 +184,7 @@ TEST(MaskWireTest, MalformedPayloadsAreRefusedAndLeaveTheMaskAsItWas) {
     EXPECT_EQ(Decode(bytes, &after), error);
     EXPECT_TRUE(SameMask(before, after)) << error;
   }
-  // What the cases are close to is good.
+  // Messages close to these cases are good.
   Mask mask;
   EXPECT_EQ(Decode(Message(2, "\xd1\1\1"), &mask), "");
   EXPECT_EQ(CountActive(mask), 1);
@@ -202,7 +202,7 @@ TEST(MaskWireTest, DamagedBytesAreReadOrRefused) {
   const int runs = FuzzRuns(50000);
   for (int run = 0; run < runs; ++run) {
     std::string bytes = mutator.Next();
-    // Half of them with the size mended, so that the payload is looked at.
+    // Repair the size of half of them, so that the payload is read.
     if (run % 2 == 0 && bytes.size() >= kHeaderBytes) {
       const size_t payload = bytes.size() - kHeaderBytes;
       for (size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<char>(payload >> (8 * i));

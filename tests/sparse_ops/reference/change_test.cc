@@ -27,7 +27,7 @@ TEST(ChangeTest, TheRootMeanSquareIsTakenInUnitsOfEachChannelsSpread) {
   const Floats inverse_spread = {1.0f, 0.5f};
   EXPECT_TRUE(IsChange({3.0f, 8.0f}, {0.0f, 0.0f}, 3.5f, inverse_spread));
   EXPECT_FALSE(IsChange({3.0f, 8.0f}, {0.0f, 0.0f}, 3.6f, inverse_spread));
-  // As large as the threshold is no change yet.
+  // A change as large as the threshold does not count.
   EXPECT_FALSE(IsChange({2.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, 1.0f, Floats(4, 1.0f)));
 }
 

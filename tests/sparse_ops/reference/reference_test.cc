@@ -21,7 +21,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A tensor with its own numbers, maps lying channels-last.
+// A tensor with its own numbers, channels-last if it is a map.
 class Numbers {
  public:
   explicit Numbers(std::vector<int64_t> dims, std::vector<float> logical = {}) {
@@ -152,7 +152,7 @@ TEST(ReferenceTest, ConvolutionsAreTheTextbooksSums) {
     }
     Numbers input({1, shape.in_channels, pick(1, 7), pick(1, 7)});
     input.Randomise(random);
-    // Any output size is a valid question.
+    // Any output size is valid.
     Numbers output({1, shape.out_channels, pick(1, 9), pick(1, 9)});
     Floats weights(static_cast<size_t>(shape.in_channels * shape.out_channels / shape.spec.groups *
                                        shape.spec.rows.kernel * shape.spec.columns.kernel));
