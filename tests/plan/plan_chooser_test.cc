@@ -141,7 +141,7 @@ TEST_F(PlanChooserTest, AFewSlowFramesAreNoReasonToLeave) {
 }
 
 // The link makes the server a tenth slower than the robot for ten frames, then faster.
-TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
+TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   AnswerMany(std::nullopt, 0.2);
   const double alone_ms = latency_ms_;
   AnswerMany(5, 0.2);
@@ -198,7 +198,7 @@ TEST_F(PlanChooserTest, ARobotThatWasSlowForAWhileIsTriedAgain) {
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
 }
 
-TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
+TEST_F(PlanChooserTest, LooksNowAndThenHowMuchChanges) {
   AnswerMany(20, 0.9);
   ASSERT_FALSE(last_.keeps);
   for (int i = 0; i < 3; ++i) AnswerMany(20, 0.01);
@@ -230,7 +230,7 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
   EXPECT_NE(chooser.Reason().find(" ms, "), std::string::npos) << chooser.Reason();
 }
 
-TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
+TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
   // All are worse than what it would choose otherwise.
   const std::vector<Plan> plans = {
       {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw"},
