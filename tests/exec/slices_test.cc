@@ -411,7 +411,7 @@ class Slices : public testing::TestWithParam<Network> {
         ++cuts;
       }
     }
-    EXPECT_GT(pair.crossed(), cuts) << "hardly anything crossed";
+    EXPECT_GT(pair.crossed(), cuts) << "too little crossed";
     pair.ExpectSameWhenFinished(picture_);
   }
 

@@ -75,7 +75,7 @@ TEST_F(PlanChooserTest, FollowsTheLink) {
   EXPECT_EQ(last_.codec, "jpeg:85");
   AnswerMany(0.5);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal);
-  EXPECT_LE(switches_, 4) << "no more than one plan is taken that does not stay";
+  EXPECT_LE(switches_, 4) << "it may try at most one plan in vain";
 }
 
 TEST_F(PlanChooserTest, TheRobotAnswersAloneFromTheFrameOnInWhichTheLinkIsGone) {
@@ -159,7 +159,7 @@ TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   const double quick = mbit_for(0.9 * alone_ms);
   switches_ = 0;
   for (int frame = 0; frame < 400; ++frame) Answer(frame / 10 % 2 == 0 ? slow : quick, 0.2);
-  EXPECT_LE(switches_, 4) << "of 40 that one could think of";
+  EXPECT_LE(switches_, 4) << "of 40 occasions";
 }
 
 TEST_F(PlanChooserTest, WhatFramesTookWhileAServerWasMetIsForgotten) {
