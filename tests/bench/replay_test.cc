@@ -123,7 +123,7 @@ TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
-TEST(OnTimeTest, TheAnswerToALaterFrameIsNone) {
+TEST(OnTimeTest, AnAnswerToALaterFrameDoesNotCount) {
   std::vector<AnsweredFrame> answers;
   for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
   EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);

@@ -179,7 +179,7 @@ TEST_F(CanvasTest, APanIsTheEndOfACanvasThatCannot) {
     return fixed.Draw(View(SeenFrom(0, frame)), Translation(0.25 * frame, 0)).has_value();
   };
   int frame = 0;
-  while (!fixed.IsNearItsEnd()) ASSERT_TRUE(draw(frame++)) << "it ended unforeseen";
+  while (!fixed.IsNearItsEnd()) ASSERT_TRUE(draw(frame++)) << "it ended without a warning";
   EXPECT_GT(frame, 3);
   EXPECT_TRUE(draw(frame++));
   EXPECT_TRUE(fixed.IsNearItsEnd());

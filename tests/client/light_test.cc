@@ -147,7 +147,7 @@ TEST_F(LightTest, SwitchedOffTheNetworkSeesItAsItIs) {
   EXPECT_EQ(robot_->seen_picture().pixels, robot_->model_picture().pixels);
 }
 
-TEST_F(LightTest, ExactlyEveryAnswerIsTheDenseOne) {
+TEST_F(LightTest, UnderExactEveryAnswerIsTheDenseOne) {
   const Pixels still = Still(160, 128);
   RobotConfig config = Demo();
   config.cache.policy = CacheConfig::Policy::kExact;
@@ -159,7 +159,7 @@ TEST_F(LightTest, ExactlyEveryAnswerIsTheDenseOne) {
   EXPECT_EQ(AgreementOf(answer), 1.0);
 }
 
-TEST_F(LightTest, TooMuchOfItIsAWholeFrameAndANewBeginning) {
+TEST_F(LightTest, TooMuchOfItMakesAWholeFrameAndANewBeginning) {
   const Pixels still = InLight(Still(160, 128), 0.5);
   RobotConfig config = Demo();
   config.cache.relight = true;

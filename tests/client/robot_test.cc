@@ -62,7 +62,7 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
       EXPECT_EQ(answer.work->operators.done, expected.work->operators.done);
       EXPECT_TRUE(AreEqual(robot.decision()->changed, newcomer->decision()->changed));
       EXPECT_EQ(HashOfOutputs(robot.state()), HashOfOutputs(newcomer->state()));
-      EXPECT_GT(answer.work->share(), 0.05) << "hardly anything changes";
+      EXPECT_GT(answer.work->share(), 0.05) << "too little changes";
       EXPECT_LT(answer.work->share(), 0.8);
     }
     if (!robot.Refresh(frame)) continue;

@@ -114,7 +114,7 @@ TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
   EXPECT_EQ(Decode(all, bytes), "");
 }
 
-TEST_F(GstEncoderTest, AnEncoderThatKnowsNoRequestsBeginsAgain) {
+TEST_F(GstEncoderTest, AnEncoderThatIgnoresRequestsIsStartedAgain) {
   const Clip clip(kPipelineFormat);
   PictureEncoder encoder = PipelineEncoder(kX264 + "min-force-key-unit-interval=3600000000000");
   for (int frame = 0; frame < 6; ++frame) {

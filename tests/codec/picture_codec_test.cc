@@ -123,7 +123,7 @@ TEST(PictureCodecTest, LosslessCodecsGiveEveryByteBack) {
   }
 }
 
-TEST(PictureCodecTest, OthersStayCloseToThePicture) {
+TEST(PictureCodecTest, LossyCodecsStayCloseToThePicture) {
   for (const char* codec : {"jpeg", "jpeg:95", "blocks", "video", "video:crf=18"}) {
     for (const int channels : {1, 3}) {
       PictureFormat format = kFormat;
@@ -364,7 +364,7 @@ TEST(PictureCodecTest, WhatAVideoSkipsKeepsItsBytes) {
   }
 }
 
-TEST(PictureCodecTest, AnotherStandardOfVideoDoesAsWell) {
+TEST(PictureCodecTest, AnotherStandardOfVideoWorksAsWell) {
   const PictureCodec codec = ParsePictureCodec("video:libvpx:deadline=realtime:lag-in-frames=0");
   const Clip clip(kFormat);
   std::unique_ptr<PictureEncoder> encoder;

@@ -78,7 +78,7 @@ TEST(CacheChoiceTest, AChoiceTakesNoMoreThanItsBudgetAndSaysWhatItTakes) {
       }
     }
   }
-  EXPECT_GT(fits, 10) << "hardly a budget could be kept: this tests nothing";
+  EXPECT_GT(fits, 10) << "too few budgets could be kept: this tests nothing";
 }
 
 TEST(CacheChoiceTest, WhatIsHeldTwiceCountsTwice) {

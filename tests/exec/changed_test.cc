@@ -60,7 +60,7 @@ class ChangedTest : public OnBackends {
 
 INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), BackendName);
 
-TEST_P(ChangedTest, ExactlyEveryValueHasTheBitsOfADenseRun) {
+TEST_P(ChangedTest, UnderExactEveryValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
     for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
       const auto state = MakeState({{}, keep});
@@ -245,7 +245,7 @@ class ConvChainTest : public testing::Test {
   Mask mask_;
 };
 
-TEST_F(ConvChainTest, ExactlyAChangeGrowsByTheWindowOfEachOperator) {
+TEST_F(ConvChainTest, UnderExactAChangeGrowsByTheWindowOfEachOperator) {
   const ChangedWork work = ChangePixel(20, 20, 1.0f, {});
   int64_t pixels = 0;
   for (int i = 0; i < kLength; ++i) {
@@ -291,7 +291,7 @@ TEST_F(ConvChainTest, WhatIsRefreshedIsStoredHoweverSmallItsChange) {
 
 // Under `change`, a refreshed pixel changes its readers only if its own change reaches the
 // threshold.
-TEST_F(ConvChainTest, WhatIsRefreshedIsNoChangeBehindIfItIsSmall) {
+TEST_F(ConvChainTest, ASmallRefreshedChangeChangesNoReader) {
   Mask part(40, 40);
   SetRectangle({10, 14}, {0, 40}, part);
   const ChangePolicy coarse = Coarse(ChangePolicy::Kind::kChange);

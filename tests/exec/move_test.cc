@@ -176,7 +176,7 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
       ExpectSameKept(*whole_first, *when_needed);
     }
   });
-  EXPECT_GT(moved, 2 * graphs_) << "hardly anything moved";
+  EXPECT_GT(moved, 2 * graphs_) << "too little moved";
 }
 
 TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {

@@ -67,7 +67,7 @@ TEST_F(SchemeFileTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(std::distance(fs::directory_iterator(Path("schemes")), fs::directory_iterator()), 1);
 }
 
-TEST_F(SchemeFileTest, AMissingFileIsNothingToTalkAbout) { EXPECT_EQ(LogOfReading(), ""); }
+TEST_F(SchemeFileTest, AMissingFileIsNotLogged) { EXPECT_EQ(LogOfReading(), ""); }
 
 TEST_F(SchemeFileTest, AFileOfAnotherKeyIsNotUsed) {
   WriteSchemeFile(File(), kKey, Layers());
@@ -85,7 +85,7 @@ TEST_F(SchemeFileTest, AFileOfAnotherKeyIsNotUsed) {
   }
 }
 
-TEST_F(SchemeFileTest, BrokenFilesAreNotUsedAndSaidInOneLine) {
+TEST_F(SchemeFileTest, BrokenFilesAreNotUsedAndLoggedInOneLine) {
   WriteSchemeFile(File(), kKey, Layers());
   const std::string good = ReadFile(File());
   const auto change = [&](const std::string& from, const std::string& to) {

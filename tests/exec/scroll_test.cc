@@ -101,8 +101,8 @@ class ScrollTest : public OnBackends {
         }
       }
     });
-    EXPECT_GT(whole_shifts, graphs_) << "hardly a graph could be shifted";
-    EXPECT_GT(sparse, graphs_) << "hardly ever was anything kept";
+    EXPECT_GT(whole_shifts, graphs_) << "too few graphs could be shifted";
+    EXPECT_GT(sparse, graphs_) << "too little was ever kept";
   }
 };
 

@@ -411,7 +411,7 @@ class Slices : public testing::TestWithParam<Network> {
         ++cuts;
       }
     }
-    EXPECT_GT(pair.crossed(), cuts) << "hardly anything crossed";
+    EXPECT_GT(pair.crossed(), cuts) << "too little crossed";
     pair.ExpectSameWhenFinished(picture_);
   }
 
@@ -634,7 +634,7 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
   EXPECT_NE(FirstDifference(before[0], Outputs(pair.one())[0]), "") << "nothing is tested";
 }
 
-TEST_P(Slices, OfWhatStandsStillNothingIsComputedOrSent) {
+TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
   Pair pair = MakePair({});
   const SplitRows rows = pair.RowsOf(Halves(pair));
   for (int i = 0; i < 20; ++i) {

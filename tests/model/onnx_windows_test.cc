@@ -135,7 +135,7 @@ TEST(OnnxWindowsTest, AutoPadOfPoolsIgnoresCeilMode) {
   EXPECT_EQ(Only<op::Pool>(graph).spec.rows.pad_begin, 1);
 }
 
-TEST(OnnxWindowsTest, TheIndicesOfAMaxPoolAreNotGiven) {
+TEST(OnnxWindowsTest, TheIndicesOfAMaxPoolAreRefused) {
   OnnxModel model = OneInput({1, 1, 4, 4});
   model.Node("MaxPool", {"x"}, {"a", "indices"}).Ints("kernel_shape", {2, 2});
   model.Node("Add", {"a", "indices"}, {"y"});

@@ -206,7 +206,7 @@ TEST(SinkPermutesTest, AConvNextBlockIsFourLocalOperators) {
 }
 
 // The same block in opsets without layer norm and without Gemm on four dimensions.
-TEST(SinkPermutesTest, SoIsOneThatIsWrittenOut) {
+TEST(SinkPermutesTest, AConvNextBlockWrittenOutIsFourLocalOperators) {
   ModelBuilder b;
   const ValueId x = b.Input({1, 8, 6, 5});
   ValueId y = b.Permute(b.Conv(x, 8, 3, 1, 1, 8, true), {0, 2, 3, 1});

@@ -224,7 +224,7 @@ TEST_F(ApartTest, ServerOutlivesItsRobotsAndServesTheNext) {
   EXPECT_FALSE(listener.Accept(milliseconds(2000)));
   siginfo_t dead = {};
   waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT);
-  EXPECT_EQ(dead.si_pid, 0) << "a connection's process is dead and not buried";
+  EXPECT_EQ(dead.si_pid, 0) << "a connection's process is a zombie";
 }
 
 TEST_F(ApartTest, RobotsThatDieWhileTheyConnectDisturbNobody) {

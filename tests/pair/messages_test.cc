@@ -86,7 +86,7 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   EXPECT_EQ(read.change_threshold, 0.07);
 }
 
-TEST(MessagesTest, AServerPreparesAnewWhereItKeepsOrComputesOtherwise) {
+TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
   const message::Settings before;
   const auto needs = [&](auto member, const auto& value) {
     message::Settings after = before;

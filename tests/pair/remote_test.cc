@@ -205,7 +205,7 @@ TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
   EXPECT_EQ(AnsweredBytes(), before);
 }
 
-TEST_F(RemoteTest, AnAnswerThatComesTooLateLeavesTheRobotsOutputsAlone) {
+TEST_F(RemoteTest, ALateAnswerLeavesTheRobotsOutputsAlone) {
   Meet("raw", "1000mbit,20ms");
   ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
   const auto own = Outputs(state_);
@@ -214,7 +214,7 @@ TEST_F(RemoteTest, AnAnswerThatComesTooLateLeavesTheRobotsOutputsAlone) {
   EXPECT_EQ(Outputs(state_), own);
 }
 
-TEST_F(RemoteTest, AnAnswerThatComesTooLateIsNoneToTheNextFrame) {
+TEST_F(RemoteTest, ALateAnswerIsNotTakenForTheNextFrames) {
   Meet("raw", "1000mbit,20ms");
   for (int i = 0; i < 5; ++i) {
     ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
@@ -240,7 +240,7 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
   EXPECT_EQ(connection_->fault(), "an answer does not have all pixels");
 }
 
-TEST_F(RemoteTest, WhatWasSaidBeforeOtherSettingsIsNotHeard) {
+TEST_F(RemoteTest, WhatWasSaidBeforeNewSettingsIsIgnored) {
   Meet("raw");
   is_server_busy_ = true;
   Say(channels_->server, message::Slice());

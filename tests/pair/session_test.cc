@@ -349,7 +349,7 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   EXPECT_TRUE(world.store().Has(named));
 }
 
-TEST_F(SessionTest, OfAServerThatWasKilledNoHalfAModelStays) {
+TEST_F(SessionTest, AKilledServerLeavesNoHalfModel) {
   const pid_t dead = fork();
   if (dead == 0) _exit(0);
   ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
@@ -518,7 +518,7 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   }
 }
 
-TEST_F(SessionTest, WhoAsksForAScheduleGetsOneWhileFramesAreServed) {
+TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   World world(Yolo(), folder_);
   std::atomic<bool> may_end = false;
   const std::string profile(100'000, 'p');
@@ -620,7 +620,7 @@ TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
   EXPECT_NEAR(statistics.bandwidth->bits_per_second, 400e6, 80e6);
 }
 
-TEST_F(SessionTest, WhoHasNotSaidHelloMayProbe) {
+TEST_F(SessionTest, ProbingNeedsNoHello) {
   World world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
   ChannelPair channels(Shaped("20mbit,3ms"));
@@ -682,7 +682,7 @@ TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
   EXPECT_GT(world.robot().counts().together, 3);
 }
 
-TEST_F(SessionTest, WhoeverLeavesTheOtherIsTold) {
+TEST_F(SessionTest, ALeavingSideTellsTheOther) {
   World world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
@@ -713,7 +713,7 @@ TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
   EXPECT_EQ(world.robot().counts().together, 1);
 }
 
-TEST_F(SessionTest, AfterARefusalTheServerBeginsAnew) {
+TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
   World world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();

@@ -75,7 +75,7 @@ TEST_F(PlanChooserTest, FollowsTheLink) {
   EXPECT_EQ(last_.codec, "jpeg:85");
   AnswerMany(0.5);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal);
-  EXPECT_LE(switches_, 4) << "no more than one plan is taken that does not stay";
+  EXPECT_LE(switches_, 4) << "it may try at most one plan in vain";
 }
 
 TEST_F(PlanChooserTest, TheRobotAnswersAloneFromTheFrameOnInWhichTheLinkIsGone) {
@@ -141,7 +141,7 @@ TEST_F(PlanChooserTest, AFewSlowFramesAreNoReasonToLeave) {
 }
 
 // The link makes the server a tenth slower than the robot for ten frames, then faster.
-TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
+TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   AnswerMany(std::nullopt, 0.2);
   const double alone_ms = latency_ms_;
   AnswerMany(5, 0.2);
@@ -159,7 +159,7 @@ TEST_F(PlanChooserTest, DoesNotGoToAndFroForLessThanBeginningCosts) {
   const double quick = mbit_for(0.9 * alone_ms);
   switches_ = 0;
   for (int frame = 0; frame < 400; ++frame) Answer(frame / 10 % 2 == 0 ? slow : quick, 0.2);
-  EXPECT_LE(switches_, 4) << "of 40 that one could think of";
+  EXPECT_LE(switches_, 4) << "of 40 occasions";
 }
 
 TEST_F(PlanChooserTest, WhatFramesTookWhileAServerWasMetIsForgotten) {
@@ -198,7 +198,7 @@ TEST_F(PlanChooserTest, ARobotThatWasSlowForAWhileIsTriedAgain) {
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal) << chooser_.Reason();
 }
 
-TEST_F(PlanChooserTest, WhereNobodyLooksWhatChangesItIsLookedAtNowAndThen) {
+TEST_F(PlanChooserTest, LooksNowAndThenHowMuchChanges) {
   AnswerMany(20, 0.9);
   ASSERT_FALSE(last_.keeps);
   for (int i = 0; i < 3; ++i) AnswerMany(20, 0.01);
@@ -230,7 +230,7 @@ TEST_F(PlanChooserTest, ASchedulesPlansAreAmongTheCandidates) {
   EXPECT_NE(chooser.Reason().find(" ms, "), std::string::npos) << chooser.Reason();
 }
 
-TEST_F(PlanChooserTest, KeepsToASchedulesPlansWhereItIsTold) {
+TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
   // All are worse than what it would choose otherwise.
   const std::vector<Plan> plans = {
       {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw"},

@@ -175,7 +175,7 @@ class FrameCacheTest : public testing::Test {
   std::unique_ptr<FrameCache> cache_;
 };
 
-TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) {
+TEST_F(FrameCacheTest, UnderExactEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) {
   Start({.policy = CacheConfig::Policy::kExact});
   const Scene scene = MakeScene();
   double work = 0;
@@ -191,7 +191,7 @@ TEST_F(FrameCacheTest, ExactlyEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) 
 }
 
 // A camera that sees nothing yet does not decide what counts as a change.
-TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
+TEST_F(FrameCacheTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
   const Scene scene = MakeScene(1.0);
   const auto share_after = [&](int black_frames) {
     Start({.policy = CacheConfig::Policy::kChange, .refresh = 0});
@@ -205,7 +205,7 @@ TEST_F(FrameCacheTest, BlackFramesAtFirstMakeLaterOnesNoDearer) {
 }
 
 // Nor does one moment of much contrast.
-TEST_F(FrameCacheTest, AFrameOfMuchContrastMakesLaterOnesNoCheaper) {
+TEST_F(FrameCacheTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
   const Scene scene = MakeScene(1.0);
   const auto dull = [&](int frame) {
     Pixels pixels = Render(scene, frame);
@@ -301,7 +301,7 @@ TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
 }
 
 // A square changes, and everything around it by less than counts as a change.
-TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
+TEST_F(FrameCacheTest, APixelOfTheFirstMapNeverMixesFrames) {
   const Pixels before(static_cast<size_t>(kHeight) * kWidth * kChannels, 100);
   Pixels after(before.size(), 115);
   for (int y = 40; y < 72; ++y) {
@@ -348,7 +348,7 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapIsOfOneFrameAndNeverOfAMixture) {
   }
 }
 
-TEST_F(FrameCacheTest, EveryPartIsStoredAnewWithinARefresh) {
+TEST_F(FrameCacheTest, EveryPartIsStoredAgainWithinARefresh) {
   CacheConfig config = {
       .policy = CacheConfig::Policy::kChange, .change = 100.0, .stem = 0, .refresh = 6};
   config.relight = false;
@@ -503,7 +503,7 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
 }
 
 // With noise in every pixel reuse does not pay, so most of 40 frames are computed densely.
-TEST_F(FrameCacheTest, WhereTooMuchChangesItRestsAndTriesAgainEverLater) {
+TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
   std::mt19937 random(7);
   const auto noise = [&random] {
     Pixels pixels(size_t{kHeight} * kWidth * kChannels);
@@ -631,7 +631,7 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   EXPECT_LT(error, 0.7 * stale_error) << "stale: " << stale_error;
 }
 
-TEST_F(FrameCacheTest, AFrameThatComesBeforeIdleTimeIsAnsweredAlike) {
+TEST_F(FrameCacheTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
   const Pixels world = World();
   const auto answers = [&](bool has_idle_time) {
     StartWarp({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0}, {},
@@ -648,7 +648,7 @@ TEST_F(FrameCacheTest, AFrameThatComesBeforeIdleTimeIsAnsweredAlike) {
   EXPECT_EQ(answers(false), answers(true));
 }
 
-TEST_F(FrameCacheTest, ExactlyNothingIsMovedWhateverTheCameraDoes) {
+TEST_F(FrameCacheTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
   const Pixels world = World();
   StartWarp({.policy = CacheConfig::Policy::kExact}, {}, {Translation(3, 2)});
   for (int frame = 0; frame < 4; ++frame) {

@@ -120,7 +120,7 @@ TEST_F(CompareRowsTest, OnlyTheRowsThatWereComputedCount) {
   EXPECT_LT(CompareRows(answer, exact, {1, 2}).agreement, 0.3);
 }
 
-TEST_F(CompareRowsTest, ASampleOfHardlyAnythingButTheUsualSaysLittle) {
+TEST_F(CompareRowsTest, ASampleOfAlmostOnlyTheUsualClassSaysLittle) {
   const ClassMap full = Map(1, {{0, 1000, 1}});
   EXPECT_EQ(CompareRows(full, full, kAll).weight, 1000 + 0.002 * 4000);
   const ClassMap sliver = Map(1, {{0, 40, 1}});
@@ -210,7 +210,7 @@ TEST_F(GuardTest, GoodSettingsStayNormal) {
 }
 
 // With so small a share, every later sample takes hundreds of frames.
-TEST_F(GuardTest, TheFirstSampleIsTakenSoonHoweverLittleMayBeSpent) {
+TEST_F(GuardTest, TheFirstSampleComesSoonHoweverSmallTheShare) {
   RobotConfig config = Frozen();
   config.source = "generated:seed=5,frames=24,width=128,height=96,shapes=6,camera=handheld";
   config.guard.share = 0.001;
@@ -219,7 +219,7 @@ TEST_F(GuardTest, TheFirstSampleIsTakenSoonHoweverLittleMayBeSpent) {
   EXPECT_EQ(report_.bad_samples, 1);
 }
 
-TEST_F(GuardTest, ExactAnswersAgreeWholly) {
+TEST_F(GuardTest, ExactAnswersAgreeFully) {
   RobotConfig config = Demo();
   config.cache.policy = CacheConfig::Policy::kExact;
   config.cache.most_work = 0.0;  // samples are of reuse alone
@@ -243,7 +243,7 @@ TEST_F(GuardTest, SettingsThatSeeNoChangeAreLeftAndAnswersAgreeAgain) {
 }
 
 // Whole frames leave nothing to sample, and what was not spent on them is not made up for.
-TEST_F(GuardTest, AfterManyWholeFramesNoMoreSamplesThanElseAreDue) {
+TEST_F(GuardTest, ManyWholeFramesSaveUpNoSamples) {
   RobotConfig config = Demo();
   config.guard.share = 0.02;
   config.Check();

@@ -72,7 +72,7 @@ TEST(LightInPlaceTest, WhatMovesIsNoLight) {
   }
 }
 
-TEST(LightInPlaceTest, ACameraThatMovesIsNoLight) {
+TEST(LightInPlaceTest, AMovingCameraIsNoLight) {
   for (const double shift : {2.0, 7.0, 20.0, 100.0}) {
     SCOPED_TRACE(shift);
     const TestPicture frame = Photograph(World(3), Shift(shift, 0.5 * shift), kWidth, kHeight);
@@ -91,7 +91,7 @@ TEST(LightInPlaceTest, AShadowOverAPartIsNoLight) {
   ExpectNoChange(FindIn(kWhole, frame, reference));
 }
 
-TEST(LightInPlaceTest, OfLightBeyondAllBoundsNothingIsOfUse) {
+TEST(LightInPlaceTest, LightBeyondItsBoundsIsNotFound) {
   for (const Change& change : {Change{0.3, 0}, {0.7, 0}, {1.5, 0}, {1, 60}}) {
     SCOPED_TRACE(change.gain);
     TestPicture reference = Seen();
@@ -124,7 +124,7 @@ TEST(LightInPlaceTest, BarsSayNothingOfTheLight) {
   EXPECT_EQ(relit, reference.pixels);
 }
 
-TEST(ShowInLightOfTest, WhatOnlyTheLightChangedIsTheReferenceAgain) {
+TEST(ShowInLightOfTest, UndoesWhatOnlyTheLightChanged) {
   for (const Change& change : {Change{0.8, 0}, {0.5, 10}, {1.7, -20}}) {
     SCOPED_TRACE(change.gain);
     const TestPicture reference = Seen();

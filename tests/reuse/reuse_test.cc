@@ -84,7 +84,7 @@ TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
   EXPECT_EQ(reuse.Decide(3, View(pixels), {}).base, 1) << "the last one was not executed";
 }
 
-TEST_F(ReuseTest, VerdictsAreTakenInByTheNextDecision) {
+TEST_F(ReuseTest, TheNextDecisionTakesVerdictsIn) {
   Reuse reuse = Decider({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 4});
   const Pixels pixels = Render(CameraMotion::kStill, 0);
   const auto decide = [&](const Verdict& verdict) {

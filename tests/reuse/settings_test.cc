@@ -15,7 +15,7 @@ using Policy = CacheConfig::Policy;
 using Geometry = CacheConfig::Geometry;
 
 // Every combination of what can disable each other comes to what its policy uses.
-TEST(ReuseSettingsTest, NothingThatIsDisabledIsLeft) {
+TEST(ReuseSettingsTest, NoDisabledSettingIsLeft) {
   for (const Policy policy : {Policy::kExact, Policy::kChange, Policy::kFixed}) {
     for (const Geometry geometry : {Geometry::kCanvas, Geometry::kNone, Geometry::kWarp}) {
       for (const int stem : {0, 2}) {
@@ -89,7 +89,7 @@ TEST(ReuseSettingsTest, ASaferLevelReusesLessThanTheOneBefore) {
 }
 
 // Errors of a quarter are 12 decibels; nothing is less strict than what is the default.
-TEST(ReuseSettingsTest, BlocksMustBeMoreAlikeWhereItShallBeSafer) {
+TEST(ReuseSettingsTest, SaferLevelsWantMoreSimilarBlocks) {
   const auto psnr_at = [](Level level, double psnr) {
     const ChangeConfig blocks = {.rule = ChangeConfig::Rule::kBlocks, .psnr = psnr};
     return SettingsAt(level, Resolve({.stem = 0, .budget_mb = 10}, blocks)).picture_test().psnr;
@@ -101,13 +101,13 @@ TEST(ReuseSettingsTest, BlocksMustBeMoreAlikeWhereItShallBeSafer) {
   EXPECT_EQ(psnr_at(Level::kShorterExpiry, 95), 95);
 }
 
-TEST(ReuseSettingsTest, WhereItShallBeSaferTheNetworkSeesTheLightAsItIs) {
+TEST(ReuseSettingsTest, SaferLevelsShowTheNetworkTheLightAsItIs) {
   const ReuseSettings configured = Resolve({.relight = true}, {});
   EXPECT_TRUE(SettingsAt(Level::kShorterExpiry, configured).relights());
   EXPECT_FALSE(SettingsAt(Level::kSafer, configured).relights());
 }
 
-TEST(ReuseSettingsTest, SettingsThatNeverExpireDoSoWhereItShallBeSafer) {
+TEST(ReuseSettingsTest, SaferLevelsExpireEvenWhatNeverExpires) {
   const auto shorter = [](int refresh) {
     return SettingsAt(Level::kShorterExpiry, Resolve({.refresh = refresh}, {}));
   };
@@ -117,7 +117,7 @@ TEST(ReuseSettingsTest, SettingsThatNeverExpireDoSoWhereItShallBeSafer) {
   for (const int kept : {1, 2}) EXPECT_EQ(shorter(kept).refresh(), kept);
 }
 
-TEST(ReuseSettingsTest, FromTheExactPolicyThereIsOnlyDense) {
+TEST(ReuseSettingsTest, TheExactPolicyStepsOnlyToDense) {
   const ReuseSettings exact = Resolve({.policy = Policy::kExact, .flush = 100}, {});
   EXPECT_EQ(LevelsFor(exact), (std::vector<Level>{Level::kNormal, Level::kDense}));
   EXPECT_EQ(LevelsFor(Resolve({}, {})).size(), 4u);
@@ -125,7 +125,7 @@ TEST(ReuseSettingsTest, FromTheExactPolicyThereIsOnlyDense) {
   EXPECT_EQ(SettingsAt(Level::kDense, exact).change_policy().kind, ChangePolicy::Kind::kExact);
 }
 
-TEST(ReuseSettingsTest, NamesWhatWasSetForNothing) {
+TEST(ReuseSettingsTest, NamesSettingsWithoutEffect) {
   RobotConfig config;
   config.cache = {.policy = Policy::kExact,
                   .geometry = Geometry::kCanvas,

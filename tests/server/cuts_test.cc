@@ -17,7 +17,7 @@ class Cuts : public FolderTest, public testing::WithParamInterface<Network> {};
 INSTANTIATE_TEST_SUITE_P(Of, Cuts, testing::ValuesIn(TenNetworks()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST_P(Cuts, WhateverPlanFollowsWhichTheAnswerHasTheBitsOfADenseRun) {
+TEST_P(Cuts, AfterAnyChangeOfPlanTheAnswerHasTheBitsOfADenseRun) {
   Process both(Together({ProgramPath("plan_robot"), GetParam().name}, Server(folder_, {"--once"})),
                kEnvironment);
   EXPECT_EQ(both.Wait(kLong), 0) << both.output();

@@ -75,7 +75,7 @@ int CountIn(const std::string& text, const std::string& word) {
   return count;
 }
 
-TEST_F(ScheduleMakerTest, OfRobotsThatAskAtOnceOneWaitsForWhatIsMadeForTheOther) {
+TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   robot_ = MeasureServer();
   robot_.side = Side::kRobot;
   SetLogLevel(LogLevel::kInfo);
@@ -91,7 +91,7 @@ TEST_F(ScheduleMakerTest, OfRobotsThatAskAtOnceOneWaitsForWhatIsMadeForTheOther)
 }
 
 // Measuring for the first one takes 20 s unless it is stopped.
-TEST_F(ScheduleMakerTest, WhoLeavesWhileAnotherIsServedIsNotWaitedFor) {
+TEST_F(ScheduleMakerTest, ARobotCanLeaveWhileAnotherIsServed) {
   robot_ = TwoOperators().robot;
   std::atomic<bool> first_leaves = false;
   std::atomic<bool> second_leaves = false;

@@ -126,7 +126,7 @@ TEST_F(ServeLossy, TheServersPicturesGiveTheServersAnswers) {
   for (const char* const codec : {"jpeg:50", "video:libx264"}) ExpectAnswersOfDumpedPictures(codec);
 }
 
-TEST_F(ServeLossy, SoDoThoseThatGStreamerEncoded) {
+TEST_F(ServeLossy, GStreamersPicturesGiveTheServersAnswers) {
   const std::string codec = "video:gst:x264enc tune=zerolatency speed-preset=ultrafast";
   try {
     const PictureEncoder works_here(ParsePictureCodec(codec), {64, 64, 3});
@@ -308,7 +308,7 @@ TEST_F(ServeOwnSchemes, AreTakenUnlessThePolicyIsExact) {
   EXPECT_EQ(Remotely("exact"), dense_);
 }
 
-TEST_F(Serve, WhoHasNoGpuRefusesToUseOne) {
+TEST_F(Serve, WithoutAGpuItRefusesToUseOne) {
   if (!QueryCuda().devices.empty()) GTEST_SKIP() << "there is a GPU here";
   for (const std::string backend : {"cuda", "cuda-fp16"}) {
     const std::string refusal = "backend \"" + backend + "\" cannot be used";
@@ -323,7 +323,7 @@ TEST_F(Serve, WhoHasNoGpuRefusesToUseOne) {
   }
 }
 
-TEST_F(Serve, AModelThatLiesDamagedOnTheServersDiskIsBroughtAnew) {
+TEST_F(Serve, ADamagedModelOnTheServersDiskIsSentAgain) {
   (void)Together({"--mode", "remote"});
   const fs::path model = fs::directory_iterator(folder_ / "models")->path();
   fs::resize_file(model, fs::file_size(model) / 2);
@@ -335,7 +335,7 @@ TEST_F(Serve, AModelThatLiesDamagedOnTheServersDiskIsBroughtAnew) {
   EXPECT_EQ(FramesServed("together"), 12) << both.output();
 }
 
-TEST_F(Serve, AServerThatRefusesIsAskedMoreAndMoreSeldom) {
+TEST_F(Serve, AServerThatRefusesIsAskedLessAndLessOften) {
   (void)Together({"--mode", "remote"});
   const fs::path model = fs::directory_iterator(folder_ / "models")->path();
   fs::remove(model);
@@ -355,7 +355,7 @@ TEST_F(Serve, AServerThatRefusesIsAskedMoreAndMoreSeldom) {
   EXPECT_LE(refusals, 3) << output;
 }
 
-TEST_F(Serve, WhatIsEmulatedIsSaidEverywhere) {
+TEST_F(Serve, EmulationIsReportedEverywhere) {
   Process both(
       cacheinf::Together(Robot("together", {"--mode", "remote", "--server", "mpi", "--server-wait",
                                             "10", "--emulate", "2x,90mbit"}),
@@ -422,7 +422,7 @@ TEST_F(Serve, ALinkIsMeasuredWithoutAModel) {
 // Measuring and solving take most of a minute.
 class SlowServe : public Serve {};
 
-TEST_F(SlowServe, WhoMeetMeasureThemselvesAndSolveAScheduleAndKeepIt) {
+TEST_F(SlowServe, RobotAndServerMeasureThemselvesAndSolveAScheduleAndKeepIt) {
   auto environment = kEnvironment;
   environment["CACHEINF_CACHE"] = folder_ / "cache";
   constexpr std::chrono::minutes kLonger(2);
@@ -453,7 +453,7 @@ TEST_F(SlowServe, WhoMeetMeasureThemselvesAndSolveAScheduleAndKeepIt) {
   }
 }
 
-TEST_F(Serve, WhatCannotBeIsOneSentenceAndExitCodeTwo) {
+TEST_F(Serve, BadInputIsOneSentenceAndExitCodeTwo) {
   std::ofstream(folder_ / "name-server") << "1234.0;tcp://127.0.0.1:9\n";
   const Arguments somewhere = {"--server", "mpi:lab", "--name-server", folder_ / "name-server"};
   const std::vector<std::pair<Arguments, std::string>> cases = {

@@ -98,7 +98,7 @@ TEST_F(ReopeningSourceTest, GivesUpWhenPatienceEnds) {
   EXPECT_EQ(source.frame_rate(), 30);
 }
 
-TEST_F(ReopeningSourceTest, EveryLossIsWaitedForAnew) {
+TEST_F(ReopeningSourceTest, PatienceBeginsAgainWithEveryLoss) {
   ReopeningSource source =
       Make({1, kFails, kFails, kFails, 1, kFails, kFails, kFails, 1}, seconds(4));
   EXPECT_EQ(ReadAll(source), (std::vector<int64_t>{0, 1, 2}));

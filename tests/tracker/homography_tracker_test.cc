@@ -129,7 +129,7 @@ TEST(HomographyTrackerTest, FindsTheLightAndThenAlmostNothingIsActive) {
 }
 
 // A wall has nothing on it to follow.
-TEST(HomographyTrackerTest, WhereNothingCanBeFollowedOtherLightIsNoOtherPlace) {
+TEST(HomographyTrackerTest, WithNothingToFollowAChangeOfLightIsNoMotion) {
   TestPicture wall(kWidth, kHeight, 3, 120);
   for (int x = 0; x < kWidth; x += 4) {
     Fill({0, kHeight}, {x, x + 4}, static_cast<uint8_t>(100 + x / 16), &wall);

@@ -131,7 +131,7 @@ TEST(OverlayTest, DrawsInColourOverGreyFrames) {
 // The left half was recomputed.
 ClassMap LeftRecomputed() { return {2, 1, {255, 0}}; }
 
-TEST(OverlayTest, OutlinesWhatWasComputedAnew) {
+TEST(OverlayTest, OutlinesWhatWasRecomputed) {
   const PictureFit fit = FitOf(PictureSpec::Fit::kStretch, kWidth, kHeight);
   const Picture drawn = OutlineRecomputed(GreyFrame(1), fit, LeftRecomputed());
   constexpr Colour kWhite = {255, 255, 255};

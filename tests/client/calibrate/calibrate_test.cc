@@ -342,7 +342,7 @@ TEST_F(CalibrateCommandTest, CalibratesBesideTheConfiguration) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
   const RobotConfig config = LoadRobotConfig(Path("demo_segmentation.calibrated.json"));
   EXPECT_EQ(config.mode, RobotConfig::Mode::kCache);
-  EXPECT_EQ(config.source, "") << "the clip is not what the robot shall see";
+  EXPECT_EQ(config.source, "") << "the clip is not the robot's source";
 
   std::vector<std::string> unreachable = arguments;
   unreachable[11] = "1";

@@ -317,7 +317,7 @@ class LostGpuTest : public FailingRunTest {
   Files expected_;  // by the CPU alone
 };
 
-TEST_F(LostGpuTest, LostAtAnyWaitItIsReplacedByTheProcessorForThatFrameAndAllLaterOnes) {
+TEST_F(LostGpuTest, LostAtAnyWaitTheCpuReplacesItFromThatFrameOn) {
   ASSERT_EQ(expected_.size(), size_t{kFrames});
   cuda::EmulatedDevice::Options options;
   for (options.lost_after = 0;; ++options.lost_after) {
@@ -333,7 +333,7 @@ TEST_F(LostGpuTest, LostAtAnyWaitItIsReplacedByTheProcessorForThatFrameAndAllLat
   EXPECT_GT(options.lost_after, 3 * kFrames) << "answers, checks and samples wait";
 }
 
-TEST_F(LostGpuTest, WithTooLittleMemoryItIsReplacedFromTheBeginning) {
+TEST_F(LostGpuTest, WithTooLittleMemoryTheCpuReplacesItFromTheStart) {
   cuda::EmulatedDevice::Options options;
   options.memory_bytes = 1000;
   const Result result = RunWith(options);

@@ -334,7 +334,7 @@ class CacheModeTest : public RunTest {
   }
 };
 
-TEST_F(CacheModeTest, ExactlyEveryAnswerIsTheDenseOneForLessWork) {
+TEST_F(CacheModeTest, UnderExactEveryAnswerIsTheDenseOneForLessWork) {
   RobotConfig config = Demo("still");
   config.cache.policy = CacheConfig::Policy::kExact;
   const Summary summary = Run(config);

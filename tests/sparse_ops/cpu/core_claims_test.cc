@@ -23,7 +23,7 @@ TEST(CoreClaimsTest, PoolsShareWhereNoCoreIsFree) {
   EXPECT_EQ(claims.Claim(allowed, 2), (Cores{0, 1}));
 }
 
-TEST(CoreClaimsTest, CoresThatFewestPoolsHaveComeNext) {
+TEST(CoreClaimsTest, CoresOfTheFewestPoolsComeNext) {
   CoreClaims claims;
   const Cores allowed = {0, 1, 2, 3};
   EXPECT_EQ(claims.Claim(allowed, 2), (Cores{0, 1}));
@@ -31,7 +31,7 @@ TEST(CoreClaimsTest, CoresThatFewestPoolsHaveComeNext) {
   EXPECT_EQ(claims.Claim(allowed, 2), (Cores{2, 3}));
 }
 
-TEST(CoreClaimsTest, OfFreeAndSharedCoresTheSharedOnesComeFirst) {
+TEST(CoreClaimsTest, SharedCoresComeBeforeFreeOnes) {
   CoreClaims claims;
   const Cores allowed = {0, 1, 2};
   claims.Claim(allowed, 2);

@@ -509,7 +509,7 @@ TEST(KernelFaultsTest, MatricesOfWarpgroupsThatAreNotReadyAreFound) {
   expect(Fault::kLaneDiffers, "says another b than other lanes");
 }
 
-TEST(KernelFaultsTest, WarpgroupsThatAreNoneAreFound) {
+TEST(KernelFaultsTest, InstructionsOfWarpgroupsWithoutOneAreFound) {
   using Fault = MultiplyCopied<>::Fault;
   ExpectComplaint(
       [](float* memory) {
