@@ -106,6 +106,8 @@ ProfilePair Chain() {
     op.active = {{{0.0, 0.0}, {1.0, 1.0}}};
     op.slice_bytes = {{{0.0, 0.0}, {1.0, 8000.0}}};
     op.whole_bytes = 8000;
+    op.whole_encode_ms = 0.75;
+    op.whole_decode_ms = 0.375;
     op.encode_ms = Curve::Constant(0.5);
     op.decode_ms = Curve::Constant(0.25);
   }
@@ -113,10 +115,10 @@ ProfilePair Chain() {
   Profile robot;
   robot.operators = operators;
   robot.fit_ms = 1;
-  robot.decide_ms = Curve::Constant(2);
+  robot.decide_ms = {{{0.0, 1.0}, {1.0, 3.0}}};
   robot.read_ms = 3;
-  robot.picture_slice_bytes = Curve::Constant(16000);
-  robot.picture_encode_ms = robot.picture_decode_ms = Curve::Constant(0.125);
+  robot.picture_slice_bytes = {{{0.0, 0.0}, {1.0, 16000.0}}};
+  robot.picture_encode_ms = robot.picture_decode_ms = {{{0.0, 0.0}, {1.0, 0.125}}};
   robot.codecs = {{"jpeg:85", {{{0.0, 0.0}, {1.0, 2000.0}}}, 0.75, 9}};
   robot.answer_bytes = 1000;
   robot.answer_decode_ms = 0.5;
@@ -129,7 +131,7 @@ ProfilePair Chain() {
     op.ms = {{{0.0, 0.5}, {1.0, 1.5}}};
     op.dense_ms = 1;
   }
-  server.decide_ms = Curve::Constant(1);
+  server.decide_ms = {{{0.0, 0.5}, {1.0, 1.0}}};
   server.codecs[0].decode_ms = 0.5;
   server.answer_encode_ms = 0.25;
   return {robot, server};
@@ -156,7 +158,7 @@ TEST(CostModel, TheRobotAlone) {
 }
 
 TEST(CostModel, TheServerAlone) {
-  const ProfilePair pair = Chain();
+  ProfilePair pair = Chain();
   const CostModel model(pair.robot, pair.server, kSituation);
   Plan plan;
   plan.kind = Plan::Kind::kRemote;
@@ -176,6 +178,11 @@ TEST(CostModel, TheServerAlone) {
   EXPECT_DOUBLE_EQ(model.Ms(plan), prediction.latency_ms - 1 - 4 * 0.5);
   plan.codec = "png";
   EXPECT_EQ(model.Ms(plan), INFINITY);
+  // Of half of the changes the server sees nothing: it decides and computes less.
+  pair.robot.codecs[0].seen = {{{0.0, 0.0}, {1.0, 0.5}}};
+  plan = {.kind = Plan::Kind::kRemote, .codec = "jpeg:85"};
+  EXPECT_DOUBLE_EQ(CostModel(pair.robot, pair.server, kSituation).Ms(plan),
+                   prediction.latency_ms - 0.25 - 4 * 0.5);
 }
 
 TEST(CostModel, OneCut) {
@@ -188,6 +195,18 @@ TEST(CostModel, OneCut) {
   EXPECT_DOUBLE_EQ(prediction.latency_ms,
                    3 + 2 * 5 + 0.5 + 8 + 2 + 0.25 + 2 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
   EXPECT_DOUBLE_EQ(prediction.server_ms, 0.25 + 3 + 0.5);
+}
+
+TEST(CostModel, WhatNoSliceWasMeasuredOfCrossesAsFloats) {
+  ProfilePair pair = Chain();
+  pair.robot.operators[1].slice_bytes = {};
+  pair.robot.operators[1].whole_bytes = 0;
+  pair.robot.operators[1].row_bytes = 500;
+  CostModel model(pair.robot, pair.server, {8, 8, 4, 0.5, 0.25});
+  Plan plan = SplitAt({{1, 0}});
+  EXPECT_DOUBLE_EQ(model.Predict(plan).up_bytes, 0.25 * 8 * 500);
+  plan.keeps = false;
+  EXPECT_DOUBLE_EQ(model.Predict(plan).up_bytes, 8 * 500);
 }
 
 TEST(CostModel, SharedRowsOverlap) {
@@ -203,6 +222,11 @@ TEST(CostModel, SharedRowsOverlap) {
   EXPECT_DOUBLE_EQ(prediction.up_bytes, 4000);
   EXPECT_DOUBLE_EQ(prediction.down_bytes, 2000);
   EXPECT_DOUBLE_EQ(prediction.latency_ms, std::max(robot_ms, server_ms + 2 + 2) + 0.125 + 3);
+  EXPECT_DOUBLE_EQ(prediction.robot_ms, robot_ms + 0.125 + 3);
+  EXPECT_DOUBLE_EQ(prediction.link_ms, 4 + 2);
+  // It computes while it sends, and waits for the end of the answer only.
+  EXPECT_DOUBLE_EQ(prediction.energy_j,
+                   (10 * prediction.robot_ms + 4 * (server_ms + 2 + 2 - robot_ms)) / 1000);
   // The lanes end where the prediction does.
   double end_ms = 0;
   for (const Timeline::Piece& piece : model.PredictTimeline(plan).pieces) {
@@ -247,6 +271,49 @@ TEST(CostModel, EachWayIsAQueueOfItsOwn) {
   EXPECT_DOUBLE_EQ(model.Ms(plan), server_row_ms + 0.5 + 2 + 0.03125 + 3 * 3 + 0.125 + 3);
 }
 
+// The chain with as many rows from the second operator on.
+ProfilePair ChainTo(int rows) {
+  ProfilePair pair = Chain();
+  for (Profile* const profile : {&pair.robot, &pair.server}) {
+    for (size_t id = 1; id < profile->operators.size(); ++id) {
+      profile->operators[id].rows = rows;
+      profile->operators[id].inputs[0].rows = AxisWindow::Identity(rows);
+    }
+  }
+  AxisWindow& widened = pair.robot.operators[1].inputs[0].rows;
+  widened.in_size = 8;
+  return pair;
+}
+
+// What the robot computes of the first operator for its share of the answer.
+Range FirstRows(const ProfilePair& pair, int robot_thousandths) {
+  return CostModel(pair.robot, pair.server, kSituation)
+      .RowsOf(SplitAt({{-1, robot_thousandths}}))[0]
+      .computed[0];
+}
+
+TEST(CostModel, OfAReflectionTheFirstRowNeedsTheSecond) {
+  ProfilePair pair = ChainTo(10);
+  AxisWindow& reflected = pair.robot.operators[1].inputs[0].rows;
+  reflected.kind = AxisWindow::Kind::kReflect;
+  reflected.window.pad_begin = reflected.window.pad_end = 1;
+  EXPECT_EQ(FirstRows(pair, 100), (Range{1, 2}));
+}
+
+TEST(CostModel, ResizesOfOneSizeNeedRowsOfTheirOwn) {
+  ProfilePair pair = ChainTo(16);
+  AxisWindow& nearest = pair.robot.operators[1].inputs[0].rows;
+  nearest.kind = AxisWindow::Kind::kResize;
+  nearest.resize.kind = ResizeSpec::Kind::kNearest;
+  nearest.resize.scale_rows = 2;
+  nearest.resize.out_height = 16;
+  EXPECT_EQ(FirstRows(pair, 500), (Range{0, 4}));
+  AxisWindow linear = nearest;
+  linear.resize.kind = ResizeSpec::Kind::kLinear;
+  pair.robot.operators[2].inputs.push_back({0, linear});
+  EXPECT_EQ(FirstRows(pair, 500), (Range{0, 5}));
+}
+
 TEST(CostModel, EachWayHasItsBandwidth) {
   const ProfilePair pair = Chain();
   const CostModel same(pair.robot, pair.server, kSituation);
@@ -271,7 +338,8 @@ TEST(CostModel, FactorsAndQueue) {
   situation.server_factor = 3;
   situation.link_factor = 1.5;
   situation.server_queue_ms = 7;
-  const CostModel model = CostModel(pair.robot, pair.server, kSituation).At(situation);
+  const CostModel same(pair.robot, pair.server, kSituation);
+  const CostModel model = same.At(situation);
   EXPECT_DOUBLE_EQ(model.Ms(SplitAt({{1, 0}})), 2 * (3 + 2 * 5 + 0.5) + 1.5 * 8 + 2 + 7 +
                                                     3 * (0.25 + 2 * 1.5 + 0.5) + 1.5 * 4 + 2 +
                                                     2 * (0.25 + 3));
@@ -285,6 +353,26 @@ TEST(CostModel, FactorsAndQueue) {
   EXPECT_DOUBLE_EQ(model.Ms({.kind = Plan::Kind::kRemote, .codec = "jpeg:85"}),
                    2 * (1 + 0.75) + 1.5 * 2 + 2 + 7 + 3 * (0.5 + 1 + 4 * 1.5 + 0.25) + 1.5 * 1 + 2 +
                        2 * (0.5 + 3));
+  // A frame waits for the server once, however often it comes there.
+  situation = kSituation;
+  situation.server_queue_ms = 7;
+  const Plan to_and_fro = SplitAt({{-1, 0}, {0, 1000}, {1, 0}});
+  EXPECT_DOUBLE_EQ(same.At(situation).Ms(to_and_fro), same.Ms(to_and_fro) + 7);
+}
+
+TEST(CostModel, SlowedDownProfilesAreSlowMachines) {
+  const ProfilePair pair = Chain();
+  Situation situation = kSituation;
+  const CostModel slowed(SlowedDown(pair.robot, 2), SlowedDown(pair.server, 3), situation);
+  situation.robot_factor = 2;
+  situation.server_factor = 3;
+  const CostModel model(pair.robot, pair.server, situation);
+  for (const bool keeps : {true, false}) {
+    for (const Plan::Kind kind : {Plan::Kind::kLocal, Plan::Kind::kRemote, Plan::Kind::kSplit}) {
+      const Plan plan = {kind, keeps, "jpeg:85", {{-1, 500}, {1, 0}}};
+      EXPECT_NEAR(slowed.Ms(plan), model.Ms(plan), 1e-9) << ToText(plan);
+    }
+  }
 }
 
 TEST(CostModel, WithoutALinkOnlyTheRobotAnswers) {
@@ -308,13 +396,17 @@ TEST(CostModel, PlacesOfCuts) {
 }
 
 TEST(CostModel, ProfilesOfDifferentNetworksAreRefused) {
-  ProfilePair pair = Chain();
-  EXPECT_THROW(CostModel(pair.server, pair.robot, {}), InputError);
-  pair.server.operators[2].rows = 7;
-  EXPECT_THROW(CostModel(pair.robot, pair.server, {}), InputError);
-  pair = Chain();
-  pair.server.settings = "policy exact";
-  EXPECT_THROW(CostModel(pair.robot, pair.server, {}), InputError);
+  const auto expect_refused = [](const auto& change) {
+    ProfilePair pair = Chain();
+    change(pair);
+    EXPECT_THROW(CostModel(pair.robot, pair.server, {}), InputError);
+  };
+  expect_refused([](ProfilePair& pair) { std::swap(pair.robot, pair.server); });
+  expect_refused([](ProfilePair& pair) { pair.server.model_checksum = 1; });
+  expect_refused([](ProfilePair& pair) { pair.server.operators.pop_back(); });
+  expect_refused([](ProfilePair& pair) { pair.server.operators[2].rows = 7; });
+  expect_refused([](ProfilePair& pair) { pair.server.operators[2].name = "another"; });
+  expect_refused([](ProfilePair& pair) { pair.server.settings = "policy exact"; });
 }
 
 }  // namespace

@@ -174,6 +174,15 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
          op(json, 0)["ms"]["y"] = {0.0, 0.5};
        }},
       {"y", [&](Json& json) { op(json, 0)["ms"]["y"][1] = -0.5; }},
+      {"y", [&](Json& json) { op(json, 0)["ms"]["y"][1] = 1e300; }},
+      {"y",
+       [&](Json& json) {
+         Json& curve = op(json, 0)["ms"];
+         for (int i = 0; i <= 1 << 12; ++i) {
+           curve["x"][i] = i * 1e-4;
+           curve["y"][i] = i;
+         }
+       }},
       {"active", [&](Json& json) { op(json, 0)["active"]["y"][1] = 1.5; }},
       {"row_bytes", [&](Json& json) { op(json, 0)["row_bytes"] = int64_t{1} << 41; }},
       {"dense_ms", [&](Json& json) { op(json, 0)["dense_ms"] = 1e300; }},

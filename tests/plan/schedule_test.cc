@@ -53,6 +53,9 @@ TEST(Schedule, IsOfItsProfiles) {
   ProfilePair pair = TwoOperators();
   const Schedule schedule = MadeUp(pair);
   EXPECT_NO_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server));
+  pair.robot.fit_ms *= 1.01;
+  EXPECT_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server), InputError);
+  pair = TwoOperators();
   pair.server.operators[1].dense_ms *= 1.01;
   try {
     CheckIsOf(schedule, "schedule.json", pair.robot, pair.server);
@@ -99,11 +102,18 @@ TEST(Schedule, DamagedIsRefused) {
             std::string::npos);
   EXPECT_NE(refusal("[-1,0]", "[0,0]").find("ascend"), std::string::npos);
   EXPECT_NE(refusal("[-1,0]", "[0]").find("as long as"), std::string::npos);
+  EXPECT_NE(refusal("[-1,0]", "[-1,2]").find("the operators of its profiles"), std::string::npos);
+  EXPECT_NE(refusal("\"codec\":\"jpeg:85\",\"latency_ms\"", "\"codec\":\"png\",\"latency_ms\"")
+                .find("the codecs of its profiles"),
+            std::string::npos);
   EXPECT_NE(refusal(",1000]", ",1001]").find("between 0 and 1000"), std::string::npos);
   EXPECT_NE(refusal("\"latency_ms\":100.0", "\"latency_ms\":-1").find("at least 0"),
             std::string::npos);
   EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [\n  50.0,").find("ascend"),
             std::string::npos);
+  EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [\n  -1.0,").find("ascend"),
+            std::string::npos);
+  EXPECT_NE(refusal("0.5,\n  1.0", "0.5,\n  1.5").find("ascend"), std::string::npos);
   EXPECT_NE(refusal("\"mbit\": [\n  0.0,", "\"mbit\": [").find("one for every step"),
             std::string::npos);
   EXPECT_NE(refusal("\"round_trip_ms\": 4.0", "\"round_trip_ms\": 1e300").find("at most"),

@@ -11,12 +11,14 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "scheduler/exhaustive.h"
 #include "scheduler/single_cut.h"
+#include "scheduler/split_search.h"
 #include "tests/scheduler/random_networks.h"
 
 namespace cacheinf {
@@ -99,7 +101,19 @@ double BestByTrying(const CostModel& model, bool keeps) {
 
 TEST(Exhaustive, LeavesOutOnlyWhatIsNoBetter) {
   for (uint32_t seed = 9001; seed < 9041; ++seed) {
-    const RandomNetwork network = MakeRandomNetwork(seed, 4);
+    RandomNetwork network = MakeRandomNetwork(seed, 4);
+    // Bounds must hold whatever gains how much on the server, and wherever a curve bends.
+    std::mt19937 random(seed);
+    for (Profile* const profile : {&network.pair.robot, &network.pair.server}) {
+      for (ProfiledOperator& op : profile->operators) {
+        const double factor = 0.2 * static_cast<double>(1 + random() % 10);
+        op.dense_ms *= factor;
+        for (Curve::Point& point : op.ms.points) point.y *= factor;
+        op.ms.points.insert(op.ms.points.begin() + 1, {0.3, 1.1 * op.ms.points[0].y});
+      }
+    }
+    network.situation.robot_factor = 1.5;
+    network.situation.server_factor = 0.7;
     const CostModel model(network.pair.robot, network.pair.server, network.situation);
     for (const bool keeps : {false, true}) {
       const std::optional<Plan> best = BestOfAllSplits(model, keeps, INFINITY);
@@ -148,6 +162,8 @@ TEST(SingleCut, NoOtherCutOfTheGraphIsBetter) {
     const Plan plan = BestSingleCut(model, true);
     cuts += plan.cuts.empty() ? 0 : 1;
     const double ms = model.Ms(plan);
+    EXPECT_LE(model.Ms(MakePlanner("ds-c")->Solve(model, {})),
+              model.Ms({.kind = Plan::Kind::kRemote, .codec = "raw"}));
     for (unsigned servers = 0; servers < 1U << model.robot().operators.size(); ++servers) {
       EXPECT_LE(ms, SumOf(model, servers) * (1 + 1e-9)) << servers << ", seed " << seed;
     }
@@ -172,6 +188,12 @@ TEST(Planner, EqualSeedsGiveEqualPlans) {
     EXPECT_EQ(MakePlanner(name)->Solve(model, options), MakePlanner(name)->Solve(model, options))
         << name;
   }
+  // In a large network it is chance where a search ends.
+  const ProfilePair large = MakeKapaoLike();
+  const CostModel of_large(large.robot, large.server, {200, 200, 4, 0.3, 0.4});
+  const Plan plan = SearchSplits(of_large, true, options);
+  options.seed = 8;
+  EXPECT_NE(SearchSplits(of_large, true, options), plan);
 }
 
 TEST(Planner, UnknownNamesAreRefused) { EXPECT_THROW(MakePlanner("best"), InputError); }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "scheduler/planner.h"
@@ -25,6 +27,16 @@ Schedule Solve(const ProfilePair& pair, int threads, const std::string& planner 
   options.threads = threads;
   EXPECT_TRUE(SolveSchedule(pair.robot, pair.server, options, schedule));
   return schedule;
+}
+
+TEST(ScheduleSolver, StepsAreFactorsOfBandwidthAndFinerWhereLittleChanges) {
+  const ProfilePair pair = MakeRandomNetwork(3, 6).pair;
+  const Schedule schedule = MakeSchedule(pair.robot, pair.server, 4, 2, 1, 100);
+  ASSERT_EQ(schedule.mbit.size(), 4U);
+  for (const size_t i : {1, 2, 3}) EXPECT_NEAR(schedule.mbit[i], std::pow(10, i - 1), 1e-9);
+  EXPECT_EQ(schedule.robot_work, (std::vector<double>{0.25, 1}));
+  EXPECT_EQ(MakeSchedule(pair.robot, pair.server, 2, 1, 1, 100).mbit,
+            (std::vector<double>{0, 100}));
 }
 
 TEST(ScheduleSolver, GivesTheSameScheduleWhateverTheThreads) {
@@ -56,6 +68,10 @@ TEST(ScheduleSolver, IsNeverWorseThanABaseline) {
       const Schedule other = Solve(pair, 2, planner);
       for (size_t i = 0; i < best.buckets.size(); ++i) {
         EXPECT_LE(best.buckets[i].latency_ms, other.buckets[i].latency_ms)
+            << planner << ", bucket " << i << ", seed " << seed;
+        // A baseline's plans are its own.
+        const CostModel model(pair.robot, pair.server, other.SituationOf(i));
+        EXPECT_EQ(other.buckets[i].plan, MakePlanner(planner)->Solve(model, {}))
             << planner << ", bucket " << i << ", seed " << seed;
       }
     }

@@ -96,12 +96,15 @@ TEST_F(ScheduleTool, FollowsALink) {
     more.insert(more.begin(), {Path("link.csv"), "--json", Path("out.json")});
     const CommandResult result = Run("follow", more);
     EXPECT_EQ(result.exit_code, 0) << result.error;
-    std::map<std::string, double> mean_ms;
+    std::map<std::string, nlohmann::json> rows;
     for (const nlohmann::json& row : nlohmann::json::parse(ReadFile(Path("out.json")))) {
-      mean_ms[row.at("planner")] = row.at("mean_ms");
+      rows[row.at("planner")] = row;
       EXPECT_NE(result.out.find(row.at("planner").get<std::string>() + " "), std::string::npos);
     }
-    return mean_ms;
+    return rows;
+  };
+  const auto ms = [](const nlohmann::json& row, const char* key) {
+    return row.at(key).get<double>();
   };
   const auto slow = follow("seconds,megabits_per_second\n0,10\n", {});
   const auto fast = follow("seconds,megabits_per_second\n0,100\n", {});
@@ -109,15 +112,23 @@ TEST_F(ScheduleTool, FollowsALink) {
       follow("seconds,megabits_per_second\r\n0,1\r\n1,10\n2,1\n", {"--mean-mbit", "40"});
   ASSERT_EQ(both.size(), slow.size());
   EXPECT_GE(both.size(), 6U);
-  for (const auto& [planner, ms] : both) {
+  for (const auto& [planner, row] : both) {
     // A search begins with the plan for the step before, and may end elsewhere.
     const bool is_searched = planner == "hp" || planner == "cacheinf";
-    EXPECT_NEAR(ms, (2 * slow.at(planner) + fast.at(planner)) / 3, (is_searched ? 0.02 : 1e-9) * ms)
-        << planner;
-    EXPECT_GE(ms, 0.99 * both.at("cacheinf")) << planner;
+    const double error = is_searched ? 0.02 : 1e-9;
+    for (const char* const mean : {"mean_ms", "robot_ms", "link_ms"}) {
+      const double expected = (2 * ms(slow.at(planner), mean) + ms(fast.at(planner), mean)) / 3;
+      EXPECT_NEAR(ms(row, mean), expected, error * ms(row, "mean_ms")) << planner << " " << mean;
+    }
+    for (const char* const percentile : {"p50_ms", "p95_ms"}) {
+      const double expected = ms(slow.at(planner), "mean_ms");
+      EXPECT_NEAR(ms(row, percentile), expected, error * expected) << planner << " " << percentile;
+    }
+    EXPECT_GT(ms(row, "plan_share"), 0.6) << planner;
+    EXPECT_GE(ms(row, "mean_ms"), 0.99 * ms(both.at("cacheinf"), "mean_ms")) << planner;
   }
-  EXPECT_EQ(slow.at("local"), fast.at("local"));
-  EXPECT_GT(slow.at("hp"), fast.at("hp"));
+  EXPECT_EQ(ms(slow.at("local"), "mean_ms"), ms(fast.at("local"), "mean_ms"));
+  EXPECT_GT(ms(slow.at("hp"), "mean_ms"), ms(fast.at("hp"), "mean_ms"));
 
   for (const char* wrong :
        {"seconds,megabits_per_second\n", "a,b\n0,fast\n", "a,b\n0,0\n", "a,b\n5"}) {
