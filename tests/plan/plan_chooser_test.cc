@@ -655,6 +655,18 @@ TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
   }
 }
 
+TEST(PlanChooser, ASplitThatDoesNotSayWhatChangedIsNotWhole) {
+  const ProfilePair pair = ProfilesWhereSplitsWin();
+  const Plan split = {.kind = Plan::Kind::kSplit, .cuts = {{-1, 0}}};
+  PlanChooser chooser(pair.robot, pair.server,
+                      [&](const Situation&) { return std::vector<Plan>{split}; });
+  ASSERT_EQ(Settled(chooser, kFast, 0.5, 10), split) << chooser.Reason();
+  for (int frame = 0; frame < 5; ++frame) {
+    chooser.Note({.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = std::nullopt});
+  }
+  EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.5);
+}
+
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {
   const ProfilePair pair = ProfilesWhereSplitsWin();
   const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};

@@ -160,6 +160,7 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
       {"rows", [&](Json& json) { op(json, 1)["inputs"][0]["rows"]["in"] = 9; }},
       {"rows", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["out"] = 9; }},
       {"stride", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["stride"] = 0; }},
+      {"tile", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["tile"] = 0; }},
       {"kind", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["kind"] = "odd"; }},
       {"x",
        [&](Json& json) {

@@ -112,8 +112,8 @@ TEST(Exhaustive, LeavesOutOnlyWhatIsNoBetter) {
         op.ms.points.insert(op.ms.points.begin() + 1, {0.3, 1.1 * op.ms.points[0].y});
       }
     }
-    network.situation.robot_factor = 1.5;
-    network.situation.server_factor = 0.7;
+    network.situation.robot_factor = 2;
+    network.situation.server_factor = 0.2;
     const CostModel model(network.pair.robot, network.pair.server, network.situation);
     for (const bool keeps : {false, true}) {
       const std::optional<Plan> best = BestOfAllSplits(model, keeps, INFINITY);
