@@ -66,9 +66,8 @@ class DensePlans {
   const Plan& Of(const CostModel& model, const SolveOptions& options, const Solve& solve) {
     Situation situation = model.situation();
     situation.robot_work = situation.server_work = 1;
-    if (!solved_ || solved_->situation != situation || solved_->seed != options.seed ||
-        solved_->trials != options.trials) {
-      solved_ = {situation, options.seed, options.trials, solve()};
+    if (!solved_ || solved_->situation != situation || solved_->seed != options.seed) {
+      solved_ = {situation, options.seed, solve()};
     }
     return solved_->plan;
   }
@@ -77,7 +76,6 @@ class DensePlans {
   struct Solved {
     Situation situation;
     uint64_t seed;
-    int trials;
     Plan plan;
   };
   std::optional<Solved> solved_;

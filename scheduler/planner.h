@@ -15,8 +15,6 @@ struct SolveOptions {
   uint64_t seed = 1;
   // Plans that were good in similar situations, to begin with.
   std::vector<Plan> hints;
-  // How many plans a search may try; 0: by the network's size, for some tens of milliseconds.
-  int trials = 0;
 };
 
 // Makes plans for a situation. Equal models and options give equal plans. For one thread at a time.

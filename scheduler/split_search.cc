@@ -321,9 +321,7 @@ Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& option
   if (!model.is_linked()) return best;
   // Takes some tens of milliseconds, at 30 ns per operator.
   const auto operators = static_cast<double>(model.robot().operators.size());
-  const int trials = options.trials > 0
-                         ? options.trials
-                         : static_cast<int>(std::clamp(1.6e6 / operators, 2500.0, 6e4));
+  const auto trials = static_cast<int>(std::clamp(1.6e6 / operators, 2500.0, 6e4));
   SplitSearch search(model, keeps, options.seed, trials);
   std::vector<Cuts> starts = {{}};
   for (const Plan& hint : options.hints) {

@@ -7,10 +7,9 @@
 
 namespace cacheinf {
 
-// Returns the best split that differential evolution finds within options.trials (0: by the
-// network's size), polished by steps along one and two cuts. Starts from options.hints of kSplit
-// and is never worse than they are. By its encoding, cuts stand where they may, and shares are
-// whole thousandths.
+// Returns the best split that differential evolution finds in some tens of milliseconds, polished
+// by steps along one and two cuts. Starts from options.hints of kSplit and is never worse than they
+// are. By its encoding, cuts stand where they may, and shares are whole thousandths.
 Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& options);
 
 }  // namespace cacheinf
