@@ -98,8 +98,7 @@ AxisPlace PlaceOn(const std::vector<double>& steps, double value, const Scale& s
   const auto step = static_cast<size_t>(next - steps.begin()) - 1;
   if (next == steps.end()) return {step, 0.0};
   const double begin = scale(steps[step]);
-  const double fraction = (scale(value) - begin) / (scale(*next) - begin);
-  return {step, std::clamp(fraction, 0.0, 1.0)};
+  return {step, (scale(value) - begin) / (scale(*next) - begin)};
 }
 
 }  // namespace
