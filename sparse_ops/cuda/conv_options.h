@@ -17,6 +17,13 @@ enum class Precision : uint8_t {
   kBfloat16,
 };
 
+// Whether a convolution has tiles, which small groups would leave mostly empty.
+constexpr bool HasTiles(int groups, int group_inputs, int group_outputs) {
+  constexpr int kFewInputs = 8;
+  constexpr int kFewOutputs = 16;
+  return groups == 1 || (group_inputs >= kFewInputs && group_outputs >= kFewOutputs);
+}
+
 struct ConvOptions {
   // Convolutions of small groups, depthwise ones among them, are exact in any case.
   Precision precision = Precision::kExact;
