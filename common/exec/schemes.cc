@@ -17,6 +17,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
+#include "sparse_ops/cuda/conv_options.h"
 #include "sparse_ops/winograd.h"
 
 namespace cacheinf {
@@ -38,9 +39,14 @@ std::string FunctionText(const Function& function) {
 
 using Applies = bool (*)(const Graph& graph, const Operator& op);
 
-bool HasTiles(const Graph&, const Operator& op) {
+bool HasTiles(const Graph& graph, const Operator& op) {
   const auto* conv = op.As<op::Conv>();
-  return conv != nullptr && conv->spec.groups == 1;
+  if (conv == nullptr) return false;
+  const int groups = conv->spec.groups;
+  const auto of_group = [&](ValueId map) {
+    return static_cast<int>(graph.value(map).shape[1]) / groups;
+  };
+  return cuda::HasTiles(groups, of_group(op.inputs[0]), of_group(op.outputs[0]));
 }
 
 // One operator of each distinct, unknown layer that `applies` to, the most costly first.

@@ -72,9 +72,9 @@ struct LayerTiles {
 };
 using TileChoice = std::vector<LayerTiles>;
 
-// Times every distinct convolution without groups with small tiles and with large ones, turn by
-// turn on synthetic numbers, for a part of its rows, twice as many, … up to all: medians. Takes
-// layers from `known` and leaves out as MeasureSchemes does.
+// Times every distinct convolution that has tiles with small and with large ones, turn by turn on
+// synthetic numbers, for a part of its rows, twice as many, … up to all: medians. Takes layers from
+// `known` and leaves out as MeasureSchemes does.
 TileChoice MeasureTiles(const Graph& graph, const Measuring& measuring,
                         const std::function<std::unique_ptr<Backend>()>& make_backend,
                         const Clock& clock, TileChoice known = {});

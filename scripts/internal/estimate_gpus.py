@@ -3,7 +3,7 @@
 fit, and how long two networks take at least on three GPUs. These are estimates and need no GPU. Run
 first
 
-  scripts/internal/check_kernels --arch 75 --arch 80 --arch 86 --arch 87 --arch 89 --arch 90
+  scripts/internal/check_kernels --arch 75 --arch 80 --arch 86 --arch 87 --arch 89 --arch 90 --arch 90a
   cacheinf-profile inspect yolov5n_384x640.onnx --json build/yolov5n.json
 """
 
@@ -54,10 +54,17 @@ def resident_warps(arch, threads, registers, shared_bytes):
 def read_logs(folder, arch):
     """Registers and spilled bytes by mangled name."""
     rows = {}
-    for line in (folder / f"conv_{arch}.txt").read_text().splitlines():
-        name, registers, spilled = line.split()
-        rows[name] = (int(registers), int(spilled))
+    for path in files_of(folder, arch):
+        for line in path.read_text().splitlines():
+            name, registers, spilled = line.split()
+            rows[name] = (int(registers), int(spilled))
     return rows
+
+
+def files_of(folder, arch):
+    # Kernels of warpgroups are compiled for 90a alone.
+    names = [arch] if arch < 90 else [arch, f"{arch}a"]
+    return [folder / f"conv_{name}.txt" for name in names]
 
 
 def kernel_table(program, logs):
@@ -66,18 +73,18 @@ def kernel_table(program, logs):
              "|---|---|" + "---|" * len(LIMITS)]
     found = {arch: read_logs(logs, arch) for arch in LIMITS}
     for line in kernels.stdout.splitlines():
-        name, mangled, threads, shared = line.split("\t")
+        name, mangled, threads, shared, least_arch = line.split("\t")
         cells = []
         for arch, rows in found.items():
+            if arch < int(least_arch):
+                cells.append("-")  # no such matrix instructions
+                continue
             matches = [facts for key, facts in rows.items() if mangled in key]
             if len(matches) != 1:
                 sys.exit(f"{len(matches)} kernels of sm_{arch} match {mangled}")
             registers, spilled = matches[0]
             if spilled:
                 sys.exit(f"{name} spills registers on sm_{arch}")
-            if arch < 80 and ("TF32" in name or "16" in name):
-                cells.append("-")  # no matrix instructions for it
-                continue
             warps, room = resident_warps(arch, int(threads), registers, int(shared))
             cells.append(f"{registers}: {100 * warps / room:.0f} %")
         kilobytes = f"{int(shared) / 1024:.1f} KB" if int(shared) else "none"
@@ -190,21 +197,22 @@ def main():
     parser.add_argument("--out", type=pathlib.Path,
                         default=REPOSITORY / "docs/measurements/cuda.md")
     options = parser.parse_args()
-    if not set(LIMITS) <= {int(p.stem.split("_")[1]) for p in options.logs.glob("conv_[0-9][0-9].txt")}:
+    if not all(path.exists() for arch in LIMITS for path in files_of(options.logs, arch)):
         sys.exit(f"{options.logs} has not the logs of all architectures (--help)")
 
     lines = ["# Kernels for GPUs", "",
              "**Estimates that no GPU has confirmed**: what nvcc made of the kernels, and the least time "
              "that arithmetic and memory allow. `scripts/gpu-check` measures, where there is a GPU.", "",
              "```", "scripts/gpu-check build",
-             "scripts/internal/check_kernels " + " ".join(f"--arch {arch}" for arch in LIMITS),
+             "scripts/internal/check_kernels " + " ".join(f"--arch {arch}" for arch in [*LIMITS, "90a"]),
              "cacheinf-profile inspect yolov5n_384x640.onnx --json build/yolov5n.json",
              "scripts/internal/estimate_gpus.py", "```", "",
              "## Registers, shared memory, occupancy", "",
              "Registers of a thread, and how many of the warps for which a multiprocessor has room are "
              "there at once, by registers, shared memory, threads and blocks. Nothing is spilled. Narrow "
              "kernels are for up to 32 output channels and middle ones for up to 64, which test in their "
-             "epilogue what changed; wide ones leave that to a kernel of its own.", ""]
+             "epilogue what changed; wide ones leave that to a kernel of its own. Those of warpgroups are "
+             "compiled for 90a.", ""]
     lines += kernel_table(options.program, options.logs)
     lines += ["", "## Rooflines", "",
               "Of each operator the larger of two times: its operations in FP32 (the exact kernels use no "

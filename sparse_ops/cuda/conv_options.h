@@ -16,6 +16,13 @@ enum class Precision : uint8_t {
   kBfloat16,
 };
 
+// Whether a convolution has tiles, which small groups would leave mostly empty.
+constexpr bool HasTiles(int groups, int group_inputs, int group_outputs) {
+  constexpr int kFewInputs = 8;
+  constexpr int kFewOutputs = 16;
+  return groups == 1 || (group_inputs >= kFewInputs && group_outputs >= kFewOutputs);
+}
+
 struct ConvOptions {
   // Convolutions of small groups, such as depthwise ones, are always exact.
   Precision precision = Precision::kExact;

@@ -10,10 +10,6 @@ namespace cacheinf {
 namespace cuda {
 namespace {
 
-// Where tiles would be mostly empty.
-constexpr int kFewInputs = 8;
-constexpr int kFewOutputs = 16;
-
 int ToFours(int count) { return (count + 3) / 4 * 4; }
 
 class WeightPacker {
@@ -26,8 +22,7 @@ class WeightPacker {
         group_outputs_(args.output.channels / args.spec.groups) {}
 
   ConvWeights Pack() {
-    const bool is_direct =
-        spec_.groups > 1 && (group_inputs_ < kFewInputs || group_outputs_ < kFewOutputs);
+    const bool is_direct = !HasTiles(spec_.groups, group_inputs_, group_outputs_);
     packed_.is_direct = is_direct;
     packed_.padded_inputs = is_direct ? group_inputs_ : ToFours(group_inputs_);
     packed_.padded_outputs = ToFours(is_direct ? args_.output.channels : group_outputs_);

@@ -59,6 +59,8 @@ class ChangedTest : public OnBackends {
 };
 
 INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), BackendName);
+// Its change test is a kernel of its own.
+INSTANTIATE_TEST_SUITE_P(OnGpu, ChangedTest, testing::Values(kWinogradCudaEmulated), BackendName);
 
 TEST_P(ChangedTest, UnderExactEveryValueHasTheBitsOfADenseRun) {
   ForEachGraph([&] {
@@ -117,6 +119,38 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
         if (graph_.value(graph_.outputs[i]).is_constant()) continue;
         EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "")
             << "policy " << static_cast<int>(kind);
+      }
+    }
+  });
+}
+
+TEST_P(ChangedTest, UnderChangeEveryValueHasTheBitsThatAnotherBackendGivesIt) {
+  ForEachGraph([&] {
+    const auto state = MakeState({{}, Keep::kAll});
+    const auto other =
+        cacheinf::MakeState(graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
+    for (ModelState* each : {state.get(), other.get()}) {
+      SetInputs(*each, inputs_);
+      each->Run();
+    }
+    ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*other));
+    for (int frame = 0; frame < 4; ++frame) {
+      Mask forced(8, 8);
+      const int top = static_cast<int>(random_() % 8);
+      if (frame % 2 == 1) SetRectangle({top, top + 1}, {0, 8}, forced);
+      const std::vector<Tensor> next = NextFrame(inputs_, random_);
+      const ChangedMasks changed(inputs_, next);
+      inputs_ = next;
+      for (ModelState* each : {state.get(), other.get()}) {
+        SetInputs(*each, inputs_);
+        each->RunChanged(changed.views(), policy, forced);
+      }
+      for (const Operator& op : graph_.operators) {
+        for (const ValueId output : op.outputs) {
+          ASSERT_EQ(FirstDifference(Numbers(*other, output), Numbers(*state, output)), "")
+              << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
+        }
       }
     }
   });

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "common/exec/cuda_backend.h"
 #include "common/exec/host_pixel_sets.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
@@ -35,12 +36,12 @@ Mask RandomMask(std::mt19937& random, int height, int width) {
 // The same sets on the host and on the stand-in, which must stay equal.
 class SetsOfTwo {
  public:
-  explicit SetsOfTwo(unsigned seed)
+  SetsOfTwo(unsigned seed, int least_height)
       : random_(seed),
         stream_(std::make_shared<DeviceStream<cuda::EmulatedDevice>>(
             std::make_shared<cuda::EmulatedDevice>(cuda::EmulatedDevice::Options{.seed = seed}))),
         emulated_(stream_) {
-    height_ = Between(random_, 1, 23);
+    height_ = least_height + Between(random_, 0, 22);
     width_ = Between(random_, 1, 150);
     for (int i = 0; i < kLarge; ++i) Make(height_, width_, i == 0);
     const WindowAxis taps = {Between(random_, 1, 4), Between(random_, 1, 3), Between(random_, 0, 2),
@@ -176,10 +177,10 @@ class SetsOfTwo {
   PixelWay way_;
 };
 
-void ExpectSetsOfTheHost(unsigned seeds, int steps) {
+void ExpectSetsOfTheHost(unsigned seeds, int steps, int least_height = 1) {
   for (unsigned seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    SetsOfTwo sets(seed);
+    SetsOfTwo sets(seed, least_height);
     for (int i = 0; i < steps; ++i) {
       sets.Step();
       if (i % 7 == 6) sets.ExpectSame();
@@ -190,6 +191,31 @@ void ExpectSetsOfTheHost(unsigned seeds, int steps) {
 }
 
 TEST(DevicePixelSetsTest, HoldWhatThoseOfTheHostDo) { ExpectSetsOfTheHost(12, 60); }
+
+TEST(DevicePixelSetsTest, HoldThemWhereMasksHaveMoreWordsThanABlockHasThreads) {
+  ExpectSetsOfTheHost(2, 60, cuda::SetProgram::kThreads + 1);
+}
+
+TEST(DevicePixelSetsTest, HoldWhatAWarpFindsOutOfView) {
+  constexpr int kHeight = 4;
+  constexpr int kWidth = 6;
+  const auto backend = MakeEmulatedCudaBackend();
+  const auto sets = backend->MakeSets();
+  const PixelSet wanted = sets->Make(kHeight, kWidth, false);
+  const PixelSet out_of_view = sets->Make(kHeight, kWidth, false);
+  sets->BeginFrame();
+  sets->Clear(out_of_view);
+  sets->Fill(wanted);
+  WarpArgs args;
+  args.to.height = kHeight;
+  args.to.width = kWidth;
+  args.from = args.to;
+  args.from_of_to.m[0][2] = 2 * kWidth;  // far to the right
+  backend->Warp(args, *sets, wanted, out_of_view);
+  Mask mask(kHeight, kWidth);
+  sets->Read(out_of_view, mask);
+  EXPECT_EQ(CountActive(mask), kHeight * kWidth);
+}
 
 TEST(SlowDevicePixelSetsTest, HoldWhatThoseOfTheHostDo) { ExpectSetsOfTheHost(200, 200); }
 

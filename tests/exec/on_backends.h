@@ -40,16 +40,18 @@ inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream
 
 inline constexpr BackendChoice kCudaEmulated = {"cuda_emulated", 0,     Scheme::kDirect,
                                                 false,           false, true};
+inline constexpr BackendChoice kWinogradCudaEmulated = {
+    "winograd_cuda_emulated", 0, Scheme::kWinograd, false, false, true};
 constexpr uint32_t kMostGraphsEmulated = 12;
 
 inline auto EveryBackend() {
-  return testing::Values(
-      BackendChoice{"reference", 0}, BackendChoice{"cpu", 1}, BackendChoice{"cpu_3_threads", 3},
-      BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
-      BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
-      BackendChoice{"winograd", 1, Scheme::kWinograd},
-      BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated,
-      BackendChoice{"winograd_cuda_emulated", 0, Scheme::kWinograd, false, false, true});
+  return testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
+                         BackendChoice{"cpu_3_threads", 3},
+                         BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
+                         BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
+                         BackendChoice{"winograd", 1, Scheme::kWinograd},
+                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated,
+                         kWinogradCudaEmulated);
 }
 
 // For tests of the executor rather than of kernels: a device whose masks the host cannot read, and

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
@@ -40,6 +41,7 @@ struct PrecisionChoice {
   cuda::Precision precision;
   double least_error;  // of a dense run, over the largest output
   double most_error;
+  int compute_major = 8;
 };
 constexpr PrecisionChoice kPrecisions[] = {
     {"tf32", cuda::Precision::kTf32, 1e-6, 2e-3},
@@ -72,7 +74,11 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
   };
 
   std::shared_ptr<const CompiledModel> Model(Tiles tiles, unsigned seed) const {
-    return Model(MakeEmulatedCudaBackend(seed, {GetParam().precision, tiles}));
+    cuda::EmulatedDevice::Options options;
+    options.seed = seed;
+    options.compute_major = GetParam().compute_major;
+    return Model(MakeEmulatedCudaBackend(std::make_shared<cuda::EmulatedDevice>(options),
+                                         {GetParam().precision, tiles}));
   }
   std::shared_ptr<const CompiledModel> Model(std::unique_ptr<Backend> backend) const {
     return std::make_shared<const CompiledModel>(graph_, std::move(backend));
@@ -126,8 +132,17 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
   Frame frame_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Of, PrecisionTest, testing::ValuesIn(kPrecisions),
-                         [](const auto& info) { return std::string(info.param.name); });
+std::vector<PrecisionChoice> PrecisionsBy(int compute_major) {
+  std::vector<PrecisionChoice> choices(std::begin(kPrecisions), std::end(kPrecisions));
+  for (PrecisionChoice& choice : choices) choice.compute_major = compute_major;
+  return choices;
+}
+std::string PrecisionName(const testing::TestParamInfo<PrecisionChoice>& info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(ByWarps, PrecisionTest, testing::ValuesIn(PrecisionsBy(8)), PrecisionName);
+INSTANTIATE_TEST_SUITE_P(ByWarpgroups, PrecisionTest, testing::ValuesIn(PrecisionsBy(9)),
+                         PrecisionName);
 
 TEST_P(PrecisionTest, ADenseRunIsNearTheReferenceAndRounded) {
   const Frame& frame = Whole();

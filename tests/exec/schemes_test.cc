@@ -304,6 +304,22 @@ TEST(MeasureTilesTest, TimesEveryDistinctConvolutionOnceAndSetsAllOfThem) {
   }
 }
 
+TEST(MeasureTilesTest, OfConvolutionsInGroupsThoseOfLargeGroupsHaveTiles) {
+  struct Form {
+    int in_channels;
+    int out_channels;
+    int groups;
+    int layers;
+  };
+  for (const Form form : {Form{16, 32, 2, 1}, Form{14, 32, 2, 0}, Form{16, 30, 2, 0},
+                          Form{16, 16, 16, 0}, Form{3, 3, 1, 1}}) {
+    Layer layer = Channels(form.in_channels, form.out_channels);
+    layer.groups = form.groups;
+    EXPECT_EQ(TilesToMeasure(OneLayer(layer, 8, 8)), form.layers)
+        << form.in_channels << " to " << form.out_channels << " in " << form.groups << " groups";
+  }
+}
+
 // Each layer's weights keep the spread of its input, so that errors of all layers count alike.
 TEST(WinogradNetworkTest, AgreesWithTheReferenceWithinFiveMillionthsOfTheRange) {
   Graph graph = SmallNetwork();

@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/model/graph/pack.h"
 #include "sparse_ops/cuda/conv_kernels.h"
+#include "sparse_ops/cuda/winograd_kernels.h"
 #include "tests/gpu/networks.h"
 #include "tests/gpu/place.h"
 #include "tests/gpu/timing.h"
@@ -269,37 +270,56 @@ int PrintConvs(const Options& options) {
   return 0;
 }
 
-// Name, what the names of compiled kernels have of it, threads of a block, bytes of shared memory.
+// Name, what the names of compiled kernels have of it, threads of a block, bytes of shared memory,
+// the least compute capability.
+void PrintKernel(const char* name, const char* mangled, int threads, size_t shared_bytes,
+                 int least_capability) {
+  std::printf("convolution, %s\t%s\t%d\t%zu\t%d\n", name, mangled, threads, shared_bytes,
+              least_capability);
+}
+template <class Gemm>
+void PrintGemm(const char* name, const char* mangled, int least_capability) {
+  PrintKernel(name, mangled, Gemm::kThreads, Gemm::SharedBytes(), least_capability);
+}
+
 int PrintKernels() {
-  using cuda::ConvGemms;
-  using cuda::Precision;
-  const auto print = [](const char* name, const char* mangled, int threads, size_t shared_bytes) {
-    std::printf("%s\t%s\t%d\t%zu\n", name, mangled, threads, shared_bytes);
-  };
-  const auto print_gemms = [&](const char* name, auto gemms, const char* wide, const char* middle,
-                               const char* narrow) {
-    using Wide = typename decltype(gemms)::Wide;
-    using Middle = typename decltype(gemms)::Middle;
-    using Narrow = typename decltype(gemms)::Narrow;
-    print((std::string(name) + ", wide").c_str(), wide, Wide::kThreads, Wide::SharedBytes());
-    print((std::string(name) + ", middle").c_str(), middle, Middle::kThreads,
-          Middle::SharedBytes());
-    print((std::string(name) + ", narrow").c_str(), narrow, Narrow::kThreads,
-          Narrow::SharedBytes());
-  };
-  print_gemms("convolution, exact", ConvGemms<Precision::kExact>(), "FmaTileILi8ELi8EEENS3_ILi2E",
-              "FmaTileILi8ELi8EEENS3_ILi1E", "FmaTileILi8ELi4E");
-  print_gemms("convolution, TF32", ConvGemms<Precision::kTf32>(),
-              "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi2E",
-              "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi4E", "PrecisionE1ELi1ELi2ELi4E");
-  print_gemms("convolution, FP16", ConvGemms<Precision::kHalf>(),
-              "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi2E",
-              "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi4E", "PrecisionE2ELi1ELi2ELi4E");
-  print_gemms("convolution, BF16", ConvGemms<Precision::kBfloat16>(),
-              "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi2E",
-              "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi4E", "PrecisionE3ELi1ELi2ELi4E");
-  print("convolution, depthwise", "ConvDirectILb1E", cuda::ConvDirect<true>::kThreads, 0);
-  print("convolution, small groups", "ConvDirectILb0E", cuda::ConvDirect<false>::kThreads, 0);
+  using Exact = cuda::ConvGemms<cuda::Precision::kExact>;
+  PrintGemm<Exact::Wide>("exact, wide", "FmaTileILi8ELi8EEENS3_ILi2E", 75);
+  PrintGemm<Exact::Middle>("exact, middle", "FmaTileILi8ELi8EEENS3_ILi1E", 75);
+  PrintGemm<Exact::Narrow>("exact, narrow", "FmaTileILi8ELi4E", 75);
+  using Tf32 = cuda::ConvGemms<cuda::Precision::kTf32>;
+  PrintGemm<Tf32::Wide>("TF32, wide", "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi2E", 80);
+  PrintGemm<Tf32::Middle>("TF32, middle", "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi4E", 80);
+  PrintGemm<Tf32::Narrow>("TF32, narrow", "PrecisionE1ELi1ELi2ELi4E", 80);
+  using Half = cuda::ConvGemms<cuda::Precision::kHalf>;
+  PrintGemm<Half::Wide>("FP16, wide", "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi2E", 80);
+  PrintGemm<Half::Middle>("FP16, middle", "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi4E", 80);
+  PrintGemm<Half::Narrow>("FP16, narrow", "PrecisionE2ELi1ELi2ELi4E", 80);
+  using Bfloat16 = cuda::ConvGemms<cuda::Precision::kBfloat16>;
+  PrintGemm<Bfloat16::Wide>("BF16, wide", "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi2E", 80);
+  PrintGemm<Bfloat16::Middle>("BF16, middle", "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi4E", 80);
+  PrintGemm<Bfloat16::Narrow>("BF16, narrow", "PrecisionE3ELi1ELi2ELi4E", 80);
+  using Tf32Warpgroups = cuda::WarpgroupGemms<cuda::Precision::kTf32>;
+  PrintGemm<Tf32Warpgroups::Middle>("TF32 by warpgroups, wide and middle",
+                                    "WarpgroupTileILNS0_9PrecisionE1ELi2ELi8E", 90);
+  PrintGemm<Tf32Warpgroups::Narrow>("TF32 by warpgroups, narrow",
+                                    "WarpgroupTileILNS0_9PrecisionE1ELi2ELi4E", 90);
+  using HalfWarpgroups = cuda::WarpgroupGemms<cuda::Precision::kHalf>;
+  PrintGemm<HalfWarpgroups::Middle>("FP16 by warpgroups, wide and middle",
+                                    "WarpgroupTileILNS0_9PrecisionE2ELi2ELi8E", 90);
+  PrintGemm<HalfWarpgroups::Narrow>("FP16 by warpgroups, narrow",
+                                    "WarpgroupTileILNS0_9PrecisionE2ELi2ELi4E", 90);
+  using Bfloat16Warpgroups = cuda::WarpgroupGemms<cuda::Precision::kBfloat16>;
+  PrintGemm<Bfloat16Warpgroups::Middle>("BF16 by warpgroups, wide and middle",
+                                        "WarpgroupTileILNS0_9PrecisionE3ELi2ELi8E", 90);
+  PrintGemm<Bfloat16Warpgroups::Narrow>("BF16 by warpgroups, narrow",
+                                        "WarpgroupTileILNS0_9PrecisionE3ELi2ELi4E", 90);
+  PrintKernel("Winograd, inputs", "TransformWinogradInput", cuda::TransformWinogradInput::kThreads,
+              0, 75);
+  PrintKernel("Winograd, outputs", "TransformWinogradOutput",
+              cuda::TransformWinogradOutput::kThreads, 0, 75);
+  PrintKernel("depthwise", "ConvDirectILb1E", cuda::ConvDirect<true>::kThreads, 0, 75);
+  PrintKernel("small groups", "ConvDirectILb0E", cuda::ConvDirect<false>::kThreads, 0, 75);
   return 0;
 }
 

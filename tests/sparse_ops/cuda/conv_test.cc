@@ -386,6 +386,36 @@ TYPED_TEST(CudaMatrixConvTest, GivesTheSameBitsForAnyPixelsAndTiles) {
   this->ExpectSameBits(cases, std::numeric_limits<int64_t>::max(), kSeed);
 }
 
+// Of each precision the narrow and the middle kernel, which test in their epilogue.
+TYPED_TEST(CudaMatrixConvTest, AChangeTestFindsAndStoresWhatTheReferenceDoesWithAnyTiles) {
+  const auto conv_to = [](int channels) {
+    Table table;
+    table.Add("conv_to_" + std::to_string(channels), [channels](CaseMemory& memory) {
+      constexpr int kInputs = 6;
+      ConvArgs args;
+      args.spec = Spec(3);
+      args.input = AsImage(memory.Map({1, kInputs, 7, 9}));
+      args.weights = memory.Floats(int64_t{kInputs} * channels * 9);
+      args.output = AsImage(memory.OutputMap({1, channels, 7, 9}));
+      return args;
+    });
+    return table.cases[0];
+  };
+  unsigned seed = 20261125;
+  for (const Precision precision : kRoundings) {
+    for (const Tiles tiles : {Tiles::kLarge, Tiles::kSmall}) {
+      this->UseSeed(++seed);
+      ConvOptions options;
+      options.precision = precision;
+      options.small_tiles_up_to = tiles;
+      EXPECT_EQ(CheckChanges({conv_to(20), conv_to(50)},
+                             OnlyFamily(CudaFamily(this->device(), options)), seed),
+                "")
+          << "precision " << static_cast<int>(precision);
+    }
+  }
+}
+
 TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles) {
   constexpr int64_t kMostProducts = 300000;
   for (unsigned seed = 1; seed <= 3; ++seed) {

@@ -109,7 +109,9 @@ TYPED_TEST(DeviceTest, RecordingsAreEqualThatDoTheSame) {
     this->Unite(*recorder, a, b, a);
     device.Fill(*recorder, a.data(), 0, 4);
   }
+#if __has_builtin(__builtin_clear_padding)
   EXPECT_TRUE(device.recording(first) == device.recording(second));
+#endif  // else they may differ in what lies between arguments
   this->Unite(first, a, b, a);
   EXPECT_FALSE(device.recording(first) == device.recording(second)) << "one more";
   this->Unite(second, a, b, b);
