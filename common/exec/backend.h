@@ -111,6 +111,15 @@ class Backend {
   virtual void Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels, Range rows,
                       MaskView mask, std::vector<float>* numbers);
 
+  // Begins such a Gather of what is there now. What is asked for next, before the function that
+  // this returns is called, runs beside the copy; that call waits for the copy alone. Null where
+  // nothing would be won. The function may be dropped; the backend and the sets outlive it.
+  using Gathered = std::function<void(MaskView mask, std::vector<float>* numbers)>;
+  virtual Gathered BeginGather(const ConstTensorView& /*map*/, PixelSets& /*sets*/,
+                               PixelSet /*pixels*/, Range /*rows*/) {
+    return nullptr;
+  }
+
  protected:
   // How many numbers Gather gives.
   static size_t NumbersOf(const ConstTensorView& map, ConstMaskView pixels) {

@@ -182,6 +182,7 @@ DeviceBackend<Device>::DeviceBackend(std::string_view family, std::shared_ptr<De
     : name_(NameOf(family, options.precision)),
       options_(options),
       stream_(std::make_shared<DeviceStream<Device>>(std::move(device))),
+      slices_(stream_),
       whole_(stream_) {
   const cuda::DeviceFacts facts = stream_->device().facts();
   if (cuda::Conv<Device>::Has(facts, options.precision)) return;
@@ -262,11 +263,16 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
 }
 
 // For a value that is to be tested, or on its way from or to the host, what an operator itself
-// works in, and a list of pixels.
+// works in, and a list or a mask of pixels.
 template <class Device>
 void DeviceBackend<Device>::MakeRoom(const ConstTensorView& value, size_t scratch_floats) {
   const size_t floats = static_cast<size_t>(value.Count()) + scratch_floats;
   const auto pixels = static_cast<size_t>(PixelsOf(value));
+  const size_t words =
+      value.rank == 4 ? MaskWords(static_cast<int>(value.dims[2]), static_cast<int>(value.dims[3]))
+                      : 1;
+  slices_.Reserve(Slices::Aligned(std::max(pixels * sizeof(int), words * sizeof(uint64_t))) +
+                  Slices::Aligned(static_cast<size_t>(value.Count()) * sizeof(float)));
   if (floats <= scratch_.size() && pixels <= listed_.size()) return;
   stream_->AfterAll();
   if (floats > scratch_.size()) scratch_ = Buffer<float>(stream_->arena(), floats);
@@ -540,23 +546,22 @@ void DeviceBackend<Device>::CopyOut(const ConstTensorView& device, const TensorV
 }
 
 template <class Device>
-cuda::Pixels DeviceBackend<Device>::ListOnDevice(ConstMaskView pixels) {
+void DeviceBackend<Device>::ListOnHost(ConstMaskView pixels) {
   host_list_.clear();
   for (int y = 0; y < pixels.height; ++y) {
     for (int x = 0; x < pixels.width; ++x) {
       if (pixels.Test(y, x)) host_list_.push_back(y * pixels.width + x);
     }
   }
-  const size_t count = host_list_.size();
-  stream_->CopyToDevice(listed_.data(), host_list_.data(), count * sizeof(int));
-  return {listed_.data(), nullptr, 0, static_cast<int>(count)};
 }
 
 template <class Device>
 void DeviceBackend<Device>::Gather(const ConstTensorView& map, ConstMaskView pixels,
                                    std::span<float> numbers) {
-  const cuda::Pixels list = ListOnDevice(pixels);
-  if (list.most == 0) return;
+  ListOnHost(pixels);
+  if (host_list_.empty()) return;
+  stream_->CopyToDevice(listed_.data(), host_list_.data(), host_list_.size() * sizeof(int));
+  const cuda::Pixels list = {listed_.data(), nullptr, 0, static_cast<int>(host_list_.size())};
   float* const staged = scratch_.data();
   cuda::GatherPixels(stream_->device(), stream_->After(map.data, FloatsFrom(map) * sizeof(float)),
                      AsImage(map), list, staged);
@@ -571,36 +576,65 @@ void DeviceBackend<Device>::Scatter(std::span<const float> numbers, ConstMaskVie
   ++runs_;
   // Also where there is none: launches should go in the same groups in every frame.
   auto& stream = stream_->After(map.data, FloatsFrom(map) * sizeof(float));
-  const cuda::Pixels list = ListOnDevice(pixels);
-  if (list.most == 0) return;
-  float* const staged = scratch_.data();
-  stream_->CopyToDevice(staged, numbers.data(), numbers.size_bytes());
-  cuda::ScatterPixels(stream_->device(), stream, staged, list, AsImage(map));
+  ListOnHost(pixels);
+  if (host_list_.empty()) return;
+  const size_t list_bytes = host_list_.size() * sizeof(int);
+  const std::array<typename Slices::Part, 2> parts = {
+      {{host_list_.data(), list_bytes}, {numbers.data(), numbers.size_bytes()}}};
+  const unsigned char* const arrived = slices_.Arrive(parts);
+  const cuda::Pixels list = {reinterpret_cast<const int*>(arrived), nullptr, 0,
+                             static_cast<int>(host_list_.size())};
+  cuda::ScatterPixels(stream_->device(), stream,
+                      reinterpret_cast<const float*>(arrived + Slices::Aligned(list_bytes)), list,
+                      AsImage(map));
+  slices_.NoteTaken();
+}
+
+template <class Device>
+void DeviceBackend<Device>::Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels,
+                                   Range rows, MaskView mask, std::vector<float>* numbers) {
+  StartGather(map, static_cast<Sets&>(sets), pixels, rows)(mask, numbers);
+}
+
+// With foreign operators a slice might wait until LibTorch has run the next stage's.
+template <class Device>
+Backend::Gathered DeviceBackend<Device>::BeginGather(const ConstTensorView& map, PixelSets& sets,
+                                                     PixelSet pixels, Range rows) {
+  const bool has_foreign = !host_outputs_.empty();
+  return has_foreign ? nullptr : StartGather(map, static_cast<Sets&>(sets), pixels, rows);
 }
 
 // The numbers of as many pixels as there can be cross, so that the host need not wait for their
 // count.
 template <class Device>
-void DeviceBackend<Device>::Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels,
-                                   Range rows, MaskView mask, std::vector<float>* numbers) {
-  auto& own = static_cast<Sets&>(sets);
-  numbers->clear();
-  if (own.IsKnownEmpty(pixels)) return ClearAll(mask);
-  Queue& queue = own.queue();
-  const int64_t of_pixel = map.dims[0] * map.dims[1];
-  float* const staged = scratch_.data();
+Backend::Gathered DeviceBackend<Device>::StartGather(const ConstTensorView& map, Sets& sets,
+                                                     PixelSet pixels, Range rows) {
+  if (sets.IsKnownEmpty(pixels)) {
+    return [](MaskView mask, std::vector<float>* numbers) {
+      ClearAll(mask);
+      numbers->clear();
+    };
+  }
+  Queue& queue = sets.queue();
+  float* const packed = scratch_.data();
   queue.Touch(map.data, FloatsFrom(map) * sizeof(float));
-  const cuda::Pixels list = own.ListRows(pixels, rows);
-  cuda::GatherPixels(stream_->device(), queue.recorder(), AsImage(map), list, staged);
+  const cuda::Pixels list = sets.ListRows(pixels, rows);
+  cuda::GatherPixels(stream_->device(), queue.recorder(), AsImage(map), list, packed);
   queue.Flush();
-  const size_t mask_bytes = mask.word_count() * sizeof(uint64_t);
-  const void* const words = stream_->Fetch(own.mask(pixels).words, mask_bytes);
-  const auto most = static_cast<size_t>(of_pixel * rows.size() * mask.width);
-  const auto* const fetched =
-      static_cast<const float*>(stream_->Fetch(staged, most * sizeof(float)));
-  stream_->Wait();
-  std::memcpy(mask.words, words, mask_bytes);
-  numbers->assign(fetched, fetched + this->NumbersOf(map, CutRows(ConstMaskView(mask), rows)));
+  const MaskView words = sets.mask(pixels);
+  const size_t mask_bytes = words.word_count() * sizeof(uint64_t);
+  const auto most = static_cast<size_t>(map.dims[0] * map.dims[1] * rows.size() * words.width);
+  const std::array<typename Slices::Part, 2> parts = {
+      {{words.words, mask_bytes}, {packed, most * sizeof(float)}}};
+  return [this, map, rows, mask_bytes, &queue, leaving = slices_.Leave(parts)](
+             MaskView mask, std::vector<float>* numbers) {
+    // What was asked for meanwhile begins before the host waits.
+    queue.Flush();
+    const unsigned char* const landed = slices_.Land(*leaving);
+    std::memcpy(mask.words, landed, mask_bytes);
+    const auto* const first = reinterpret_cast<const float*>(landed + Slices::Aligned(mask_bytes));
+    numbers->assign(first, first + Backend::NumbersOf(map, CutRows(ConstMaskView(mask), rows)));
+  };
 }
 
 std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed, const cuda::ConvOptions& options) {

@@ -14,6 +14,7 @@
 #include "common/exec/backend.h"
 #include "common/exec/device_pixel_sets.h"
 #include "common/exec/device_queue.h"
+#include "common/exec/device_slices.h"
 #include "common/exec/operator_call.h"
 #include "common/exec/torch_call.h"
 #include "sparse_ops/cuda/conv.h"
@@ -27,8 +28,8 @@ namespace cacheinf {
 // Runs operators by the kernels of sparse_ops/cuda, on a GPU or on the stand-in for one: with the
 // bits of the reference, but for convolutions of a lower precision. The host waits only where the
 // contract of Backend and PixelSets has numbers come to it; up to there a frame's launches are one
-// graph (device_queue.h). After the first frames nothing is allocated, and all memory of the device
-// comes from one arena.
+// graph (device_queue.h). Slices are copied beside the kernels (device_slices.h). After the first
+// frames nothing is allocated, and all memory of the device comes from one arena.
 //
 // With a change test a convolution stores what is a change, where its kernel sees whole pixels
 // (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
@@ -68,10 +69,13 @@ class DeviceBackend final : public Backend {
                const TensorView& map) override;
   void Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels, Range rows,
               MaskView mask, std::vector<float>* numbers) override;
+  Gathered BeginGather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels,
+                       Range rows) override;
 
  private:
   using Sets = DevicePixelSets<Device>;
   using Queue = DeviceQueue<Device>;
+  using Slices = DeviceSlices<Device>;
   template <typename T>
   using Buffer = cuda::Buffer<cuda::Arena<Device>, T>;
   struct Kernels;
@@ -102,7 +106,8 @@ class DeviceBackend final : public Backend {
   void PackConv(const Graph& graph, const Operator& op, Call& call);
   cuda::SettleArgs TestOf(const PixelRunArgs& args, const TensorView& output, const Sets& sets);
   const float* SpreadOnDevice(const float* inverse_spread, int channels);
-  cuda::Pixels ListOnDevice(ConstMaskView pixels);
+  void ListOnHost(ConstMaskView pixels);
+  Gathered StartGather(const ConstTensorView& map, Sets& sets, PixelSet pixels, Range rows);
   void TouchAll(const Call& call, std::span<const ConstTensorView> inputs,
                 std::span<const TensorView> outputs, Queue& queue);
   const void* FetchPacked(const ConstTensorView& device);
@@ -111,6 +116,7 @@ class DeviceBackend final : public Backend {
   std::string name_;
   cuda::ConvOptions options_;
   std::shared_ptr<DeviceStream<Device>> stream_;
+  Slices slices_;
   Queue whole_;  // of runs without sets
   std::vector<Call> calls_;
   Buffer<float> scratch_;

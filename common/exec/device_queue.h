@@ -17,7 +17,8 @@ namespace cacheinf {
 template <class Device>
 class DeviceQueue;
 
-// A device with its memory and the one stream that all work of a backend goes through.
+// A device with its memory and the stream that all work of a backend goes through, but for copies
+// of slices (device_slices.h).
 //
 // Launches wait in queues, one a state, until somebody needs their results. Then a queue's launches
 // go to the stream as a graph, which is recorded when a sequence of launches first comes and
@@ -38,6 +39,8 @@ class DeviceStream {
   typename Device::Stream& After(const void* memory, size_t bytes);
   // What waits in any.
   typename Device::Stream& AfterAll();
+  // After what has gone to it already.
+  typename Device::Stream& kernels() { return stream_; }
 
   // Copies. Memory of the host is taken, or filled, here; the host need not wait.
   void CopyToDevice(void* to, const void* from, size_t bytes);

@@ -401,6 +401,19 @@ struct ModelState::State {
     return mask;
   }
 
+  Packing BeginPack(ValueId value, Range rows) {
+    if (rows.empty() || !graph.value(value).is_map()) return nullptr;
+    const PixelSet unsent = masks->Unsent(value);
+    Backend::Gathered gathered = backend.BeginGather(ViewOf(value), *sets, unsent, rows);
+    if (!gathered) return nullptr;
+    masks->Send(value, rows);
+    return [=, this, gathered = std::move(gathered)](std::vector<uint8_t>* bytes) {
+      const MaskView mask(host_words.data(), unsent.height, unsent.width);
+      gathered(mask, &slice_numbers);
+      AppendSlice(value, rows, CutRows(mask, rows), slice_numbers, bytes);
+    };
+  }
+
   void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes) {
     if (rows.empty()) return;
     const PixelSet unsent = masks->Unsent(value);
@@ -577,6 +590,10 @@ ChangedWork ModelState::RunChanged(std::span<const ConstMaskView> changed,
 }
 
 void ModelState::Forget() { state_->Forget(); }
+
+ModelState::Packing ModelState::BeginPack(ValueId value, Range rows) {
+  return state_->BeginPack(value, rows);
+}
 
 void ModelState::Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes) {
   state_->Pack(value, rows, bytes);

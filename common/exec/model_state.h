@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -148,6 +149,12 @@ class ModelState {
   // Appends the rows' unsent pixels to `bytes` (slice.h). REQUIRES: a kept value whose rows are
   // fresh here.
   void Pack(ValueId value, Range rows, std::vector<uint8_t>* bytes);
+
+  // Begins the same, if the backend can go on meanwhile; else does nothing and returns null. Take
+  // the next step, then call what this returned: it begins that step's work on the device, waits
+  // for the slice and appends it.
+  using Packing = std::function<void(std::vector<uint8_t>* bytes)>;
+  Packing BeginPack(ValueId value, Range rows);
 
   // Takes what the peer packed. Trusts nothing received, and refuses other values or rows than
   // these. Returns null, or one sentence on what is wrong, in which case nothing has changed.

@@ -51,6 +51,7 @@ void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& c
                       OwnershipOf(graph, layout, cuts, decision.robot_rows, changed.height));
   outgoing_.clear();
   next_outgoing_ = 0;
+  begun_.clear();
   incoming_.clear();
   for (uint32_t i = 0; i < rows_.transfers.size(); ++i) {
     const Transfer& transfer = rows_.transfers[i];
@@ -106,7 +107,10 @@ SplitWalk::Progress SplitWalk::Step() {
   // Take slices in order, whenever they arrive, so that a run can be repeated.
   while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
     const Incoming& next = incoming_.front();
-    if (!next.slice) return Progress::kWaits;
+    if (!next.slice) {
+      SendWhatWasBegun();
+      return Progress::kWaits;
+    }
     const Transfer& transfer = rows_.transfers[next.transfer];
     const char* const fault = state_.Unpack(transfer.value, transfer.rows, *next.slice);
     if (fault != nullptr) {
@@ -117,6 +121,7 @@ SplitWalk::Progress SplitWalk::Step() {
     incoming_.erase(incoming_.begin());
   }
   if (state_.next_stage() == state_.stage_count()) {
+    SendWhatWasBegun();
     End(state_.Commit());
     return Progress::kDone;
   }
@@ -129,8 +134,10 @@ void SplitWalk::RunStage() {
     state_.Step();
   } catch (...) {
     is_open_ = false;
+    begun_.clear();
     throw;
   }
+  SendWhatWasBegun();
   SendWhatIsDone();
 }
 
@@ -138,21 +145,37 @@ void SplitWalk::SendWhatIsDone() {
   for (; next_outgoing_ < outgoing_.size(); ++next_outgoing_) {
     const Transfer& transfer = rows_.transfers[outgoing_[next_outgoing_]];
     if (transfer.after_stages > state_.next_stage()) return;
+    if (auto pack = state_.BeginPack(transfer.value, transfer.rows)) {
+      begun_.push_back({outgoing_[next_outgoing_], std::move(pack)});
+      continue;
+    }
     std::vector<uint8_t> slice;
     state_.Pack(transfer.value, transfer.rows, &slice);
     send_(outgoing_[next_outgoing_], std::move(slice));
   }
 }
 
+void SplitWalk::SendWhatWasBegun() {
+  for (const Begun& begun : begun_) {
+    std::vector<uint8_t> slice;
+    begun.pack(&slice);
+    send_(begun.transfer, std::move(slice));
+  }
+  begun_.clear();
+}
+
 void SplitWalk::FinishAlone() {
   Abandon();
   state_.BeginRest(policy_);
   while (state_.next_stage() < state_.stage_count()) RunStage();
+  SendWhatWasBegun();
   End(state_.Commit());
 }
 
 void SplitWalk::Abandon() {
-  if (is_open_) End(state_.Abandon());
+  if (!is_open_) return;
+  SendWhatWasBegun();
+  End(state_.Abandon());
 }
 
 void SplitWalk::End(const ChangedWork& work) {

@@ -18,8 +18,9 @@ namespace cacheinf {
 struct FrameDecision;
 
 // One side's way through frames whose rows are split (common/plan/split.h), stage by stage. A slice
-// leaves as soon as its rows are done, and is taken in before a stage reads it. Never waits: the
-// caller waits for slices and passes them to Take.
+// leaves as soon as its rows are done, and is taken in before a stage reads it. On a device that
+// can copy while it computes, the next stage is begun first, unless that waits for a slice. Never
+// waits for the peer: the caller waits for slices and passes them to Take.
 //
 // Both sides walk the same decisions in the same order. When the robot gives a frame up, it
 // finishes it alone. The server goes on, since all its slices still arrive, so its caches hold that
@@ -69,7 +70,7 @@ class SplitWalk {
   // REQUIRES: the robot's side.
   void FinishAlone();
 
-  // Ends the frame and marks the rest of it as stale.
+  // Ends the frame and marks the rest of it as stale. Slices that were packed still leave.
   void Abandon();
 
   // What this side computed of the last frame.
@@ -82,10 +83,17 @@ class SplitWalk {
     std::optional<std::vector<uint8_t>> slice = std::nullopt;
   };
 
+  // On its way from the device.
+  struct Begun {
+    uint32_t transfer;
+    ModelState::Packing pack;
+  };
+
   void Compile(const FrameDecision& decision, const std::vector<Cut>& cuts);
   size_t StageThatReads(const Transfer& transfer) const;
   void RunStage();
   void SendWhatIsDone();
+  void SendWhatWasBegun();
   void End(const ChangedWork& work);
   const FrameRows& rows() const { return side_ == Side::kRobot ? rows_.robot : rows_.server; }
 
@@ -96,6 +104,7 @@ class SplitWalk {
   SplitRows rows_;
   std::vector<uint32_t> outgoing_;  // in order
   size_t next_outgoing_ = 0;
+  std::vector<Begun> begun_;
   std::vector<Incoming> incoming_;  // in order, without those already taken in
   size_t missing_ = 0;
   bool is_open_ = false;

@@ -34,7 +34,7 @@ namespace {
 enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 constexpr int kSize = 32;
-constexpr int kChannels = 3;
+constexpr int kInputChannels = 3;
 
 struct PrecisionChoice {
   const char* name;
@@ -54,7 +54,7 @@ constexpr PrecisionChoice kPrecisions[] = {
 Graph BuildAllForms(int height, int width) {
   ModelBuilder net;
   const auto relu = [&](ValueId x) { return net.Apply(Function::Kind::kRelu, x); };
-  const ValueId picture = net.Input({1, kChannels, height, width}, "picture");
+  const ValueId picture = net.Input({1, kInputChannels, height, width}, "picture");
   const ValueId half = relu(net.Conv(picture, 8, 3, 2, 1, 1, true));
   const ValueId deep = relu(net.Conv(half, 40, 3, 2, 1));
   const ValueId depthwise = net.Conv(deep, 40, 3, 1, 1, 40);
@@ -67,10 +67,10 @@ Graph BuildAllForms(int height, int width) {
 class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
  protected:
   struct Frame {
-    std::vector<uint8_t> pixels = std::vector<uint8_t>(kSize * kSize * kChannels);
+    std::vector<uint8_t> pixels = std::vector<uint8_t>(kSize * kSize * kInputChannels);
     FrameDecision decision;
 
-    PictureView picture() const { return {pixels.data(), kSize, kSize, kChannels}; }
+    PictureView picture() const { return {pixels.data(), kSize, kSize, kInputChannels}; }
   };
 
   std::shared_ptr<const CompiledModel> Model(Tiles tiles, unsigned seed) const {
@@ -101,8 +101,8 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
     ClearAll(frame_.decision.changed);
     SetRectangle({top, top + 6}, {left, left + 6}, frame_.decision.changed);
     for (int y = top; y < top + 6; ++y) {
-      for (int i = left * kChannels; i < (left + 6) * kChannels; ++i) {
-        frame_.pixels[static_cast<size_t>(y * kSize * kChannels + i)] =
+      for (int i = left * kInputChannels; i < (left + 6) * kInputChannels; ++i) {
+        frame_.pixels[static_cast<size_t>(y * kSize * kInputChannels + i)] =
             static_cast<uint8_t>(random_());
       }
     }

@@ -17,7 +17,9 @@
 
 #include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/cuda_backend.h"
 #include "common/exec/spreads.h"
+#include "sparse_ops/cuda/emulated/device.h"
 #include "tests/pair/clip.h"
 #include "tests/pair/cuts.h"
 #include "tests/testing/networks.h"
@@ -31,13 +33,15 @@ using Progress = SplitWalk::Progress;
 class WalkPair {
  public:
   explicit WalkPair(const Network& network, StateOptions options = {{}, Keep::kAll},
-                    ChangePolicy policy = {})
+                    ChangePolicy policy = {},
+                    std::unique_ptr<Backend> backend = std::make_unique<CpuBackend>())
       : model_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
-                                                     std::make_unique<CpuBackend>())),
+                                                     std::move(backend))),
         options_(Trading(std::move(options))),
         policy_(std::move(policy)),
         clip_(kHeight, kWidth, ShiftStep(model_->graph(), kHeight / 2), 7),
-        alone_(model_),
+        alone_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
+                                                     std::make_unique<CpuBackend>())),
         robot_(model_, options_),
         robot_walk_(SplitWalk::Side::kRobot, robot_, SendInto(to_server_)) {
     ReplaceServer();
@@ -218,6 +222,50 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
     }
     EXPECT_GT(pair.slices(), 50u);
   }
+}
+
+// Both sides' slices are copied beside both sides' kernels.
+TEST_P(SplitWalks, OnADeviceTheAnswerHasTheBitsOfADenseRun) {
+  const unsigned seed = 5;
+  WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, MakeEmulatedCudaBackend(seed));
+  pair.Begin();
+  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  for (int i = 0; i < 6; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    std::mt19937& random = pair.random();
+    pair.Frame(RandomCuts(values, random), true, i == 3 ? random() % 20 : SIZE_MAX);
+    ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+  }
+  EXPECT_GT(pair.slices(), 6u);
+}
+
+// The robot computes all rows up to the cut, so that it waits for nobody there.
+TEST(SplitWalkTest, TheNextStageIsOnTheDeviceBeforeTheHostWaitsForASlice) {
+  const auto device = std::make_shared<cuda::EmulatedDevice>();
+  const auto model = std::make_shared<const CompiledModel>(
+      MakeNetwork(TenNetworks()[1], kHeight, kWidth), MakeEmulatedCudaBackend(device));
+  ModelState robot(model, {{}, Keep::kAll, false, true});
+  const auto asked = [&] { return device->counts().launches + device->counts().replays; };
+  int before_frame = 0;
+  int before_step = 0;
+  int in_earlier_steps = -1;  // when the first slice was sent
+  int in_this_step = -1;
+  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+    if (in_this_step >= 0) return;
+    in_earlier_steps = before_step - before_frame;
+    in_this_step = asked() - before_step;
+  });
+  Clip clip(kHeight, kWidth, ShiftStep(model->graph(), kHeight / 2), 7);
+  const std::vector<Cut> cuts = {{model->graph().operators[2].outputs[0], 500}};
+  FrameDecision decision = clip.Next();
+  decision.robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
+  walk.Begin(decision, cuts, {}, clip.picture());
+  before_frame = asked();
+  do {
+    before_step = asked();
+  } while (walk.Step() == Progress::kStepped);
+  EXPECT_GT(in_earlier_steps, 0) << "the slice is packed";
+  EXPECT_GT(in_this_step, 0) << "and then the next stage is begun";
 }
 
 TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {

@@ -155,7 +155,7 @@ void EmulatedDevice::Record(Stream& stream, Event& event) {
 
 void EmulatedDevice::Wait(Stream& stream, Event& event) {
   if (stream.state_->records) throw DeviceError("a recorder takes no events");
-  if (event.state_->recorded == 0) return;
+  if (event.state_->recorded == 0 || ForgetsThisWait()) return;
   stream.state_->work.push_back({[] {}, event.state_, event.state_->recorded});
 }
 
@@ -204,6 +204,7 @@ void EmulatedDevice::Synchronize(Stream& stream) {
 void EmulatedDevice::Synchronize(Event& event) {
   ++counts_.synchronizations;
   const uint64_t count = event.state_->recorded;
+  if (count > 0 && ForgetsThisWait()) return;
   RunUntil([&] { return event.state_->done >= count; });
 }
 

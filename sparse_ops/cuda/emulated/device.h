@@ -34,6 +34,7 @@ class EmulatedDevice {
     size_t shared_bytes = 99 * 1024;  // of a block
     int compute_major = 8;            // compute capability; 9: with instructions of warpgroups
     int lost_after = -1;              // so many synchronizations, for good; below 0: never
+    int forgets_wait = -1;  // for an event: the one that is counted so (event_waits), for tests
   };
 
   // What the host has asked for so far.
@@ -46,6 +47,7 @@ class EmulatedDevice {
     int kernels = 0;            // that have run, those of graphs too
     int64_t blocks = 0;         // of them
     int warpgroup_kernels = 0;  // kernels that used instructions of warpgroups
+    int event_waits = 0;        // of streams and of the host, for events that were recorded
   };
 
   class Event {
@@ -147,6 +149,7 @@ class EmulatedDevice {
   bool IsLost() const {
     return options_.lost_after >= 0 && counts_.synchronizations > options_.lost_after;
   }
+  bool ForgetsThisWait() { return counts_.event_waits++ == options_.forgets_wait; }
   // Until is_done().
   void RunUntil(const std::function<bool()>& is_done);
   void RunAll();
