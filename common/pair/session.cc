@@ -153,7 +153,7 @@ void Session::TakeSettings(const message::Settings& settings) {
 
 // Runs on its own thread.
 Session::Work Session::Prepare(const message::Settings& settings) {
-  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes);
+  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes, stops_);
   Work work;
   if (settings.mode == message::Settings::Mode::kSplit) {
     work.split =
@@ -183,8 +183,8 @@ void Session::TakeProfile(message::Profile profile) {
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
       throw InputError(fault);
     }
-    return solve_(store_.Get(model_, profile.settings.schemes), profile.settings, text,
-                  stops_solving_);
+    return solve_(store_.Get(model_, profile.settings.schemes, stops_), profile.settings, text,
+                  stops_);
   });
 }
 
@@ -203,6 +203,7 @@ bool Session::FinishSolving() {
 void Session::Leave(const std::string& reason) {
   Say(channel_, message::Bye{reason});
   if (end_.empty()) end_ = reason;
+  stops_ = true;
 }
 
 std::string Session::end() const { return end_.empty() ? channel_.fault() : end_; }
