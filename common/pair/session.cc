@@ -63,10 +63,11 @@ bool Session::Advance() {
 
 // Computes a stage, if there is one.
 bool Session::Step(std::chrono::nanoseconds turn) {
-  if (due_since_) queued_ += std::max(std::chrono::nanoseconds(0), turn - *due_since_);
-  due_since_.reset();
-  if (remote_) return remote_->Step(queued_);
-  if (!split_ || !split_->Step(queued_)) return false;
+  const std::chrono::nanoseconds due_since = std::exchange(due_since_, std::nullopt).value_or(turn);
+  const auto queued = queued_ + std::max(std::chrono::nanoseconds(0), turn - due_since);
+  if (remote_) return remote_->Step(queued);
+  if (!split_ || !split_->Step(queued)) return false;  // it waited for a slice, not for its turn
+  queued_ = queued;
   if (split_->is_open()) due_since_ = clock_.Now();
   return true;
 }

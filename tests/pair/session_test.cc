@@ -335,6 +335,12 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
   const double stages = (at_5 - at_2) / 3;
   EXPECT_NEAR(stages, std::round(stages), 0.1);
   EXPECT_NEAR(at_2, 2 * stages, 0.5);
+
+  // Between them the server waits for the robot, not for others.
+  world.robot().SetCuts(
+      {{world.graph().inputs.front(), 0}, {world.values()[1], 1000}, {world.values()[4], 0}});
+  queueing_ms(1);
+  EXPECT_NEAR(queueing_ms(5), 5 * (stages - 1), 0.5);
 }
 
 TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
