@@ -10,6 +10,7 @@
 #include "common/answer/best_scores.h"
 #include "common/base/output_files.h"
 #include "common/base/status_line.h"
+#include "common/codec/picture_codec.h"
 #include "common/config/configured_model.h"
 #include "profiler/machine.h"
 #include "profiler/obtain_profile.h"
@@ -61,6 +62,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   for (const std::string& clip : command.clips) inputs.push_back({"--clip", clip});
   CheckOverwriting(inputs, {{"--out", command.out}});
   CheckWritable({{"--out", command.out}});
+  for (const std::string& codec : command.codecs) (void)ParsePictureCodec(codec);
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   ChooseSchemes(config, threads, clock, stop, loaded);

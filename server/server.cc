@@ -112,7 +112,9 @@ class Server {
                                                                : config.threads)),
         store_(
             config.models, [this] { return MakeBackend(); },
-            [this](Graph& graph, bool has_schemes) { Tune(graph, has_schemes); }),
+            [this](Graph& graph, bool has_schemes, const std::atomic<bool>& stop) {
+              Tune(graph, has_schemes, stop);
+            }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
     if (config.dump_pictures.empty()) return;
@@ -145,13 +147,13 @@ class Server {
   }
 
   // Implements ModelStore::Tune.
-  void Tune(Graph& graph, bool has_schemes) const {
+  void Tune(Graph& graph, bool has_schemes, const std::atomic<bool>& stop) const {
     const int threads = pool_->threads();
     if (IsOnGpu(config_.backend)) {
       ChooseTiles(
-          config_.backend, threads, [this] { return MakeBackend(); }, clock_, is_closed_, graph);
+          config_.backend, threads, [this] { return MakeBackend(); }, clock_, stop, graph);
     } else if (config_.backend == RobotConfig::Backend::kCpu && !has_schemes) {
-      ChooseFastestSchemes(threads, clock_, is_closed_, graph);
+      ChooseFastestSchemes(threads, clock_, stop, graph);
     }
   }
 
@@ -208,7 +210,6 @@ class Server {
   }
 
   void Close() {
-    is_closed_ = true;
     for (Guest& guest : guests_) guest.session.Leave("the server stops");
     const nanoseconds deadline = clock_.Now() + kLastWords;
     for (const Guest& guest : guests_) guest.channel.Flush(deadline);
@@ -222,7 +223,6 @@ class Server {
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;
-  std::atomic<bool> is_closed_ = false;
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;

@@ -77,13 +77,15 @@ bool ModelStore::Has(const message::Fingerprint& model) const {
 }
 
 std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint& model,
-                                                     const std::vector<Scheme>& schemes) {
+                                                     const std::vector<Scheme>& schemes,
+                                                     const std::atomic<bool>& stop) {
   const std::lock_guard lock(mutex_);
   std::weak_ptr<const CompiledModel>& kept = compiled_[{NameOf(model), schemes}];
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
   if (!schemes.empty()) SetSchemes(graph, schemes);
-  if (tune_) tune_(graph, !schemes.empty());
+  if (tune_) tune_(graph, !schemes.empty(), stop);
+  if (stop) throw InputError("the session is over");
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
   kept = compiled;

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_MODEL_STORE_H_
 #define CACHEINF_COMMON_PAIR_MODEL_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,8 +24,8 @@ class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
   // Sets how this machine runs a graph: the schemes of its convolutions, unless they are set, and
-  // what changes no bit.
-  using Tune = std::function<void(Graph& graph, bool has_schemes)>;
+  // what changes no bit. Ends soon after `stop` is set.
+  using Tune = std::function<void(Graph& graph, bool has_schemes, const std::atomic<bool>& stop)>;
 
   // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
   // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled.
@@ -36,9 +37,10 @@ class ModelStore {
   bool Has(const message::Fingerprint& model) const;
 
   // Returns the model packed for these schemes (message::Settings::schemes); slow the first time.
-  // Throws InputError if the file is damaged or the schemes do not fit it.
+  // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended tuning.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
-                                           const std::vector<Scheme>& schemes);
+                                           const std::vector<Scheme>& schemes,
+                                           const std::atomic<bool>& stop);
 
   // A model file on its way into the store.
   class Incoming {

@@ -63,10 +63,11 @@ bool Session::Advance() {
 
 // Computes a stage, if there is one.
 bool Session::Step(std::chrono::nanoseconds turn) {
-  if (due_since_) queued_ += std::max(std::chrono::nanoseconds(0), turn - *due_since_);
-  due_since_.reset();
-  if (remote_) return remote_->Step(queued_);
-  if (!split_ || !split_->Step(queued_)) return false;
+  const std::chrono::nanoseconds due_since = std::exchange(due_since_, std::nullopt).value_or(turn);
+  const auto queued = queued_ + std::max(std::chrono::nanoseconds(0), turn - due_since);
+  if (remote_) return remote_->Step(queued);
+  if (!split_ || !split_->Step(queued)) return false;  // it waited for a slice, not for its turn
+  queued_ = queued;
   if (split_->is_open()) due_since_ = clock_.Now();
   return true;
 }
@@ -153,7 +154,7 @@ void Session::TakeSettings(const message::Settings& settings) {
 
 // Runs on its own thread.
 Session::Work Session::Prepare(const message::Settings& settings) {
-  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes);
+  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes, stops_);
   Work work;
   if (settings.mode == message::Settings::Mode::kSplit) {
     work.split =
@@ -183,8 +184,8 @@ void Session::TakeProfile(message::Profile profile) {
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
       throw InputError(fault);
     }
-    return solve_(store_.Get(model_, profile.settings.schemes), profile.settings, text,
-                  stops_solving_);
+    return solve_(store_.Get(model_, profile.settings.schemes, stops_), profile.settings, text,
+                  stops_);
   });
 }
 
@@ -203,6 +204,7 @@ bool Session::FinishSolving() {
 void Session::Leave(const std::string& reason) {
   Say(channel_, message::Bye{reason});
   if (end_.empty()) end_ = reason;
+  stops_ = true;
 }
 
 std::string Session::end() const { return end_.empty() ? channel_.fault() : end_; }

@@ -39,7 +39,7 @@ class Session {
   // schedule gets none. All references must outlive this.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
           RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {}, Solve solve = {});
-  ~Session() { stops_solving_ = true; }
+  ~Session() { stops_ = true; }
 
   // Takes what has arrived and computes at most one stage. Returns whether there was anything to
   // do. Never throws, whatever arrives.
@@ -88,6 +88,7 @@ class Session {
     std::unique_ptr<RemoteServer> remote;
   };
   Work Prepare(const message::Settings& settings);
+  std::atomic<bool> stops_ = false;  // preparing and solving
   std::future<Work> preparing_;
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;
@@ -97,7 +98,6 @@ class Session {
   std::optional<std::chrono::nanoseconds> due_since_;
   std::chrono::nanoseconds queued_{};
   std::string end_;
-  std::atomic<bool> stops_solving_ = false;
   std::future<std::string> solving_;
 };
 

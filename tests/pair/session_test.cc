@@ -54,11 +54,12 @@ using std::chrono::milliseconds;
 class World {
  public:
   World(const Network& network, std::filesystem::path folder, ChangePolicy policy = {},
-        ModelStore::MakeBackend make_server_backend = std::make_unique<CpuBackend>)
+        ModelStore::MakeBackend make_server_backend = std::make_unique<CpuBackend>,
+        ModelStore::Tune tune = nullptr)
       : graph_(MakeNetwork(network, kHeight, kWidth)),
         model_(std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())),
         policy_(std::move(policy)),
-        store_(std::move(folder), std::move(make_server_backend)),
+        store_(std::move(folder), std::move(make_server_backend), std::move(tune)),
         clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
         dense_(model_, {{}, Keep::kAll}),
         state_(model_, {{}, Keep::kAll, false, true}),
@@ -334,6 +335,12 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
   const double stages = (at_5 - at_2) / 3;
   EXPECT_NEAR(stages, std::round(stages), 0.1);
   EXPECT_NEAR(at_2, 2 * stages, 0.5);
+
+  // Between them the server waits for the robot, not for others.
+  world.robot().SetCuts(
+      {{world.graph().inputs.front(), 0}, {world.values()[1], 1000}, {world.values()[4], 0}});
+  queueing_ms(1);
+  EXPECT_NEAR(queueing_ms(5), 5 * (stages - 1), 0.5);
 }
 
 TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
@@ -560,6 +567,29 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   world.connection().AskForSchedule(settings, profile);
   world.TakeTurns(50);
   world.Connect();  // leaving does not wait for the solver
+}
+
+TEST_F(SessionTest, LeavingDoesNotWaitForTheServerToTune) {
+  std::atomic<int> begun = 0;
+  std::atomic<int> stopped = 0;
+  World world(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
+              [&](Graph&, bool has_schemes, const std::atomic<bool>& stop) {
+                EXPECT_FALSE(has_schemes);
+                ++begun;
+                for (int i = 0; i < 10'000 && !stop; ++i) {
+                  std::this_thread::sleep_for(milliseconds(1));
+                }
+                if (stop) ++stopped;
+              });
+  for (int sessions = 1; sessions <= 2; ++sessions) {  // nothing half tuned is kept
+    world.Connect();
+    while (begun < sessions) {
+      world.Answer();
+      world.TakeTurns(20);
+    }
+  }
+  world.Connect();
+  EXPECT_EQ(stopped, 2);
 }
 
 TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
