@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -35,25 +36,41 @@ int WinogradLayersOf(const Graph& graph) {
   }));
 }
 
+// What convolutions put out that no other convolution depends on. What may follow, an argmax, say,
+// hides by how much it differs.
+std::vector<ValueId> LastConvolutions(const Graph& graph) {
+  std::vector<bool> is_read(graph.values.size());  // by a convolution, at last
+  std::vector<ValueId> last;
+  for (const Operator& op : graph.operators | std::views::reverse) {
+    const ValueId output = op.outputs.front();
+    const bool is_conv = op.As<op::Conv>() != nullptr;
+    const bool reaches = std::ranges::any_of(op.outputs, [&](ValueId id) { return is_read[id]; });
+    if (is_conv && !reaches) last.push_back(output);
+    if (!is_conv && !reaches) continue;
+    for (const ValueId input : op.inputs) is_read[input] = true;
+  }
+  return last;
+}
+
 // Profile::winograd_difference.
 double WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
   if (WinogradLayersOf(*request.graph) == 0) return 0;
-  Graph direct = *request.graph;
+  Graph by_winograd = *request.graph;
+  by_winograd.outputs = LastConvolutions(by_winograd);
+  Graph direct = by_winograd;
   SetSchemes(direct, SchemePlan(direct.operators.size(), Scheme::kDirect));
   FrameDecision whole;
   whole.kind = FrameDecision::Kind::kWhole;
-  const auto answered = [&](std::shared_ptr<const Graph> graph) {
-    ModelState state(
-        std::make_shared<const CompiledModel>(std::move(graph), request.make_backend()));
+  const auto answered = [&](Graph graph) {
+    ModelState state(std::make_shared<const CompiledModel>(
+        std::make_shared<const Graph>(std::move(graph)), request.make_backend()));
     state.Apply(whole, clip.picture(0), {});
     OutputNumbers outputs;
     ReadOutputs(state, outputs);
     return outputs;
   };
-  const OutputNumbers by_winograd = answered(request.graph);
-  const OutputNumbers directly = answered(std::make_shared<const Graph>(std::move(direct)));
   RelativeError error;
-  error.Add(by_winograd, directly);
+  error.Add(answered(std::move(by_winograd)), answered(std::move(direct)));
   return error.mean();
 }
 

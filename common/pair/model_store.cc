@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <system_error>
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMostModelBytes = uint64_t{8} << 30;
+constexpr std::chrono::milliseconds kLookForStop(20);
 
 std::string NameOf(const message::Fingerprint& model) {
   return fmt::format("{:016x}-{}", model.checksum, model.bytes);
@@ -79,13 +81,17 @@ bool ModelStore::Has(const message::Fingerprint& model) const {
 std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint& model,
                                                      const std::vector<Scheme>& schemes,
                                                      const std::atomic<bool>& stop) {
-  const std::lock_guard lock(mutex_);
+  constexpr const char* kStopped = "the session is over";
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock_for(kLookForStop)) {
+    if (stop) throw InputError(kStopped);
+  }
   std::weak_ptr<const CompiledModel>& kept = compiled_[{NameOf(model), schemes}];
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
   if (!schemes.empty()) SetSchemes(graph, schemes);
   if (tune_) tune_(graph, !schemes.empty(), stop);
-  if (stop) throw InputError("the session is over");
+  if (stop) throw InputError(kStopped);
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
   kept = compiled;

@@ -37,7 +37,7 @@ class ModelStore {
   bool Has(const message::Fingerprint& model) const;
 
   // Returns the model packed for these schemes (message::Settings::schemes); slow the first time.
-  // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended tuning.
+  // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended it.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
                                            const std::vector<Scheme>& schemes,
                                            const std::atomic<bool>& stop);
@@ -72,7 +72,7 @@ class ModelStore {
   const MakeBackend make_backend_;
   const std::string arithmetic_;
   const Tune tune_;
-  std::mutex mutex_;  // guards compiled_; held during compilation, which must happen once
+  std::timed_mutex mutex_;  // guards compiled_; held during compilation, which must happen once
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };
 

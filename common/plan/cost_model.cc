@@ -102,7 +102,10 @@ void CheckArePair(const Profile& robot, const Profile& server, const std::string
     refuse(fmt::format("the profiles are of different models, \"{}\" and \"{}\"", robot.model,
                        server.model));
   }
-  if (robot.settings != server.settings) refuse("the profiles are of different settings");
+  if (robot.settings != server.settings) {
+    refuse(fmt::format("the profiles are of different settings, {} and {}", robot.settings,
+                       server.settings));
+  }
   for (size_t id = 0; id < robot.operators.size(); ++id) {
     const ProfiledOperator& op = robot.operators[id];
     if (op.rows != server.operators[id].rows || op.name != server.operators[id].name) {

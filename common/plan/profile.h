@@ -92,8 +92,8 @@ struct Profile {
   std::string backend;
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  // How many convolutions this side computes by Winograd, and the relative error of the outputs of
-  // a frame (agreement.h) against direct ones.
+  // How many convolutions this side computes by Winograd, and the relative error (agreement.h) of
+  // what the last convolutions give for a frame, against direct ones.
   int winograd_layers = 0;
   double winograd_difference = 0;
   std::vector<std::string> assumptions;  // assumed, not measured; for people

@@ -14,7 +14,7 @@
 namespace cacheinf {
 namespace {
 
-// A convolution of a picture.
+// A convolution of a picture, of which only the largest channel comes out.
 Graph Convolution() {
   Graph graph;
   graph.picture = {64, 48};
@@ -27,7 +27,8 @@ Graph Convolution() {
   for (float& weight : weights) weight = any(random);
   const ValueId image = graph.AddInput("image", {1, 3, 48, 64});
   const ValueId constant = graph.AddConstant("weights", {shape, std::move(weights)});
-  graph.outputs = {graph.AddOne("conv", conv, {image, constant})};
+  const ValueId scores = graph.AddOne("conv", conv, {image, constant});
+  graph.outputs = {graph.AddOne("class", op::ArgMax{1}, {scores})};
   graph.Validate();
   return graph;
 }
