@@ -168,9 +168,10 @@ struct SolveCommand {
         ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command
-        ->add_option("--time-limit", time_limit_s, "seconds, after which what is solved is written")
+        ->add_option("--time-limit", time_limit_s,
+                     "seconds, after which what is solved is written; 0: no limit")
         ->check(FiniteRange(0.0, 1e7));
-    command->add_flag("--resume", resume, "continue the schedule in --out");
+    command->add_flag("--resume", resume, "continue the schedule in --out, if it is there");
     command->callback([this] { Run(); });
   }
 
@@ -268,6 +269,7 @@ struct ShowCommand {
 
   void Run() const {
     CheckOverwriting({{"SCHEDULE", of.schedule}}, {{"--trace", trace}});
+    CheckWritable({{"--trace", trace}});
     const Schedule schedule = of.Load(/*may_lack=*/!at.mbit);
     if (!at.mbit) {
       std::cout << TableOf(schedule);

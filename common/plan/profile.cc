@@ -361,7 +361,8 @@ Profile ParseProfile(const std::string& text, const std::string& name) {
     return ProfileOf(CheckedJson(text, name));
   } catch (const InputError& error) {
     throw InputError(fmt::format(
-        "{}; is this a profile of this version? cacheinf-profile measure makes a new one",
+        "{}; is this a profile of this version? cacheinf-profile measure or import makes a new "
+        "one",
         error.what()));
   }
 }

@@ -18,6 +18,7 @@
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/model/model_builder.h"
+#include "tests/testing/changing_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -54,20 +55,11 @@ class DeviceFramesTest : public testing::Test {
 
   static constexpr int kHeight = 64;
   static constexpr int kWidth = 32;
-  static constexpr int kChannels = 3;
-
-  struct Frame {
-    std::vector<uint8_t> pixels = std::vector<uint8_t>(kHeight * kWidth * kChannels);
-    FrameDecision decision;
-
-    PictureView picture() const { return {pixels.data(), kWidth, kHeight, kChannels}; }
-  };
 
   void SetUp() override {
 #ifndef NDEBUG
     GTEST_SKIP() << "debug builds look at stored values in between";
 #endif
-    frame_.decision.changed = frame_.decision.forced = Mask(kHeight, kWidth);
   }
 
   std::shared_ptr<const CompiledModel> ModelOnDevice() {
@@ -75,30 +67,7 @@ class DeviceFramesTest : public testing::Test {
                                                  MakeEmulatedCudaBackend(device_));
   }
 
-  const Frame& Whole() {
-    frame_.decision.kind = FrameDecision::Kind::kWhole;
-    for (uint8_t& level : frame_.pixels) level = static_cast<uint8_t>(random_());
-    return frame_;
-  }
-
-  // Another rectangle.
-  const Frame& Next() {
-    frame_.decision.kind = FrameDecision::Kind::kChanged;
-    frame_.decision.base = 0;
-    const int top = static_cast<int>(random_() % (kHeight - 8));
-    const int left = static_cast<int>(random_() % (kWidth - 8));
-    ClearAll(frame_.decision.changed);
-    SetRectangle({top, top + 8}, {left, left + 8}, frame_.decision.changed);
-    for (int y = top; y < top + 8; ++y) {
-      for (int i = left * kChannels; i < (left + 8) * kChannels; ++i) {
-        frame_.pixels[static_cast<size_t>(y * kWidth * kChannels + i)] =
-            static_cast<uint8_t>(random_());
-      }
-    }
-    return frame_;
-  }
-
-  Counts CountsOf(ModelState& state, const Frame& frame, const ChangePolicy& policy) {
+  Counts CountsOf(ModelState& state, const DecidedFrame& frame, const ChangePolicy& policy) {
     const Counts before = device_->counts();
     state.Apply(frame.decision, frame.picture(), policy);
     outputs_ = Outputs(state);
@@ -108,8 +77,7 @@ class DeviceFramesTest : public testing::Test {
   void MoveRows(const ChangePolicy& policy, int first, int second);
 
   std::shared_ptr<cuda::EmulatedDevice> device_ = std::make_shared<cuda::EmulatedDevice>();
-  std::mt19937 random_{7};
-  Frame frame_;
+  ChangingFrames frames_{kHeight, kWidth, /*square=*/8, 7};
   std::vector<std::vector<float>> outputs_;  // of the last frame
 };
 
@@ -124,7 +92,7 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
   };
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "dense, frame " << i);
-    const Counts counts = CountsOf(state, Whole(), {});
+    const Counts counts = CountsOf(state, frames_.Whole(), {});
     if (i > 0) expect_little(counts);
   }
   ChangePolicy policy = {.threshold = 0.05f};
@@ -133,7 +101,7 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
     policy.kind = kind;
     for (int i = 0; i < 5; ++i) {
       SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind) << ", frame " << i);
-      const Counts counts = CountsOf(state, Next(), policy);
+      const Counts counts = CountsOf(state, frames_.Next(), policy);
       if (i > 0) expect_little(counts);
     }
   }
@@ -149,12 +117,12 @@ TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
         std::make_shared<const CompiledModel>(std::make_shared<const Graph>(net.Finish({x})),
                                               MakeEmulatedCudaBackend(device_)),
         {{}, Keep::kAll});
-    CountsOf(state, Whole(), {});
+    CountsOf(state, frames_.Whole(), {});
     ChangePolicy with_spreads = policy;
     if (policy.threshold > 0) {
       with_spreads.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state));
     }
-    return CountsOf(state, Next(), with_spreads).kernels;
+    return CountsOf(state, frames_.Next(), with_spreads).kernels;
   };
   for (const ChangePolicy& policy :
        {ChangePolicy(), ChangePolicy{.kind = Kind::kChange, .threshold = 0.05f}}) {
@@ -188,14 +156,16 @@ TEST_F(DeviceFramesTest, AConvolutionTakesTheTilesThatWereMeasured) {
 
 TEST_F(DeviceFramesTest, AGraphIsMadeOnceForEachPolicy) {
   ModelState state(ModelOnDevice(), {{}, Keep::kAll});
-  CountsOf(state, Whole(), {});
-  const auto made = [&](Kind kind) { return CountsOf(state, Next(), {.kind = kind}).graphs; };
+  CountsOf(state, frames_.Whole(), {});
+  const auto made = [&](Kind kind) {
+    return CountsOf(state, frames_.Next(), {.kind = kind}).graphs;
+  };
   EXPECT_EQ(made(Kind::kExact), 1);
   EXPECT_EQ(made(Kind::kExact), 0);
   EXPECT_EQ(made(Kind::kFixed), 1);
   EXPECT_EQ(made(Kind::kFixed), 0);
   EXPECT_EQ(made(Kind::kExact), 0) << "it is known from before";
-  SetRectangle({8, 16}, {0, kWidth}, frame_.decision.forced);
+  frames_.Force({8, 16});
   EXPECT_EQ(made(Kind::kExact), 1) << "a part is refreshed as well";
   EXPECT_EQ(made(Kind::kExact), 0);
 }
@@ -204,12 +174,12 @@ TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
   const auto model = ModelOnDevice();
   ModelState first(model, {{}, Keep::kAll});
   ModelState second(model, {{}, Keep::kAll});
-  for (ModelState* state : {&first, &second}) CountsOf(*state, Whole(), {});
+  for (ModelState* state : {&first, &second}) CountsOf(*state, frames_.Whole(), {});
   const auto both = [&](uint32_t order) {
     const Counts before = device_->counts();
     std::vector<ModelState*> waiting;
     for (ModelState* state : {&first, &second}) {
-      const Frame& frame = Next();
+      const DecidedFrame& frame = frames_.Next();
       state->BeginFrame(frame.decision, frame.picture(), {});
       waiting.insert(waiting.end(), state->stage_count(), state);
     }
@@ -236,7 +206,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   ModelState one(on_host, options);
   ModelState robot(on_host, options);
   ModelState server(ModelOnDevice(), options);
-  const Frame& whole = Whole();
+  const DecidedFrame& whole = frames_.Whole();
   for (ModelState* state : {&one, &robot}) state->Apply(whole.decision, whole.picture(), policy);
   // From the first map on, and again half way.
   const std::vector<Cut> cuts = {{graph.inputs[0], 500}, {graph.operators[4].outputs[0], 400}};
@@ -246,7 +216,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   int known_frames = 0;
   for (int i = 0; i < 20; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
-    const Frame& frame = Next();
+    const DecidedFrame& frame = frames_.Next();
     one.Apply(frame.decision, frame.picture(), policy);
     const std::vector<int> robot_rows = {first + 2 * (i % 5), second - 2 * (i % 4)};
     const SplitRows rows = CompileRows(
@@ -302,13 +272,13 @@ TEST_F(DeviceFramesTest, NeitherDoRowsOfFixedMasks) { MoveRows({.kind = Kind::kF
 TEST_F(DeviceFramesTest, AModelAndItsStatesShareFewAllocations) {
   const auto model = ModelOnDevice();
   std::optional<ModelState> state(std::in_place, model, StateOptions{{}, Keep::kAll});
-  CountsOf(*state, Whole(), {});
-  CountsOf(*state, Next(), {});
+  CountsOf(*state, frames_.Whole(), {});
+  CountsOf(*state, frames_.Next(), {});
   const int first = device_->counts().allocations;
   EXPECT_LE(first, 6) << "of the device's memory and of the host's";
   for (int i = 0; i < 3; ++i) {
     state.emplace(model, StateOptions{{}, Keep::kAll});
-    CountsOf(*state, Next(), {});
+    CountsOf(*state, frames_.Next(), {});
   }
   EXPECT_EQ(device_->counts().allocations, first) << "what a state gave back is taken again";
 }

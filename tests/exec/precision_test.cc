@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/model/model_builder.h"
+#include "tests/testing/changing_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -34,7 +34,6 @@ namespace {
 enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
 
 constexpr int kSize = 32;
-constexpr int kInputChannels = 3;
 
 struct PrecisionChoice {
   const char* name;
@@ -54,7 +53,7 @@ constexpr PrecisionChoice kPrecisions[] = {
 Graph BuildAllForms(int height, int width) {
   ModelBuilder net;
   const auto relu = [&](ValueId x) { return net.Apply(Function::Kind::kRelu, x); };
-  const ValueId picture = net.Input({1, kInputChannels, height, width}, "picture");
+  const ValueId picture = net.Input({1, 3, height, width}, "picture");
   const ValueId half = relu(net.Conv(picture, 8, 3, 2, 1, 1, true));
   const ValueId deep = relu(net.Conv(half, 40, 3, 2, 1));
   const ValueId depthwise = net.Conv(deep, 40, 3, 1, 1, 40);
@@ -66,13 +65,6 @@ Graph BuildAllForms(int height, int width) {
 
 class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
  protected:
-  struct Frame {
-    std::vector<uint8_t> pixels = std::vector<uint8_t>(kSize * kSize * kInputChannels);
-    FrameDecision decision;
-
-    PictureView picture() const { return {pixels.data(), kSize, kSize, kInputChannels}; }
-  };
-
   std::shared_ptr<const CompiledModel> Model(Tiles tiles, unsigned seed) const {
     cuda::EmulatedDevice::Options options;
     options.seed = seed;
@@ -84,33 +76,8 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
     return std::make_shared<const CompiledModel>(graph_, std::move(backend));
   }
 
-  const Frame& Whole() {
-    frame_.decision.kind = FrameDecision::Kind::kWhole;
-    frame_.decision.changed = frame_.decision.forced = Mask(kSize, kSize);
-    SetAll(frame_.decision.changed);
-    for (uint8_t& level : frame_.pixels) level = static_cast<uint8_t>(random_());
-    return frame_;
-  }
-
-  // The next frame, in which another rectangle changes.
-  const Frame& Next() {
-    frame_.decision.kind = FrameDecision::Kind::kChanged;
-    frame_.decision.base = 0;
-    const int top = static_cast<int>(random_() % (kSize - 6));
-    const int left = static_cast<int>(random_() % (kSize - 6));
-    ClearAll(frame_.decision.changed);
-    SetRectangle({top, top + 6}, {left, left + 6}, frame_.decision.changed);
-    for (int y = top; y < top + 6; ++y) {
-      for (int i = left * kInputChannels; i < (left + 6) * kInputChannels; ++i) {
-        frame_.pixels[static_cast<size_t>(y * kSize * kInputChannels + i)] =
-            static_cast<uint8_t>(random_());
-      }
-    }
-    return frame_;
-  }
-
   static std::vector<std::vector<float>> DenseOutputs(
-      const std::shared_ptr<const CompiledModel>& model, const Frame& frame) {
+      const std::shared_ptr<const CompiledModel>& model, const DecidedFrame& frame) {
     ModelState state(model);
     state.SetPicture(frame.picture());
     state.Run();
@@ -128,8 +95,7 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
 
   const std::shared_ptr<const Graph> graph_ =
       MakeNetwork({"all forms", BuildAllForms}, kSize, kSize);
-  std::mt19937 random_{11};
-  Frame frame_;
+  ChangingFrames frames_{kSize, kSize, /*square=*/6, 11};
 };
 
 std::vector<PrecisionChoice> PrecisionsBy(int compute_major) {
@@ -145,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(ByWarpgroups, PrecisionTest, testing::ValuesIn(Precisio
                          PrecisionName);
 
 TEST_P(PrecisionTest, ADenseRunIsNearTheReferenceAndRounded) {
-  const Frame& frame = Whole();
+  const DecidedFrame& frame = frames_.Whole();
   const auto expected = DenseOutputs(Model(std::make_unique<CpuBackend>()), frame);
   const auto actual = DenseOutputs(Model(Tiles::kByCount, 1), frame);
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -166,7 +132,7 @@ TEST_P(PrecisionTest, ChangedFramesHaveTheBitsOfADenseRunWithOtherTiles) {
   ModelState by_count(Model(Tiles::kByCount, 4), {{}, Keep::kAll});
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
-    const Frame& frame = i == 0 ? Whole() : Next();
+    const DecidedFrame& frame = i == 0 ? frames_.Whole() : frames_.Next();
     const auto expected = DenseOutputs(large, frame);
     for (ModelState* state : {&small, &by_count}) {
       const ChangedWork work = state->Apply(frame.decision, frame.picture(), {});
@@ -183,7 +149,7 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
   const StateOptions options = {{}, Keep::kAll, false, true};
   ModelState robot(Model(Tiles::kSmall, 6), options);
   ModelState server(Model(Tiles::kByCount, 7), options);
-  robot.Apply(Whole().decision, frame_.picture(), {});
+  robot.Apply(frames_.Whole().decision, frames_.frame().picture(), {});
   ValueId inner = kNone;
   for (const Operator& op : graph_->operators) {
     if (inner == kNone && op.As<op::Conv>()) inner = op.outputs[0];
@@ -192,7 +158,7 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
   int crossed = 0;
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
-    const Frame& frame = Next();
+    const DecidedFrame& frame = frames_.Next();
     const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
     const SplitRows rows = CompileRows(
         *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
