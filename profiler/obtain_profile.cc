@@ -7,7 +7,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -41,11 +40,11 @@ int WinogradLayersOf(const Graph& graph) {
 std::vector<ValueId> LastConvolutions(const Graph& graph) {
   std::vector<bool> is_read(graph.values.size());  // by a convolution, at last
   std::vector<ValueId> last;
-  for (const Operator& op : graph.operators | std::views::reverse) {
-    const ValueId output = op.outputs.front();
+  for (size_t id = graph.operators.size(); id-- > 0;) {
+    const Operator& op = graph.operators[id];
     const bool is_conv = op.As<op::Conv>() != nullptr;
-    const bool reaches = std::ranges::any_of(op.outputs, [&](ValueId id) { return is_read[id]; });
-    if (is_conv && !reaches) last.push_back(output);
+    const bool reaches = std::ranges::any_of(op.outputs, [&](ValueId out) { return is_read[out]; });
+    if (is_conv && !reaches) last.push_back(op.outputs.front());
     if (!is_conv && !reaches) continue;
     for (const ValueId input : op.inputs) is_read[input] = true;
   }
