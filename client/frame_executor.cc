@@ -321,8 +321,8 @@ void FrameExecutor::JoinSplit() {
 message::Settings FrameExecutor::SettingsForServer() const {
   message::Settings settings;
   const bool is_exact = config_.cache.policy == CacheConfig::Policy::kExact;
-  const bool may_differ = config_.scheme == RobotConfig::Scheme::kAuto && !is_exact;
-  if (!may_differ) settings.schemes = SchemesOf(state_.graph());
+  settings.takes_fastest = config_.scheme == RobotConfig::Scheme::kAuto && !is_exact;
+  if (!settings.takes_fastest) settings.schemes = SchemesOf(state_.graph());
   settings.slice_codec = config_.server.slice_codec;
   return settings;
 }

@@ -112,8 +112,8 @@ class Server {
                                                                : config.threads)),
         store_(
             config.models, [this] { return MakeBackend(); },
-            [this](Graph& graph, bool has_schemes, const std::atomic<bool>& stop) {
-              Tune(graph, has_schemes, stop);
+            [this](Graph& graph, bool takes_fastest, const std::atomic<bool>& stop) {
+              Tune(graph, takes_fastest, stop);
             }),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
@@ -147,12 +147,12 @@ class Server {
   }
 
   // Implements ModelStore::Tune.
-  void Tune(Graph& graph, bool has_schemes, const std::atomic<bool>& stop) const {
+  void Tune(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop) const {
     const int threads = pool_->threads();
     if (IsOnGpu(config_.backend)) {
       ChooseTiles(
           config_.backend, threads, [this] { return MakeBackend(); }, clock_, stop, graph);
-    } else if (config_.backend == RobotConfig::Backend::kCpu && !has_schemes) {
+    } else if (config_.backend == RobotConfig::Backend::kCpu && takes_fastest) {
       ChooseFastestSchemes(threads, clock_, stop, graph);
     }
   }

@@ -251,6 +251,7 @@ void VisitFields(Visitor& visit, Settings& settings) {
   visit.Choice("mode", settings.mode, 2);
   visit.List("schemes", settings.schemes,
              [&](Scheme& scheme) { visit.Choice("schemes", scheme, 2); });
+  visit.Choice("takes_fastest", settings.takes_fastest, 2);
   visit.Choice("slice_codec", settings.slice_codec, 4);
   VisitPolicy(visit, settings.policy);
   visit.Choice("keep", settings.keep, 4);
@@ -397,7 +398,8 @@ constexpr const char* NameOf(Kind kind) {
 
 bool NeedsNewState(const Settings& before, const Settings& after) {
   return before.mode != after.mode || after.mode == Settings::Mode::kRemote ||
-         before.schemes != after.schemes || before.keep != after.keep || before.kept != after.kept;
+         before.schemes != after.schemes || before.takes_fastest != after.takes_fastest ||
+         before.keep != after.keep || before.kept != after.kept;
 }
 
 template <typename Message>

@@ -104,7 +104,8 @@ struct Settings {
 
   int64_t version = 0;
   Mode mode = Mode::kSplit;
-  std::vector<Scheme> schemes;  // one per operator; empty: as is fastest on the server
+  std::vector<Scheme> schemes;  // one per operator; empty: direct
+  bool takes_fastest = false;   // instead, the schemes that are fastest on the server
   SliceCodec slice_codec = SliceCodec::kRaw;
 
   // kSplit: the states of both sides, and who owns what.

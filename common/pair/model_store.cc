@@ -79,18 +79,19 @@ bool ModelStore::Has(const message::Fingerprint& model) const {
 }
 
 std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint& model,
-                                                     const std::vector<Scheme>& schemes,
+                                                     const message::Settings& settings,
                                                      const std::atomic<bool>& stop) {
   constexpr const char* kStopped = "the session is over";
   std::unique_lock lock(mutex_, std::defer_lock);
   while (!lock.try_lock_for(kLookForStop)) {
     if (stop) throw InputError(kStopped);
   }
-  std::weak_ptr<const CompiledModel>& kept = compiled_[{NameOf(model), schemes}];
+  std::weak_ptr<const CompiledModel>& kept =
+      compiled_[{NameOf(model), settings.takes_fastest, settings.schemes}];
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
-  if (!schemes.empty()) SetSchemes(graph, schemes);
-  if (tune_) tune_(graph, !schemes.empty(), stop);
+  if (!settings.schemes.empty()) SetSchemes(graph, settings.schemes);
+  if (tune_) tune_(graph, settings.takes_fastest, stop);
   if (stop) throw InputError(kStopped);
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,9 @@ namespace cacheinf {
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
-  // Sets how this machine runs a graph: the schemes of its convolutions, unless they are set, and
-  // what changes no bit. Ends soon after `stop` is set.
-  using Tune = std::function<void(Graph& graph, bool has_schemes, const std::atomic<bool>& stop)>;
+  // Sets how this machine runs a graph: what changes no bit and, if it `takes_fastest`, the schemes
+  // of its convolutions. Ends soon after `stop` is set.
+  using Tune = std::function<void(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop)>;
 
   // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
   // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled.
@@ -36,10 +37,10 @@ class ModelStore {
 
   bool Has(const message::Fingerprint& model) const;
 
-  // Returns the model packed for these schemes (message::Settings::schemes); slow the first time.
+  // Returns the model packed for the schemes that the settings name; slow the first time.
   // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended it.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
-                                           const std::vector<Scheme>& schemes,
+                                           const message::Settings& settings,
                                            const std::atomic<bool>& stop);
 
   // A model file on its way into the store.
@@ -64,7 +65,8 @@ class ModelStore {
   };
 
  private:
-  using Key = std::pair<std::string, std::vector<Scheme>>;
+  // Model, takes_fastest, schemes.
+  using Key = std::tuple<std::string, bool, std::vector<Scheme>>;
 
   std::filesystem::path PathOf(const message::Fingerprint& model) const;
 

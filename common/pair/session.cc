@@ -154,7 +154,7 @@ void Session::TakeSettings(const message::Settings& settings) {
 
 // Runs on its own thread.
 Session::Work Session::Prepare(const message::Settings& settings) {
-  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings.schemes, stops_);
+  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings, stops_);
   Work work;
   if (settings.mode == message::Settings::Mode::kSplit) {
     work.split =
@@ -184,8 +184,7 @@ void Session::TakeProfile(message::Profile profile) {
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
       throw InputError(fault);
     }
-    return solve_(store_.Get(model_, profile.settings.schemes, stops_), profile.settings, text,
-                  stops_);
+    return solve_(store_.Get(model_, profile.settings, stops_), profile.settings, text, stops_);
   });
 }
 

@@ -34,6 +34,7 @@ inline Settings SplitSettings() {
   Settings settings;
   settings.version = 7;
   settings.schemes = {Scheme::kDirect, Scheme::kWinograd, Scheme::kDirect};
+  settings.takes_fastest = true;
   settings.slice_codec = SliceCodec::kZstd;
   settings.policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f, .stem_depth = 1};
   settings.policy.spreads =

@@ -75,6 +75,7 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   ASSERT_EQ(Decode(Encode(settings), &read), "");
   EXPECT_EQ(read.version, 7);
   EXPECT_EQ(read.schemes, settings.schemes);
+  EXPECT_EQ(read.takes_fastest, settings.takes_fastest);
   EXPECT_EQ(read.policy.threshold, 0.3f);
   EXPECT_EQ(*read.policy.spreads, *settings.policy.spreads);
   EXPECT_EQ(read.keep, Keep::kChosen);
@@ -98,6 +99,7 @@ TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
   EXPECT_FALSE(needs(&message::Settings::slice_codec, SliceCodec::kZstd));
   EXPECT_TRUE(needs(&message::Settings::mode, message::Settings::Mode::kRemote));
   EXPECT_TRUE(needs(&message::Settings::schemes, std::vector<Scheme>{Scheme::kWinograd}));
+  EXPECT_TRUE(needs(&message::Settings::takes_fastest, true));
   EXPECT_TRUE(needs(&message::Settings::keep, Keep::kAllApart));
   EXPECT_TRUE(needs(&message::Settings::kept, std::vector<ValueId>{3}));
 }

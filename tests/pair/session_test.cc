@@ -573,8 +573,8 @@ TEST_F(SessionTest, LeavingDoesNotWaitForTheServerToTune) {
   std::atomic<int> begun = 0;
   std::atomic<int> stopped = 0;
   World world(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
-              [&](Graph&, bool has_schemes, const std::atomic<bool>& stop) {
-                EXPECT_FALSE(has_schemes);
+              [&](Graph&, bool takes_fastest, const std::atomic<bool>& stop) {
+                EXPECT_FALSE(takes_fastest);
                 ++begun;
                 for (int i = 0; i < 10'000 && !stop; ++i) {
                   std::this_thread::sleep_for(milliseconds(1));
