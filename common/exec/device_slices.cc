@@ -58,14 +58,15 @@ const unsigned char* DeviceSlices<Device>::Land(Leaving& leaving) {
 
 template <class Device>
 void DeviceSlices<Device>::MakeArriving() {
-  arriving_.resize(2);
-  for (Arriving& each : arriving_) {
+  std::vector<Arriving> made(2);
+  for (Arriving& each : made) {
     each.on_device = {stream_->arena(), bytes_};
     each.arrived = device().MakeEvent();
     each.taken = device().MakeEvent();
   }
   // Work on its way may have had this memory.
   stream_->Wait();
+  arriving_ = std::move(made);
 }
 
 template <class Device>

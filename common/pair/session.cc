@@ -68,6 +68,7 @@ bool Session::Step(std::chrono::nanoseconds turn) {
   if (remote_) return remote_->Step(queued);
   if (!split_ || !split_->Step(queued)) return false;  // it waited for a slice, not for its turn
   queued_ = queued;
+  if (held_) held_->arrived_at = clock_.Now();
   if (split_->is_open()) due_since_ = clock_.Now();
   return true;
 }
@@ -149,30 +150,23 @@ void Session::TakeSettings(const message::Settings& settings) {
   }
   split_.reset();
   remote_.reset();
-  preparing_ = std::async(std::launch::async, [this, settings] { return Prepare(settings); });
-}
-
-// Runs on its own thread.
-Session::Work Session::Prepare(const message::Settings& settings) {
-  std::shared_ptr<const CompiledModel> model = store_.Get(model_, settings, stops_);
-  Work work;
-  if (settings.mode == message::Settings::Mode::kSplit) {
-    work.split =
-        std::make_unique<SplitServer>(std::move(model), settings, channel_, clock_, slowdown_);
-  } else {
-    work.remote = std::make_unique<RemoteServer>(std::move(model), settings, channel_, clock_,
-                                                 on_picture_, slowdown_);
-  }
-  return work;
+  preparing_ = std::async(std::launch::async,
+                          [this, settings] { return store_.Get(model_, settings, stops_); });
 }
 
 bool Session::FinishPreparing() {
   const bool is_done = preparing_.valid() &&
                        preparing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (!is_done) return false;
-  Work work = preparing_.get();
-  split_ = std::move(work.split);
-  remote_ = std::move(work.remote);
+  // Here, since other sessions' states of this model run on this thread.
+  std::shared_ptr<const CompiledModel> model = preparing_.get();
+  if (settings_->mode == message::Settings::Mode::kSplit) {
+    split_ =
+        std::make_unique<SplitServer>(std::move(model), *settings_, channel_, clock_, slowdown_);
+  } else {
+    remote_ = std::make_unique<RemoteServer>(std::move(model), *settings_, channel_, clock_,
+                                             on_picture_, slowdown_);
+  }
   Say(channel_, message::Ready{settings_->version});
   return true;
 }

@@ -82,14 +82,9 @@ class Session {
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
   std::optional<message::Settings> settings_;
-  // One of them, by the mode of the settings.
-  struct Work {
-    std::unique_ptr<SplitServer> split;
-    std::unique_ptr<RemoteServer> remote;
-  };
-  Work Prepare(const message::Settings& settings);
   std::atomic<bool> stops_ = false;  // preparing and solving
-  std::future<Work> preparing_;
+  std::future<std::shared_ptr<const CompiledModel>> preparing_;
+  // One of them, by the mode of the settings.
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;
   std::optional<Message> held_;  // waits for the current frame to be done

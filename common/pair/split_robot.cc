@@ -118,6 +118,8 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
                               const ChangePolicy& policy, Time give_up_at) {
   computed_all_ = false;
   part_.emplace();
+  // As far as is known of a frame that will be given up.
+  part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
   walk_.Begin(decision, settings_.cuts, policy, seen);
   while (walk_.is_open()) {
     switch (walk_.Step()) {

@@ -156,12 +156,11 @@ void SplitWalk::SendWhatIsDone() {
 }
 
 void SplitWalk::SendWhatWasBegun() {
-  for (const Begun& begun : begun_) {
+  for (const Begun& begun : std::exchange(begun_, {})) {
     std::vector<uint8_t> slice;
     begun.pack(&slice);
     send_(begun.transfer, std::move(slice));
   }
-  begun_.clear();
 }
 
 void SplitWalk::FinishAlone() {
