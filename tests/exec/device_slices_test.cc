@@ -23,12 +23,12 @@ using cuda::EmulatedDevice;
 // A device on which what a slice holds is a byte, again and again.
 class SliceDevice {
  public:
-  explicit SliceDevice(const EmulatedDevice::Options& options)
+  explicit SliceDevice(const EmulatedDevice::Options& options, size_t most_bytes = kBytes)
       : device_(std::make_shared<EmulatedDevice>(options)),
         stream_(std::make_shared<DeviceStream<EmulatedDevice>>(device_)),
         slices_(stream_),
         map_(stream_->arena(), kBytes) {
-    slices_.Reserve(kBytes);
+    slices_.Reserve(most_bytes);
   }
 
   int event_waits() const { return device_->counts().event_waits; }
@@ -129,6 +129,14 @@ TEST(DeviceSlicesTest, WhatLeavesIsWhatKernelsLeftAndNoWaitCanGo) {
 // Of each slice the kernels wait for the copy; from the third on it waits for earlier kernels.
 TEST(DeviceSlicesTest, KernelsReadWhatArrivedAndNoWaitCanGo) {
   ExpectThatEveryWaitIsNeeded(SlicesArrive, 4 + 2);
+}
+
+// Of the two buffers for slices that arrive the memory holds one.
+TEST(DeviceSlicesTest, WithoutMemorySlicesAreRefusedAgainAndAgain) {
+  EmulatedDevice::Options options;
+  options.memory_bytes = EmulatedDevice::kBlockBytes;
+  SliceDevice slices(options, EmulatedDevice::kBlockBytes / 4 * 3);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(slices.Arrive(1), cuda::OutOfDeviceMemory);
 }
 
 }  // namespace

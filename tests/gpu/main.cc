@@ -278,8 +278,22 @@ void PrintKernel(const char* name, const char* mangled, int threads, size_t shar
               least_capability);
 }
 template <class Gemm>
-void PrintGemm(const char* name, const char* mangled, int least_capability) {
-  PrintKernel(name, mangled, Gemm::kThreads, Gemm::SharedBytes(), least_capability);
+void PrintGemm(const std::string& name, const std::string& mangled, int least_capability) {
+  PrintKernel(name.c_str(), mangled.c_str(), Gemm::kThreads, Gemm::SharedBytes(), least_capability);
+}
+template <cuda::Precision kPrecision>
+void PrintMatrixGemms(const std::string& name) {
+  const std::string number = std::to_string(static_cast<int>(kPrecision));
+  const std::string warp = "PrecisionE" + number + "ELi1ELi2ELi";
+  const std::string epilogue = "EEENS3_ILS4_" + number + "ELi";
+  using Warps = cuda::ConvGemms<kPrecision>;
+  PrintGemm<typename Warps::Wide>(name + ", wide", warp + "8" + epilogue + "2E", 80);
+  PrintGemm<typename Warps::Middle>(name + ", middle", warp + "8" + epilogue + "4E", 80);
+  PrintGemm<typename Warps::Narrow>(name + ", narrow", warp + "4E", 80);
+  const std::string group = "WarpgroupTileILNS0_9PrecisionE" + number + "ELi2ELi";
+  using Groups = cuda::WarpgroupGemms<kPrecision>;
+  PrintGemm<typename Groups::Middle>(name + " by warpgroups, wide and middle", group + "8E", 90);
+  PrintGemm<typename Groups::Narrow>(name + " by warpgroups, narrow", group + "4E", 90);
 }
 
 int PrintKernels() {
@@ -287,33 +301,9 @@ int PrintKernels() {
   PrintGemm<Exact::Wide>("exact, wide", "FmaTileILi8ELi8EEENS3_ILi2E", 75);
   PrintGemm<Exact::Middle>("exact, middle", "FmaTileILi8ELi8EEENS3_ILi1E", 75);
   PrintGemm<Exact::Narrow>("exact, narrow", "FmaTileILi8ELi4E", 75);
-  using Tf32 = cuda::ConvGemms<cuda::Precision::kTf32>;
-  PrintGemm<Tf32::Wide>("TF32, wide", "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi2E", 80);
-  PrintGemm<Tf32::Middle>("TF32, middle", "PrecisionE1ELi1ELi2ELi8EEENS3_ILS4_1ELi4E", 80);
-  PrintGemm<Tf32::Narrow>("TF32, narrow", "PrecisionE1ELi1ELi2ELi4E", 80);
-  using Half = cuda::ConvGemms<cuda::Precision::kHalf>;
-  PrintGemm<Half::Wide>("FP16, wide", "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi2E", 80);
-  PrintGemm<Half::Middle>("FP16, middle", "PrecisionE2ELi1ELi2ELi8EEENS3_ILS4_2ELi4E", 80);
-  PrintGemm<Half::Narrow>("FP16, narrow", "PrecisionE2ELi1ELi2ELi4E", 80);
-  using Bfloat16 = cuda::ConvGemms<cuda::Precision::kBfloat16>;
-  PrintGemm<Bfloat16::Wide>("BF16, wide", "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi2E", 80);
-  PrintGemm<Bfloat16::Middle>("BF16, middle", "PrecisionE3ELi1ELi2ELi8EEENS3_ILS4_3ELi4E", 80);
-  PrintGemm<Bfloat16::Narrow>("BF16, narrow", "PrecisionE3ELi1ELi2ELi4E", 80);
-  using Tf32Warpgroups = cuda::WarpgroupGemms<cuda::Precision::kTf32>;
-  PrintGemm<Tf32Warpgroups::Middle>("TF32 by warpgroups, wide and middle",
-                                    "WarpgroupTileILNS0_9PrecisionE1ELi2ELi8E", 90);
-  PrintGemm<Tf32Warpgroups::Narrow>("TF32 by warpgroups, narrow",
-                                    "WarpgroupTileILNS0_9PrecisionE1ELi2ELi4E", 90);
-  using HalfWarpgroups = cuda::WarpgroupGemms<cuda::Precision::kHalf>;
-  PrintGemm<HalfWarpgroups::Middle>("FP16 by warpgroups, wide and middle",
-                                    "WarpgroupTileILNS0_9PrecisionE2ELi2ELi8E", 90);
-  PrintGemm<HalfWarpgroups::Narrow>("FP16 by warpgroups, narrow",
-                                    "WarpgroupTileILNS0_9PrecisionE2ELi2ELi4E", 90);
-  using Bfloat16Warpgroups = cuda::WarpgroupGemms<cuda::Precision::kBfloat16>;
-  PrintGemm<Bfloat16Warpgroups::Middle>("BF16 by warpgroups, wide and middle",
-                                        "WarpgroupTileILNS0_9PrecisionE3ELi2ELi8E", 90);
-  PrintGemm<Bfloat16Warpgroups::Narrow>("BF16 by warpgroups, narrow",
-                                        "WarpgroupTileILNS0_9PrecisionE3ELi2ELi4E", 90);
+  PrintMatrixGemms<cuda::Precision::kTf32>("TF32");
+  PrintMatrixGemms<cuda::Precision::kHalf>("FP16");
+  PrintMatrixGemms<cuda::Precision::kBfloat16>("BF16");
   PrintKernel("Winograd, inputs", "TransformWinogradInput", cuda::TransformWinogradInput::kThreads,
               0, 75);
   PrintKernel("Winograd, outputs", "TransformWinogradOutput",

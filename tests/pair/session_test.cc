@@ -1,46 +1,31 @@
-// Robot and server over a link within the process, on a clock that stands still between steps: from
-// the first greeting to answers with the bits of a dense run, whatever is cut, late, lost or
-// damaged.
+// What is computed in a session: answers with the bits of a dense run, whatever is cut, late or
+// lost.
 
 #include "common/pair/session.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "common/base/error.h"
-#include "common/codec/compressed_text.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
-#include "common/exec/spreads.h"
-#include "common/model/graph/pack.h"
+#include "common/exec/forwarding_backend.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/split_robot.h"
-#include "tests/fuzz/mutate.h"
-#include "tests/link/channel_pair.h"
 #include "tests/pair/busy_clock.h"
 #include "tests/pair/clip.h"
 #include "tests/pair/cuts.h"
-#include "tests/pair/message_seeds.h"
+#include "tests/pair/session_world.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
@@ -50,178 +35,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A server in a folder, with a session at a time.
-class World {
- public:
-  World(const Network& network, std::filesystem::path folder, ChangePolicy policy = {},
-        ModelStore::MakeBackend make_server_backend = std::make_unique<CpuBackend>,
-        ModelStore::Tune tune = nullptr)
-      : graph_(MakeNetwork(network, kHeight, kWidth)),
-        model_(std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())),
-        policy_(std::move(policy)),
-        store_(std::move(folder), std::move(make_server_backend), std::move(tune)),
-        clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
-        dense_(model_, {{}, Keep::kAll}),
-        state_(model_, {{}, Keep::kAll, false, true}),
-        pack_(PackForServers(*graph_)),
-        values_(ValuesToCut(state_)) {}
-
-  // Makes a new link, with a new session behind it.
-  void Connect(const std::string& shape = "", const std::string& build = kBuild,
-               std::optional<std::chrono::nanoseconds> death = {}) {
-    robot_.reset();
-    connection_.reset();
-    session_.reset();
-    channels_.reset();
-    LoopbackScript script;
-    if (!shape.empty()) script.shape = ParseLinkShape(shape);
-    script.death = death;
-    channels_ = std::make_unique<ChannelPair>(script);
-    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
-                                         RemoteServer::OnPicture(), server_slowdown_, solve_);
-    connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
-    MakeRobot();
-  }
-
-  // Replaces the robot on the same connection. The new one knows nothing of what the old one said.
-  void MakeRobot() {
-    robot_.reset();
-    robot_ = std::make_unique<SplitRobot>(
-        *connection_, state_, channels_->clock, message::Settings(),
-        [this](auto deadline) {
-          Turn();
-          return channels_->clock.Now() < deadline;
-        },
-        robot_slowdown_);
-  }
-
-  // Takes effect at the next Connect.
-  void SlowDown(Slowdown robot, Slowdown server) {
-    robot_slowdown_ = std::move(robot);
-    server_slowdown_ = std::move(server);
-  }
-
-  // Takes effect at the next Connect, too.
-  void SolveBy(Session::Solve solve) { solve_ = std::move(solve); }
-
-  // Lets everything but the robot go on for a moment.
-  void Turn() {
-    while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
-      channels_->RunFor(others_time_);
-    }
-    channels_->RunFor(std::chrono::microseconds(100));
-  }
-
-  // Other robots take so long after each of the server's stages for this one.
-  void SetOthersTime(std::chrono::nanoseconds time) { others_time_ = time; }
-  void TakeTurns(int count) {
-    for (int i = 0; i < count; ++i) Turn();
-  }
-
-  // Answers frames until the server takes part or refuses. Returns how many it took.
-  int AnswerUntilReady() {
-    int frames = 0;
-    while (connection_->fault().empty() && robot_->counts().together == 0) {
-      Answer();
-      ++frames;
-      TakeTurns(20);
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    return frames;
-  }
-
-  void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) { Answer(clip_.Next(), time); }
-  void Answer(const FrameDecision& decision, std::chrono::nanoseconds time = SplitRobot::kNever) {
-    const bool waits = time == SplitRobot::kNever || decision.kind == FrameDecision::Kind::kRefresh;
-    robot_->Execute(decision, clip_.picture(), policy_, waits ? SplitRobot::kNever : now() + time);
-    if (policy_.threshold > 0.0f && !policy_.spreads && robot_->computed_all()) {
-      policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state_));
-    }
-    if (policy_.kind == ChangePolicy::Kind::kExact) ExpectDenseAnswer();
-  }
-
-  void ExpectDenseAnswer() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    const auto actual = Outputs(state_);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "")
-          << "output " << i << " of frame " << clip_.decision().number;
-    }
-  }
-
-  // The next frame, whose upper left changes.
-  const FrameDecision& Change(int rows, int columns) { return clip_.Change(rows, columns); }
-
-  // The next frame, as it was before that change.
-  const FrameDecision& Undo() { return clip_.Undo(); }
-
-  // Answers a frame of Change without telling the server.
-  void AnswerChangeInSilence(int rows, int columns) {
-    state_.Apply(clip_.Change(rows, columns), clip_.picture(), policy_);
-    ExpectDenseAnswer();
-  }
-
-  // Answers a frame of Change. Returns the bytes that have to cross, and how many slices.
-  std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
-    const FrameDecision& decision = clip_.Change(rows, columns);
-    const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
-    const std::vector<Transfer> transfers =
-        CompileRows(*graph_, state_.layout(),
-                    OwnershipOf(*graph_, state_.layout(), cuts, robot_rows, kHeight))
-            .transfers;
-    std::vector<std::vector<float>> before;
-    for (const Transfer& transfer : transfers) {
-      before.push_back(Numbers(dense_, transfer.value));
-    }
-    Answer(decision);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < transfers.size(); ++i) {
-      bytes += ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
-    }
-    return {bytes, transfers.size()};
-  }
-
-  std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
-  const Graph& graph() const { return *graph_; }
-  const std::vector<ValueId>& values() const { return values_; }
-  const FrameDecision& decision() const { return clip_.decision(); }
-  ModelState& state() { return state_; }
-  SplitRobot& robot() { return *robot_; }
-  ServerConnection& connection() { return *connection_; }
-  Session& session() { return *session_; }
-  ChannelPair& channels() { return *channels_; }
-  ModelStore& store() { return store_; }
-  const MappedFile& pack() const { return pack_; }
-
- private:
-  std::shared_ptr<const Graph> graph_;
-  std::shared_ptr<const CompiledModel> model_;
-  ChangePolicy policy_;
-  ModelStore store_;
-  Clip clip_;
-  ModelState dense_;
-  ModelState state_;
-  MappedFile pack_;
-  Slowdown robot_slowdown_;
-  Slowdown server_slowdown_;
-  Session::Solve solve_;
-  std::chrono::nanoseconds others_time_{0};
-  const std::vector<ValueId> values_;
-  std::unique_ptr<ChannelPair> channels_;
-  std::unique_ptr<Session> session_;
-  std::unique_ptr<ServerConnection> connection_;
-  std::unique_ptr<SplitRobot> robot_;
-};
-
 class Sessions : public FolderTest, public testing::WithParamInterface<Network> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, Sessions, testing::ValuesIn(TenNetworks()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
-  World world(GetParam(), folder_);
+  SessionWorld world(GetParam(), folder_);
   world.Connect();
   world.AnswerUntilReady();
   int64_t frames = world.robot().counts().together;
@@ -245,7 +65,7 @@ TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
 }
 
 TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
-  World world(GetParam(), folder_);
+  SessionWorld world(GetParam(), folder_);
   world.Connect();
   world.AnswerUntilReady();
   std::mt19937 random(8);
@@ -276,7 +96,7 @@ TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
 }
 
 TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {
-  World world(GetParam(), folder_);
+  SessionWorld world(GetParam(), folder_);
   std::mt19937 random(6);
   int64_t together = 0;
   int64_t given_up = 0;
@@ -298,28 +118,8 @@ TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {
   EXPECT_GT(given_up, 5);
 }
 
-class SessionTest : public FolderTest {
- protected:
-  static const Network& Yolo() { return TenNetworks().front(); }
-};
-
-TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
-  World world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  const int frames = world.AnswerUntilReady();
-  EXPECT_GT(frames, 2) << "the robot answers alone meanwhile";
-  EXPECT_EQ(world.session().robot(), "rover");
-  const uint64_t bytes = world.channels().robot.statistics().sent.payload;
-  EXPECT_GT(bytes, world.pack().size);
-
-  // The server keeps the model.
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();
-  EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
-}
-
 TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
   const auto queueing_ms = [&](int others_ms) {
@@ -343,34 +143,44 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
   EXPECT_NEAR(queueing_ms(5), 5 * (stages - 1), 0.5);
 }
 
-TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
-  World world(Yolo(), folder_);
-  const MappedFile& pack = world.pack();
-  const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
-  const message::ModelPiece all = {0, {begin, begin + pack.size}};
-  const message::Fingerprint named = {PackChecksum({pack.data.get(), pack.size}), pack.size};
-  const message::Fingerprint another = {named.checksum + 1, pack.size};
-  EXPECT_THROW(ModelStore::Incoming(world.store(), another).Take(all), InputError);
-  EXPECT_FALSE(world.store().Has(another));
-  EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
-  EXPECT_TRUE(world.store().Has(named));
+TEST_F(SessionTest, AGivenUpFrameIsNoReasonToThinkTheServerIdle) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  world.SetOthersTime(milliseconds(5));
+  world.Answer(world.Change(1, 1));
+  world.Answer(world.Change(1, 1), milliseconds(0));
+  EXPECT_EQ(world.robot().counts().given_up, 1);
+  EXPECT_GT(world.robot().part()->queueing, milliseconds(5));
 }
 
-TEST_F(SessionTest, AKilledServerLeavesNoHalfModel) {
-  const pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  const auto part_of = [&](pid_t process) {
-    return folder_ / ("0123-9.cacheinf." + std::to_string(process) + "-0.part");
+// States of one model share a backend, which takes one thread at a time.
+TEST_F(SessionTest, AStateIsMadeOnTheThreadThatComputes) {
+  struct Watched : ForwardingBackend {
+    using ForwardingBackend::ForwardingBackend;
+    std::unique_ptr<PixelSets> MakeSets() override {
+      EXPECT_EQ(std::this_thread::get_id(), computing);
+      ++*made;
+      return ForwardingBackend::MakeSets();
+    }
+    std::thread::id computing;
+    std::shared_ptr<int> made;
   };
-  for (const pid_t process : {dead, getpid()}) std::ofstream(part_of(process)) << "half";
-  const ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
-  EXPECT_FALSE(std::filesystem::exists(part_of(dead)));
-  EXPECT_TRUE(std::filesystem::exists(part_of(getpid()))) << "another server's";
+  const auto made = std::make_shared<int>(0);
+  SessionWorld world(Yolo(), folder_, {}, [made, computing = std::this_thread::get_id()] {
+    auto backend = std::make_unique<Watched>(std::make_unique<CpuBackend>());
+    backend->computing = computing;
+    backend->made = made;
+    return backend;
+  });
+  world.Connect();
+  world.AnswerUntilReady();
+  EXPECT_GT(*made, 0);
 }
 
 TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
-  World world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
+  SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[3], 500}});
@@ -383,7 +193,7 @@ TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
 }
 
 TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
   world.robot().SetCuts({{world.values()[1], 0}});
   world.AnswerUntilReady();
@@ -406,7 +216,7 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
 }
 
 TEST_F(SessionTest, WhereTheServerHasNothingYetTheRobotDoesNotWaitForIt) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
   world.robot().SetCuts({{world.values()[1], 0}});
   while (world.robot().counts().given_up == 0) {
@@ -418,7 +228,7 @@ TEST_F(SessionTest, WhereTheServerHasNothingYetTheRobotDoesNotWaitForIt) {
 }
 
 TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
@@ -436,7 +246,7 @@ TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
 }
 
 TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
@@ -456,7 +266,7 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
     size_t after_stages = 0;
     uint64_t said = 0;
   };
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   const BusyClock busy;
   std::vector<Nap> robot;
   std::vector<Nap> server;
@@ -494,7 +304,7 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
 }
 
 TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   const BusyClock busy;
   const auto advance = [&](auto) { world.channels().clock.Advance(milliseconds(1)); };
   world.SlowDown({2, busy, advance}, {2, busy, advance});
@@ -525,168 +335,12 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   }
 }
 
-TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
-  World world(Yolo(), folder_);
-  std::atomic<bool> may_end = false;
-  const std::string profile(100'000, 'p');
-  world.SolveBy([&](const auto& model, const message::Settings& settings, const std::string& robot,
-                    const std::atomic<bool>& stop) {
-    while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
-    EXPECT_EQ(settings.change_threshold, 0.25);
-    if (robot.starts_with("bad")) throw std::runtime_error("it is bad");
-    return "solved: " + robot;
-  });
-  world.Connect();
-  message::Settings settings;
-  settings.change_threshold = 0.25;
-  world.connection().AskForSchedule(settings, profile);
-  world.AnswerUntilReady();
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
-  may_end = true;
-  std::optional<std::vector<uint8_t>> schedule;
-  for (int i = 0; i < 2000 && !schedule; ++i) {
-    world.Answer();
-    world.TakeTurns(5);
-    std::this_thread::sleep_for(milliseconds(1));
-    schedule = world.connection().TakeSchedule();
-  }
-  EXPECT_EQ(schedule, CompressText("solved: " + profile));
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt) << "only once";
-
-  world.connection().AskForSchedule(settings, "bad");
-  for (int i = 0; i < 50; ++i) {
-    world.Answer();
-    world.TakeTurns(5);
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
-  EXPECT_EQ(world.connection().fault(), "");
-
-  may_end = false;
-  world.connection().AskForSchedule(settings, profile);
-  world.TakeTurns(50);
-  world.Connect();  // leaving does not wait for the solver
-}
-
-TEST_F(SessionTest, LeavingDoesNotWaitForTheServerToTune) {
-  std::atomic<int> begun = 0;
-  std::atomic<int> stopped = 0;
-  World world(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
-              [&](Graph&, bool takes_fastest, const std::atomic<bool>& stop) {
-                EXPECT_FALSE(takes_fastest);
-                ++begun;
-                for (int i = 0; i < 10'000 && !stop; ++i) {
-                  std::this_thread::sleep_for(milliseconds(1));
-                }
-                if (stop) ++stopped;
-              });
-  for (int sessions = 1; sessions <= 2; ++sessions) {  // nothing half tuned is kept
-    world.Connect();
-    while (begun < sessions) {
-      world.Answer();
-      world.TakeTurns(20);
-    }
-  }
-  world.Connect();
-  EXPECT_EQ(stopped, 2);
-}
-
-TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
-  World world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();  // the server has the model from now on
-  for (const bool probes : {false, true}) {
-    world.Connect("20mbit,3ms");
-    if (probes) world.connection().ProbeLink();
-    for (int i = 0; i < 5000; ++i) {
-      world.Turn();
-      EXPECT_EQ(world.connection().Receive(), std::nullopt);
-    }
-    EXPECT_TRUE(world.connection().has_model());
-    const ChannelStatistics statistics = world.channels().robot.statistics();
-    ASSERT_EQ(statistics.bandwidth.has_value(), probes);
-    ASSERT_EQ(statistics.bandwidth_back.has_value(), probes);
-    if (!probes) continue;
-    EXPECT_NEAR(statistics.bandwidth->bits_per_second, 20e6, 2e6);
-    EXPECT_NEAR(statistics.bandwidth_back->bits_per_second, 20e6, 2e6);
-  }
-}
-
-TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
-  World world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();
-  constexpr std::chrono::seconds kMeanwhile(30);
-  const auto begin = world.channels().clock.Now();
-  const uint64_t sent = world.channels().robot.statistics().sent.payload;
-  std::chrono::nanoseconds oldest{0};
-  while (world.channels().clock.Now() < begin + kMeanwhile) {
-    world.connection().KeepLinkKnown(world.channels().clock.Now());
-    world.TakeTurns(100);
-    (void)world.connection().Receive();
-    const auto& known = world.channels().robot.statistics().bandwidth;
-    if (known) oldest = std::max(oldest, known->age);
-  }
-  EXPECT_GT(oldest, std::chrono::seconds(4));
-  EXPECT_LT(oldest, std::chrono::seconds(6));
-  EXPECT_LT(world.channels().robot.statistics().sent.payload - sent, 7 * (20u << 10));
-}
-
-// A probe of the first size takes less time than the round trip's uncertainty.
-TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
-  World world(Yolo(), folder_);
-  world.Connect("400mbit,3ms");
-  world.AnswerUntilReady();
-  const auto end = world.channels().clock.Now() + std::chrono::seconds(20);
-  while (world.channels().clock.Now() < end) {
-    world.connection().KeepLinkKnown(world.channels().clock.Now());
-    world.TakeTurns(100);
-    (void)world.connection().Receive();
-  }
-  const ChannelStatistics statistics = world.channels().robot.statistics();
-  ASSERT_TRUE(statistics.bandwidth);
-  EXPECT_LT(statistics.bandwidth->age, std::chrono::seconds(8));
-  EXPECT_NEAR(statistics.bandwidth->bits_per_second, 400e6, 80e6);
-}
-
-TEST_F(SessionTest, ProbingNeedsNoHello) {
-  World world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  ChannelPair channels(Shaped("20mbit,3ms"));
-  Session session(channels.server, world.store(), channels.clock, "these bits");
-  Say(channels.robot, message::Probe{1000, {1, 2, 3}});
-  const bool has_come = channels.RunUntil([&] {
-    session.Advance();
-    return channels.robot.statistics().received.payload > 1000;
-  });
-  ASSERT_TRUE(has_come) << session.end();
-  EXPECT_EQ(MessageOf(message::Probe{0, std::vector<uint8_t>(1000)}).bytes,
-            channels.robot.Receive()->bytes);
-  EXPECT_FALSE(session.has_robot());
-  Say(channels.robot, message::Ready{});
-  channels.RunUntil([&] { return !session.Advance() && session.is_over(); });
-  EXPECT_EQ(session.end(), "the robot has not said hello");
-}
-
-TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
-  World world(Yolo(), folder_);
-  world.Connect("", "other bits");
-  world.AnswerUntilReady();
-  EXPECT_EQ(world.connection().fault(),
-            "the server is of build 'these bits' and the robot of 'other bits', whose bits may "
-            "differ: install the same on both");
-  EXPECT_TRUE(world.session().is_over());
-  world.Answer();  // alone
-  EXPECT_EQ(world.robot().counts().together, 0);
-}
-
 std::unique_ptr<Backend> MakeTf32Backend() {
   return MakeEmulatedCudaBackend(1, {cuda::Precision::kTf32});
 }
 
 TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
-  World world(Yolo(), folder_, {}, MakeTf32Backend);
+  SessionWorld world(Yolo(), folder_, {}, MakeTf32Backend);
   world.Connect();
   world.AnswerUntilReady();
   EXPECT_EQ(world.connection().fault(),
@@ -703,7 +357,7 @@ TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
 }
 
 TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
-  World world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
+  SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[3], 500}});
@@ -712,25 +366,9 @@ TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
   EXPECT_GT(world.robot().counts().together, 3);
 }
 
-TEST_F(SessionTest, ALeavingSideTellsTheOther) {
-  World world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
-  world.session().Leave("it is drained");
-  world.TakeTurns(5);
-  world.Answer();
-  EXPECT_EQ(world.connection().fault(), "it is drained");
-
-  world.Connect();
-  world.AnswerUntilReady();
-  world.connection().Leave("");
-  world.TakeTurns(5);
-  EXPECT_EQ(world.session().end(), "the robot has left");
-}
-
 // The server has already computed what it is asked for now, but this robot does not have it.
 TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   const std::vector<Cut> cuts = {{world.values()[1], 0}};
   world.Connect();
   world.robot().SetCuts(cuts);
@@ -744,7 +382,7 @@ TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
 }
 
 TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.values()[3], 500}});
@@ -764,7 +402,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
 }
 
 TEST_F(SessionTest, WhenTheLinkDiesTheRobotAnswersAlone) {
-  World world(Yolo(), folder_);
+  SessionWorld world(Yolo(), folder_);
   for (int round = 0; round < 10; ++round) {
     world.Connect("20mbit,3ms", kBuild, milliseconds(200 + 7 * round));
     world.AnswerUntilReady();
@@ -815,30 +453,6 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   connection.Leave("it is enough");
   server.join();
   EXPECT_EQ(end, "it is enough");
-}
-
-// Whatever one side sends, the other goes on or leaves, and the robot's answers stay right.
-TEST_F(SessionTest, DamagedMessagesHarmNobody) {
-  const std::vector<std::string> seeds = message::MessageSeeds();
-  Mutator mutator(seeds, {}, 9);
-  std::mt19937 random(10);
-  World world(Yolo(), folder_);
-  int left = 0;
-  for (int round = 0; round < 60; ++round) {
-    world.Connect();
-    if (round % 4 != 0) world.AnswerUntilReady();
-    for (int i = 0; i < 4; ++i) {
-      std::string bytes = random() % 2 == 0 ? mutator.Next() : seeds[random() % seeds.size()];
-      if (bytes.empty()) continue;
-      Message message{static_cast<uint8_t>(bytes[0]), -1, {bytes.begin() + 1, bytes.end()}};
-      Channel& from = random() % 2 == 0 ? world.channels().robot : world.channels().server;
-      from.Send(std::move(message));
-      world.TakeTurns(5);
-      world.Answer();
-    }
-    left += world.session().is_over() || !world.connection().fault().empty() ? 1 : 0;
-  }
-  EXPECT_GT(left, 20);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -266,6 +267,28 @@ TEST(SplitWalkTest, TheNextStageIsOnTheDeviceBeforeTheHostWaitsForASlice) {
   } while (walk.Step() == Progress::kStepped);
   EXPECT_GT(in_earlier_steps, 0) << "the slice is packed";
   EXPECT_GT(in_this_step, 0) << "and then the next stage is begun";
+}
+
+TEST(SplitWalkTest, ASliceLeavesOnceThoughSendingItThrows) {
+  const auto model = std::make_shared<const CompiledModel>(
+      MakeNetwork(TenNetworks()[1], kHeight, kWidth), MakeEmulatedCudaBackend(1));
+  ModelState robot(model, {{}, Keep::kAll, false, true});
+  int sent = 0;
+  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+    ++sent;
+    throw std::runtime_error("no room");
+  });
+  Clip clip(kHeight, kWidth, ShiftStep(model->graph(), kHeight / 2), 7);
+  const std::vector<Cut> cuts = {{model->graph().operators[2].outputs[0], 500}};
+  FrameDecision decision = clip.Next();
+  decision.robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
+  walk.Begin(decision, cuts, {}, clip.picture());
+  const auto step_all = [&] {
+    while (walk.Step() == Progress::kStepped) continue;
+  };
+  EXPECT_THROW(step_all(), std::runtime_error);
+  walk.Abandon();
+  EXPECT_EQ(sent, 1);
 }
 
 TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {

@@ -1,0 +1,276 @@
+// What precedes a session's frames and goes on beside them: greeting, model, schedule, probes, and
+// the end.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/codec/compressed_text.h"
+#include "common/exec/cpu_backend.h"
+#include "common/model/graph/pack.h"
+#include "common/pair/say.h"
+#include "common/pair/session.h"
+#include "tests/link/channel_pair.h"
+#include "tests/pair/message_seeds.h"
+#include "tests/pair/session_world.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  const int frames = world.AnswerUntilReady();
+  EXPECT_GT(frames, 2) << "the robot answers alone meanwhile";
+  EXPECT_EQ(world.session().robot(), "rover");
+  const uint64_t bytes = world.channels().robot.statistics().sent.payload;
+  EXPECT_GT(bytes, world.pack().size);
+
+  // The server keeps the model.
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
+}
+
+TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
+  SessionWorld world(Yolo(), folder_);
+  const MappedFile& pack = world.pack();
+  const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
+  const message::ModelPiece all = {0, {begin, begin + pack.size}};
+  const message::Fingerprint named = {PackChecksum({pack.data.get(), pack.size}), pack.size};
+  const message::Fingerprint another = {named.checksum + 1, pack.size};
+  EXPECT_THROW(ModelStore::Incoming(world.store(), another).Take(all), InputError);
+  EXPECT_FALSE(world.store().Has(another));
+  EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
+  EXPECT_TRUE(world.store().Has(named));
+}
+
+TEST_F(SessionTest, AKilledServerLeavesNoHalfModel) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  const auto part_of = [&](pid_t process) {
+    return folder_ / ("0123-9.cacheinf." + std::to_string(process) + "-0.part");
+  };
+  for (const pid_t process : {dead, getpid()}) std::ofstream(part_of(process)) << "half";
+  const ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+  EXPECT_FALSE(std::filesystem::exists(part_of(dead)));
+  EXPECT_TRUE(std::filesystem::exists(part_of(getpid()))) << "another server's";
+}
+
+TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
+  SessionWorld world(Yolo(), folder_);
+  std::atomic<bool> may_end = false;
+  const std::string profile(100'000, 'p');
+  world.SolveBy([&](const auto& model, const message::Settings& settings, const std::string& robot,
+                    const std::atomic<bool>& stop) {
+    while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
+    EXPECT_EQ(settings.change_threshold, 0.25);
+    if (robot.starts_with("bad")) throw std::runtime_error("it is bad");
+    return "solved: " + robot;
+  });
+  world.Connect();
+  message::Settings settings;
+  settings.change_threshold = 0.25;
+  world.connection().AskForSchedule(settings, profile);
+  world.AnswerUntilReady();
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  may_end = true;
+  std::optional<std::vector<uint8_t>> schedule;
+  for (int i = 0; i < 2000 && !schedule; ++i) {
+    world.Answer();
+    world.TakeTurns(5);
+    std::this_thread::sleep_for(milliseconds(1));
+    schedule = world.connection().TakeSchedule();
+  }
+  EXPECT_EQ(schedule, CompressText("solved: " + profile));
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt) << "only once";
+
+  world.connection().AskForSchedule(settings, "bad");
+  for (int i = 0; i < 50; ++i) {
+    world.Answer();
+    world.TakeTurns(5);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  EXPECT_EQ(world.connection().fault(), "");
+
+  may_end = false;
+  world.connection().AskForSchedule(settings, profile);
+  world.TakeTurns(50);
+  world.Connect();  // leaving does not wait for the solver
+}
+
+TEST_F(SessionTest, LeavingDoesNotWaitForTheServerToTune) {
+  std::atomic<int> begun = 0;
+  std::atomic<int> stopped = 0;
+  SessionWorld world(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
+                     [&](Graph&, bool takes_fastest, const std::atomic<bool>& stop) {
+                       EXPECT_FALSE(takes_fastest);
+                       ++begun;
+                       for (int i = 0; i < 10'000 && !stop; ++i) {
+                         std::this_thread::sleep_for(milliseconds(1));
+                       }
+                       if (stop) ++stopped;
+                     });
+  for (int sessions = 1; sessions <= 2; ++sessions) {  // nothing half tuned is kept
+    world.Connect();
+    while (begun < sessions) {
+      world.Answer();
+      world.TakeTurns(20);
+    }
+  }
+  world.Connect();
+  EXPECT_EQ(stopped, 2);
+}
+
+TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();  // the server has the model from now on
+  for (const bool probes : {false, true}) {
+    world.Connect("20mbit,3ms");
+    if (probes) world.connection().ProbeLink();
+    for (int i = 0; i < 5000; ++i) {
+      world.Turn();
+      EXPECT_EQ(world.connection().Receive(), std::nullopt);
+    }
+    EXPECT_TRUE(world.connection().has_model());
+    const ChannelStatistics statistics = world.channels().robot.statistics();
+    ASSERT_EQ(statistics.bandwidth.has_value(), probes);
+    ASSERT_EQ(statistics.bandwidth_back.has_value(), probes);
+    if (!probes) continue;
+    EXPECT_NEAR(statistics.bandwidth->bits_per_second, 20e6, 2e6);
+    EXPECT_NEAR(statistics.bandwidth_back->bits_per_second, 20e6, 2e6);
+  }
+}
+
+TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  constexpr std::chrono::seconds kMeanwhile(30);
+  const auto begin = world.channels().clock.Now();
+  const uint64_t sent = world.channels().robot.statistics().sent.payload;
+  std::chrono::nanoseconds oldest{0};
+  while (world.channels().clock.Now() < begin + kMeanwhile) {
+    world.connection().KeepLinkKnown(world.channels().clock.Now());
+    world.TakeTurns(100);
+    (void)world.connection().Receive();
+    const auto& known = world.channels().robot.statistics().bandwidth;
+    if (known) oldest = std::max(oldest, known->age);
+  }
+  EXPECT_GT(oldest, std::chrono::seconds(4));
+  EXPECT_LT(oldest, std::chrono::seconds(6));
+  EXPECT_LT(world.channels().robot.statistics().sent.payload - sent, 7 * (20u << 10));
+}
+
+// A probe of the first size takes less time than the round trip's uncertainty.
+TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("400mbit,3ms");
+  world.AnswerUntilReady();
+  const auto end = world.channels().clock.Now() + std::chrono::seconds(20);
+  while (world.channels().clock.Now() < end) {
+    world.connection().KeepLinkKnown(world.channels().clock.Now());
+    world.TakeTurns(100);
+    (void)world.connection().Receive();
+  }
+  const ChannelStatistics statistics = world.channels().robot.statistics();
+  ASSERT_TRUE(statistics.bandwidth);
+  EXPECT_LT(statistics.bandwidth->age, std::chrono::seconds(8));
+  EXPECT_NEAR(statistics.bandwidth->bits_per_second, 400e6, 80e6);
+}
+
+TEST_F(SessionTest, ProbingNeedsNoHello) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  ChannelPair channels(Shaped("20mbit,3ms"));
+  Session session(channels.server, world.store(), channels.clock, "these bits");
+  Say(channels.robot, message::Probe{1000, {1, 2, 3}});
+  const bool has_come = channels.RunUntil([&] {
+    session.Advance();
+    return channels.robot.statistics().received.payload > 1000;
+  });
+  ASSERT_TRUE(has_come) << session.end();
+  EXPECT_EQ(MessageOf(message::Probe{0, std::vector<uint8_t>(1000)}).bytes,
+            channels.robot.Receive()->bytes);
+  EXPECT_FALSE(session.has_robot());
+  Say(channels.robot, message::Ready{});
+  channels.RunUntil([&] { return !session.Advance() && session.is_over(); });
+  EXPECT_EQ(session.end(), "the robot has not said hello");
+}
+
+TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("", "other bits");
+  world.AnswerUntilReady();
+  EXPECT_EQ(world.connection().fault(),
+            "the server is of build 'these bits' and the robot of 'other bits', whose bits may "
+            "differ: install the same on both");
+  EXPECT_TRUE(world.session().is_over());
+  world.Answer();  // alone
+  EXPECT_EQ(world.robot().counts().together, 0);
+}
+
+TEST_F(SessionTest, ALeavingSideTellsTheOther) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.session().Leave("it is drained");
+  world.TakeTurns(5);
+  world.Answer();
+  EXPECT_EQ(world.connection().fault(), "it is drained");
+
+  world.Connect();
+  world.AnswerUntilReady();
+  world.connection().Leave("");
+  world.TakeTurns(5);
+  EXPECT_EQ(world.session().end(), "the robot has left");
+}
+
+// Whatever one side sends, the other goes on or leaves, and the robot's answers stay right.
+TEST_F(SessionTest, DamagedMessagesHarmNobody) {
+  const std::vector<std::string> seeds = message::MessageSeeds();
+  Mutator mutator(seeds, {}, 9);
+  std::mt19937 random(10);
+  SessionWorld world(Yolo(), folder_);
+  int left = 0;
+  for (int round = 0; round < 60; ++round) {
+    world.Connect();
+    if (round % 4 != 0) world.AnswerUntilReady();
+    for (int i = 0; i < 4; ++i) {
+      std::string bytes = random() % 2 == 0 ? mutator.Next() : seeds[random() % seeds.size()];
+      if (bytes.empty()) continue;
+      Message message{static_cast<uint8_t>(bytes[0]), -1, {bytes.begin() + 1, bytes.end()}};
+      Channel& from = random() % 2 == 0 ? world.channels().robot : world.channels().server;
+      from.Send(std::move(message));
+      world.TakeTurns(5);
+      world.Answer();
+    }
+    left += world.session().is_over() || !world.connection().fault().empty() ? 1 : 0;
+  }
+  EXPECT_GT(left, 20);
+}
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,204 @@
+#ifndef CACHEINF_TESTS_PAIR_SESSION_WORLD_H_
+#define CACHEINF_TESTS_PAIR_SESSION_WORLD_H_
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/exec/cpu_backend.h"
+#include "common/exec/spreads.h"
+#include "common/pair/server_connection.h"
+#include "common/pair/session.h"
+#include "common/pair/split_robot.h"
+#include "tests/link/channel_pair.h"
+#include "tests/pair/clip.h"
+#include "tests/pair/cuts.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/run_graph.h"
+
+// Robot and server over a link within the process, on a clock that stands still between steps.
+
+namespace cacheinf {
+
+// A server in a folder, with a session at a time.
+class SessionWorld {
+ public:
+  SessionWorld(const Network& network, std::filesystem::path folder, ChangePolicy policy = {},
+               ModelStore::MakeBackend make_server_backend = std::make_unique<CpuBackend>,
+               ModelStore::Tune tune = nullptr)
+      : graph_(MakeNetwork(network, kHeight, kWidth)),
+        model_(std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>())),
+        policy_(std::move(policy)),
+        store_(std::move(folder), std::move(make_server_backend), std::move(tune)),
+        clip_(kHeight, kWidth, ShiftStep(*graph_, kHeight / 2), 7),
+        dense_(model_, {{}, Keep::kAll}),
+        state_(model_, {{}, Keep::kAll, false, true}),
+        pack_(PackForServers(*graph_)),
+        values_(ValuesToCut(state_)) {}
+
+  // Makes a new link, with a new session behind it.
+  void Connect(const std::string& shape = "", const std::string& build = kBuild,
+               std::optional<std::chrono::nanoseconds> death = {}) {
+    robot_.reset();
+    connection_.reset();
+    session_.reset();
+    channels_.reset();
+    LoopbackScript script;
+    if (!shape.empty()) script.shape = ParseLinkShape(shape);
+    script.death = death;
+    channels_ = std::make_unique<ChannelPair>(script);
+    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
+                                         RemoteServer::OnPicture(), server_slowdown_, solve_);
+    connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
+    MakeRobot();
+  }
+
+  // Replaces the robot on the same connection. The new one knows nothing of what the old one said.
+  void MakeRobot() {
+    robot_.reset();
+    robot_ = std::make_unique<SplitRobot>(
+        *connection_, state_, channels_->clock, message::Settings(),
+        [this](auto deadline) {
+          Turn();
+          return channels_->clock.Now() < deadline;
+        },
+        robot_slowdown_);
+  }
+
+  // Takes effect at the next Connect.
+  void SlowDown(Slowdown robot, Slowdown server) {
+    robot_slowdown_ = std::move(robot);
+    server_slowdown_ = std::move(server);
+  }
+
+  // Takes effect at the next Connect, too.
+  void SolveBy(Session::Solve solve) { solve_ = std::move(solve); }
+
+  // Lets everything but the robot go on for a moment.
+  void Turn() {
+    while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
+      channels_->RunFor(others_time_);
+    }
+    channels_->RunFor(std::chrono::microseconds(100));
+  }
+
+  // Other robots take so long after each of the server's stages for this one.
+  void SetOthersTime(std::chrono::nanoseconds time) { others_time_ = time; }
+  void TakeTurns(int count) {
+    for (int i = 0; i < count; ++i) Turn();
+  }
+
+  // Answers frames until the server takes part or refuses. Returns how many it took.
+  int AnswerUntilReady() {
+    int frames = 0;
+    while (connection_->fault().empty() && robot_->counts().together == 0) {
+      Answer();
+      ++frames;
+      TakeTurns(20);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return frames;
+  }
+
+  void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) { Answer(clip_.Next(), time); }
+  void Answer(const FrameDecision& decision, std::chrono::nanoseconds time = SplitRobot::kNever) {
+    const bool waits = time == SplitRobot::kNever || decision.kind == FrameDecision::Kind::kRefresh;
+    robot_->Execute(decision, clip_.picture(), policy_, waits ? SplitRobot::kNever : now() + time);
+    if (policy_.threshold > 0.0f && !policy_.spreads && robot_->computed_all()) {
+      policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state_));
+    }
+    if (policy_.kind == ChangePolicy::Kind::kExact) ExpectDenseAnswer();
+  }
+
+  void ExpectDenseAnswer() {
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    const auto expected = Outputs(dense_);
+    const auto actual = Outputs(state_);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "")
+          << "output " << i << " of frame " << clip_.decision().number;
+    }
+  }
+
+  // The next frame, whose upper left changes.
+  const FrameDecision& Change(int rows, int columns) { return clip_.Change(rows, columns); }
+
+  // The next frame, as it was before that change.
+  const FrameDecision& Undo() { return clip_.Undo(); }
+
+  // Answers a frame of Change without telling the server.
+  void AnswerChangeInSilence(int rows, int columns) {
+    state_.Apply(clip_.Change(rows, columns), clip_.picture(), policy_);
+    ExpectDenseAnswer();
+  }
+
+  // Answers a frame of Change. Returns the bytes that have to cross, and how many slices.
+  std::pair<uint64_t, size_t> AnswerChange(int rows, int columns, const std::vector<Cut>& cuts) {
+    const FrameDecision& decision = clip_.Change(rows, columns);
+    const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
+    const std::vector<Transfer> transfers =
+        CompileRows(*graph_, state_.layout(),
+                    OwnershipOf(*graph_, state_.layout(), cuts, robot_rows, kHeight))
+            .transfers;
+    std::vector<std::vector<float>> before;
+    for (const Transfer& transfer : transfers) {
+      before.push_back(Numbers(dense_, transfer.value));
+    }
+    Answer(decision);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < transfers.size(); ++i) {
+      bytes += ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
+    }
+    return {bytes, transfers.size()};
+  }
+
+  std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
+  const Graph& graph() const { return *graph_; }
+  const std::vector<ValueId>& values() const { return values_; }
+  const FrameDecision& decision() const { return clip_.decision(); }
+  ModelState& state() { return state_; }
+  SplitRobot& robot() { return *robot_; }
+  ServerConnection& connection() { return *connection_; }
+  Session& session() { return *session_; }
+  ChannelPair& channels() { return *channels_; }
+  ModelStore& store() { return store_; }
+  const MappedFile& pack() const { return pack_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const CompiledModel> model_;
+  ChangePolicy policy_;
+  ModelStore store_;
+  Clip clip_;
+  ModelState dense_;
+  ModelState state_;
+  MappedFile pack_;
+  Slowdown robot_slowdown_;
+  Slowdown server_slowdown_;
+  Session::Solve solve_;
+  std::chrono::nanoseconds others_time_{0};
+  const std::vector<ValueId> values_;
+  std::unique_ptr<ChannelPair> channels_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<ServerConnection> connection_;
+  std::unique_ptr<SplitRobot> robot_;
+};
+
+class SessionTest : public FolderTest {
+ protected:
+  static const Network& Yolo() { return TenNetworks().front(); }
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_TESTS_PAIR_SESSION_WORLD_H_
