@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
+#include "common/exec/peer_rows.h"
 #include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/mask/mask.h"
@@ -54,22 +56,14 @@ struct ValueMasks {
   // If it is kept.
   PixelSet stale;
   bool may_be_stale = false;
-  // With a peer, once something was traded.
-  PixelSet unsent;
-  PixelSet sent;  // since both sides last committed a frame
-  // One per row: what this side did with it in the last frame, and in this one.
-  enum Row : uint8_t { kUnknown, kReceived, kComputed };
-  std::vector<uint8_t> last_rows;
-  std::vector<uint8_t> rows;
-  std::vector<ValueId> writers;  // the values whose pixels are written where it lies
-  std::vector<ValueId> parts;    // all that lie in it
 };
 
 }  // namespace
 
 struct FrameMasks::State {
   State(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades)
-      : graph(graph), sets(sets), trades(trades), values(graph.values.size()) {
+      : graph(graph), sets(sets), values(graph.values.size()) {
+    if (trades) peer.emplace(graph, layout, sets);
     for (size_t id = 0; id < graph.values.size(); ++id) MakeValue(static_cast<ValueId>(id), layout);
     std::vector<bool> shows_picture(graph.values.size(), false);
     for (const ValueId input : graph.inputs) {
@@ -99,31 +93,9 @@ struct FrameMasks::State {
       made.needed = MakeLike(made.own);
       made.computed = MakeLike(made.own);
     }
-    if (!layout.is_kept[id] || (is_input && !trades)) return;
+    if (!layout.is_kept[id] || (is_input && !peer)) return;
     made.stale = MakeLike(made.own);
-    if (!trades) return;
-    made.rows.resize(static_cast<size_t>(made.own.height));
-    entered.reserve(std::max(entered.capacity(), made.rows.size()));
-    made.last_rows = made.rows;
-    made.unsent = MakeLike(made.own);
-    made.sent = MakeLike(made.own);
-    AddWriters(id, layout, made);
-  }
-
-  // What already lies in place is written by earlier operators.
-  void AddWriters(ValueId id, const Layout& layout, ValueMasks& made) const {
-    const OpId producer = graph.value(id).producer;
-    if (producer == kNone || !layout.is_done_by_placement[producer]) made.writers.push_back(id);
-    if (producer == kNone) return;
-    const Operator& op = graph.operators[producer];
-    const bool is_view = layout.is_done_by_placement[producer] && op.As<op::Concat>() == nullptr;
-    for (const ValueId input : op.inputs) {
-      if (graph.value(input).is_constant()) continue;
-      const bool lies_here = op.As<op::Concat>() != nullptr && layout.places[input].viewed == id;
-      if (!is_view && !lies_here) continue;
-      made.parts.push_back(input);
-      AddWriters(input, layout, made);
-    }
+    if (peer) entered.reserve(std::max(entered.capacity(), size_t(made.own.height)));
   }
 
   OperatorMasks MakeOperator(const Operator& op, const Layout& layout,
@@ -299,10 +271,6 @@ struct FrameMasks::State {
     return operators[op].is_local || computed.empty() ? computed : AllRowsOf(op);
   }
 
-  static void SetRows(ValueMasks& value, Range rows, ValueMasks::Row what) {
-    std::fill(value.rows.begin() + rows.begin, value.rows.begin() + rows.end, what);
-  }
-
   // Has rows that this side did not hold in the last frame computed whole. Under kChange also those
   // that it received: they are within the threshold of what the peer's inputs give.
   void EnterRows(OpId op) {
@@ -311,10 +279,10 @@ struct FrameMasks::State {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
       const auto is_trusted = [&](int y) {
-        const uint8_t last = output.last_rows[static_cast<size_t>(y)];
-        return last == ValueMasks::kComputed || (last == ValueMasks::kReceived && trusts_received);
+        const PeerRows::Row last = peer->last_row(id, y);
+        return last == PeerRows::kComputed || (last == PeerRows::kReceived && trusts_received);
       };
-      entered.assign(output.last_rows.size(), 0);
+      entered.assign(static_cast<size_t>(output.own.height), 0);
       bool any = !IsMine(op);
       for (int y = mine.begin; y < mine.end; ++y) {
         if (is_trusted(y)) continue;
@@ -342,7 +310,7 @@ struct FrameMasks::State {
     const OperatorMasks& masks = operators[op];
     ValueMasks& output = OutputOf(op);
     PixelRunArgs args;
-    if (trades) EnterRows(op);
+    if (peer) EnterRows(op);
     if (SharesMask(op)) {
       if (!masks_are_fixed) FixMasks();
       output.current = resolutions[masks.resolution].fixed;
@@ -427,9 +395,9 @@ struct FrameMasks::State {
     const Range mine = RowsOf(op);
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
-      if (trades) {
-        if (!all_is_unsent) AddWritten(op, output, mine);
-        SetRows(output, mine, ValueMasks::kComputed);
+      if (peer) {
+        if (!peer->lacks_all()) AddWritten(op, id, mine);
+        peer->SetRows(id, mine, PeerRows::kComputed);
       }
       if (!output.may_be_stale) continue;
       sets.ClearRows(output.stale, mine);
@@ -437,29 +405,14 @@ struct FrameMasks::State {
     }
   }
 
-  // From here on `unsent` says what the peer lacks.
-  void BeginTrading() {
-    if (!std::exchange(all_is_unsent, false)) return;
-    for (const ValueMasks& value : values) {
-      if (!value.unsent.exists()) continue;
-      sets.Fill(value.unsent);
-      sets.Clear(value.sent);
-    }
-  }
-
-  void AddWritten(OpId op, ValueMasks& output, Range mine) {
-    const auto add = [&](PixelSet written) {
-      sets.AddRows(written, mine, output.unsent);
-      // Rows beyond are not written.
-      sets.Remove(written, output.sent);
-    };
-    add(output.current);
+  void AddWritten(OpId op, ValueId id, Range mine) {
+    peer->Write(id, values[id].current, mine);
     // Small changes that are stored are news to the peer, though not to readers.
     if (policy.threshold <= 0.0f || !IsForced(op)) return;
-    if (operators[op].shows_picture) return add(ForcedOf(op));
-    const PixelSet all = ScratchOf(output.own);
+    if (operators[op].shows_picture) return peer->Write(id, ForcedOf(op), mine);
+    const PixelSet all = ScratchOf(values[id].own);
     sets.Fill(all);
-    add(all);
+    peer->Write(id, all, mine);
   }
 
   // For an operator that does not run: makes stale what it should have computed or, if it is not
@@ -490,7 +443,7 @@ struct FrameMasks::State {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
       for (int y = 0; y < output.own.height; ++y) {
-        if (output.rows[static_cast<size_t>(y)] != ValueMasks::kUnknown) continue;
+        if (peer->row(id, y) != PeerRows::kUnknown) continue;
         sets.FillRows(output.own, {y, y + 1});
       }
     }
@@ -503,8 +456,7 @@ struct FrameMasks::State {
     for (const ValueId id : graph.operators[op].outputs) {
       ValueMasks& output = values[id];
       for (const Range rest : {Range{0, mine.begin}, Range{mine.end, output.own.height}}) {
-        std::fill(output.last_rows.begin() + rest.begin, output.last_rows.begin() + rest.end,
-                  ValueMasks::kUnknown);
+        peer->LoseLastRows(id, rest);
         sets.FillRows(output.own, rest);
       }
     }
@@ -519,41 +471,14 @@ struct FrameMasks::State {
     }
   }
 
-  // Moves the set of a shifted map along, and with `with_entered` adds what came in.
-  void ShiftSet(const ShiftedMap& map, bool with_entered, PixelSet set) {
-    if (!map.is_known) return sets.Fill(set);
-    sets.Shift(set, map.shift.rows, map.shift.columns);
-    if (!with_entered) return;
-    const PixelSet entered = ScratchOf(set);
-    sets.Fill(entered);
-    sets.ClearRectangle(entered, map.kept_rows, map.kept_columns);
-    sets.Add(entered, set);
-  }
-
-  void ShiftTraded(const ShiftedMap& map, ValueMasks& value) {
-    if (!all_is_unsent) {
-      ShiftSet(map, /*with_entered=*/true, value.unsent);
-      sets.Clear(value.sent);
-    }
-    const std::vector<uint8_t> before = std::exchange(
-        value.last_rows, std::vector<uint8_t>(value.last_rows.size(), ValueMasks::kUnknown));
-    const auto height = static_cast<int>(before.size());
-    for (int y = 0; y < height && map.is_known; ++y) {
-      const int from = y + map.shift.rows;
-      if (from >= 0 && from < height) {
-        value.last_rows[static_cast<size_t>(y)] = before[static_cast<size_t>(from)];
-      }
-    }
-  }
-
   void Shift(std::span<const ShiftedMap> maps) {
     std::vector<bool> has_moved(maps.size(), false);
     for (ValueId input : graph.inputs) {
       has_moved[input] = maps[input].is_known;
-      if (!trades || !has_moved[input]) continue;
+      if (!peer || !has_moved[input]) continue;
       // The caller marks what came in as changed.
-      ShiftSet(maps[input], /*with_entered=*/false, values[input].stale);
-      ShiftTraded(maps[input], values[input]);
+      ShiftSet(sets, maps[input], /*entered=*/{}, values[input].stale);
+      peer->Shift(input, maps[input], ScratchOf(values[input].own));
     }
     for (size_t op = 0; op < operators.size(); ++op) {
       const std::vector<ValueId>& reads = operators[op].reads;
@@ -564,10 +489,10 @@ struct FrameMasks::State {
         has_moved[id] = moves;
         if (operators[op].is_kept) {
           if (!moves) continue;
-          ShiftSet(maps[id], /*with_entered=*/true, output.stale);
+          ShiftSet(sets, maps[id], ScratchOf(output.own), output.stale);
           AddLostThroughSources(static_cast<OpId>(op), output.stale);
           MayBeStale(output);
-          if (trades) ShiftTraded(maps[id], output);
+          if (peer) peer->Shift(id, maps[id], ScratchOf(output.own));
         } else {
           output.current = output.own;
           sets.Clear(output.own);
@@ -587,17 +512,15 @@ struct FrameMasks::State {
       if (!value.stale.exists()) continue;
       value.may_be_stale = are_stale;
       are_stale ? sets.Fill(value.stale) : sets.Clear(value.stale);
-      std::fill(value.last_rows.begin(), value.last_rows.end(),
-                are_stale ? ValueMasks::kUnknown : ValueMasks::kComputed);
     }
-    all_is_unsent = true;
+    if (peer) peer->MarkAll(are_stale ? PeerRows::kUnknown : PeerRows::kComputed);
   }
 
   const Graph& graph;
   PixelSets& sets;
-  const bool trades;
   ChangePolicy policy;
   const FrameRows* rows = nullptr;
+  std::optional<PeerRows> peer;
   std::vector<ValueMasks> values;
   std::vector<OperatorMasks> operators;
   std::vector<Resolution> resolutions;
@@ -606,7 +529,6 @@ struct FrameMasks::State {
   PixelSet picture;              // forced pixels of the first map among the inputs
   ValueId picture_input = kNone;
   Mask picture_mask;
-  bool all_is_unsent = true;     // whatever `unsent` says
   bool masks_are_fixed = false;  // in this frame
   bool has_forced = false;
   bool forces_rest = false;  // what shows no picture, such as gates
@@ -627,24 +549,21 @@ void FrameMasks::Begin(const ChangePolicy& policy, std::span<const ConstMaskView
   state.masks_are_fixed = false;
   state.FindStem(policy.stem_depth);
   ForgetComputed();
-  for (ValueMasks& value : state.values) std::fill(value.rows.begin(), value.rows.end(), 0);
+  if (state.peer) state.peer->BeginFrame();
   const bool holds_inputs = rows == nullptr || rows->holds_inputs;
   for (size_t i = 0; i < state.graph.inputs.size(); ++i) {
-    ValueMasks& input = state.values[state.graph.inputs[i]];
+    const ValueId id = state.graph.inputs[i];
+    const ValueMasks& input = state.values[id];
     changed.empty() ? state.sets.Clear(input.own) : state.sets.Write(changed[i], input.own);
-    if (!state.trades || !holds_inputs) continue;
-    if (!state.all_is_unsent) {
-      state.sets.Add(input.own, input.unsent);
-      state.sets.Remove(input.own, input.sent);
-    }
+    if (!state.peer || !holds_inputs) continue;
+    const Range all = {0, input.own.height};
+    state.peer->Write(id, input.own, all);
+    state.peer->SetRows(id, all, PeerRows::kComputed);
     state.sets.Clear(input.stale);
-    state.SetRows(input, {0, input.own.height}, ValueMasks::kComputed);
   }
   state.SetForced(forced);
-  if (!state.all_is_unsent && holds_inputs && state.IsRefreshed(state.picture_input)) {
-    const ValueMasks& input = state.values[state.picture_input];
-    state.sets.Add(state.picture, input.unsent);
-    state.sets.Remove(state.picture, input.sent);
+  if (state.peer && holds_inputs && state.IsRefreshed(state.picture_input)) {
+    state.peer->Write(state.picture_input, state.picture, {0, state.picture.height});
   }
 }
 
@@ -672,13 +591,13 @@ void FrameMasks::ForgetComputed() {
 void FrameMasks::Finish(OpId op) { state_->Finish(op); }
 
 void FrameMasks::Commit() {
-  for (ValueMasks& value : state_->values) value.last_rows = value.rows;
+  if (state_->peer) state_->peer->Commit();
 }
 
 void FrameMasks::Abandon(OpId op) {
   State& state = *state_;
   const auto count = static_cast<OpId>(state.operators.size());
-  for (OpId id = 0; state.trades && id < op; ++id) {
+  for (OpId id = 0; state.peer && id < op; ++id) {
     state.operators[id].is_kept ? state.AddMissingRows(id) : Follow(id);
   }
   for (OpId id = op; id < count; ++id) {
@@ -689,7 +608,7 @@ void FrameMasks::Abandon(OpId op) {
   }
   for (OpId id = op; id < count; ++id) {
     state.AddMissed(id);
-    if (!state.trades) {
+    if (!state.peer) {
       // It is news to its readers once it is computed.
       if (state.operators[id].is_kept) state.sets.Clear(state.OutputOf(id).own);
     } else {
@@ -697,14 +616,14 @@ void FrameMasks::Abandon(OpId op) {
       state.LoseOtherRows(id);
     }
   }
-  if (!state.trades) return;
+  if (!state.peer) return;
   for (OpId id = op; id < count; ++id) {
     for (ValueId output : state.graph.operators[id].outputs) {
       state.sets.Clear(state.values[output].own);
     }
   }
   for (size_t id = 0; id < state.values.size(); ++id) {
-    if (state.graph.values[id].producer < op) state.values[id].last_rows = state.values[id].rows;
+    if (state.graph.values[id].producer < op) state.peer->Commit(static_cast<ValueId>(id));
   }
 }
 
@@ -732,8 +651,7 @@ PixelSet FrameMasks::changed(ValueId value) const { return state_->values[value]
 PixelSet FrameMasks::stale(ValueId value) const { return state_->values[value].stale; }
 
 bool FrameMasks::holds(ValueId value, int row) const {
-  const std::vector<uint8_t>& rows = state_->values[value].last_rows;
-  return rows.empty() || rows[static_cast<size_t>(row)] != ValueMasks::kUnknown;
+  return !state_->peer || state_->peer->last_row(value, row) != PeerRows::kUnknown;
 }
 
 bool FrameMasks::ReadsStale(const Stage& stage, PixelSet root_pixels) {
@@ -744,67 +662,40 @@ bool FrameMasks::ReadsStale(const Stage& stage, PixelSet root_pixels) {
 }
 
 bool FrameMasks::was_computed(ValueId value, int row) const {
-  const std::vector<uint8_t>& rows = state_->values[value].last_rows;
-  return rows.empty() || rows[static_cast<size_t>(row)] == ValueMasks::kComputed;
+  return !state_->peer || state_->peer->last_row(value, row) == PeerRows::kComputed;
 }
 
 PixelSet FrameMasks::Unsent(ValueId value) {
-  State& state = *state_;
-  state.BeginTrading();
-  const PixelSet all = state.ScratchOf(state.values[value].own);
-  state.sets.Clear(all);
-  for (const ValueId writer : state.values[value].writers) {
-    state.sets.Add(state.values[writer].unsent, all);
-  }
-  return all;
+  const PixelSet unsent = state_->ScratchOf(state_->values[value].own);
+  state_->sets.Clear(unsent);
+  state_->peer->AddUnsent(value, unsent);
+  return unsent;
 }
 
-void FrameMasks::Send(ValueId value, Range rows) {
-  state_->BeginTrading();
-  for (const ValueId writer : state_->values[value].writers) {
-    ValueMasks& written = state_->values[writer];
-    state_->sets.AddRows(written.unsent, rows, written.sent);
-  }
-}
+void FrameMasks::Send(ValueId value, Range rows) { state_->peer->Send(value, rows); }
 
-void FrameMasks::ConfirmSent() {
-  if (state_->all_is_unsent) return;
-  for (const ValueMasks& value : state_->values) {
-    if (!value.unsent.exists()) continue;
-    state_->sets.Remove(value.sent, value.unsent);
-    state_->sets.Clear(value.sent);
-  }
-}
+void FrameMasks::ConfirmSent() { state_->peer->ConfirmSent(); }
 
-void FrameMasks::ForgetSent() {
-  if (state_->all_is_unsent) return;
-  for (const ValueMasks& value : state_->values) {
-    if (value.sent.exists()) state_->sets.Clear(value.sent);
-  }
-}
+void FrameMasks::ForgetSent() { state_->peer->ForgetSent(); }
 
 void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   State& state = *state_;
-  state.BeginTrading();
   ValueMasks& received = state.values[value];
   state.sets.AddRows(received.stale, rows, received.own);
   state.sets.ClearRows(received.stale, rows);
-  state.SetRows(received, rows, ValueMasks::kReceived);
+  state.peer->SetRows(value, rows, PeerRows::kReceived);
   const PixelSet arrived = state.ScratchOf(received.own);
   state.sets.Clear(arrived);
   state.sets.AddWritten(pixels, rows, arrived);
-  for (const ValueId writer : received.writers) {
-    ValueMasks& written = state.values[writer];
-    state.sets.Remove(arrived, written.unsent);
-    state.sets.Remove(arrived, written.sent);
-    if (writer == value) continue;
-    // What this side wrote there in this frame is news to readers here, though not to the peer.
-    state.sets.AddRows(written.current, rows, received.own);
+  state.peer->Arrive(value, arrived);
+  // What this side wrote there in this frame is news to readers here, though not to the peer.
+  for (const ValueId writer : state.peer->writers(value)) {
+    if (writer != value) state.sets.AddRows(state.values[writer].current, rows, received.own);
   }
   // Readers of its parts may have run. Under kExact both sides compute the same; under kFixed
   // nothing is promised of inputs.
   if (state.policy.kind == ChangePolicy::Kind::kChange) {
-    for (const ValueId part : received.parts) {
+    for (const ValueId part : state.peer->parts(value)) {
       if (!state.values[part].stale.exists()) continue;
       state.sets.Add(arrived, state.values[part].stale);
       state.MayBeStale(state.values[part]);
@@ -815,8 +706,8 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   state.sets.Add(arrived, received.own);
 }
 
-bool FrameMasks::has_parts(ValueId value) const { return !state_->values[value].parts.empty(); }
+bool FrameMasks::has_parts(ValueId value) const { return !state_->peer->parts(value).empty(); }
 
-void FrameMasks::LosePeer() { state_->all_is_unsent = true; }
+void FrameMasks::LosePeer() { state_->peer->LosePeer(); }
 
 }  // namespace cacheinf

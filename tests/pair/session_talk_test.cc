@@ -26,6 +26,7 @@
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
 #include "common/pair/session.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/link/channel_pair.h"
 #include "tests/pair/message_seeds.h"
 #include "tests/pair/session_world.h"
