@@ -158,7 +158,10 @@ class Server {
   }
 
   void Welcome(std::unique_ptr<Link> link) {
-    if (config_.once && served_ > 0) return;
+    if (config_.once && served_ > 0) {
+      LogInfo("a robot was not served: this server serves one, with --once");
+      return;
+    }
     if (emulation_.link) link = EmulateLink(std::move(link), *emulation_.link, clock_);
     RemoteServer::OnPicture on_picture;
     if (!config_.dump_pictures.empty()) {

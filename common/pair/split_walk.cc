@@ -107,10 +107,7 @@ SplitWalk::Progress SplitWalk::Step() {
   // Take slices in order, whenever they arrive, so that a run can be repeated.
   while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
     const Incoming& next = incoming_.front();
-    if (!next.slice) {
-      SendWhatWasBegun();
-      return Progress::kWaits;
-    }
+    if (!next.slice) return Progress::kWaits;
     const Transfer& transfer = rows_.transfers[next.transfer];
     const char* const fault = state_.Unpack(transfer.value, transfer.rows, *next.slice);
     if (fault != nullptr) {
@@ -121,7 +118,6 @@ SplitWalk::Progress SplitWalk::Step() {
     incoming_.erase(incoming_.begin());
   }
   if (state_.next_stage() == state_.stage_count()) {
-    SendWhatWasBegun();
     End(state_.Commit());
     return Progress::kDone;
   }
@@ -141,10 +137,18 @@ void SplitWalk::RunStage() {
   SendWhatIsDone();
 }
 
+bool SplitWalk::RunsNext() const {
+  const auto is_missing = [&](const Incoming& incoming) {
+    return incoming.before_stage <= state_.next_stage() && !incoming.slice;
+  };
+  return state_.next_stage() < state_.stage_count() &&
+         std::none_of(incoming_.begin(), incoming_.end(), is_missing);
+}
+
 void SplitWalk::SendWhatIsDone() {
   for (; next_outgoing_ < outgoing_.size(); ++next_outgoing_) {
     const Transfer& transfer = rows_.transfers[outgoing_[next_outgoing_]];
-    if (transfer.after_stages > state_.next_stage()) return;
+    if (transfer.after_stages > state_.next_stage()) break;
     if (auto pack = state_.BeginPack(transfer.value, transfer.rows)) {
       begun_.push_back({outgoing_[next_outgoing_], std::move(pack)});
       continue;
@@ -153,6 +157,7 @@ void SplitWalk::SendWhatIsDone() {
     state_.Pack(transfer.value, transfer.rows, &slice);
     send_(outgoing_[next_outgoing_], std::move(slice));
   }
+  if (!RunsNext()) SendWhatWasBegun();
 }
 
 void SplitWalk::SendWhatWasBegun() {
@@ -167,7 +172,6 @@ void SplitWalk::FinishAlone() {
   Abandon();
   state_.BeginRest(policy_);
   while (state_.next_stage() < state_.stage_count()) RunStage();
-  SendWhatWasBegun();
   End(state_.Commit());
 }
 

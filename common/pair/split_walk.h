@@ -92,6 +92,9 @@ class SplitWalk {
   void Compile(const FrameDecision& decision, const std::vector<Cut>& cuts);
   size_t StageThatReads(const Transfer& transfer) const;
   void RunStage();
+  // Whether the next step runs a stage.
+  bool RunsNext() const;
+  // Begins the slices whose rows are done, and sends them at once unless a stage runs next.
   void SendWhatIsDone();
   void SendWhatWasBegun();
   void End(const ChangedWork& work);

@@ -139,10 +139,10 @@ class WalkPair {
           if (!robot_gave_up) Deliver(to_robot_, robot_walk_);
           break;
         case 2:
-          ASSERT_TRUE(StepOf(robot_walk_));
+          ASSERT_NO_FATAL_FAILURE(Step(robot_walk_));
           break;
         default:
-          ASSERT_TRUE(StepOf(*server_walk_));
+          ASSERT_NO_FATAL_FAILURE(Step(*server_walk_));
       }
     }
     server_robot_has_ = !robot_gave_up;
@@ -150,8 +150,14 @@ class WalkPair {
     to_robot_.clear();
   }
 
-  static bool StepOf(SplitWalk& walk) {
-    return !walk.is_open() || walk.Step() != Progress::kRefused;
+  // A slice that no further stage can run beside has left before.
+  void Step(SplitWalk& walk) {
+    if (!walk.is_open()) return;
+    const size_t sent = slices_;
+    const Progress progress = walk.Step();
+    ASSERT_NE(progress, Progress::kRefused);
+    if (progress == Progress::kStepped) return;
+    ASSERT_EQ(slices_, sent);
   }
 
   static void Deliver(Pipe& pipe, SplitWalk& walk) {
