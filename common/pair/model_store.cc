@@ -8,7 +8,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 #include <system_error>
+#include <thread>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -83,8 +85,9 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
                                                      const std::atomic<bool>& stop) {
   constexpr const char* kStopped = "the session is over";
   std::unique_lock lock(mutex_, std::defer_lock);
-  while (!lock.try_lock_for(kLookForStop)) {
+  while (!lock.try_lock()) {
     if (stop) throw InputError(kStopped);
+    std::this_thread::sleep_for(kLookForStop);
   }
   std::weak_ptr<const CompiledModel>& kept =
       compiled_[{NameOf(model), settings.takes_fastest, settings.schemes}];

@@ -74,7 +74,9 @@ class ModelStore {
   const MakeBackend make_backend_;
   const std::string arithmetic_;
   const Tune tune_;
-  std::timed_mutex mutex_;  // guards compiled_; held during compilation, which must happen once
+  // Guards compiled_; held during compilation, which must happen once. GCC 12's ThreadSanitizer
+  // does not see a timed_mutex.
+  std::mutex mutex_;
   std::map<Key, std::weak_ptr<const CompiledModel>> compiled_;
 };
 
