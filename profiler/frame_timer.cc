@@ -1,6 +1,5 @@
 #include "profiler/frame_timer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/canvas/make_geometry.h"

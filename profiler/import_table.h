@@ -2,7 +2,6 @@
 #define CACHEINF_PROFILER_IMPORT_TABLE_H_
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "common/plan/profile.h"

@@ -1,8 +1,6 @@
 #include "scheduler/exhaustive.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
 #include <vector>
 
 namespace cacheinf {

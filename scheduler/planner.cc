@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "common/base/error.h"
 #include "common/plan/schedule.h"

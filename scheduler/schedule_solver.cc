@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "common/base/clock.h"
 #include "scheduler/planner.h"

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <vector>
 
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_
 #define CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

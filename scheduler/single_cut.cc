@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>

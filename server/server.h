@@ -1,11 +1,8 @@
 #ifndef CACHEINF_SERVER_SERVER_H_
 #define CACHEINF_SERVER_SERVER_H_
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "common/base/clock.h"
 #include "common/link/link.h"

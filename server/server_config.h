@@ -1,7 +1,6 @@
 #ifndef CACHEINF_SERVER_SERVER_CONFIG_H_
 #define CACHEINF_SERVER_SERVER_CONFIG_H_
 
-#include <cstdint>
 #include <string>
 
 #include "common/base/log.h"

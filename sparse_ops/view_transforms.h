@@ -74,6 +74,28 @@ BasicTensorView<T> InsertAxis(const BasicTensorView<T>& view, int axis) {
   return result;
 }
 
+// Numbers without gaps: those along `innermost` lie end to end, the other dimensions in logical
+// order. So innermost = rank - 1 is logical order, and 1 is channels-last.
+template <typename T>
+BasicTensorView<T> PackedView(T* data, const int64_t* dims, int rank, int innermost) {
+  BasicTensorView<T> view;
+  view.data = data;
+  view.rank = rank;
+  int64_t stride = rank == 0 ? 1 : dims[innermost];
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    view.dims[axis] = dims[axis];
+    view.strides[axis] = axis == innermost ? 1 : stride;
+    if (axis != innermost) stride *= dims[axis];
+  }
+  return view;
+}
+
+// The same of the dims of `shape`.
+template <typename T, typename U>
+BasicTensorView<T> PackedView(T* data, const BasicTensorView<U>& shape, int innermost) {
+  return PackedView(data, shape.dims.data(), shape.rank, innermost);
+}
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_SPARSE_OPS_VIEW_TRANSFORMS_H_

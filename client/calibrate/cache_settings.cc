@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <utility>
-#include <vector>
 
 namespace cacheinf {
 namespace {

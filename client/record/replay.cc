@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <exception>
-#include <memory>
 #include <optional>
 #include <utility>
 

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace {
@@ -34,16 +35,8 @@ size_t OutputCount(const Graph& graph, size_t output) {
 
 void ReadOutput(const ModelState& state, size_t output, float* values) {
   const Shape& shape = state.graph().value(state.graph().outputs[output]).shape;
-  TensorView view;
-  view.data = values;
-  view.rank = static_cast<int>(shape.size());
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
-    view.dims[i] = shape[i];
-    view.strides[i] = stride;
-    stride *= shape[i];
-  }
-  state.GetOutput(output, view);
+  const auto rank = static_cast<int>(shape.size());
+  state.GetOutput(output, PackedView(values, shape.data(), rank, rank - 1));
 }
 
 void ReadOutputs(const ModelState& state, std::vector<std::vector<float>>& values) {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <span>
 #include <stdexcept>

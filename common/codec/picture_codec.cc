@@ -218,8 +218,6 @@ class PictureDecoder::Impl {
     return {pixels_.data(), format_.width, format_.height, format_.channels};
   }
 
-  bool waits_for_whole() const { return waits_; }
-
  private:
   const char* Read(PictureCodecKind kind, bool alone, std::span<const uint8_t> bytes) {
     switch (kind) {
@@ -255,7 +253,5 @@ PictureDecoder::~PictureDecoder() = default;
 const char* PictureDecoder::Decode(std::span<const uint8_t> bytes) { return impl_->Decode(bytes); }
 
 PictureView PictureDecoder::picture() const { return impl_->picture(); }
-
-bool PictureDecoder::waits_for_whole() const { return impl_->waits_for_whole(); }
 
 }  // namespace cacheinf

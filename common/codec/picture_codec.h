@@ -102,15 +102,13 @@ class PictureDecoder {
   explicit PictureDecoder(const PictureFormat& format);
   ~PictureDecoder();
 
-  // Decodes a picture of any codec. Trusts no byte. Returns null, or why there is none.
+  // Decodes a picture of any codec. Trusts no byte. Returns null, or why there is none. Refuses
+  // pictures that depend on others at the beginning, and after a picture that could not be decoded,
+  // until one stands alone (PictureEncoder::Reset).
   const char* Decode(std::span<const uint8_t> bytes);
 
   // The last decoded picture, valid until the next Decode. REQUIRES: Decode returned null.
   PictureView picture() const;
-
-  // Whether Decode refuses pictures that depend on others: at the beginning, and after a picture
-  // that could not be decoded, until one stands alone (PictureEncoder::Reset).
-  bool waits_for_whole() const;
 
  private:
   class Impl;

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_COMMON_CONFIG_GUARD_CONFIG_H_
 #define CACHEINF_COMMON_CONFIG_GUARD_CONFIG_H_
 
-#include <cstdint>
 #include <string_view>
 
 #include "common/config/fields.h"

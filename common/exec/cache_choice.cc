@@ -1,9 +1,7 @@
 #include "common/exec/cache_choice.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>

@@ -14,6 +14,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/device_query.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/view_transforms.h"
 #include "sparse_ops/winograd.h"
 
 namespace cacheinf {
@@ -22,18 +23,7 @@ namespace {
 // The same dims without gaps: maps channels-last, other tensors in logical order.
 template <typename T, typename U>
 BasicTensorView<T> PackedLike(const BasicTensorView<U>& view, T* data) {
-  BasicTensorView<T> packed;
-  packed.data = data;
-  packed.rank = view.rank;
-  packed.dims = view.dims;
-  constexpr std::array<int, 4> kMapOrder = {1, 3, 2, 0};
-  int64_t stride = 1;
-  for (int i = 0; i < view.rank; ++i) {
-    const int axis = view.rank == 4 ? kMapOrder[static_cast<size_t>(i)] : view.rank - 1 - i;
-    packed.strides[static_cast<size_t>(axis)] = stride;
-    stride *= view.dims[static_cast<size_t>(axis)];
-  }
-  return packed;
+  return PackedView(data, view, view.rank == 4 ? 1 : view.rank - 1);
 }
 
 // Whether two views of the same dims lay their numbers alike, one block of memory each.

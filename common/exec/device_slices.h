@@ -1,7 +1,6 @@
 #ifndef CACHEINF_COMMON_EXEC_DEVICE_SLICES_H_
 #define CACHEINF_COMMON_EXEC_DEVICE_SLICES_H_
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <utility>
 
 #include "common/exec/arena.h"
 #include "common/exec/host_pixel_sets.h"

@@ -1,10 +1,10 @@
 #include "common/exec/layout.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "common/exec/arena.h"
 #include "common/exec/operator_call.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace {
@@ -12,16 +12,8 @@ namespace {
 using Strides = std::array<int64_t, TensorView::kMaxRank>;
 
 Strides OwnStrides(const Shape& shape) {
-  if (shape.size() == 4) {
-    return {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
-  }
-  Strides strides = {};
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-  return strides;
+  const auto rank = static_cast<int>(shape.size());
+  return PackedView<float>(nullptr, shape.data(), rank, rank == 4 ? 1 : rank - 1).strides;
 }
 
 // Whether numbers lie in the order of the dimensions, without gaps.

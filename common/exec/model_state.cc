@@ -629,10 +629,6 @@ ConstMaskView ModelState::changed(ValueId map) const {
 
 bool ModelState::holds(ValueId value, int row) const { return state_->masks->holds(value, row); }
 
-ConstMaskView ModelState::stale(ValueId value) const {
-  return state_->OnHost(state_->masks->stale(value));
-}
-
 void ModelState::GetOutput(size_t index, const TensorView& host) const {
   const ValueId id = state_->graph.outputs.at(index);
   const TensorView own = state_->ViewOf(id);

@@ -203,10 +203,6 @@ class ModelState {
   // Whether the row was computed here or received in the last frame. REQUIRES: a kept value.
   bool holds(ValueId value, int row) const;
 
-  // The value's pixels that do not hold what the last frame gives, valid until the next call.
-  // REQUIRES: a kept value that an operator computes or, with a peer, a graph input.
-  ConstMaskView stale(ValueId value) const;
-
   // Whether a value's numbers stay from frame to frame.
   bool is_kept(ValueId value) const;
 

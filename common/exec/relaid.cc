@@ -1,8 +1,7 @@
 #include "common/exec/relaid.h"
 
-#include <algorithm>
-
 #include "common/exec/operator_call.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace {
@@ -54,18 +53,7 @@ bool IsToBeRelaid(const ConstTensorView& tensor, int axis) {
 }
 
 TensorView LaidAlong(const ConstTensorView& tensor, int axis, float* memory) {
-  TensorView laid;
-  laid.data = memory;
-  laid.rank = tensor.rank;
-  laid.dims = tensor.dims;
-  laid.strides[axis] = 1;
-  int64_t stride = tensor.dims[axis];
-  for (int i = tensor.rank; i-- > 0;) {
-    if (i == axis) continue;
-    laid.strides[i] = stride;
-    stride *= tensor.dims[i];
-  }
-  return laid;
+  return PackedView(memory, tensor, axis);
 }
 
 size_t RelaidFloats(const ConstTensorView& tensor) {

@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_EXEC_RELAID_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"

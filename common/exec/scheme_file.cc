@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <limits>

@@ -6,7 +6,7 @@
 #include "common/model/graph/graph.h"
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/reference/change.h"
-#include "sparse_ops/views.h"
+#include "sparse_ops/view_transforms.h"
 
 // Kernels that compute whole rows and know no change test run on a shadow of the output, from which
 // the active pixels are stored.
@@ -19,14 +19,7 @@ inline size_t ShadowFloats(const Graph& graph, const Operator& op) {
 }
 
 inline TensorView ShadowOf(const TensorView& map, float* scratch) {
-  TensorView shadow = map;
-  shadow.data = scratch;
-  int64_t stride = 1;
-  for (const int axis : {1, 3, 2, 0}) {
-    shadow.strides[axis] = stride;
-    stride *= map.dims[axis];
-  }
-  return shadow;
+  return PackedView(scratch, map, /*innermost=*/1);
 }
 
 // Calls run(shadow, rows), which fills those rows of the shadow, if any pixel is active.

@@ -1,12 +1,12 @@
 #include "common/exec/slice.h"
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 
 #include "common/base/little_endian.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/wire.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace {
@@ -29,17 +29,6 @@ size_t FloatsOf(const ConstTensorView& value, ConstMaskView pixels) {
   return static_cast<size_t>(CountActive(pixels) * value.dims[0] * value.dims[1]);
 }
 
-// The same shape in logical order.
-TensorView Plain(const ConstTensorView& like, float* numbers) {
-  TensorView plain = {numbers, like.rank, like.dims, {}};
-  int64_t stride = 1;
-  for (int i = like.rank - 1; i >= 0; --i) {
-    plain.strides[static_cast<size_t>(i)] = stride;
-    stride *= like.dims[static_cast<size_t>(i)];
-  }
-  return plain;
-}
-
 }  // namespace
 
 void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Range rows,
@@ -49,7 +38,7 @@ void AppendSlice(Backend& backend, const ConstTensorView& value, ValueId id, Ran
     TensorView map = {const_cast<float*>(value.data), value.rank, value.dims, value.strides};
     backend.Gather(RowsOf(map, rows), pixels, numbers);
   } else if (!numbers.empty()) {
-    backend.CopyOut(value, Plain(value, numbers.data()));
+    backend.CopyOut(value, PackedView(numbers.data(), value, value.rank - 1));
   }
   AppendSlice(id, rows, pixels, numbers, bytes);
 }
@@ -100,7 +89,7 @@ const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId 
   if (IsMap(value)) {
     backend.Scatter(numbers, pixels, RowsOf(value, rows));
   } else if (!numbers.empty()) {
-    backend.CopyIn(Plain(value, numbers.data()), value);
+    backend.CopyIn(PackedView(numbers.data(), value, value.rank - 1), value);
   }
   return nullptr;
 }

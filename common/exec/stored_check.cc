@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <utility>
 
 #include "common/exec/shadow.h"
 #include "common/exec/stem.h"

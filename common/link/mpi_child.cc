@@ -13,8 +13,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
-#include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

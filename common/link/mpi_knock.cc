@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstring>
 #include <sstream>
-#include <stdexcept>
 #include <system_error>
 
 namespace cacheinf {

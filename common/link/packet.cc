@@ -2,7 +2,6 @@
 
 #include <xxhash.h>
 
-#include <cstring>
 #include <type_traits>
 
 #include "common/base/little_endian.h"

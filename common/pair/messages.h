@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_PAIR_MESSAGES_H_
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

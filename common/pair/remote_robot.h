@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"

@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_PAIR_SESSION_H_
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>

@@ -6,7 +6,6 @@
 #include <climits>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 

@@ -5,8 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "common/base/clock.h"
 #include "common/exec/model_state.h"

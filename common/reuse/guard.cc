@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"

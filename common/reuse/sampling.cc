@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "common/base/log.h"
 #include "common/model/graph/cost.h"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/clock.h"
 #include "common/model/graph/graph.h"

@@ -6,6 +6,7 @@
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/runs.h"
 #include "sparse_ops/reference/reference.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace cpu {
@@ -160,21 +161,6 @@ bool LiesInLogicalOrder(const BasicTensorView<T>& view) {
   return true;
 }
 
-// The same numbers, in logical order, under the dims of `shape`.
-template <typename T, typename U>
-BasicTensorView<T> WithDims(const BasicTensorView<T>& view, const BasicTensorView<U>& shape) {
-  BasicTensorView<T> result;
-  result.data = view.data;
-  result.rank = shape.rank;
-  result.dims = shape.dims;
-  int64_t stride = 1;
-  for (int axis = shape.rank - 1; axis >= 0; --axis) {
-    result.strides[axis] = stride;
-    stride *= shape.dims[axis];
-  }
-  return result;
-}
-
 // Pads the channels of one pixel.
 void PadChannels(const PadArgs& args, const float* from, int from_channels, float* to,
                  int to_channels) {
@@ -195,8 +181,8 @@ void Compute(const CopyArgs& args, const ActivePixels& pixels, ThreadPool& pool)
   const ConstTensorView& in = args.input;
   if (args.in_logical_order) {
     // Numbers that lie in logical order may have any dims of the same count.
-    if (LiesInLogicalOrder(out)) return CopyAll(in, WithDims(out, in), pool);
-    if (LiesInLogicalOrder(in)) return CopyAll(WithDims(in, out), out, pool);
+    if (LiesInLogicalOrder(out)) return CopyAll(in, PackedView(out.data, in, in.rank - 1), pool);
+    if (LiesInLogicalOrder(in)) return CopyAll(PackedView(in.data, out, out.rank - 1), out, pool);
     return reference::Compute(args);
   }
   if (out.rank != 4 || !pixels.is_sparse) {

@@ -2,7 +2,6 @@
 #define CACHEINF_SPARSE_OPS_CPU_WINOGRAD_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"

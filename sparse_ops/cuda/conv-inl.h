@@ -2,7 +2,6 @@
 #define CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sparse_ops/cuda/conv.h"

@@ -1,8 +1,6 @@
 #ifndef CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_
 #define CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_
 
-#include <array>
-
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/pointwise_kernels.h"
 

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_SPARSE_OPS_MASK_MASK_H_
 #define CACHEINF_SPARSE_OPS_MASK_MASK_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

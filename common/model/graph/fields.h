@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_MODEL_GRAPH_FIELDS_H_
 
 #include <array>
-#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <variant>

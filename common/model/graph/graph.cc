@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 
@@ -38,16 +39,8 @@ Tensor::Tensor(Shape shape, std::shared_ptr<const float> data)
     : shape_(std::move(shape)), count_(ElementCount(shape_)), data_(std::move(data)) {}
 
 ConstTensorView Tensor::view() const {
-  ConstTensorView view;
-  view.data = data();
-  view.rank = static_cast<int>(shape_.size());
-  int64_t stride = 1;
-  for (int i = view.rank - 1; i >= 0; --i) {
-    view.dims[i] = shape_[i];
-    view.strides[i] = stride;
-    stride *= shape_[i];
-  }
-  return view;
+  const auto rank = static_cast<int>(shape_.size());
+  return PackedView(data(), shape_.data(), rank, rank - 1);
 }
 
 ValueId Graph::AddInput(std::string name, Shape shape) {

@@ -7,6 +7,7 @@
 #include "common/exec/reference_backend.h"
 #include "common/model/passes/passes.h"
 #include "common/model/passes/rewriter.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf::pass {
 namespace {
@@ -46,15 +47,8 @@ Tensor Compute(const Rewriter& rewriter, const Operator& op) {
   state.Run();
 
   std::vector<float> values(static_cast<size_t>(ElementCount(shape)));
-  TensorView view;
-  view.data = values.data();
-  view.rank = static_cast<int>(shape.size());
-  int64_t stride = 1;
-  for (int d = view.rank - 1; d >= 0; --d) {
-    view.dims[d] = shape[d];
-    view.strides[d] = std::exchange(stride, stride * shape[d]);
-  }
-  state.GetOutput(0, view);
+  const auto rank = static_cast<int>(shape.size());
+  state.GetOutput(0, PackedView(values.data(), shape.data(), rank, rank - 1));
   return Tensor(shape, std::move(values));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "sparse_ops/cuda/emulated/processor.h"
 #include "sparse_ops/cuda/numbers.h"

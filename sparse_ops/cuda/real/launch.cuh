@@ -3,7 +3,6 @@
 
 #include <cuda_runtime.h>
 
-#include <string>
 #include <type_traits>
 
 #include "sparse_ops/cuda/real/device.h"
