@@ -76,6 +76,7 @@ BasicTensorView<T> InsertAxis(const BasicTensorView<T>& view, int axis) {
 
 // Numbers without gaps: those along `innermost` lie end to end, the other dimensions in logical
 // order. So innermost = rank - 1 is logical order, and 1 is channels-last.
+// REQUIRES: rank <= kMaxRank; innermost < rank, unless rank is 0.
 template <typename T>
 BasicTensorView<T> PackedView(T* data, const int64_t* dims, int rank, int innermost) {
   BasicTensorView<T> view;
@@ -90,7 +91,7 @@ BasicTensorView<T> PackedView(T* data, const int64_t* dims, int rank, int innerm
   return view;
 }
 
-// The same of the dims of `shape`.
+// The same, for the dims of `shape`.
 template <typename T, typename U>
 BasicTensorView<T> PackedView(T* data, const BasicTensorView<U>& shape, int innermost) {
   return PackedView(data, shape.dims.data(), shape.rank, innermost);

@@ -95,15 +95,15 @@ class FrameMasks {
   // REQUIRES: a kept value that an operator computes or, with a peer, a graph input.
   PixelSet stale(ValueId value) const;
 
-  // ------------------------------------------------------------------------------------------
-  // Trading; only with a peer.
-
   // Whether any of these pixels of a stage's root reads a stale one. Waits for the device.
   bool ReadsStale(const Stage& stage, PixelSet root_pixels);
 
   // Whether this side computed the row in the last frame; whether it computed or received it.
   bool was_computed(ValueId value, int row) const;
   bool holds(ValueId value, int row) const;
+
+  // ------------------------------------------------------------------------------------------
+  // Trading; only with a peer.
 
   // The pixels of a value, parts of a concatenation included, that the peer lacks; valid until the
   // next call.

@@ -142,9 +142,9 @@ class ModelState {
   void Forget();
 
   // ------------------------------------------------------------------------------------------
-  // Trades with a peer: the other side's state of the same model, with the same options. Call these
-  // between the steps of a frame, after the stage that computes the value; for graph inputs, before
-  // the first step.
+  // Trades with a peer: the other side's state of the same model, with the same options, which
+  // trade. Call these between the steps of a frame, after the stage that computes the value; for
+  // graph inputs, before the first step.
 
   // Appends the rows' unsent pixels to `bytes` (slice.h). REQUIRES: a kept value whose rows are
   // fresh here.

@@ -14,7 +14,7 @@ namespace cacheinf {
 
 // What a side with a peer knows of its stored values: what it did with each row, and which pixels
 // the peer lacks. Knows only kept values that an operator computes, and graph inputs; REQUIRES such
-// a value unless a function says otherwise. A frame allocates nothing.
+// a value unless a function says otherwise. Only Shift allocates.
 class PeerRows {
  public:
   enum Row : uint8_t { kUnknown, kReceived, kComputed };
@@ -34,7 +34,7 @@ class PeerRows {
   void Commit();
   void Commit(ValueId value) { of_values_[value].last_rows = of_values_[value].rows; }
 
-  // This was done with all rows in the last frame. The peer holds nothing.
+  // `what` was done with all rows in the last frame. The peer holds nothing.
   void MarkAll(Row what);
 
   // Which pixels the peer lacks. At first, and once it is lost, it lacks all.
@@ -46,7 +46,7 @@ class PeerRows {
   void AddUnsent(ValueId value, PixelSet unsent);
   // These rows are on their way.
   void Send(ValueId value, Range rows);
-  // What was sent since the last call has arrived, or is lost.
+  // The peer has committed what was sent since the last call; or it counts as never sent.
   void ConfirmSent();
   void ForgetSent();
   // The peer has these pixels, for they came from it.

@@ -72,6 +72,7 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
   try {
     return Share(told, seen, policy, give_up_at);
   } catch (...) {
+    walk_.Abandon();
     LoseServer();
     throw;
   }

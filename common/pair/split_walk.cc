@@ -21,6 +21,17 @@ ValueId OwnerOf(const Layout& layout, ValueId value) {
 SplitWalk::SplitWalk(Side side, ModelState& state, Send send)
     : side_(side), state_(state), send_(std::move(send)) {}
 
+template <typename Part>
+auto SplitWalk::EndIfItThrows(const Part& part) {
+  try {
+    return part();
+  } catch (...) {
+    begun_.clear();
+    End(state_.Abandon());
+    throw;
+  }
+}
+
 void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cuts,
                       const ChangePolicy& policy, const PictureView& seen) {
   policy_ = policy;
@@ -28,7 +39,7 @@ void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cut
   state_.BeginFrame(decision, seen, policy, &rows());
   is_open_ = true;
   work_ = {};
-  SendWhatIsDone();
+  EndIfItThrows([&] { SendWhatIsDone(); });
 }
 
 void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cuts,
@@ -104,6 +115,10 @@ bool SplitWalk::Take(uint32_t transfer, std::vector<uint8_t> slice) {
 }
 
 SplitWalk::Progress SplitWalk::Step() {
+  return EndIfItThrows([&] { return GoOn(); });
+}
+
+SplitWalk::Progress SplitWalk::GoOn() {
   // Take slices in order, whenever they arrive, so that a run can be repeated.
   while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
     const Incoming& next = incoming_.front();
@@ -126,13 +141,7 @@ SplitWalk::Progress SplitWalk::Step() {
 }
 
 void SplitWalk::RunStage() {
-  try {
-    state_.Step();
-  } catch (...) {
-    is_open_ = false;
-    begun_.clear();
-    throw;
-  }
+  state_.Step();
   SendWhatWasBegun();
   SendWhatIsDone();
 }
@@ -170,9 +179,12 @@ void SplitWalk::SendWhatWasBegun() {
 
 void SplitWalk::FinishAlone() {
   Abandon();
+  incoming_.clear();
   state_.BeginRest(policy_);
-  while (state_.next_stage() < state_.stage_count()) RunStage();
-  End(state_.Commit());
+  EndIfItThrows([&] {
+    while (state_.next_stage() < state_.stage_count()) RunStage();
+    End(state_.Commit());
+  });
 }
 
 void SplitWalk::Abandon() {

@@ -26,6 +26,8 @@ struct FrameDecision;
 // finishes it alone. The server goes on, since all its slices still arrive, so its caches hold that
 // frame, too. Before the next Begin, the state's owner must tell the state what became of the
 // slices that left (ModelState::ConfirmSent, ForgetSent).
+//
+// If anything throws, Send too, the frame is abandoned, and what has not left never does.
 class SplitWalk {
  public:
   enum class Side : uint8_t { kRobot, kServer };
@@ -60,7 +62,6 @@ class SplitWalk {
     kDone,     // the frame is committed
     kRefused,  // a slice was bad; the frame is abandoned
   };
-  // Abandons the frame if a stage throws, and rethrows.
   Progress Step();
   bool is_open() const { return is_open_; }
   // One sentence, after kRefused.
@@ -91,8 +92,11 @@ class SplitWalk {
 
   void Compile(const FrameDecision& decision, const std::vector<Cut>& cuts);
   size_t StageThatReads(const Transfer& transfer) const;
+  template <typename Part>
+  auto EndIfItThrows(const Part& part);
+  Progress GoOn();
   void RunStage();
-  // Whether the next step runs a stage.
+  // Whether the next step runs a stage, unless a slice is refused.
   bool RunsNext() const;
   // Begins the slices whose rows are done, and sends them at once unless a stage runs next.
   void SendWhatIsDone();

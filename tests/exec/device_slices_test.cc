@@ -131,7 +131,7 @@ TEST(DeviceSlicesTest, KernelsReadWhatArrivedAndNoWaitCanGo) {
   ExpectThatEveryWaitIsNeeded(SlicesArrive, 4 + 2);
 }
 
-// Of the two buffers for slices that arrive the memory holds one.
+// The memory holds one of the two buffers for slices that arrive.
 TEST(DeviceSlicesTest, WithoutMemorySlicesAreRefusedAgainAndAgain) {
   EmulatedDevice::Options options;
   options.memory_bytes = EmulatedDevice::kBlockBytes;

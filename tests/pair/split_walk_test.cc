@@ -56,6 +56,9 @@ class WalkPair {
   size_t slices() const { return slices_; }
   bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
 
+  // So many more slices leave the robot; the next one throws.
+  void FailAfter(size_t slices) { robot_fails_after_ = slices; }
+
   // One that has seen nothing yet.
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(model_, options_);
@@ -116,6 +119,7 @@ class WalkPair {
 
   SplitWalk::Send SendInto(Pipe& pipe) {
     return [this, &pipe](uint32_t transfer, std::vector<uint8_t> slice) {
+      if (&pipe == &to_server_ && robot_fails_after_-- == 0) throw std::runtime_error("no room");
       ++slices_;
       pipe.emplace_back(transfer, std::move(slice));
     };
@@ -150,7 +154,7 @@ class WalkPair {
     to_robot_.clear();
   }
 
-  // A slice that no further stage can run beside has left before.
+  // Where no stage can run beside a slice, it has left already.
   void Step(SplitWalk& walk) {
     if (!walk.is_open()) return;
     const size_t sent = slices_;
@@ -180,6 +184,7 @@ class WalkPair {
   std::unique_ptr<SplitWalk> server_walk_;
   bool server_robot_has_ = false;  // what the server sent last
   size_t slices_ = 0;
+  size_t robot_fails_after_ = SIZE_MAX;
   std::mt19937 random_{3};
 };
 
@@ -244,6 +249,34 @@ TEST_P(SplitWalks, OnADeviceTheAnswerHasTheBitsOfADenseRun) {
     ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
   }
   EXPECT_GT(pair.slices(), 6u);
+}
+
+// The server's frame stays open, so another server takes over.
+TEST_P(SplitWalks, AfterASliceThatCouldNotLeaveTheAnswerHasTheBitsOfADenseRun) {
+  for (const bool is_on_device : {false, true}) {
+    int faults = 0;
+    for (size_t i = 0; i < 6; ++i) {
+      SCOPED_TRACE(testing::Message() << (is_on_device ? "device" : "CPU") << ", fault " << i);
+      std::unique_ptr<Backend> backend = std::make_unique<CpuBackend>();
+      if (is_on_device) backend = MakeEmulatedCudaBackend(5);
+      WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, std::move(backend));
+      pair.random().seed(static_cast<unsigned>(i));
+      pair.Begin();
+      const std::vector<ValueId> values = ValuesToCut(pair.robot());
+      pair.FailAfter(i % 4);
+      try {
+        pair.Frame(pair.clip().Change(24, 24), RandomCuts(values, pair.random()), true,
+                   i % 3 == 0 ? i : SIZE_MAX);
+      } catch (const std::runtime_error&) {
+        ++faults;
+      }
+      pair.FailAfter(SIZE_MAX);
+      pair.ReplaceServer();
+      pair.Frame(pair.clip().Change(0, 0), RandomCuts(values, pair.random()));
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+    }
+    EXPECT_GT(faults, 0);
+  }
 }
 
 // The robot computes all rows up to the cut, so that it waits for nobody there.
