@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <random>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_TESTS_BENCH_CONTENDER_H_
 #define CACHEINF_TESTS_BENCH_CONTENDER_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

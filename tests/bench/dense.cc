@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

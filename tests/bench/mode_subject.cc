@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <utility>
-
 #include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "tests/bench/clips.h"

@@ -18,7 +18,6 @@
 #include <span>
 #include <sstream>
 #include <stdexcept>
-#include <utility>
 
 #include "common/base/clock.h"
 #include "tests/testing/places.h"

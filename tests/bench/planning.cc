@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "client/robot_setup.h"

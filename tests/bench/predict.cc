@@ -3,9 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <opencv2/core.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <numbers>
 #include <opencv2/core.hpp>
-#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "common/canvas/inset_tracker.h"
 #include "common/model/picture.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "common/codec/float16.h"
 #include "tests/codec/slices.h"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/exec/layout.h"

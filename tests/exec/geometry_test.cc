@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <random>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "sparse_ops/view_transforms.h"

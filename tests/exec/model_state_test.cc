@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
-#include <ostream>
 #include <random>
 #include <stdexcept>
 #include <vector>

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "common/exec/cpu_backend.h"
 #include "sparse_ops/cpu/simd_targets.h"

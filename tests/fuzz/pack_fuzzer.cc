@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <memory>
 #include <new>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "tests/house/include_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iterator>
 #include <map>

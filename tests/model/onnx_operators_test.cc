@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/model/passes/passes.h"

@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "common/base/error.h"

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <thread>

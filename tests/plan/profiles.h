@@ -1,9 +1,6 @@
 #ifndef CACHEINF_TESTS_PLAN_PROFILES_H_
 #define CACHEINF_TESTS_PLAN_PROFILES_H_
 
-#include <cstdint>
-#include <random>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_TESTS_PLAN_SCHEDULES_H_
 #define CACHEINF_TESTS_PLAN_SCHEDULES_H_
 
+#include <string>
 #include <vector>
 
 #include "common/plan/schedule.h"

@@ -2,7 +2,6 @@
 #define CACHEINF_TESTS_SPARSE_OPS_ACTIVE_SET_H_
 
 #include <random>
-#include <string>
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"

@@ -1,7 +1,6 @@
 #ifndef CACHEINF_TESTS_SPARSE_OPS_CASE_TABLE_H_
 #define CACHEINF_TESTS_SPARSE_OPS_CASE_TABLE_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>

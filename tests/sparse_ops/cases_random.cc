@@ -3,7 +3,6 @@
 #include <numeric>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/sparse_ops/case_table.h"

@@ -4,7 +4,6 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include <string>
 #include <utility>
 
 #include "common/base/error.h"

@@ -5,8 +5,6 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 

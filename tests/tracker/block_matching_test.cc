@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "common/tracker/block_tracker.h"
 #include "tests/tracker/pictures.h"

@@ -2,8 +2,6 @@
 #define CACHEINF_TESTS_TRACKER_PICTURES_H_
 
 #include <cstdint>
-#include <functional>
-#include <random>
 #include <vector>
 
 #include "common/tracker/tracker.h"

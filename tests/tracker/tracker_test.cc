@@ -8,7 +8,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "common/reuse/grey_picture.h"
 #include "tests/tracker/pictures.h"

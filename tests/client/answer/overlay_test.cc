@@ -7,7 +7,6 @@
 #include <array>
 #include <limits>
 #include <opencv2/imgcodecs.hpp>
-#include <string>
 #include <vector>
 
 #include "client/run/comparison.h"

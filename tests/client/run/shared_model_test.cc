@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <utility>
 
 #include "client/run/run.h"
 #include "common/config/model_setup.h"

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <iostream>
 #include <random>
-#include <string>
 
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/function.h"

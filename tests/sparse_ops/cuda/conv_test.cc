@@ -8,7 +8,6 @@
 #include <limits>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sparse_ops/reference/reference.h"

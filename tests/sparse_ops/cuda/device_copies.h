@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <vector>
 
 #include "sparse_ops/cuda/device.h"

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "sparse_ops/cuda/arena.h"

@@ -1,6 +1,5 @@
 #include "tests/sparse_ops/cuda/family.h"
 
-#include <array>
 #include <memory>
 #include <type_traits>
 #include <variant>

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <iostream>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "sparse_ops/function.h"
