@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -31,12 +32,7 @@ class NpyTest : public ::testing::Test {
   }
 
   static std::string Refusal(const std::string& bytes) {
-    try {
-      ParseNpy(bytes, "t.npy");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { ParseNpy(bytes, "t.npy"); });
   }
 
   const std::filesystem::path path_ = std::filesystem::temp_directory_path() /

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "common/base/error.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/cpu_backend.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -23,12 +23,7 @@ class FrameExecutorTest : public testing::Test {
     config.mode = RobotConfig::Mode::kDense;
     config.server.codec = users_codec;
     const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, {});
-    try {
-      executor.Check({.kind = Plan::Kind::kRemote, .codec = codec});
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { executor.Check({.kind = Plan::Kind::kRemote, .codec = codec}); });
   }
 
   SteadyClock clock_;

@@ -20,6 +20,7 @@
 #include "common/plan/schedule.h"
 #include "tests/plan/profiles.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -113,12 +114,9 @@ TEST_F(ScheduleReaderTest, AnotherPlannersScheduleIsFollowedAsItStands) {
 TEST_F(ScheduleReaderTest, WhatCannotBeFollowedIsRefusedInASentence) {
   const auto refusal = [](ScheduleReader reader, std::vector<uint8_t> compressed) -> std::string {
     reader.Begin(std::move(compressed));
-    try {
+    return RefusalOf([&] {
       while (reader.Take() == nullptr) std::this_thread::yield();
-      return "";
-    } catch (const InputError& error) {
-      return error.what();
-    }
+    });
   };
   const std::string text = TextOf(2);
   EXPECT_EQ(refusal(Reader(), {1, 2, 3}).find("the server's schedule: "), 0u);

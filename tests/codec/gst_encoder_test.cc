@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "tests/codec/pictures.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -26,14 +27,11 @@ PictureEncoder PipelineEncoder(const std::string& pipeline,
 
 // Why a robot refuses a pipeline before its first frame.
 std::string PipelineRefusal(const std::string& pipeline) {
-  try {
+  return RefusalOf([&] {
     PictureEncoder encoder = PipelineEncoder(pipeline);
     for (int i = 0; i < 5; ++i)
       Encode(encoder, Bytes(kPipelineFormat.byte_count()), kPipelineFormat);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::string Named(const std::string& pipeline, const std::string& what) {

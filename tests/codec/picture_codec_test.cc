@@ -20,6 +20,7 @@
 #include "common/source/frame_source.h"
 #include "tests/codec/pictures.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -41,22 +42,14 @@ std::vector<bool> ChangedBlocks(const Bytes& a, const Bytes& b, const PictureFor
 }
 
 std::string ParseError(const std::string& text) {
-  try {
-    ParsePictureCodec(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { ParsePictureCodec(text); });
 }
 
 std::string EncoderError(const std::string& text) {
-  try {
+  return RefusalOf([&] {
     PictureEncoder encoder(ParsePictureCodec(text), kFormat);
     Encode(encoder, Bytes(kFormat.byte_count()), kFormat);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(PictureCodecTest, ATextNamesACodec) {

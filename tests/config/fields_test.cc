@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/words.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -51,22 +52,12 @@ struct Sample {
 // The sentence with which `text` is refused; empty if it is not.
 std::string SampleRefusal(const std::string& text) {
   Sample sample;
-  try {
-    ReadJson(text, "sample.json", sample.Fields());
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { ReadJson(text, "sample.json", sample.Fields()); });
 }
 
 std::string RefusalOfOption(const std::string& path, const std::string& text) {
   Sample sample;
-  try {
-    SetField(path, text, "command line", sample.Fields());
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { SetField(path, text, "command line", sample.Fields()); });
 }
 
 TEST(FieldsTest, ReadsEveryType) {

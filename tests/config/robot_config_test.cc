@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "tests/testing/places.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -15,12 +16,7 @@ namespace {
 const std::filesystem::path kConfigs = SourceFolder() / "configs";
 
 std::string Refusal(const std::string& text) {
-  try {
-    ParseRobotConfig(text, "robot.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { ParseRobotConfig(text, "robot.json"); });
 }
 
 TEST(RobotConfigTest, EveryShippedFileIsAccepted) {

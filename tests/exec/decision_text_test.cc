@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -48,12 +49,7 @@ FrameDecision Refresh() {
 }
 
 std::string Refusal(const std::string& text) {
-  try {
-    ReadFrameDecision(text, "line 3");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { ReadFrameDecision(text, "line 3"); });
 }
 
 TEST(DecisionTextTest, WhatIsReadIsWhatWasWritten) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/error.h"
 #include "tests/link/loopback.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -44,12 +44,7 @@ class EmulatedLinkTest : public FolderTest {
 
   // The sentence that refuses the text.
   static std::string Refused(const std::string& text) {
-    try {
-      ParseLinkShape(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { ParseLinkShape(text); });
   }
 };
 
@@ -147,12 +142,7 @@ TEST_F(EmulatedLinkTest, AnEmulationIsASlowdownOrALinkOrBoth) {
   EXPECT_EQ(both.link->delay, milliseconds(3));
 
   const auto refused = [](const std::string& text) -> std::string {
-    try {
-      ParseEmulation(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { ParseEmulation(text); });
   };
   for (const char* bad : {"0.5x", "1001x", "-1x", "nanx", "0.5x,20mbit"}) {
     EXPECT_EQ(refused(bad), std::string("emulate \"") + bad + "\": work takes 1x to 1000x as long");

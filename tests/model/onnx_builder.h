@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/model/onnx/onnx.h"
 #include "tests/model/model_builder.h"
+#include "tests/testing/refusal.h"
 
 // Builds small ONNX models the way one would draw them.
 
@@ -162,12 +162,7 @@ class OnnxModel {
 
   // The sentence with which the import refuses the model.
   std::string Refusal(const LoadOptions& options = {}) const {
-    try {
-      Import(options);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return RefusalOf([&] { Import(options); });
   }
 
   static std::vector<float> Ramp(const std::vector<int64_t>& shape) {

@@ -20,6 +20,7 @@
 #include "tests/model/model_builder.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/random_graph.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -57,12 +58,7 @@ void Reseal(Bytes& bytes) {
 }
 
 std::string Refusal(const Bytes& bytes) {
-  try {
-    FromMemory(bytes);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { FromMemory(bytes); });
 }
 
 // One operator of every kind with attributes that are not the defaults, an archive, infinities, a

@@ -6,17 +6,13 @@
 #include <fstream>
 
 #include "common/base/error.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
 
-std::string RefusalOf(const std::string& text) {
-  try {
-    ParseLinkAddress("--server", text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string Refusal(const std::string& text) {
+  return RefusalOf([&] { ParseLinkAddress("--server", text); });
 }
 
 TEST(LinkAddressTest, IsMpiWithOrWithoutAName) {
@@ -27,12 +23,12 @@ TEST(LinkAddressTest, IsMpiWithOrWithoutAName) {
 }
 
 TEST(LinkAddressTest, RefusesWhatItCannotRead) {
-  EXPECT_EQ(RefusalOf("tcp://x"), "--server takes mpi or mpi:NAME, not \"tcp://x\"");
+  EXPECT_EQ(Refusal("tcp://x"), "--server takes mpi or mpi:NAME, not \"tcp://x\"");
   for (const std::string text : {"", "MPI", "mpix", "mpi:", "mpi:a b", "mpi:a/b", "mpi:\xc3\xa4"}) {
-    EXPECT_EQ(RefusalOf(text).find("--server"), 0U) << text;
+    EXPECT_EQ(Refusal(text).find("--server"), 0U) << text;
   }
-  EXPECT_EQ(RefusalOf("mpi:" + std::string(64, 'a')), "");
-  EXPECT_NE(RefusalOf("mpi:" + std::string(65, 'a')), "");
+  EXPECT_EQ(Refusal("mpi:" + std::string(64, 'a')), "");
+  EXPECT_NE(Refusal("mpi:" + std::string(65, 'a')), "");
 }
 
 TEST(NameServerFileTest, IsWhereTheEnvironmentSays) {

@@ -19,6 +19,7 @@
 #include "tests/testing/command.h"
 #include "tests/testing/places.h"
 #include "tests/testing/process.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -286,12 +287,8 @@ TEST_F(ApartTest, RefusesAnotherOpenMpi) {
   const NameServer real = ReadNameServer(address_.name_server);
   fs::rename(address_.name_server, folder_ / "real");
   std::ofstream(address_.name_server) << real.uri << "\nOpen MPI v4.1.8, package: other\n";
-  try {
-    MpiConnector connector(address_);
-    ADD_FAILURE() << "not refused";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("run scripts/setup --mpi"), std::string::npos);
-  }
+  const std::string refusal = RefusalOf([this] { const MpiConnector connector(address_); });
+  EXPECT_NE(refusal.find("run scripts/setup --mpi"), std::string::npos) << refusal;
   EXPECT_THROW(MpiListener{address_}, InputError);
   fs::rename(folder_ / "real", address_.name_server);
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -81,19 +82,14 @@ Profile SmallProfile() {
   return profile;
 }
 
-std::string RefusalOf(const std::string& text) {
-  try {
-    (void)ParseProfile(text, "p.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string Refusal(const std::string& text) {
+  return RefusalOf([&] { (void)ParseProfile(text, "p.json"); });
 }
 
-std::string RefusalOf(const std::function<void(Json&)>& damage) {
+std::string Refusal(const std::function<void(Json&)>& damage) {
   Json json = Json::parse(ToJsonText(SmallProfile()));
   damage(json);
-  return RefusalOf(json.dump());
+  return Refusal(json.dump());
 }
 
 TEST(ProfileTest, ComesBackAsItWasWritten) {
@@ -131,11 +127,11 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
 
 TEST(ProfileTest, RefusesWhatIsNoProfileAndSaysWhatToDo) {
   for (const std::string text : {"", "{", "[]", "{}", "null"}) {
-    const std::string refusal = RefusalOf(text);
+    const std::string refusal = Refusal(text);
     EXPECT_TRUE(refusal.starts_with("p.json")) << text;
     EXPECT_NE(refusal.find("cacheinf-profile measure"), std::string::npos) << text;
   }
-  EXPECT_EQ(RefusalOf([](Json&) {}), "");
+  EXPECT_EQ(Refusal([](Json&) {}), "");
 }
 
 TEST(ProfileTest, RefusesWhatIsWrong) {
@@ -189,7 +185,7 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
       {"dense_ms", [&](Json& json) { op(json, 0)["dense_ms"] = 1e300; }},
   };
   for (const Case& wrong : cases) {
-    const std::string refusal = RefusalOf(wrong.damage);
+    const std::string refusal = Refusal(wrong.damage);
     EXPECT_NE(refusal.find(std::string(": ") + wrong.in_message + " must be"), std::string::npos)
         << wrong.in_message << ": " << refusal;
     EXPECT_EQ(refusal.find('\n'), std::string::npos);

@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "tests/plan/schedules.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -57,14 +58,9 @@ TEST(Schedule, IsOfItsProfiles) {
   EXPECT_THROW(CheckIsOf(schedule, "schedule.json", pair.robot, pair.server), InputError);
   pair = TwoOperators();
   pair.server.operators[1].dense_ms *= 1.01;
-  try {
-    CheckIsOf(schedule, "schedule.json", pair.robot, pair.server);
-    FAIL() << "a stale schedule was taken";
-  } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "schedule.json: solved from another profile of the server; solve it again "
-              "(cacheinf-schedule solve)");
-  }
+  EXPECT_EQ(RefusalOf([&] { CheckIsOf(schedule, "schedule.json", pair.robot, pair.server); }),
+            "schedule.json: solved from another profile of the server; solve it again "
+            "(cacheinf-schedule solve)");
 }
 
 TEST(Schedule, IsOfThePrecisionsThatItWasSolvedFor) {
@@ -84,15 +80,10 @@ TEST(Schedule, DamagedIsRefused) {
     const size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
-    try {
-      ParseSchedule(text, "schedule.json");
-    } catch (const InputError& error) {
-      EXPECT_EQ(std::string(error.what()).find("schedule.json: "), 0U);
-      EXPECT_NE(std::string(error.what()).find("cacheinf-schedule solve"), std::string::npos)
-          << error.what();
-      return std::string(error.what());
-    }
-    return std::string("taken");
+    const std::string sentence = RefusalOf([&] { ParseSchedule(text, "schedule.json"); });
+    EXPECT_EQ(sentence.find("schedule.json: "), 0U) << sentence;
+    EXPECT_NE(sentence.find("cacheinf-schedule solve"), std::string::npos) << sentence;
+    return sentence;
   };
   EXPECT_NE(refusal("{", "").find("not a JSON object"), std::string::npos);
   EXPECT_NE(refusal("cacheinf schedule", "a shopping list").find("not a schedule"),

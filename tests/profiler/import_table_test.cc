@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -59,13 +60,8 @@ class ImportTableTest : public FolderTest {
     command.side = side;
     return ImportTable(command);
   }
-  std::string RefusalOf(const Json& table) const {
-    try {
-      (void)Import(table, Side::kServer);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+  std::string Refusal(const Json& table) const {
+    return RefusalOf([&] { (void)Import(table, Side::kServer); });
   }
 };
 
@@ -170,7 +166,7 @@ TEST_F(ImportTableTest, ScalesWhatTheServerWasNotMeasuredOn) {
   Json table = SmallTable();
   table["server"] = nullptr;
   for (Json& op : table["ops"]) op["server_ms"] = nullptr;
-  EXPECT_NE(RefusalOf(table).find("--speedup"), std::string::npos);
+  EXPECT_NE(Refusal(table).find("--speedup"), std::string::npos);
   ImportCommand command;
   command.table = Write("table.json", table);
   command.side = Side::kServer;
@@ -204,7 +200,7 @@ TEST_F(ImportTableTest, RefusesWhatIsWrong) {
   for (const Case& wrong : cases) {
     Json table = SmallTable();
     wrong.damage(table);
-    const std::string refusal = RefusalOf(table);
+    const std::string refusal = Refusal(table);
     EXPECT_NE(refusal.find(wrong.in_message), std::string::npos) << refusal;
   }
 }

@@ -20,6 +20,7 @@
 #include "common/source/opencv_picture.h"
 #include "common/source/scenes.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -55,13 +56,10 @@ class FrameSourceTest : public FolderTest {
   }
 
   std::string Refusal(const std::string& spec) const {
-    try {
+    return RefusalOf([&] {
       auto source = Open(spec);
       ReadAll(*source);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    });
   }
 
   ManualClock clock_;

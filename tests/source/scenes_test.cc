@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -107,12 +107,7 @@ TEST(Scenes, RefusesOptionsOutOfRange) {
   const auto message = [](auto change) {
     SceneOptions options;
     change(options);
-    try {
-      Scene scene(options);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return RefusalOf([&] { const Scene scene(options); });
   };
   EXPECT_EQ(message([](SceneOptions&) {}), "");
   EXPECT_NE(message([](SceneOptions& o) { o.width = 0; }).find("width"), std::string::npos);

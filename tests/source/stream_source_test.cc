@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/source/frame_source.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 // Frames that come over a network, from this machine to itself.
 
@@ -123,12 +123,7 @@ class StreamSourceTest : public FolderTest {
 
   static std::string Refusal(const std::string& spec) {
     const SteadyClock clock;
-    try {
-      OpenSource(spec, clock, {seconds(1000), {}});
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { OpenSource(spec, clock, {seconds(1000), {}}); });
   }
 };
 

@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/model/torchscript/torchscript.h"
 #include "tests/testing/places.h"
+#include "tests/testing/refusal.h"
 #include "tests/testing/torch_module.h"
 #include "tests/torch/script_file.h"
 
@@ -24,12 +25,7 @@ namespace cacheinf::testing {
 namespace {
 
 std::string Refusal(const std::filesystem::path& path, const std::vector<Shape>& shapes) {
-  try {
-    ImportTorchScript(path, {shapes, true});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "not refused";
+  return RefusalOf([&] { ImportTorchScript(path, {shapes, true}); });
 }
 
 int CountForeign(const Graph& graph) {
@@ -170,7 +166,7 @@ class DamagedTorchScript : public ::testing::Test {
   bool Try(const std::string& bytes) const {
     std::ofstream(path_, std::ios::binary) << bytes;
     const std::string refusal = Refusal(path_, {{1, 4, 5, 5}});
-    if (refusal == "not refused") return false;
+    if (refusal.empty()) return false;
     EXPECT_EQ(refusal.find('\n'), std::string::npos) << refusal;
     EXPECT_NE(refusal.find(path_.filename().string()), std::string::npos) << refusal;
     return true;

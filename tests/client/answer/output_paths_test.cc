@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <string>
 
-#include "common/base/error.h"
 #include "common/base/file.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -17,12 +17,7 @@ namespace fs = std::filesystem;
 class OutputPathsTest : public FolderTest {
  protected:
   static std::string Refusal(const RobotConfig& config) {
-    try {
-      CheckOutputPaths(config);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { CheckOutputPaths(config); });
   }
 };
 

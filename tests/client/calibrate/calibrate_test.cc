@@ -17,12 +17,12 @@
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
 #include "client/robot_setup.h"
-#include "common/base/error.h"
 #include "common/base/file.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -102,12 +102,7 @@ class CalibrateTest : public FolderTest {
 
   std::string Refusal(const RobotConfig& config, const std::string& clip,
                       const CalibrationOptions& options) const {
-    try {
-      Calibrate(config, clip, options, clock_, stop_);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { Calibrate(config, clip, options, clock_, stop_); });
   }
 
   SteadyClock clock_;

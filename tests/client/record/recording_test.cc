@@ -35,6 +35,7 @@
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -87,12 +88,7 @@ class RecordingTest : public FolderTest {
   }
 
   std::string Refusal(const fs::path& folder) const {
-    try {
-      Replay(folder, clock_);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { Replay(folder, clock_); });
   }
 
   SteadyClock clock_;

@@ -27,6 +27,7 @@
 #include "common/model/graph/pack.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -70,12 +71,7 @@ class RunTest : public FolderTest {
   }
 
   std::string Refusal(const RobotConfig& config) const {
-    try {
-      Run(config);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return RefusalOf([&] { Run(config); });
   }
 
   std::vector<Json> Lines(const std::string& path) const {
