@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -17,7 +16,9 @@
 #include "common/model/load.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -219,15 +220,9 @@ void MeasureNetwork(const fs::path& model, const BenchOptions& options, int thre
 void BenchChanges(const BenchOptions& options, BenchReport* report) {
   std::vector<fs::path> models = options.models;
   if (models.empty()) {
-    const fs::path source = CACHEINF_SOURCE_DIR;
-    const char* shared = std::getenv("CACHEINF_SHARED");
-    const fs::path yolov5n =
-        (shared != nullptr ? fs::path(shared) : source / ".." / "shared") / "data/models";
-    models.push_back(source / "configs" / "models" / "demo_segmentation.onnx");
-    if (fs::is_directory(yolov5n)) {
-      for (const auto& entry : fs::directory_iterator(yolov5n)) {
-        if (entry.path().stem().string().starts_with("yolov5n")) models.push_back(entry.path());
-      }
+    models.push_back(SourceFolder() / "configs/models/demo_segmentation.onnx");
+    for (const fs::path& file : FilesIn(SharedData("models"))) {
+      if (file.stem().string().starts_with("yolov5n")) models.push_back(file);
     }
   }
   for (const fs::path& model : models) {

@@ -7,18 +7,11 @@
 #include <string_view>
 
 #include "common/base/clock.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
-namespace {
 
 namespace fs = std::filesystem;
-
-fs::path SourceFolder() { return CACHEINF_SOURCE_DIR; }
-
-fs::path SharedData() {
-  const char* shared = std::getenv("CACHEINF_SHARED");
-  return (shared != nullptr ? fs::path(shared) : SourceFolder() / ".." / "shared") / "data";
-}
 
 std::vector<fs::path> FilesIn(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -28,12 +21,10 @@ std::vector<fs::path> FilesIn(const fs::path& folder) {
   return files;
 }
 
-}  // namespace
-
 std::vector<fs::path> ClipModels(const BenchOptions& options) {
   if (!options.models.empty()) return options.models;
   std::vector<fs::path> models = {SourceFolder() / "configs/models/demo_segmentation.onnx"};
-  for (const fs::path& file : FilesIn(SharedData() / "models")) {
+  for (const fs::path& file : FilesIn(SharedData("models"))) {
     if (file.extension() == ".onnx") models.push_back(file);
   }
   return models;
@@ -48,7 +39,7 @@ fs::path ExportedModels() {
 std::vector<std::string> Clips(const BenchOptions& options) {
   if (!options.videos.empty()) return options.videos;
   std::vector<std::string> clips;
-  for (const fs::path& file : FilesIn(SharedData() / "video")) clips.push_back(file.string());
+  for (const fs::path& file : FilesIn(SharedData("video"))) clips.push_back(file.string());
   if (!clips.empty()) return clips;
   for (const std::string_view camera : {"still", "handheld", "travel"}) {
     clips.push_back("generated:seed=11,width=640,height=480,camera=" + std::string(camera));

@@ -15,6 +15,9 @@
 
 namespace cacheinf {
 
+// The files of a folder in order; none if there is no such folder.
+std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder);
+
 // The options' models, or the demo's and the shared ones.
 std::vector<std::filesystem::path> ClipModels(const BenchOptions& options);
 

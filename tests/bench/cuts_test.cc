@@ -10,6 +10,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/changed_bytes.h"
 #include "tests/bench/cut_costs.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -104,7 +105,7 @@ TEST(ChangedBytesTest, CountsAllChannelsOfThePixelsThatChanged) {
 
 TEST(CutsBenchTest, RowsSayWhatEveryCutCosts) {
   BenchOptions options;
-  options.models = {std::string(CACHEINF_SOURCE_DIR) + "/configs/models/demo_segmentation.onnx"};
+  options.models = {SourceFolder() / "configs/models/demo_segmentation.onnx"};
   options.input_shapes = {{1, 3, 64, 96}};
   options.videos = {"generated:seed=3,width=96,height=64,camera=still"};
   options.frames = 4;

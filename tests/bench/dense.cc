@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -20,6 +19,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -84,8 +84,8 @@ std::vector<std::string> WorkerCommand(std::string_view engine, const Network& n
     }
     if (network.onnx.empty()) throw std::runtime_error("there is no ONNX file of it");
     command = {options.peers_python.string(),
-               (fs::path(CACHEINF_SOURCE_DIR) / "tests/bench/peers/peers.py").string(),
-               std::string(engine), "--model", network.onnx.string()};
+               (SourceFolder() / "tests/bench/peers/peers.py").string(), std::string(engine),
+               "--model", network.onnx.string()};
     if (!network.torchscript.empty()) {
       command.insert(command.end(), {"--torchscript", network.torchscript.string()});
     }
@@ -270,14 +270,9 @@ std::vector<UsualNetwork> UsualNetworks() {
   };
 }
 
-fs::path SharedFolder() {
-  if (const char* shared = std::getenv("CACHEINF_SHARED")) return shared;
-  return fs::path(CACHEINF_SOURCE_DIR).parent_path() / "shared";
-}
-
 std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport* report) {
-  const std::array<fs::path, 3> folders = {fs::path(CACHEINF_SOURCE_DIR) / "configs" / "models",
-                                           SharedFolder() / "data" / "models", ExportedModels()};
+  const std::array<fs::path, 3> folders = {SourceFolder() / "configs/models", SharedData("models"),
+                                           ExportedModels()};
   std::vector<Network> networks;
   for (const UsualNetwork& usual : UsualNetworks()) {
     if (!usual.in_sample && !options.full) continue;

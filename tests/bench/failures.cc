@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "client/robot.h"
@@ -10,6 +9,7 @@
 #include "common/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/testing/failure_shots.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -41,10 +41,6 @@ std::vector<double> AgreementOf(const std::shared_ptr<const CompiledModel>& mode
   return agreement;
 }
 
-double Mean(const std::vector<double>& numbers, int begin, int end) {
-  return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
-}
-
 void AddRow(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
             const Shot& shot, BenchReport* report) {
   const std::vector<double> agreement = AgreementOf(model, config, shot);
@@ -65,9 +61,8 @@ void AddRow(const std::shared_ptr<const CompiledModel>& model, const RobotConfig
 }  // namespace
 
 void BenchFailures(const BenchOptions& options, BenchReport* report) {
-  const std::filesystem::path source = CACHEINF_SOURCE_DIR;
-  RobotConfig config = LoadRobotConfig(source / "configs/demo.json");
-  config.model = (source / "configs/models/demo_segmentation.onnx").string();
+  RobotConfig config = LoadRobotConfig(SourceFolder() / "configs/demo.json");
+  config.model = SourceFolder() / "configs/models/demo_segmentation.onnx";
   config.threads = options.threads.empty() ? 1 : options.threads.front();
   config.mode = RobotConfig::Mode::kCache;
   const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);

@@ -24,6 +24,7 @@
 #include "tests/bench/layers.h"
 #include "tests/bench/mask_shapes.h"
 #include "tests/bench/worker.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -185,7 +186,7 @@ struct Peers {
   Peers(int threads, const BenchOptions& options) {
     const std::string count = std::to_string(threads);
     onednn = Start({EngineWorker(), "onednn-layer", "--threads", count});
-    const std::string peers = CACHEINF_SOURCE_DIR "/tests/bench/peers/";
+    const std::string peers = (SourceFolder() / "tests/bench/peers/").string();
     if (!options.peers_python.empty()) {
       mnn = Start({options.peers_python.string(), peers + "peers.py", "mnn-layer", "--threads",
                    count, "--cache", options.cache.string()});
@@ -463,13 +464,6 @@ void CheckSige(const fs::path& folder) {
   }
 }
 
-fs::path VideoFolder() {
-  const char* shared = std::getenv("CACHEINF_SHARED");
-  const fs::path folder =
-      shared != nullptr ? fs::path(shared) : fs::path(CACHEINF_SOURCE_DIR).parent_path() / "shared";
-  return folder / "data" / "video";
-}
-
 }  // namespace
 
 void BenchKernels(const BenchOptions& options, BenchReport* report) {
@@ -481,7 +475,7 @@ void BenchKernels(const BenchOptions& options, BenchReport* report) {
   chosen.timing.turn_ms = 1.0;
   chosen.timing.min_rounds = 7;
   chosen.timing.warm_up_rounds = 1;
-  const MaskShapes shapes(VideoFolder());
+  const MaskShapes shapes(SharedData("video"));
   if (shapes.kinds().back() != "video") {
     report->AddNote("No masks of real videos: ../shared/data/video is not here.");
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numbers>
@@ -38,11 +37,7 @@ constexpr double kSecondsOfAMode = 16;
 constexpr double kOnTimeMs = 100;
 constexpr double kStepSeconds = 0.25;
 
-fs::path OutdoorTrace() {
-  const char* const shared = std::getenv("CACHEINF_SHARED");
-  return (shared != nullptr ? fs::path(shared) : SourceFolder() / ".." / "shared") / "testbed" /
-         "bandwidth_outdoors.csv";
-}
+fs::path OutdoorTrace() { return SharedData("../testbed/bandwidth_outdoors.csv"); }
 
 // Megabits per second, one every kStepSeconds.
 using Steps = std::vector<double>;

@@ -1,7 +1,6 @@
 #include "common/tracker/tracker.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/rival_trackers.h"
 #include "tests/bench/worker.h"
+#include "tests/testing/places.h"
 
 namespace cacheinf {
 namespace {
@@ -77,11 +77,7 @@ std::vector<std::pair<std::string, std::string>> Sources(BenchReport* report) {
       {"generated, handheld", "generated:camera=handheld,noise=3,width=640,height=480"},
       {"generated, travel", "generated:camera=travel,noise=3,width=640,height=480"},
   };
-  const char* const shared = std::getenv("CACHEINF_SHARED");
-  const fs::path folder =
-      (shared != nullptr ? fs::path(shared)
-                         : fs::path(CACHEINF_SOURCE_DIR).parent_path() / "shared") /
-      "data" / "video";
+  const fs::path folder = SharedData("video");
   std::vector<fs::path> videos;
   if (fs::is_directory(folder)) {
     for (const auto& entry : fs::directory_iterator(folder)) videos.push_back(entry.path());

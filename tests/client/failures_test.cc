@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -70,11 +69,6 @@ Answered Show(const std::shared_ptr<const CompiledModel>& model, const RobotConf
     robot.Refresh(frame);
   }
   return answered;
-}
-
-// The mean over frames [begin, end).
-double Mean(const std::vector<double>& numbers, int begin, int end) {
-  return std::accumulate(numbers.begin() + begin, numbers.begin() + end, 0.0) / (end - begin);
 }
 
 constexpr auto kStill = CacheConfig::Geometry::kNone;

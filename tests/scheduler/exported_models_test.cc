@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -29,9 +28,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> ExportedFiles() {
   std::vector<fs::path> files = {SourceFolder() / "configs/models/demo_segmentation.onnx"};
-  const char* const shared = std::getenv("CACHEINF_SHARED");
-  const fs::path folder =
-      (shared != nullptr ? fs::path(shared) : SourceFolder() / "../shared") / "data/models";
+  const fs::path folder = SharedData("models");
   if (!fs::exists(folder)) return files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".onnx") files.push_back(entry.path());

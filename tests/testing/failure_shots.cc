@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "common/source/scenes.h"
@@ -144,6 +145,10 @@ int FramesUntilBack(const Shot& shot, const std::vector<double>& agreement, doub
   int back = static_cast<int>(agreement.size());
   while (back > shot.end && agreement[static_cast<size_t>(back - 1)] >= least) --back;
   return back == static_cast<int>(agreement.size()) ? -1 : back - shot.end;
+}
+
+double Mean(const std::vector<double>& of_frames, int begin, int end) {
+  return std::accumulate(of_frames.begin() + begin, of_frames.begin() + end, 0.0) / (end - begin);
 }
 
 }  // namespace cacheinf

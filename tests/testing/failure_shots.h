@@ -26,6 +26,9 @@ std::vector<Shot> FailureShots(int width, int height);
 // never does. REQUIRES: an agreement for each frame.
 int FramesUntilBack(const Shot& shot, const std::vector<double>& agreement, double least);
 
+// The mean over frames [begin, end).
+double Mean(const std::vector<double>& of_frames, int begin, int end);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_TESTING_FAILURE_SHOTS_H_
