@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/frame_decision.h"
@@ -23,6 +22,7 @@
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/wire.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
 
 // Read this first: two sides share a frame. Each computes some rows of every map, and rows cross
@@ -554,21 +554,6 @@ TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   }
 }
 
-// The relative error over all outputs.
-double RelativeError(const ModelState& state, const ModelState& dense) {
-  const auto actual = Outputs(state);
-  const auto expected = Outputs(dense);
-  double squares = 0;
-  double all = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    for (size_t n = 0; n < expected[i].size(); ++n) {
-      squares += std::pow(double{actual[i][n]} - expected[i][n], 2);
-      all += std::pow(expected[i][n], 2);
-    }
-  }
-  return std::sqrt(squares / all);
-}
-
 TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
   ModelState dense(pair.model());
@@ -581,8 +566,8 @@ TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
     pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
     dense.SetPicture(View(frame.picture));
     dense.Run();
-    error_of_one += RelativeError(pair.one(), dense);
-    error_of_pair += RelativeError(pair.robot(), dense);
+    error_of_one += RelativeErrorOf(Outputs(pair.one()), Outputs(dense));
+    error_of_pair += RelativeErrorOf(Outputs(pair.robot()), Outputs(dense));
   }
   EXPECT_GT(error_of_one, 0) << "nothing is tested";
   EXPECT_LE(error_of_pair, 1.02 * error_of_one);
@@ -597,14 +582,11 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   EXPECT_FALSE(pair.policy().can_split());
   const SplitRows rows = pair.RowsOf(Halves(pair));
   const TestFrame frame;
-  try {
-    pair.robot().BeginFrame(frame.decision, View(picture), pair.policy(), &rows.robot);
-    ADD_FAILURE() << "is split";
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "policy fixed with a stem cannot be split: neither side sees all that comes out "
-                 "of the stem");
-  }
+  const std::string refusal = RefusalOf(
+      [&] { pair.robot().BeginFrame(frame.decision, View(picture), pair.policy(), &rows.robot); });
+  EXPECT_EQ(refusal,
+            "policy fixed with a stem cannot be split: neither side sees all that comes out of "
+            "the stem");
   EXPECT_EQ(pair.robot().Apply(frame.decision, View(picture), pair.policy()).done, 0);
   for (const ChangePolicy& policy :
        {ChangePolicy{.kind = ChangePolicy::Kind::kFixed},

@@ -14,12 +14,9 @@
 #include "client/answer/recomputed.h"
 #include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
-#include "common/model/graph/decode.h"
-#include "common/model/load.h"
-#include "common/model/passes/passes.h"
-#include "common/model/picture.h"
 #include "common/source/scenes.h"
-#include "tests/testing/places.h"
+#include "tests/reuse/demo_network.h"
+#include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
 // Compares a cached run of a video with a dense run of the same frames.
@@ -31,17 +28,7 @@ constexpr int kHeight = 128;
 constexpr int kWidth = 160;
 constexpr int kChannels = 3;
 using Pixels = std::vector<uint8_t>;
-
-// The demo's network, from the picture on.
-std::shared_ptr<const Graph> Network(const Normalisation& normalisation = Normalisation()) {
-  LoadOptions options;
-  options.input_shapes = {{1, kChannels, kHeight, kWidth}};
-  Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
-  PrependPicture(graph, PictureSpec(), normalisation);
-  Optimise(graph);
-  graph.Validate();
-  return std::make_shared<const Graph>(std::move(graph));
-}
+using OutputNumbers = std::vector<std::vector<float>>;
 
 ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
   return ModelState(std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>()),
@@ -49,40 +36,6 @@ ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool 
 }
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
-
-void SetPicture(ModelState& state, const Pixels& pixels) {
-  std::vector<float> numbers(pixels.size());
-  const TensorView input = {numbers.data(),
-                            4,
-                            {1, kChannels, kHeight, kWidth},
-                            {kHeight * kWidth * kChannels, 1, kWidth * kChannels, kChannels}};
-  ToFloats(pixels.data(), input);
-  state.SetInput(0, input);
-}
-
-std::vector<float> OutputOf(const ModelState& state) {
-  const Shape& shape = state.graph().value(state.graph().outputs[0]).shape;
-  std::vector<float> numbers(static_cast<size_t>(ElementCount(shape)));
-  TensorView host = {numbers.data(), static_cast<int>(shape.size()), {}, {}};
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
-    host.dims[i] = shape[i];
-    host.strides[i] = stride;
-    stride *= shape[i];
-  }
-  state.GetOutput(0, host);
-  return numbers;
-}
-
-double RelativeError(const std::vector<float>& answer, const std::vector<float>& dense) {
-  double error = 0;
-  double length = 0;
-  for (size_t i = 0; i < dense.size(); ++i) {
-    error += std::pow(double{answer[i]} - dense[i], 2);
-    length += std::pow(double{dense[i]}, 2);
-  }
-  return std::sqrt(error / length);
-}
 
 // Turns each frame against its reference by one `turn` more than the frame before.
 class TurningTracker final : public Tracker {
@@ -131,8 +84,9 @@ class FrameCacheTest : public testing::Test {
 
   FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
 
-  // The middle of an output.
-  std::vector<float> Inside(const std::vector<float>& output) const {
+  // The middle of the only output.
+  OutputNumbers Inside(const OutputNumbers& outputs) const {
+    const std::vector<float>& output = outputs.front();
     const Shape& shape = graph_->value(graph_->outputs[0]).shape;
     std::vector<float> inside;
     for (size_t i = 0; i < output.size(); ++i) {
@@ -143,13 +97,13 @@ class FrameCacheTest : public testing::Test {
                              10 * x >= 3 * shape[3] && 10 * x < 7 * shape[3];
       if (is_inside) inside.push_back(output[i]);
     }
-    return inside;
+    return {inside};
   }
 
-  std::vector<float> Dense(const Pixels& pixels) {
-    SetPicture(dense_, pixels);
+  OutputNumbers Dense(const Pixels& pixels) {
+    dense_.SetPicture(View(pixels));
     dense_.Run();
-    return OutputOf(dense_);
+    return Outputs(dense_);
   }
 
   static Pixels Render(const Scene& scene, int frame) {
@@ -168,26 +122,11 @@ class FrameCacheTest : public testing::Test {
   }
 
   SteadyClock clock_;
-  std::shared_ptr<const Graph> graph_ = Network();
+  std::shared_ptr<const Graph> graph_ = MakeDemoNetwork(kHeight, kWidth);
   ModelState dense_ = MakeState(graph_, Keep::kListed);
   ModelState state_ = MakeState(graph_, Keep::kAll);
   std::unique_ptr<FrameCache> cache_;
 };
-
-TEST_F(FrameCacheTest, UnderExactEveryAnswerHasTheBitsOfADenseRunForPartOfItsWork) {
-  Start({.policy = CacheConfig::Policy::kExact});
-  const Scene scene = MakeScene();
-  double work = 0;
-  for (int frame = 0; frame < 12; ++frame) {
-    const Pixels pixels = Render(scene, frame);
-    const FrameWork taken = Show(pixels);
-    EXPECT_EQ(taken.is_dense, frame == 0);
-    if (frame > 0) work += taken.share() / 11;
-    ASSERT_EQ(OutputOf(state_), Dense(pixels)) << "frame " << frame;
-  }
-  EXPECT_LT(work, 0.95);
-  EXPECT_GT(work, 0.0);
-}
 
 // A camera that sees nothing yet does not decide what counts as a change.
 TEST_F(FrameCacheTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
@@ -245,32 +184,6 @@ TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
   EXPECT_EQ(AllRecomputed(state_).At(0, 0, kWidth, kHeight), kMostRecomputed);
 }
 
-TEST_F(FrameCacheTest, ARepeatedFrameCostsNothingAndChangesNothing) {
-  for (const auto policy :
-       {CacheConfig::Policy::kExact, CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
-    for (const int stem : {0, 2}) {
-      Start({.policy = policy, .stem = stem, .refresh = 0});
-      const Pixels pixels = Render(MakeScene(), 3);
-      Show(pixels);
-      const auto before = OutputOf(state_);
-      const FrameWork again = Show(pixels);
-      EXPECT_EQ(again.operators.done, 0);
-      EXPECT_EQ(again.active, 0.0);
-      EXPECT_EQ(OutputOf(state_), before);
-    }
-  }
-}
-
-TEST_F(FrameCacheTest, ThresholdsOfZeroAreTheExactPolicy) {
-  Start({.policy = CacheConfig::Policy::kChange, .change = 0.0, .refresh = 0}, {.threshold = 0.0});
-  const Scene scene = MakeScene();
-  for (int frame = 0; frame < 5; ++frame) {
-    const Pixels pixels = Render(scene, frame);
-    Show(pixels);
-    ASSERT_EQ(OutputOf(state_), Dense(pixels)) << "frame " << frame;
-  }
-}
-
 TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
   for (const auto policy : {CacheConfig::Policy::kExact, CacheConfig::Policy::kFixed}) {
     Start({.policy = policy, .stem = 0});
@@ -279,7 +192,7 @@ TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
     std::mt19937 random(1);
     for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(100 + random() % 100);
     EXPECT_EQ(Show(pixels).active, 1.0);
-    EXPECT_EQ(OutputOf(state_), Dense(pixels));
+    EXPECT_EQ(Outputs(state_), Dense(pixels));
   }
 }
 
@@ -309,23 +222,11 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapNeverMixesFrames) {
   }
   const auto first = std::find_if(graph_->operators.begin(), graph_->operators.end(),
                                   [](const Operator& op) { return op.As<op::Conv>() != nullptr; });
-  const auto first_map = [&](const ModelState& state) {
-    const ConstTensorView map = state.view(first->outputs[0]);
-    std::vector<float> numbers;
-    for (int64_t c = 0; c < map.dims[1]; ++c) {
-      for (int64_t y = 0; y < map.dims[2]; ++y) {
-        for (int64_t x = 0; x < map.dims[3]; ++x) {
-          numbers.push_back(map.data[c * map.strides[1] + y * map.strides[2] + x * map.strides[3]]);
-        }
-      }
-    }
-    return numbers;
-  };
   const auto dense_map = [&](const Pixels& pixels) {
     ModelState dense = MakeState(graph_, Keep::kAll);
-    SetPicture(dense, pixels);
+    dense.SetPicture(View(pixels));
     dense.Run();
-    return first_map(dense);
+    return Numbers(dense, first->outputs[0]);
   };
   const std::vector<float> of_before = dense_map(before);
   const std::vector<float> of_after = dense_map(after);
@@ -335,7 +236,7 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapNeverMixesFrames) {
     const FrameWork work = Show(after);
     EXPECT_GT(work.active, 0.03);
     EXPECT_LT(work.active, 0.3);
-    const std::vector<float> cached = first_map(state_);
+    const std::vector<float> cached = Numbers(state_, first->outputs[0]);
     int64_t mixed = 0;
     int64_t changed = 0;
     for (size_t i = 0; i < cached.size(); ++i) {
@@ -364,7 +265,7 @@ TEST_F(FrameCacheTest, EveryPartIsStoredAgainWithinARefresh) {
     ASSERT_TRUE(refresh);
     EXPECT_GT(refresh->share, 0.0);
     EXPECT_LT(refresh->share, 0.7) << "a refresh is spread over its frames";
-    (frame == 0 ? first : last) = RelativeError(OutputOf(state_), Dense(pixels));
+    (frame == 0 ? first : last) = RelativeErrorOf(Outputs(state_), Dense(pixels));
   }
   EXPECT_GT(first, 0.0);
   EXPECT_LT(last, 0.5 * first);
@@ -376,28 +277,6 @@ TEST_F(FrameCacheTest, AFlushComputesEveryNthFrameWhole) {
   for (int frame = 0; frame < 9; ++frame) {
     EXPECT_EQ(Show(Render(scene, frame)).is_dense, frame % 4 == 0);
   }
-}
-
-// Under `change` errors do not add up while the camera is still, whatever the sensor's noise.
-TEST_F(FrameCacheTest, NoiseDoesNotAddUpOverManyFrames) {
-  Start({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0});
-  const Pixels still = Render(MakeScene(), 0);
-  std::mt19937 random(20261121);
-  std::normal_distribution<double> noise(0.0, 2.0);
-  constexpr int kFrames = 300;
-  double early = 0;
-  double late = 0;
-  for (int frame = 0; frame < kFrames; ++frame) {
-    Pixels pixels = still;
-    for (uint8_t& pixel : pixels) {
-      pixel = static_cast<uint8_t>(std::clamp(std::lround(pixel + noise(random)), 0L, 255L));
-    }
-    Show(pixels);
-    if (frame >= 10 && frame < 20) early += RelativeError(OutputOf(state_), Dense(pixels));
-    if (frame >= kFrames - 10) late += RelativeError(OutputOf(state_), Dense(pixels));
-  }
-  EXPECT_GT(early, 0.0);
-  EXPECT_LT(late, 1.2 * early);
 }
 
 // A world that is larger than the picture, seen from (x, y) on.
@@ -420,18 +299,11 @@ Pixels World() {
   return world;
 }
 
-Motion Translation(double x, double y) {
-  Motion motion;
-  motion.reference_from_frame.m[0][2] = x;
-  motion.reference_from_frame.m[1][2] = y;
-  return motion;
-}
-
 // One factor for all maps is another threshold. Factors of resolutions that the network lacks
 // change nothing.
 TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   struct Outcome {
-    std::vector<float> output;
+    OutputNumbers output;
     int64_t done = 0;
   };
   const auto outcome_of = [this](double change, std::vector<double> scales) {
@@ -442,7 +314,7 @@ TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
     Outcome outcome;
     for (int frame = 0; frame < 5; ++frame)
       outcome.done += Show(Render(scene, frame)).operators.done;
-    outcome.output = OutputOf(state_);
+    outcome.output = Outputs(state_);
     return outcome;
   };
   const Outcome base = outcome_of(0.4, {});
@@ -472,7 +344,7 @@ TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
     EXPECT_FALSE(work.is_dense);
     EXPECT_LT(work.share(), 0.9);
     EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
-    EXPECT_EQ(OutputOf(state_), Dense(pixels)) << "step " << i;
+    EXPECT_EQ(Outputs(state_), Dense(pixels)) << "step " << i;
   }
 }
 
@@ -498,7 +370,7 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
   const FrameWork work = Show(pixels);
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
-  EXPECT_EQ(OutputOf(state_), Dense(pixels));
+  EXPECT_EQ(Outputs(state_), Dense(pixels));
 }
 
 // With noise in every pixel reuse does not pay, so most of 40 frames are computed densely.
@@ -518,7 +390,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
     EXPECT_EQ(work.rests, work.is_dense);
     if (!work.is_dense) tries.push_back(frame);
     if (work.is_dense) {
-      EXPECT_EQ(OutputOf(state_), Dense(pixels));
+      EXPECT_EQ(Outputs(state_), Dense(pixels));
     }
     EXPECT_FALSE(cache_->Refresh(View(pixels))) << "the frames before and after are whole";
   }
@@ -567,7 +439,7 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
       EXPECT_EQ(refresh->share, 1.0);
       EXPECT_EQ(cache_->reuse().decision().kind, FrameDecision::Kind::kWhole);
       EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
-      EXPECT_EQ(OutputOf(state_), Dense(pixels)) << frame;
+      EXPECT_EQ(Outputs(state_), Dense(pixels)) << frame;
       EXPECT_FALSE(cache_->Refresh(View(pixels)).has_value());
     }
     return outcome;
@@ -609,21 +481,21 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
       world.push_back(static_cast<uint8_t>(std::lround(127.0 + 40.0 * waves)));
     }
   }
-  graph_ = Network({.mean = {127.5}, .divisor = {64.0}});
+  graph_ = MakeDemoNetwork(kHeight, kWidth, {.mean = {127.5}, .divisor = {64.0}});
   dense_ = MakeState(graph_, Keep::kListed);
   StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
             {Translation(3, 2)});
   double error = 0;
   double stale_error = 0;
-  std::vector<float> before;
+  OutputNumbers before;
   for (int frame = 0; frame < 5; ++frame) {
     const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
     const FrameWork work = Show(pixels);
     EXPECT_TRUE(frame == 0 || work.share() < 0.5);
-    const std::vector<float> dense = Inside(Dense(pixels));
+    const OutputNumbers dense = Inside(Dense(pixels));
     if (frame > 0) {
-      error += RelativeError(Inside(OutputOf(state_)), dense) / 4;
-      stale_error += RelativeError(before, dense) / 4;
+      error += RelativeErrorOf(Inside(Outputs(state_)), dense) / 4;
+      stale_error += RelativeErrorOf(before, dense) / 4;
     }
     before = dense;
   }
@@ -635,11 +507,11 @@ TEST_F(FrameCacheTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
   const auto answers = [&](bool has_idle_time) {
     StartWarp({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0}, {},
               {Translation(2.5, 1.25), Motion(), Translation(1, -0.5)});
-    std::vector<std::vector<float>> outputs;
+    std::vector<OutputNumbers> outputs;
     for (const int frame : {0, 2, 2, 3, 4}) {
       const Pixels pixels = Window(world, 2 * kWidth, 10 + 2 * frame, 10 + frame);
       Show(pixels);
-      outputs.push_back(OutputOf(state_));
+      outputs.push_back(Outputs(state_));
       if (has_idle_time) cache_->Refresh(View(pixels));
     }
     return outputs;
@@ -654,7 +526,7 @@ TEST_F(FrameCacheTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
     const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
     Show(pixels);
     EXPECT_FALSE(cache_->Refresh(View(pixels)));
-    EXPECT_EQ(OutputOf(state_), Dense(pixels));
+    EXPECT_EQ(Outputs(state_), Dense(pixels));
   }
 }
 
@@ -669,7 +541,7 @@ TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
   const FrameWork work = Show(pixels);
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
-  EXPECT_EQ(OutputOf(state_), Dense(pixels));
+  EXPECT_EQ(Outputs(state_), Dense(pixels));
   EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is left to be moved";
   EXPECT_FALSE(Show(Window(world, 2 * kWidth, 51, 51)).is_dense);
 }

@@ -12,16 +12,12 @@
 #include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
-#include "common/model/graph/decode.h"
 #include "common/model/graph/geometry.h"
-#include "common/model/load.h"
-#include "common/model/passes/passes.h"
-#include "common/model/picture.h"
 #include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
+#include "tests/reuse/demo_network.h"
 #include "tests/testing/networks.h"
-#include "tests/testing/places.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
@@ -124,12 +120,7 @@ class CachedNetwork {
   }
 
   Values Dense(const Pixels& pixels) {
-    std::vector<float> numbers(pixels.size());
-    const int64_t row = int64_t{width_} * kChannels;
-    const TensorView input = {
-        numbers.data(), 4, {1, kChannels, height_, width_}, {row * height_, 1, row, kChannels}};
-    ToFloats(pixels.data(), input);
-    dense_->SetInput(0, input);
+    dense_->SetPicture({pixels.data(), width_, height_, kChannels});
     dense_->Run();
     return ValuesOf(*dense_);
   }
@@ -201,9 +192,42 @@ class CachedNetwork {
   std::unique_ptr<FrameCache> cache_;
 };
 
+// What is seen from (y, x) on of a world of twice the picture's sides.
+Pixels Window(const Pixels& world, int height, int width, int y, int x) {
+  Pixels pixels;
+  for (int row = 0; row < height; ++row) {
+    const auto first = world.begin() + (int64_t{y + row} * 2 * width + x) * kChannels;
+    pixels.insert(pixels.end(), first, first + int64_t{width} * kChannels);
+  }
+  return pixels;
+}
+
 class MetamorphicTest : public CachedNetwork, public testing::TestWithParam<Network> {
  protected:
   MetamorphicTest() { Use(MakeNetwork(GetParam(), 64, 96)); }
+
+  // Moves the camera down and to the right by whole strides of every map.
+  void MoveByWholeStrides() {
+    Use(MakeNetwork(GetParam(), 128, 192));
+    step_ = ShiftStep(*graph_, 64);
+    ASSERT_GT(step_, 0);
+    const Pixels world = Render(MakeScene(CameraMotion::kStill, 2), 0);
+    first_ = Window(world, height_, width_, 0, 0);
+    second_ = Window(world, height_, width_, step_, step_);
+    const Values before = Dense(first_);
+    after_ = Dense(second_);
+    for (size_t id = 0; id < after_.size(); ++id) {
+      const Value& value = graph_->values[id];
+      const Shift shift = {step_ * HeightOf(value) / height_, step_ * WidthOf(value) / width_};
+      differing_.push_back(Differing(value, before[id], after_[id], shift));
+    }
+  }
+
+  int step_ = 0;
+  Pixels first_;                 // before the move
+  Pixels second_;                // after it
+  Values after_;                 // of a dense run
+  std::vector<Mask> differing_;  // the pixels of every value that a shift of the old ones lacks
 };
 
 INSTANTIATE_TEST_SUITE_P(Of, MetamorphicTest, testing::ValuesIn(TenNetworks()),
@@ -216,8 +240,9 @@ constexpr auto kFixed = CacheConfig::Policy::kFixed;
 TEST_P(MetamorphicTest, ARepeatedFrameCostsNothingAndChangesNothing) {
   const Scene scene = MakeScene();
   for (const auto policy : {kExact, kChange, kFixed}) {
-    for (const int stem : {0, 2}) {
-      Start({.policy = policy, .stem = stem, .refresh = 0}, {}, MakeTracker({}));
+    for (const auto& [stem, has_canvas] : {std::pair(0, false), {0, true}, {2, false}, {2, true}}) {
+      Start({.policy = policy, .stem = stem, .refresh = 0}, {},
+            has_canvas ? MakeTracker({}) : nullptr);
       Show(Render(scene, 0));
       const Pixels pixels = Render(scene, 5);
       EXPECT_GT(Show(pixels).share(), 0.0);
@@ -325,16 +350,6 @@ TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRun
   }
 }
 
-// What is seen from (y, x) on of a world of twice the picture's sides.
-Pixels Window(const Pixels& world, int height, int width, int y, int x) {
-  Pixels pixels;
-  for (int row = 0; row < height; ++row) {
-    const auto first = world.begin() + (int64_t{y + row} * 2 * width + x) * kChannels;
-    pixels.insert(pixels.end(), first, first + int64_t{width} * kChannels);
-  }
-  return pixels;
-}
-
 // The rectangle around the middle that no active pixel lies in; none if the middle is active.
 Rectangle Interior(ConstMaskView mask) {
   // The run of inactive lines around the middle one.
@@ -363,33 +378,17 @@ int64_t AreaOf(const Rectangle& rectangle, int margin) {
 }
 
 TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOfTheBorder) {
-  Use(MakeNetwork(GetParam(), 128, 192));
-  const int step = ShiftStep(*graph_, 64);
-  ASSERT_GT(step, 0);
-  const Pixels world = Render(MakeScene(CameraMotion::kStill, 2), 0);
-  const Pixels first = Window(world, height_, width_, 0, 0);
-  const Pixels second = Window(world, height_, width_, step, step);
-  const Values before = Dense(first);
-  const Values after = Dense(second);
-  // The pixels of every value that a shift of the old ones does not give.
-  std::vector<Mask> differing;
-  for (size_t id = 0; id < after.size(); ++id) {
-    const Value& value = graph_->values[id];
-    const Shift shift = {step * HeightOf(value) / height_, step * WidthOf(value) / width_};
-    differing.push_back(Differing(value, before[id], after[id], shift));
-  }
+  ASSERT_NO_FATAL_FAILURE(MoveByWholeStrides());
   int64_t least = 0;
   int64_t most = 0;
   for (const Operator& op : graph_->operators) {
     const int64_t multiply_adds = CostOf(*graph_, op).multiply_adds;
-    const ConstMaskView differs = std::as_const(differing[op.outputs[0]]);
+    const ConstMaskView differs = std::as_const(differing_[op.outputs[0]]);
     least += multiply_adds * CountActive(differs) / PixelCount(op);
     most += multiply_adds * (PixelCount(op) - AreaOf(Interior(differs), 1)) / PixelCount(op);
   }
 
-  Motion motion;
-  motion.reference_from_frame.m[0][2] = step;
-  motion.reference_from_frame.m[1][2] = step;
+  const Motion motion = Translation(step_, step_);
   for (const auto policy : {kChange, kFixed}) {
     for (const double change : {0.0, 0.1}) {
       SCOPED_TRACE(testing::Message()
@@ -398,20 +397,20 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
       pixels.threshold = change;
       Start({.policy = policy, .change = change, .stem = 0, .refresh = 0}, pixels,
             std::make_unique<ScriptedTracker>(std::vector<Motion>{motion}));
-      Show(first);
-      const FrameWork work = Show(second);
+      Show(first_);
+      const FrameWork work = Show(second_);
       ASSERT_EQ(work.loss, Loss::kNone);
       EXPECT_FALSE(work.is_dense);
       const Values cached = Cached();
       if (policy == kChange && change == 0.0) {
-        EXPECT_TRUE(AreSame(after, cached)) << "nothing is left to chance at the border";
+        EXPECT_TRUE(AreSame(after_, cached)) << "nothing is left to chance at the border";
         EXPECT_GE(work.operators.done, least);
         EXPECT_LE(work.operators.done, most);
       }
       for (const Operator& op : graph_->operators) {
         const ValueId id = op.outputs[0];
-        const Rectangle interior = Interior(std::as_const(differing[id]));
-        const Mask wrong = Differing(graph_->value(id), after[id], cached[id]);
+        const Rectangle interior = Interior(std::as_const(differing_[id]));
+        const Mask wrong = Differing(graph_->value(id), after_[id], cached[id]);
         for (int y = interior.rows.begin; y < interior.rows.end; ++y) {
           for (int x = interior.columns.begin; x < interior.columns.end; ++x) {
             ASSERT_FALSE(std::as_const(wrong).view().Test(y, x))
@@ -426,42 +425,28 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
 // Maps moved by whole pixels hold what they held. A dense run gives the same except where the
 // border shows, in what was kept or in what it was computed from.
 TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseAwayFromBorders) {
-  Use(MakeNetwork(GetParam(), 128, 192));
-  const int step = ShiftStep(*graph_, 64);
-  ASSERT_GT(step, 0);
-  const Pixels world = Render(MakeScene(CameraMotion::kStill, 2), 0);
-  const Pixels first = Window(world, height_, width_, 0, 0);
-  const Pixels second = Window(world, height_, width_, step, step);
-  const Values before = Dense(first);
-  const Values after = Dense(second);
-  std::vector<Mask> may_differ;
-  for (size_t id = 0; id < after.size(); ++id) {
-    const Value& value = graph_->values[id];
-    const Shift shift = {step * HeightOf(value) / height_, step * WidthOf(value) / width_};
-    may_differ.push_back(Differing(value, before[id], after[id], shift));
-  }
+  ASSERT_NO_FATAL_FAILURE(MoveByWholeStrides());
+  std::vector<Mask>& may_differ = differing_;
   for (const Operator& op : graph_->operators) {
     const Mask reached = Reached(*graph_, op, may_differ);
     Mask& own = may_differ[op.outputs[0]];
     Unite(std::as_const(own), std::as_const(reached), own);
   }
 
-  Motion motion;
-  motion.reference_from_frame.m[0][2] = step;
-  motion.reference_from_frame.m[1][2] = step;
+  const Motion motion = Translation(step_, step_);
   for (const auto policy : {kChange, kFixed}) {
     SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(policy));
     StartWarp({.policy = policy, .change = 0.1, .stem = 0, .refresh = 0}, {}, motion);
-    Show(first);
-    const FrameWork work = Show(second);
+    Show(first_);
+    const FrameWork work = Show(second_);
     EXPECT_FALSE(work.is_dense);
     const double still_seen =
-        static_cast<double>((height_ - step) * (width_ - step)) / (height_ * width_);
+        static_cast<double>((height_ - step_) * (width_ - step_)) / (height_ * width_);
     EXPECT_GE(work.active, 1.0 - still_seen);
     EXPECT_LT(work.active, 1.0 - 0.5 * still_seen);
     // Outputs are whole at once, all other maps after idle time.
     const auto outputs = Outputs(*state_);
-    cache_->Refresh({second.data(), width_, height_, kChannels});
+    cache_->Refresh({second_.data(), width_, height_, kChannels});
     EXPECT_EQ(Outputs(*state_), outputs);
     const Values cached = Cached();
     int64_t compared = 0;
@@ -469,7 +454,7 @@ TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseAwayFromBorders) {
       const ValueId id = op.outputs[0];
       const Value& value = graph_->value(id);
       const ConstMaskView unknown = std::as_const(may_differ[id]);
-      const Mask wrong = Differing(value, after[id], cached[id]);
+      const Mask wrong = Differing(value, after_[id], cached[id]);
       Mask wrong_but_known(HeightOf(value), WidthOf(value));
       Subtract(std::as_const(wrong), unknown, wrong_but_known);
       EXPECT_TRUE(IsEmpty(std::as_const(wrong_but_known)))
@@ -502,21 +487,6 @@ class Noise {
   std::vector<int> table_;
 };
 
-// The error over all outputs together.
-double RelativeError(const Graph& graph, const Values& dense, const Values& cached) {
-  double error = 0.0;
-  double length = 0.0;
-  for (const ValueId output : graph.outputs) {
-    const auto id = static_cast<size_t>(output);
-    for (size_t i = 0; i < dense[id].size(); ++i) {
-      const double expected = dense[id][i];
-      error += (cached[id][i] - expected) * (cached[id][i] - expected);
-      length += expected * expected;
-    }
-  }
-  return std::sqrt(error / length);
-}
-
 // A still camera with a noisy sensor, under `change`.
 class NoiseTest : public CachedNetwork {
  protected:
@@ -541,7 +511,8 @@ class NoiseTest : public CachedNetwork {
       const FrameWork work = Show(pixels);
       if (frame > 0) found.share += work.share() / (kFrames - 1);
       if (shown >= kFirst && shown < last) {
-        const double error = RelativeError(*graph_, Dense(pixels), Cached());
+        Dense(pixels);
+        const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
         (shown == frame ? found.early_error : found.late_error) += error / judged;
       }
       cache_->Refresh({pixels.data(), width_, height_, kChannels});
@@ -552,14 +523,7 @@ class NoiseTest : public CachedNetwork {
 
 class NoiseOnDemoTest : public NoiseTest, public testing::Test {
  protected:
-  NoiseOnDemoTest() {
-    LoadOptions options;
-    options.input_shapes = {{1, kChannels, 64, 96}};
-    Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
-    PrependPicture(graph, PictureSpec(), {.mean = {127.5}, .divisor = {64.0}});
-    Optimise(graph);
-    Use(std::make_shared<const Graph>(std::move(graph)));
-  }
+  NoiseOnDemoTest() { Use(MakeDemoNetwork(64, 96, {.mean = {127.5}, .divisor = {64.0}})); }
 };
 
 TEST_F(NoiseOnDemoTest, TheErrorAfterTwoThousandFramesIsThatAfterTen) {

@@ -11,13 +11,10 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/decision_text.h"
 #include "common/exec/spreads.h"
-#include "common/model/graph/decode.h"
-#include "common/model/load.h"
-#include "common/model/passes/passes.h"
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
-#include "tests/testing/places.h"
+#include "tests/reuse/demo_network.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
@@ -31,16 +28,6 @@ using Pixels = std::vector<uint8_t>;
 
 constexpr int kHeight = 96;
 constexpr int kWidth = 128;
-
-std::shared_ptr<const Graph> Network() {
-  LoadOptions options;
-  options.input_shapes = {{1, 3, kHeight, kWidth}};
-  Graph graph = LoadModel(SourceFolder() / "configs/models/demo_segmentation.onnx", options);
-  PrependPicture(graph, PictureSpec(), Normalisation());
-  Optimise(graph);
-  graph.Validate();
-  return std::make_shared<const Graph>(std::move(graph));
-}
 
 Pixels Render(CameraMotion camera, int frame) {
   SceneOptions options;
@@ -61,7 +48,7 @@ class ReuseTest : public testing::Test {
     return Reuse(Resolve(config, {}), *graph_, std::make_unique<InPlace>(kWidth, kHeight));
   }
 
-  std::shared_ptr<const Graph> graph_ = Network();
+  std::shared_ptr<const Graph> graph_ = MakeDemoNetwork(kHeight, kWidth);
 };
 
 TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
@@ -162,12 +149,11 @@ TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
     CacheConfig config = {
         .policy = CacheConfig::Policy::kFixed, .geometry = geometry, .stem = 0, .refresh = 4};
     config.most_work = 0.0;
-    Motion motion;
-    motion.reference_from_frame.m[0][2] = 2;
     const ReuseSettings settings = Resolve(config, {});
-    Reuse reuse(settings, *graph_,
-                MakeGeometry(settings, *graph_,
-                             std::make_unique<ScriptedTracker>(std::vector<Motion>{motion})));
+    Reuse reuse(
+        settings, *graph_,
+        MakeGeometry(settings, *graph_,
+                     std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(2, 0)})));
     const StateOptions options = OptionsFor(settings, *graph_);
     const auto model =
         std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());

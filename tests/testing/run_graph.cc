@@ -142,6 +142,19 @@ std::vector<std::vector<float>> Outputs(const ModelState& state) {
   return outputs;
 }
 
+double RelativeErrorOf(const std::vector<std::vector<float>>& actual,
+                       const std::vector<std::vector<float>>& expected) {
+  double error = 0.0;
+  double length = 0.0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    for (size_t n = 0; n < expected[i].size(); ++n) {
+      error += std::pow(double{actual[i][n]} - expected[i][n], 2);
+      length += std::pow(double{expected[i][n]}, 2);
+    }
+  }
+  return std::sqrt(error / length);
+}
+
 std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,
                                                  const std::vector<Tensor>& inputs) {
   ReferenceBackend backend;

@@ -44,6 +44,10 @@ void SetInputs(ModelState& state, const std::vector<Tensor>& inputs);
 // One list per graph output, in logical order.
 std::vector<std::vector<float>> Outputs(const ModelState& state);
 
+// |actual - expected| ÷ |expected|, as Euclidean lengths over all numbers of all outputs.
+double RelativeErrorOf(const std::vector<std::vector<float>>& actual,
+                       const std::vector<std::vector<float>>& expected);
+
 // Runs the graph operator by operator on the given backend, with a separate buffer for every value.
 // Returns all values (empty for constants).
 std::vector<std::vector<float>> EvaluateDirectly(const Graph& graph,

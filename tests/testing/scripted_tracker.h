@@ -9,6 +9,14 @@
 
 namespace cacheinf {
 
+// A camera that moves to the right and down, in pixels.
+inline Motion Translation(double x, double y) {
+  Motion motion;
+  motion.reference_from_frame.m[0][2] = x;
+  motion.reference_from_frame.m[1][2] = y;
+  return motion;
+}
+
 // Returns the given motions, one per frame; then repeats the last, or the identity if there are
 // none. It looks at no picture: an empty script is a camera that is known not to move.
 class ScriptedTracker final : public Tracker {
