@@ -13,9 +13,8 @@
 #include "common/exec/model_state.h"
 #include "common/exec/schemes.h"
 #include "common/exec/spreads.h"
-#include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
-#include "tests/exec/on_backends.h"
+#include "tests/exec/on_changing_frames.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -33,57 +32,30 @@ RandomGraphOptions ChangedGraph(uint32_t seed) {
   return options;
 }
 
-class ChangedTest : public OnBackends {
- protected:
-  template <typename Check>
-  void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-      random_.seed(seed_);
-      check();
-    });
-  }
-
-  // Gives the executor the next frame and runs what changed.
-  ChangedWork Step(ModelState& state, const ChangePolicy& policy) {
-    const std::vector<Tensor> next = NextFrame(inputs_, random_);
-    const ChangedMasks changed(inputs_, next);
-    inputs_ = next;
-    SetInputs(state, inputs_);
-    return state.RunChanged(changed.views(), policy);
-  }
-
-  std::mt19937 random_;
-};
+class ChangedTest : public OnChangingFrames {};
 
 INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), BackendName);
 // Its change test is a kernel of its own.
 INSTANTIATE_TEST_SUITE_P(OnGpu, ChangedTest, testing::Values(kWinogradCudaEmulated), BackendName);
 
 TEST_P(ChangedTest, UnderExactEveryValueHasTheBitsOfADenseRun) {
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
       const auto state = MakeState({{}, keep});
-      SetInputs(*state, inputs_);
-      state->Run();
+      RunFirst(*state);
       for (int frame = 0; frame < 4; ++frame) {
+        SCOPED_TRACE(testing::Message() << "frame " << frame);
         Step(*state, {});
-        const auto expected = Expected();
-        for (const Operator& op : graph_.operators) {
-          for (const ValueId output : op.outputs) {
-            ASSERT_EQ(FirstDifference(expected[output], Numbers(*state, output)), "")
-                << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
-          }
-        }
+        ExpectDenseBits(*state);
       }
     }
   });
 }
 
 TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     const auto state = MakeState({{}, Keep::kAll});
-    SetInputs(*state, inputs_);
-    state->Run();
+    RunFirst(*state);
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
       EXPECT_EQ(state->RunChanged(none.views(), {.kind = kind}).done, 0);
@@ -92,10 +64,9 @@ TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
 }
 
 TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     const auto state = MakeState({{}, Keep::kAll});
-    SetInputs(*state, inputs_);
-    state->Run();
+    RunFirst(*state);
     for (const auto kind :
          {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
       inputs_ = RandomInputs(graph_, static_cast<uint32_t>(random_()));
@@ -122,13 +93,12 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
 }
 
 TEST_P(ChangedTest, UnderChangeEveryValueHasTheBitsThatAnotherBackendGivesIt) {
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     const auto state = MakeState({{}, Keep::kAll});
     const auto other =
         cacheinf::MakeState(graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
     for (ModelState* each : {state.get(), other.get()}) {
-      SetInputs(*each, inputs_);
-      each->Run();
+      RunFirst(*each);
     }
     ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*other));
@@ -136,31 +106,23 @@ TEST_P(ChangedTest, UnderChangeEveryValueHasTheBitsThatAnotherBackendGivesIt) {
       Mask forced(8, 8);
       const int top = static_cast<int>(random_() % 8);
       if (frame % 2 == 1) SetRectangle({top, top + 1}, {0, 8}, forced);
-      const std::vector<Tensor> next = NextFrame(inputs_, random_);
-      const ChangedMasks changed(inputs_, next);
-      inputs_ = next;
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      const ChangedMasks changed = NextInputs();
       for (ModelState* each : {state.get(), other.get()}) {
-        SetInputs(*each, inputs_);
-        each->RunChanged(changed.views(), policy, forced);
+        RunChanged(*each, changed, policy, forced);
       }
-      for (const Operator& op : graph_.operators) {
-        for (const ValueId output : op.outputs) {
-          ASSERT_EQ(FirstDifference(Numbers(*other, output), Numbers(*state, output)), "")
-              << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
-        }
-      }
+      ExpectSameKept(*other, *state);
     }
   });
 }
 
 TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
     const auto state = cacheinf::MakeState(graph_, std::move(backend), {{}, Keep::kAll});
-    SetInputs(*state, inputs_);
-    state->Run();
+    RunFirst(*state);
     for (int frame = 0; frame < 6; ++frame) {
       failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
       try {
@@ -169,18 +131,15 @@ TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
         ++abandoned;
         continue;
       }
-      const auto expected = Expected();
-      for (const Operator& op : graph_.operators) {
-        ASSERT_EQ(FirstDifference(expected[op.outputs[0]], Numbers(*state, op.outputs[0])), "")
-            << "frame " << frame << ", " << KindName(op) << " '" << op.name << "'";
-      }
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      ExpectDenseBits(*state);
     }
   });
   EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
 }
 
 TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
-  ForEachGraph([&] {
+  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
     const auto state = MakeState({{}, Keep::kAll});
     SetInputs(*state, inputs_);
     const ChangedMasks none(inputs_, inputs_);

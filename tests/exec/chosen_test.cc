@@ -2,16 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
-#include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
-#include "tests/exec/on_backends.h"
+#include "tests/exec/on_changing_frames.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -28,16 +26,8 @@ int64_t NotKept(const ModelState& state) {
   return count;
 }
 
-class ChosenTest : public OnBackends {
+class ChosenTest : public OnChangingFrames {
  protected:
-  template <typename Check>
-  void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
-      random_.seed(seed_);
-      check();
-    });
-  }
-
   std::unique_ptr<ModelState> MakeChosen(std::unique_ptr<Backend> backend) {
     auto state = cacheinf::MakeState(graph_, std::move(backend),
                                      {RandomValues(graph_, random_), Keep::kChosen});
@@ -47,50 +37,17 @@ class ChosenTest : public OnBackends {
 
   std::unique_ptr<ModelState> RunFirstFrame(std::unique_ptr<Backend> backend) {
     auto state = MakeChosen(std::move(backend));
-    PoisonWhatIsNotKept(*state, kNan);
-    SetInputs(*state, inputs_);
-    state->Run();
+    RunFirst(*state);
     return state;
   }
 
-  ChangedWork Step(ModelState& state, const ChangePolicy& policy) {
-    PoisonWhatIsNotKept(state, kNan);
-    const std::vector<Tensor> next = NextFrame(inputs_, random_);
-    const ChangedMasks changed(inputs_, next);
-    inputs_ = next;
-    SetInputs(state, inputs_);
-    return state.RunChanged(changed.views(), policy);
-  }
-
-  void ExpectDenseBits(const ModelState& state) {
-    const auto expected = Expected();
-    for (const Operator& op : graph_.operators) {
-      for (const ValueId output : op.outputs) {
-        if (!state.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(state, output)), "")
-            << KindName(op) << " '" << op.name << "'";
-      }
-    }
-  }
-
-  void ExpectSameKept(const ModelState& a, const ModelState& b) {
-    for (const Operator& op : graph_.operators) {
-      for (const ValueId output : op.outputs) {
-        if (!a.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(Numbers(a, output), Numbers(b, output)), "")
-            << KindName(op) << " '" << op.name << "'";
-      }
-    }
-  }
-
-  std::mt19937 random_;
   int64_t not_kept_ = 0;  // in all graphs
 };
 
 INSTANTIATE_TEST_SUITE_P(On, ChosenTest, TwoBackends(), BackendName);
 
 TEST_P(ChosenTest, UnderExactEveryKeptValueHasTheBitsOfADenseRun) {
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     const auto state = RunFirstFrame(MakeBackend());
     ExpectDenseBits(*state);
     for (int frame = 0; frame < 4; ++frame) {
@@ -104,7 +61,7 @@ TEST_P(ChosenTest, UnderExactEveryKeptValueHasTheBitsOfADenseRun) {
 }
 
 TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     const auto state = MakeChosen(MakeBackend());
     SetInputs(*state, inputs_);
     for (int frame = 0; frame < 2; ++frame) {
@@ -115,7 +72,7 @@ TEST_P(ChosenTest, TheFirstFrameNeedsNoDenseRun) {
 }
 
 TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     const auto state = RunFirstFrame(MakeBackend());
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
@@ -128,7 +85,7 @@ TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
 
 // Numbers that are not kept are read only where the same frame has computed them.
 TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     const std::vector<ValueId> chosen = RandomValues(graph_, random_);
     const auto state = MakeState({chosen, Keep::kChosen});
     const auto other = MakeState({chosen, Keep::kChosen});
@@ -145,9 +102,7 @@ TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
       policy.stem_depth = frame % 3;
       PoisonWhatIsNotKept(*state, kNan);
       PoisonWhatIsNotKept(*other, 12345.0f);
-      const std::vector<Tensor> next = NextFrame(inputs_, random_);
-      const ChangedMasks changed(inputs_, next);
-      inputs_ = next;
+      const ChangedMasks changed = NextInputs();
       for (ModelState* each : {state.get(), other.get()}) {
         SetInputs(*each, inputs_);
         const auto refreshed = frame % 2 == 0 ? ConstMaskView() : std::as_const(refresh).view();
@@ -159,7 +114,7 @@ TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
 }
 
 TEST_P(ChosenTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     const auto state = RunFirstFrame(MakeBackend());
     ChangePolicy policy;
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
@@ -169,9 +124,7 @@ TEST_P(ChosenTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
       const std::vector<Tensor> before =
           std::exchange(inputs_, RandomInputs(graph_, static_cast<uint32_t>(random_())));
       const ChangedMasks changed(before, inputs_);
-      PoisonWhatIsNotKept(*state, kNan);
-      SetInputs(*state, inputs_);
-      state->RunChanged(changed.views(), policy);
+      RunChanged(*state, changed, policy);
       SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind));
       ExpectDenseBits(*state);
     }
@@ -180,7 +133,7 @@ TEST_P(ChosenTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
 
 TEST_P(ChosenTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;
-  ForEachGraph([&] {
+  ForEachGraph(kChosenGraphs, MostlyLocal, [&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
     const auto state = RunFirstFrame(std::move(backend));

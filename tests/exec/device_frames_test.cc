@@ -17,6 +17,7 @@
 #include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
+#include "tests/exec/together.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/changing_frames.h"
 #include "tests/testing/networks.h"
@@ -222,31 +223,15 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
     const SplitRows rows = CompileRows(
         graph, robot.layout(), OwnershipOf(graph, robot.layout(), cuts, robot_rows, kHeight));
     const Counts before = device_->counts();
-    robot.BeginFrame(frame.decision, frame.picture(), policy, &rows.robot);
-    server.BeginFrame(frame.decision, {}, policy, &rows.server);
+    ApplyTogether(frame, policy, rows, robot, server);
+    const Counts counts = device_->counts() - before;
     int exchanges = 0;
     std::vector<int> crossing;
-    auto transfer = rows.transfers.begin();
-    for (size_t stage = 0; stage <= robot.stage_count(); ++stage) {
-      for (; transfer != rows.transfers.end() && transfer->after_stages == stage; ++transfer) {
-        ModelState& from = transfer->robot_to_server ? robot : server;
-        ModelState& to = transfer->robot_to_server ? server : robot;
-        std::vector<uint8_t> bytes;
-        from.Pack(transfer->value, transfer->rows, &bytes);
-        ASSERT_EQ(to.Unpack(transfer->value, transfer->rows, bytes), nullptr);
-        if (!transfer->robot_to_server) ++exchanges;
-        crossing.insert(crossing.end(), {static_cast<int>(stage), transfer->value,
-                                         transfer->robot_to_server ? 1 : 0});
-      }
-      if (stage == robot.stage_count()) break;
-      robot.Step();
-      server.Step();
+    for (const Transfer& transfer : rows.transfers) {
+      if (!transfer.robot_to_server) ++exchanges;
+      crossing.insert(crossing.end(), {static_cast<int>(transfer.after_stages), transfer.value,
+                                       transfer.robot_to_server ? 1 : 0});
     }
-    for (ModelState* state : {&robot, &server}) {
-      state->Commit();
-      state->ConfirmSent();
-    }
-    const Counts counts = device_->counts() - before;
     const auto expected = Outputs(one);
     const auto actual = Outputs(robot);
     for (size_t k = 0; policy.kind == Kind::kExact && k < expected.size(); ++k) {

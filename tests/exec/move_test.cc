@@ -12,9 +12,8 @@
 
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
-#include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
-#include "tests/exec/on_backends.h"
+#include "tests/exec/on_changing_frames.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -71,73 +70,12 @@ void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   });
 }
 
-class MoveTest : public OnBackends {
+class MoveTest : public OnChangingFrames {
  protected:
-  template <typename Check>
-  void ForEachGraph(Check check) {
-    OnBackends::ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
-      random_.seed(seed_);
-      check();
-    });
-  }
-
   StateOptions RandomOptions() {
     if (random_() % 2 == 0) return {{}, Keep::kAll, true};
     return {RandomValues(graph_, random_), Keep::kChosen, true};
   }
-
-  void RunFirst(ModelState& state) {
-    PoisonWhatIsNotKept(state, kNan);
-    SetInputs(state, inputs_);
-    state.Run();
-  }
-
-  // Draws the next frame's inputs. Returns masks of what changed.
-  ChangedMasks NextInputs() {
-    const std::vector<Tensor> next = NextFrame(inputs_, random_);
-    ChangedMasks changed(inputs_, next);
-    inputs_ = next;
-    return changed;
-  }
-
-  ChangedWork RunChanged(ModelState& state, const ChangedMasks& changed, const ChangePolicy& policy,
-                         ConstMaskView refresh = {}) {
-    PoisonWhatIsNotKept(state, kNan);
-    SetInputs(state, inputs_);
-    return state.RunChanged(changed.views(), policy, refresh);
-  }
-
-  void ExpectSameOutputs(const ModelState& a, const ModelState& b) {
-    const auto expected = Outputs(a);
-    const auto actual = Outputs(b);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
-    }
-  }
-
-  void ExpectSameKept(const ModelState& a, const ModelState& b) {
-    ExpectSameOutputs(a, b);  // also waits for the devices
-    for (const Operator& op : graph_.operators) {
-      for (const ValueId output : op.outputs) {
-        if (!a.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(Numbers(a, output), Numbers(b, output)), "")
-            << KindName(op) << " '" << op.name << "'";
-      }
-    }
-  }
-
-  void ExpectDenseBits(const ModelState& state) {
-    const auto expected = Expected();
-    for (const Operator& op : graph_.operators) {
-      for (const ValueId output : op.outputs) {
-        if (!state.is_kept(output)) continue;
-        ASSERT_EQ(FirstDifference(expected[output], Numbers(state, output)), "")
-            << KindName(op) << " '" << op.name << "'";
-      }
-    }
-  }
-
-  std::mt19937 random_;
 };
 
 INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
@@ -146,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
 // with or without idle time after it, whatever the policy, the motion and the kept values.
 TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   int moved = 0;
-  ForEachGraph([&] {
+  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     const StateOptions options = RandomOptions();
     const auto whole_first = MakeState(options);
     const auto when_needed = MakeState(options);
@@ -179,7 +117,7 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
 }
 
 TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
-  ForEachGraph([&] {
+  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     const auto state = MakeState(RandomOptions());
     RunFirst(*state);
     Mask all(2, 2);
@@ -198,7 +136,7 @@ TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
 }
 
 TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
-  ForEachGraph([&] {
+  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     const auto state = MakeState(RandomOptions());
     RunFirst(*state);
     for (int frame = 0; frame < 3; ++frame) {
@@ -212,7 +150,7 @@ TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
 }
 
 TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
-  ForEachGraph([&] {
+  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     const auto state = MakeState(RandomOptions());
     RunFirst(*state);
     NextInputs();
@@ -228,7 +166,7 @@ TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
 // After a frame that left maps half moved, the next one computes everything.
 TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
   int abandoned = 0;
-  ForEachGraph([&] {
+  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
     const auto state = cacheinf::MakeState(graph_, std::move(backend), RandomOptions());

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/config/configured_model.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
@@ -18,9 +16,11 @@
 #include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/mask/mask.h"
+#include "tests/exec/together.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/changing_frames.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
 
 // Whole networks with convolutions of lower precision, on the stand-in for a GPU. A dense run is
@@ -161,26 +161,9 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
     const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
     const SplitRows rows = CompileRows(
         *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
-    robot.BeginFrame(frame.decision, frame.picture(), {}, &rows.robot);
-    server.BeginFrame(frame.decision, {}, {}, &rows.server);
-    auto transfer = rows.transfers.begin();
-    for (size_t stage = 0; stage <= robot.stage_count(); ++stage) {
-      for (; transfer != rows.transfers.end() && transfer->after_stages == stage; ++transfer) {
-        ModelState& from = transfer->robot_to_server ? robot : server;
-        ModelState& to = transfer->robot_to_server ? server : robot;
-        std::vector<uint8_t> bytes;
-        from.Pack(transfer->value, transfer->rows, &bytes);
-        ASSERT_EQ(to.Unpack(transfer->value, transfer->rows, bytes), nullptr);
-        crossed += !transfer->robot_to_server;
-      }
-      if (stage == robot.stage_count()) break;
-      robot.Step();
-      server.Step();
-    }
-    for (ModelState* state : {&robot, &server}) {
-      state->Commit();
-      state->ConfirmSent();
-    }
+    ApplyTogether(frame, {}, rows, robot, server);
+    crossed +=
+        static_cast<int>(std::ranges::count(rows.transfers, false, &Transfer::robot_to_server));
     ExpectOutputs(robot, DenseOutputs(dense, frame));
   }
   EXPECT_GT(crossed, 0) << "nothing came from the server";
@@ -218,14 +201,10 @@ TEST(PrecisionNamesTest, ADeviceWithoutThePrecisionRefusesItInOneSentence) {
   const auto device = std::make_shared<cuda::EmulatedDevice>(older);
   EXPECT_NO_THROW(MakeEmulatedCudaBackend(device));
   for (const PrecisionChoice& choice : kPrecisions) {
-    try {
-      (void)MakeEmulatedCudaBackend(device, {choice.precision});
-      ADD_FAILURE() << choice.name << " is taken";
-    } catch (const InputError& error) {
-      EXPECT_EQ(error.what(), std::string("backend \"cuda-emulated-") + choice.name +
-                                  "\" cannot be used: it needs compute capability 8.0, and "
-                                  "emulated has compute capability 7.0");
-    }
+    EXPECT_EQ(RefusalOf([&] { (void)MakeEmulatedCudaBackend(device, {choice.precision}); }),
+              std::string("backend \"cuda-emulated-") + choice.name +
+                  "\" cannot be used: it needs compute capability 8.0, and emulated has compute "
+                  "capability 7.0");
   }
 }
 

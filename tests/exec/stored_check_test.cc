@@ -13,9 +13,8 @@
 
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
-#include "tests/exec/changing_frames.h"
 #include "tests/exec/failing_backend.h"
-#include "tests/exec/on_backends.h"
+#include "tests/exec/on_changing_frames.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -26,44 +25,27 @@ namespace {
 
 constexpr uint32_t kCheckedGraphs = 30;
 
-RandomGraphOptions CheckedGraph(uint32_t seed) {
-  RandomGraphOptions options;
-  options.operator_count = 4 + static_cast<int>(seed % 14);
-  options.only_local = seed % 3 != 0;
-  return options;
-}
-
-class StoredCheckTest : public OnBackends {
+class StoredCheckTest : public OnChangingFrames {
  protected:
-  StateOptions RandomOptions(std::mt19937& random) const {
-    if (random() % 3 == 0) return {{}, Keep::kAll};
-    return {RandomValues(graph_, random), Keep::kChosen};
-  }
-
-  void Step(ModelState& state, const ChangePolicy& policy, std::mt19937& random) {
-    const std::vector<Tensor> next = NextFrame(inputs_, random);
-    const ChangedMasks changed(inputs_, next);
-    inputs_ = next;
-    SetInputs(state, inputs_);
-    state.RunChanged(changed.views(), policy);
+  StateOptions RandomOptions() {
+    if (random_() % 3 == 0) return {{}, Keep::kAll};
+    return {RandomValues(graph_, random_), Keep::kChosen};
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(On, StoredCheckTest, TwoBackends(), BackendName);
 
 TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
-  ForEachGraph(kCheckedGraphs, CheckedGraph, [&] {
-    std::mt19937 random(seed_);
-    const auto state = MakeState(RandomOptions(random));
-    SetInputs(*state, inputs_);
-    state->Run();
+  ForEachGraph(kCheckedGraphs, MostlyLocal, [&] {
+    const auto state = MakeState(RandomOptions());
+    RunFirst(*state);
     ChangePolicy policy = {.threshold = 0.3f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
     for (int frame = 0; frame < 9; ++frame) {
       // A few frames of one policy, then all policies in turn.
       policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
       policy.stem_depth = static_cast<int>(seed_ % 2);
-      Step(*state, policy, random);
+      Step(*state, policy);
       const std::optional<StoredPixel> fault = state->CheckStored(30, frame);
       ASSERT_FALSE(fault) << "frame " << frame << ", map '" << graph_.value(fault->map).name
                           << "', pixel " << fault->row << ", " << fault->column;
