@@ -4,17 +4,12 @@
 
 #include <cmath>
 
+#include "tests/tracker/pictures.h"
+
 // Answers are carried from what the network saw back to the frame.
 
 namespace cacheinf {
 namespace {
-
-Homography Translation(double x, double y) {
-  Homography h;
-  h.m[0][2] = x;
-  h.m[1][2] = y;
-  return h;
-}
 
 TEST(SeenPictureTest, WithoutACanvasABoxGoesThroughTheFitAlone) {
   PictureSpec spec;
@@ -31,7 +26,7 @@ TEST(SeenPictureTest, WithoutACanvasABoxGoesThroughTheFitAlone) {
 }
 
 TEST(SeenPictureTest, ABoxMovesAsTheCanvasDoes) {
-  const SeenPicture seen = {nullptr, Translation(-7, 4)};
+  const SeenPicture seen = {nullptr, Shift(-7, 4)};
   const Detection box = seen.InFrame(Detection{{}, 10, 10, 20, 30});
   EXPECT_DOUBLE_EQ(box.left, 3);
   EXPECT_DOUBLE_EQ(box.right, 13);
@@ -53,7 +48,7 @@ TEST(SeenPictureTest, ATurnedBoxIsHeldByTheBoxAroundIt) {
 }
 
 TEST(SeenPictureTest, AKeypointWithoutAPlaceStaysWithout) {
-  const SeenPicture seen = {nullptr, Translation(1, 1)};
+  const SeenPicture seen = {nullptr, Shift(1, 1)};
   EXPECT_TRUE(std::isnan(seen.InFrame(Keypoint{NAN, NAN, NAN}).x));
   EXPECT_DOUBLE_EQ(seen.InFrame(Keypoint{2, 3, 1}).x, 3);
 }
@@ -64,7 +59,7 @@ TEST(SeenPictureTest, AMapIsReadWhereItsPixelsWereSeenAndRepeatsItsEdge) {
   map.width = 4;
   map.height = 1;
   map.classes = {0, 1, 2, 3};
-  const SeenPicture seen = {nullptr, Translation(-2, 0)};
+  const SeenPicture seen = {nullptr, Shift(-2, 0)};
   EXPECT_EQ(seen.InModel(map, 8, 2).classes, (std::vector<int32_t>{1, 2, 3, 3}));
   const SeenPicture same = {nullptr, {}};
   EXPECT_EQ(same.InModel(map, 8, 2).classes, map.classes);
@@ -82,7 +77,7 @@ TEST(SeenPictureTest, AMapIsReadWithinTheFramesPlace) {
   map.width = 8;
   map.height = 1;
   map.classes = {10, 11, 1, 2, 3, 4, 12, 13};
-  const SeenPicture seen = {&fit, Translation(-1, 0)};
+  const SeenPicture seen = {&fit, Shift(-1, 0)};
   EXPECT_EQ(seen.InModel(map, 8, 2).classes, (std::vector<int32_t>{10, 11, 2, 3, 4, 4, 12, 13}));
 }
 

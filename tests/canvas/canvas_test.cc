@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/tracker/pictures.h"
+
 namespace cacheinf {
 namespace {
 
@@ -35,13 +37,6 @@ Pixels SeenFrom(int top, int left) {
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, 1}; }
 
-Homography Translation(double x, double y) {
-  Homography h;
-  h.m[0][2] = x;
-  h.m[1][2] = y;
-  return h;
-}
-
 class CanvasTest : public testing::Test {
  protected:
   CanvasTest() { canvas_.Anchor(View(SeenFrom(0, 0))); }
@@ -62,7 +57,7 @@ TEST_F(CanvasTest, AFrameFromTheAnchorsPlaceIsDrawnByteForByte) {
 }
 
 TEST_F(CanvasTest, ASmallShiftIsDrawnInPlaceAndTheRestStays) {
-  const auto shift = canvas_.Draw(View(SeenFrom(4, 7)), Translation(7, 4));
+  const auto shift = canvas_.Draw(View(SeenFrom(4, 7)), Shift(7, 4));
   ASSERT_TRUE(shift);
   EXPECT_TRUE(shift->is_zero());
   // On the canvas the world stands still, whether seen now or before.
@@ -74,7 +69,7 @@ TEST_F(CanvasTest, ASmallShiftIsDrawnInPlaceAndTheRestStays) {
 }
 
 TEST_F(CanvasTest, ALargerShiftMovesTheCanvasByWholeSteps) {
-  const auto shift = canvas_.Draw(View(SeenFrom(-15, 19)), Translation(19, -15));
+  const auto shift = canvas_.Draw(View(SeenFrom(-15, 19)), Shift(19, -15));
   ASSERT_TRUE(shift);
   EXPECT_EQ(shift->rows, -kStep);
   EXPECT_EQ(shift->columns, kStep);
@@ -88,7 +83,7 @@ TEST_F(CanvasTest, ALargerShiftMovesTheCanvasByWholeSteps) {
 
 TEST_F(CanvasTest, FollowsALongPan) {
   for (int i = 1; i <= 40; ++i) {
-    const auto shift = canvas_.Draw(View(SeenFrom(0, 5 * i)), Translation(5 * i, 0));
+    const auto shift = canvas_.Draw(View(SeenFrom(0, 5 * i)), Shift(5 * i, 0));
     ASSERT_TRUE(shift) << i;
     EXPECT_EQ(shift->rows, 0);
     const double off = -canvas_.frame_from_canvas().m[0][2];
@@ -108,7 +103,7 @@ TEST_F(CanvasTest, WhatIsTurnedOrScaledTooMuchIsNotDrawn) {
   scaled.m[0][0] = scaled.m[1][1] = 1.3;
   Homography nowhere;
   nowhere.m[2][2] = -1;
-  for (const Homography& h : {turned, scaled, nowhere, Translation(NAN, 0), Translation(1e9, 0)}) {
+  for (const Homography& h : {turned, scaled, nowhere, Shift(NAN, 0), Shift(1e9, 0)}) {
     EXPECT_FALSE(canvas_.Draw(View(SeenFrom(30, 30)), h));
     EXPECT_EQ(At(20, 20), WorldAt(20, 20));
     EXPECT_TRUE(canvas_.frame_from_canvas().IsIdentity());
@@ -161,7 +156,7 @@ TEST_F(CanvasTest, APanIsNoEndOfACanvasThatCanMove) {
     canvas_.Anchor(View(SeenFrom(0, 0)));
     double farthest_off = 0.0;
     for (int i = 1; i <= 100; ++i) {
-      ASSERT_TRUE(canvas_.Draw(View(SeenFrom(y * i, x * i)), Translation(x * i, y * i)));
+      ASSERT_TRUE(canvas_.Draw(View(SeenFrom(y * i, x * i)), Shift(x * i, y * i)));
       EXPECT_FALSE(canvas_.IsNearItsEnd()) << "frame " << i << " of " << x << ", " << y;
       for (const auto& row : canvas_.frame_from_canvas().m) {
         farthest_off = std::max(farthest_off, std::abs(row[2]));
@@ -175,7 +170,7 @@ TEST_F(CanvasTest, APanIsTheEndOfACanvasThatCannot) {
   Canvas fixed(kWidth, kHeight, 1, 0);
   fixed.Anchor(View(SeenFrom(0, 0)));
   const auto draw = [&fixed](int frame) {
-    return fixed.Draw(View(SeenFrom(0, frame)), Translation(0.25 * frame, 0)).has_value();
+    return fixed.Draw(View(SeenFrom(0, frame)), Shift(0.25 * frame, 0)).has_value();
   };
   int frame = 0;
   while (!fixed.IsNearItsEnd()) ASSERT_TRUE(draw(frame++)) << "it ended without a warning";
@@ -204,7 +199,7 @@ TEST_F(CanvasTest, BarsStayWhereTheyAreWhileTheWorldBetweenThemMoves) {
   for (int left = 3; left <= 60; left += 3) {
     SCOPED_TRACE(left);
     const Pixels frame = between_bars(left);
-    ASSERT_TRUE(canvas_.Draw(View(frame), Translation(left, 0)));
+    ASSERT_TRUE(canvas_.Draw(View(frame), Shift(left, 0)));
     const double off = -canvas_.frame_from_canvas().m[0][2];
     EXPECT_LE(std::abs(off), kStep);
     for (int x = 0; x < kWidth; ++x) {
@@ -223,10 +218,10 @@ TEST_F(CanvasTest, BarsStayWhereTheyAreWhileTheWorldBetweenThemMoves) {
 TEST_F(CanvasTest, WithoutAStepItStaysWhereItIs) {
   Canvas fixed(kWidth, kHeight, 1, 0);
   fixed.Anchor(View(SeenFrom(0, 0)));
-  const auto shift = fixed.Draw(View(SeenFrom(0, 2)), Translation(2, 0));
+  const auto shift = fixed.Draw(View(SeenFrom(0, 2)), Shift(2, 0));
   ASSERT_TRUE(shift);
   EXPECT_TRUE(shift->is_zero());
-  EXPECT_FALSE(fixed.Draw(View(SeenFrom(0, 40)), Translation(40, 0)));
+  EXPECT_FALSE(fixed.Draw(View(SeenFrom(0, 40)), Shift(40, 0)));
 }
 
 }  // namespace
