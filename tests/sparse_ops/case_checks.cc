@@ -1,11 +1,14 @@
 #include "tests/sparse_ops/case_checks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sparse_ops/mask/mask.h"
@@ -262,6 +265,19 @@ std::string Difference(const std::vector<float>& actual, const std::vector<float
 
 std::string Difference(const PreparedCase& actual, const PreparedCase& expected) {
   return Difference(Written(actual), Written(expected));
+}
+
+std::pair<std::vector<float>, std::vector<float>> AnyOperands(unsigned seed) {
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  std::vector<float> a;
+  std::vector<float> b;
+  for (int i = 0; i < 20'011; ++i) {
+    a.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    b.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    if (random() % 2 == 0) b.back() = static_cast<float>(random() % 17) / 2 - 4;
+  }
+  return {std::move(a), std::move(b)};
 }
 
 Families OnlyFamily(const OperatorFamily& family) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sparse_ops/cases.h"
@@ -16,6 +17,9 @@ std::string Difference(const std::vector<float>& actual, const std::vector<float
 
 // The same for everything that the two cases wrote.
 std::string Difference(const PreparedCase& actual, const PreparedCase& expected);
+
+// Numbers of any bits; half of the second ones are small multiples of a half. Prints the seed.
+std::pair<std::vector<float>, std::vector<float>> AnyOperands(unsigned seed);
 
 // Calls check(family) for every family to check: each target and number of threads, say.
 using CheckFamily = std::function<void(const OperatorFamily&)>;

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <iostream>
 #include <random>
 #include <vector>
 
@@ -59,24 +57,13 @@ TYPED_TEST_SUITE(CudaOperatorsTest, cuda::Devices);
 
 // The table of cases has every operator in every form; this has numbers of any bits.
 TYPED_TEST(CudaOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
-  constexpr unsigned kSeed = 20261401;
-  std::cout << "seed " << kSeed << "\n";
-  std::mt19937 random(kSeed);
-  constexpr size_t kCount = 20'011;
-  std::vector<float> a(kCount);
-  std::vector<float> b(kCount);
-  for (size_t i = 0; i < kCount; ++i) {
-    const uint32_t bits[] = {static_cast<uint32_t>(random()), static_cast<uint32_t>(random())};
-    std::memcpy(&a[i], &bits[0], sizeof(float));
-    std::memcpy(&b[i], &bits[1], sizeof(float));
-    if (random() % 2 == 0) b[i] = static_cast<float>(random() % 17) / 2 - 4;
-  }
-  std::vector<float> expected(kCount);
-  std::vector<float> actual(kCount);
+  auto [a, b] = AnyOperands(20261401);
+  std::vector<float> expected(a.size());
+  std::vector<float> actual(a.size());
   auto& device = this->device();
   for (int kind = 0; kind < Function::kKinds; ++kind) {
     const Function function = {static_cast<Function::Kind>(kind), 0.3f, 0.7f};
-    for (size_t i = 0; i < kCount; ++i) expected[i] = Apply(function, a[i]);
+    for (size_t i = 0; i < a.size(); ++i) expected[i] = Apply(function, a[i]);
     DeviceCopies copies(device);
     ActivationArgs args = {{function}, copies.Of(Row(a)), copies.Of(Row(actual))};
     if (function.kind == Function::Kind::kPRelu) {
