@@ -89,7 +89,7 @@ TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
       const ServerPart& part = *world.robot().part();
       if (i < 2) continue;  // the rows differ from those before
       in_all += bytes;
-      ASSERT_LE(part.sent_bytes + part.received_bytes, bytes + bytes / 50 + 512 * slices);
+      ASSERT_LE(part.sent_bytes + part.received_bytes, bytes + bytes / 50 + 128 * slices);
     }
   }
   EXPECT_GT(in_all, 100'000U);

@@ -192,22 +192,6 @@ class SplitWalks : public testing::TestWithParam<Network> {};
 INSTANTIATE_TEST_SUITE_P(Of, SplitWalks, testing::ValuesIn(TenNetworks()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST_P(SplitWalks, AtEverySingleCutTheAnswerHasTheBitsOfADenseRun) {
-  WalkPair pair(GetParam());
-  pair.Begin();
-  size_t cuts = 0;
-  for (const ValueId value : ValuesToCut(pair.robot())) {
-    for (const int thousandths : {0, 500}) {
-      SCOPED_TRACE(testing::Message()
-                   << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
-      pair.Frame({{value, thousandths}});
-      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
-      ++cuts;
-    }
-  }
-  EXPECT_GT(pair.slices(), cuts);
-}
-
 TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
   for (const bool keeps_all : {true, false}) {
     StateOptions options = {{}, Keep::kAll};
