@@ -110,7 +110,7 @@ class TraceBench {
   TraceBench(const BenchOptions& options, BenchReport* report)
       : options_(options),
         report_(report),
-        course_(/*is_quick=*/true, report),
+        course_(/*is_quick=*/false, report),
         place_({TwoCores(), name_server_.file(), models_.path()}),
         subjects_(options, place_.cores, place_.name_server, course_, report) {}
 
