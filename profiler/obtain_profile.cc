@@ -1,6 +1,7 @@
 #include "profiler/obtain_profile.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -28,11 +29,14 @@
 namespace cacheinf {
 namespace {
 
-int WinogradLayersOf(const Graph& graph) {
-  return static_cast<int>(std::ranges::count_if(graph.operators, [](const Operator& op) {
-    const auto* const conv = op.As<op::Conv>();
-    return conv != nullptr && conv->scheme == Scheme::kWinograd;
-  }));
+std::vector<int> WinogradLayersOf(const Graph& graph) {
+  std::vector<int> layers;
+  for (size_t id = 0; id < graph.operators.size(); ++id) {
+    const auto* const conv = graph.operators[id].As<op::Conv>();
+    if (conv == nullptr || conv->scheme != Scheme::kWinograd) continue;
+    layers.push_back(static_cast<int>(id));
+  }
+  return layers;
 }
 
 // What convolutions put out that no other convolution depends on. What may follow, an argmax, say,
@@ -51,9 +55,10 @@ std::vector<ValueId> LastConvolutions(const Graph& graph) {
   return last;
 }
 
-// Profile::winograd_difference.
-double WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
-  if (WinogradLayersOf(*request.graph) == 0) return 0;
+// What the clip's first frame gives, against direct convolutions.
+RelativeError WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
+  RelativeError error;
+  if (WinogradLayersOf(*request.graph).empty()) return error;
   Graph by_winograd = *request.graph;
   by_winograd.outputs = LastConvolutions(by_winograd);
   Graph direct = by_winograd;
@@ -68,9 +73,8 @@ double WinogradDifference(const ProfileRequest& request, const FittedClip& clip)
     ReadOutputs(state, outputs);
     return outputs;
   };
-  RelativeError error;
   error.Add(answered(std::move(by_winograd)), answered(std::move(direct)));
-  return error.mean();
+  return error;
 }
 
 // Everything that shares and times depend on, except for the machine.
@@ -165,10 +169,11 @@ std::vector<std::string> DefaultPictureCodecs() {
 
 std::string NameOf(const ProfileRequest& request) {
   const Profile heading = Heading(request);
-  const std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
-      heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
-      heading.backend, heading.threads, NameOf(heading.slice_codec), heading.winograd_layers);
+  const std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
+                  heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
+                  heading.backend, heading.threads, NameOf(heading.slice_codec),
+                  fmt::join(heading.winograd_layers, ","));
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -203,8 +208,13 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
   if (is_ended) throw InputError("stopped: no profile is written");
   TakeHeading(heading, &profile);
-  profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);
+  const RelativeError by_winograd = WinogradDifference(request, measurement.clips.front());
+  profile.winograd_difference = by_winograd.mean();
+  if (by_winograd.frames_without() > 0) {
+    profile.assumptions.emplace_back(
+        "unknown what Winograd changes: the convolutions' numbers are not finite");
+  }
   if (is_generated) {
     profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");
   }

@@ -74,10 +74,10 @@ std::string TableOf(const Schedule& schedule) {
   });
   for (const auto& [mark, plan] : legend) text += fmt::format("{:>5}  {}\n", mark, plan);
   for (const Profile* const profile : {&schedule.robot, &schedule.server}) {
-    if (profile->winograd_layers == 0) continue;
-    text +=
-        fmt::format("{}: {} convolutions by Winograd, relative error {:.1e}\n",
-                    NameOf(profile->side), profile->winograd_layers, profile->winograd_difference);
+    if (profile->winograd_layers.empty()) continue;
+    text += fmt::format("{}: {} convolutions by Winograd, relative error {:.1e}\n",
+                        NameOf(profile->side), profile->winograd_layers.size(),
+                        profile->winograd_difference);
   }
   return text;
 }

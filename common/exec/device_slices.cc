@@ -11,7 +11,9 @@ namespace cacheinf {
 
 template <class Device>
 DeviceSlices<Device>::DeviceSlices(std::shared_ptr<DeviceStream<Device>> stream)
-    : stream_(std::move(stream)), copies_(device().MakeStream()) {}
+    : stream_(std::move(stream)),
+      device_to_host_(device().MakeStream()),
+      host_to_device_(device().MakeStream()) {}
 
 template <class Device>
 DeviceSlices<Device>::~DeviceSlices() {
@@ -44,9 +46,9 @@ std::shared_ptr<typename DeviceSlices<Device>::Leaving> DeviceSlices<Device>::Le
     at += Aligned(part.bytes);
   }
   device().Record(stream_->kernels(), leaving.packed_);
-  device().Wait(copies_, leaving.packed_);
-  device().CopyToHost(copies_, leaving.on_host_, leaving.on_device_.data(), at);
-  device().Record(copies_, leaving.landed_);
+  device().Wait(device_to_host_, leaving.packed_);
+  device().CopyToHost(device_to_host_, leaving.on_host_, leaving.on_device_.data(), at);
+  device().Record(device_to_host_, leaving.landed_);
   return *found;
 }
 
@@ -82,9 +84,9 @@ const unsigned char* DeviceSlices<Device>::Arrive(std::span<const Part> parts) {
     std::memcpy(staged + at, part.from, part.bytes);
     at += Aligned(part.bytes);
   }
-  device().Wait(copies_, arriving.taken);
-  device().CopyToDevice(copies_, arriving.on_device.data(), staged, bytes);
-  device().Record(copies_, arriving.arrived);
+  device().Wait(host_to_device_, arriving.taken);
+  device().CopyToDevice(host_to_device_, arriving.on_device.data(), staged, bytes);
+  device().Record(host_to_device_, arriving.arrived);
   device().Wait(stream_->kernels(), arriving.arrived);
   return arriving.on_device.data();
 }

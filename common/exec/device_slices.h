@@ -12,8 +12,9 @@
 
 namespace cacheinf {
 
-// Carries slices between host and device on a stream of its own, beside the kernels. The streams
-// wait for each other by events; the host waits only for what leaves, by the event of that copy.
+// Carries slices between host and device beside the kernels, each direction on a stream of its own.
+// The streams wait for each other by events; the host waits only for what leaves, by the event of
+// that copy.
 template <class Device>
 class DeviceSlices {
  public:
@@ -70,7 +71,8 @@ class DeviceSlices {
   std::vector<std::shared_ptr<Leaving>> leaving_;
   std::vector<Arriving> arriving_;  // none or two
   size_t last_arriving_ = 0;
-  typename Device::Stream copies_;
+  typename Device::Stream device_to_host_;
+  typename Device::Stream host_to_device_;
 };
 
 }  // namespace cacheinf

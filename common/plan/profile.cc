@@ -1,6 +1,7 @@
 #include "common/plan/profile.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -234,6 +235,18 @@ std::vector<std::string> TextsOf(const CheckedJson& json, const char* key) {
   return texts;
 }
 
+std::vector<int> OperatorsIn(const CheckedJson& json, const char* key) {
+  constexpr const char* kMust = "a list of operators' numbers";
+  std::vector<int> operators;
+  if (!json.Has(key) || !json.json()[key].is_array()) json.Refuse(key, kMust);
+  for (const ProfileJson& number : json.json()[key]) {
+    const bool is_one = number.is_number_unsigned() && number.get<uint64_t>() < kMostOperators;
+    if (!is_one) json.Refuse(key, kMust);
+    operators.push_back(number.get<int>());
+  }
+  return operators;
+}
+
 void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
   profile->side = json.Choice<Side>("side");
   profile->model = json.Text("model");
@@ -246,7 +259,7 @@ void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
   profile->backend = json.Text("backend");
   profile->threads = IntegerIn(json, "threads", 1, kMostThreads);
   profile->slice_codec = json.Choice<SliceCodec>("slice_codec");
-  profile->winograd_layers = IntegerIn(json, "winograd_layers", 0, kMostOperators);
+  profile->winograd_layers = OperatorsIn(json, "winograd_layers");
   profile->winograd_difference = AmountOf(json, "winograd_difference");
   profile->assumptions = TextsOf(json, "assumptions");
 }

@@ -78,7 +78,7 @@ struct ProfiledCodec {
 };
 
 struct Profile {
-  static constexpr int kVersion = 3;
+  static constexpr int kVersion = 4;
 
   Side side = Side::kRobot;
   std::string model;            // its name
@@ -91,9 +91,9 @@ struct Profile {
   std::string backend;
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  // How many convolutions this side computes by Winograd, and the relative error (agreement.h) of
-  // what the last convolutions give for a frame, against direct ones.
-  int winograd_layers = 0;
+  // The operators that this side computes by Winograd, and the relative error (agreement.h) of what
+  // the last convolutions give for a frame, against direct ones.
+  std::vector<int> winograd_layers;
   double winograd_difference = 0;
   std::vector<std::string> assumptions;  // assumed, not measured; for people
 

@@ -29,7 +29,7 @@ Profile SmallProfile() {
   profile.backend = "cpu";
   profile.threads = 4;
   profile.slice_codec = SliceCodec::kFp16;
-  profile.winograd_layers = 2;
+  profile.winograd_layers = {3, 5};
   profile.winograd_difference = 1e-6;
   profile.assumptions = {"one", "two"};
   profile.picture_slice_bytes = {{{0.0, 0.0}, {1.0, 4000.0}}};
@@ -146,6 +146,8 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
       {"side", [](Json& json) { json["side"] = "middle"; }},
       {"model_checksum", [](Json& json) { json["model_checksum"] = "12"; }},
       {"threads", [](Json& json) { json["threads"] = 0; }},
+      {"winograd_layers", [](Json& json) { json["winograd_layers"] = 2; }},
+      {"winograd_layers", [](Json& json) { json["winograd_layers"] = {-1}; }},
       {"fit_ms", [](Json& json) { json["fit_ms"] = -1; }},
       {"fit_ms", [](Json& json) { json.erase("fit_ms"); }},
       {"assumptions", [](Json& json) { json["assumptions"][0] = 3; }},

@@ -1,5 +1,7 @@
 #include "profiler/obtain_profile.h"
 
+#include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,21 +16,24 @@
 namespace cacheinf {
 namespace {
 
-// A convolution of a picture, of which only the largest channel comes out.
-Graph Convolution() {
+// Two convolutions of a picture, one after the other; only the largest channel comes out.
+Graph Convolutions(float largest_weight = 1.0f) {
   Graph graph;
   graph.picture = {64, 48};
-  op::Conv conv;
-  conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
-  const Shape shape = {8, 3, 3, 3};
-  std::vector<float> weights(static_cast<size_t>(ElementCount(shape)));
   std::mt19937 random(3);
-  std::uniform_real_distribution<float> any(-1.0f, 1.0f);
-  for (float& weight : weights) weight = any(random);
-  const ValueId image = graph.AddInput("image", {1, 3, 48, 64});
-  const ValueId constant = graph.AddConstant("weights", {shape, std::move(weights)});
-  const ValueId scores = graph.AddOne("conv", conv, {image, constant});
-  graph.outputs = {graph.AddOne("class", op::ArgMax{1}, {scores})};
+  std::uniform_real_distribution<float> any(-largest_weight, largest_weight);
+  ValueId value = graph.AddInput("image", {1, 3, 48, 64});
+  for (const int64_t channels : {3, 8}) {
+    op::Conv conv;
+    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
+    const Shape shape = {8, channels, 3, 3};
+    std::vector<float> weights(static_cast<size_t>(ElementCount(shape)));
+    for (float& weight : weights) weight = any(random);
+    const ValueId constant =
+        graph.AddConstant(fmt::format("weights{}", channels), {shape, std::move(weights)});
+    value = graph.AddOne(fmt::format("conv{}", channels), conv, {value, constant});
+  }
+  graph.outputs = {graph.AddOne("class", op::ArgMax{1}, {value})};
   graph.Validate();
   return graph;
 }
@@ -50,22 +55,36 @@ class ObtainProfileTest : public FolderTest {
 };
 
 TEST_F(ObtainProfileTest, SaysWhatWinogradChanges) {
-  const Graph direct = Convolution();
-  Graph by_winograd = direct;
-  SetSchemes(by_winograd, WinogradWhereItApplies(direct));
+  const Graph direct = Convolutions();
+  const auto by_winograd = [&](size_t op) {
+    SchemePlan schemes(direct.operators.size(), Scheme::kDirect);
+    schemes[op] = Scheme::kWinograd;
+    Graph graph = direct;
+    SetSchemes(graph, schemes);
+    return graph;
+  };
 
   const Profile of_direct = Obtain(direct);
-  EXPECT_EQ(of_direct.winograd_layers, 0);
+  EXPECT_TRUE(of_direct.winograd_layers.empty());
   EXPECT_EQ(of_direct.winograd_difference, 0.0);
-  const Profile of_winograd = Obtain(by_winograd);
-  EXPECT_EQ(of_winograd.winograd_layers, 1) << "the direct profile is not taken for this one";
-  EXPECT_GT(of_winograd.winograd_difference, 0.0);
-  EXPECT_LT(of_winograd.winograd_difference, 1e-4);
+  for (const int op : {0, 1}) {
+    const Profile profile = Obtain(by_winograd(op));
+    EXPECT_EQ(profile.winograd_layers, std::vector{op}) << "not taken for the profile before";
+    EXPECT_GT(profile.winograd_difference, 0.0);
+    EXPECT_LT(profile.winograd_difference, 1e-4);
+    EXPECT_EQ(profile.settings, of_direct.settings);
+  }
 
   // Where bits matter, both sides need the same schemes.
-  EXPECT_EQ(of_direct.settings, of_winograd.settings);
   const auto exact = CacheConfig::Policy::kExact;
-  EXPECT_NE(Obtain(direct, exact).settings, Obtain(by_winograd, exact).settings);
+  EXPECT_NE(Obtain(direct, exact).settings, Obtain(by_winograd(0), exact).settings);
+}
+
+TEST_F(ObtainProfileTest, SaysThatNobodyKnowsWhatWinogradChanges) {
+  Graph graph = Convolutions(/*largest_weight=*/1e37f);
+  SetSchemes(graph, WinogradWhereItApplies(graph));
+  const Profile profile = Obtain(graph);
+  EXPECT_THAT(profile.assumptions, testing::Contains(testing::HasSubstr("not finite")));
 }
 
 }  // namespace
