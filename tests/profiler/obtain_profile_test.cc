@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -17,11 +19,11 @@ namespace cacheinf {
 namespace {
 
 // Two convolutions of a picture, one after the other; only the largest channel comes out.
-Graph Convolutions(float largest_weight = 1.0f) {
+Graph Convolutions(std::optional<float> last_weight = std::nullopt) {
   Graph graph;
   graph.picture = {64, 48};
   std::mt19937 random(3);
-  std::uniform_real_distribution<float> any(-largest_weight, largest_weight);
+  std::uniform_real_distribution<float> any(-1.0f, 1.0f);
   ValueId value = graph.AddInput("image", {1, 3, 48, 64});
   for (const int64_t channels : {3, 8}) {
     op::Conv conv;
@@ -29,6 +31,7 @@ Graph Convolutions(float largest_weight = 1.0f) {
     const Shape shape = {8, channels, 3, 3};
     std::vector<float> weights(static_cast<size_t>(ElementCount(shape)));
     for (float& weight : weights) weight = any(random);
+    if (channels == 8 && last_weight) weights.back() = *last_weight;
     const ValueId constant =
         graph.AddConstant(fmt::format("weights{}", channels), {shape, std::move(weights)});
     value = graph.AddOne(fmt::format("conv{}", channels), conv, {value, constant});
@@ -81,7 +84,7 @@ TEST_F(ObtainProfileTest, SaysWhatWinogradChanges) {
 }
 
 TEST_F(ObtainProfileTest, SaysThatNobodyKnowsWhatWinogradChanges) {
-  Graph graph = Convolutions(/*largest_weight=*/1e37f);
+  Graph graph = Convolutions(std::numeric_limits<float>::infinity());
   SetSchemes(graph, WinogradWhereItApplies(graph));
   const Profile profile = Obtain(graph);
   EXPECT_THAT(profile.assumptions, testing::Contains(testing::HasSubstr("not finite")));
