@@ -42,9 +42,8 @@ std::string SummaryOf(const Profile& profile) {
       KeptMs(profile, 0.0), KeptMs(profile, 0.1), KeptMs(profile, 1.0));
   text += fmt::format("fitting {:.2f} ms, deciding {:.2f} ms, reading the answer {:.2f} ms\n",
                       profile.fit_ms, profile.decide_ms.At(0.1), profile.read_ms);
-  if (!profile.winograd_layers.empty()) {
-    text += fmt::format("{} convolutions by Winograd; relative error against direct ones: {:.1e}\n",
-                        profile.winograd_layers.size(), profile.winograd_difference);
+  if (const std::string winograd = WinogradText(profile); !winograd.empty()) {
+    text += winograd + "\n";
   }
   for (const ProfiledCodec& codec : profile.codecs) {
     text += fmt::format(

@@ -55,10 +55,9 @@ std::vector<ValueId> LastConvolutions(const Graph& graph) {
   return last;
 }
 
-// What the clip's first frame gives, against direct convolutions.
-RelativeError WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
-  RelativeError error;
-  if (WinogradLayersOf(*request.graph).empty()) return error;
+// Profile::winograd_difference.
+std::optional<double> WinogradDifference(const ProfileRequest& request, const FittedClip& clip) {
+  if (WinogradLayersOf(*request.graph).empty()) return 0;
   Graph by_winograd = *request.graph;
   by_winograd.outputs = LastConvolutions(by_winograd);
   Graph direct = by_winograd;
@@ -73,8 +72,9 @@ RelativeError WinogradDifference(const ProfileRequest& request, const FittedClip
     ReadOutputs(state, outputs);
     return outputs;
   };
+  RelativeError error;
   error.Add(answered(std::move(by_winograd)), answered(std::move(direct)));
-  return error;
+  return error.frames_without() == 0 ? std::optional(error.mean()) : std::nullopt;
 }
 
 // Everything that shares and times depend on, except for the machine.
@@ -208,13 +208,8 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
   if (is_ended) throw InputError("stopped: no profile is written");
   TakeHeading(heading, &profile);
+  profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);
-  const RelativeError by_winograd = WinogradDifference(request, measurement.clips.front());
-  profile.winograd_difference = by_winograd.mean();
-  if (by_winograd.frames_without() > 0) {
-    profile.assumptions.emplace_back(
-        "unknown what Winograd changes: the convolutions' numbers are not finite");
-  }
   if (is_generated) {
     profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");
   }

@@ -74,10 +74,8 @@ std::string TableOf(const Schedule& schedule) {
   });
   for (const auto& [mark, plan] : legend) text += fmt::format("{:>5}  {}\n", mark, plan);
   for (const Profile* const profile : {&schedule.robot, &schedule.server}) {
-    if (profile->winograd_layers.empty()) continue;
-    text += fmt::format("{}: {} convolutions by Winograd, relative error {:.1e}\n",
-                        NameOf(profile->side), profile->winograd_layers.size(),
-                        profile->winograd_difference);
+    const std::string winograd = WinogradText(*profile);
+    if (!winograd.empty()) text += fmt::format("{}: {}\n", NameOf(profile->side), winograd);
   }
   return text;
 }

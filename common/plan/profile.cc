@@ -260,7 +260,11 @@ void ReadWhatItIsOf(const CheckedJson& json, Profile* profile) {
   profile->threads = IntegerIn(json, "threads", 1, kMostThreads);
   profile->slice_codec = json.Choice<SliceCodec>("slice_codec");
   profile->winograd_layers = OperatorsIn(json, "winograd_layers");
-  profile->winograd_difference = AmountOf(json, "winograd_difference");
+  if (json.Has("winograd_difference") && json.json()["winograd_difference"].is_null()) {
+    profile->winograd_difference.reset();
+  } else {
+    profile->winograd_difference = AmountOf(json, "winograd_difference");
+  }
   profile->assumptions = TextsOf(json, "assumptions");
 }
 
@@ -302,6 +306,14 @@ Profile ProfileOf(const CheckedJson& json) {
 
 }  // namespace
 
+std::string WinogradText(const Profile& profile) {
+  if (profile.winograd_layers.empty()) return "";
+  const std::string error =
+      profile.winograd_difference ? fmt::format("{:.1e}", *profile.winograd_difference) : "unknown";
+  return fmt::format("{} convolutions by Winograd, relative error {}",
+                     profile.winograd_layers.size(), error);
+}
+
 Profile SlowedDown(Profile profile, double factor) {
   if (factor == 1) return profile;
   const auto slow = [factor](Curve& curve) {
@@ -331,6 +343,8 @@ Profile SlowedDown(Profile profile, double factor) {
 }
 
 std::string ToJsonText(const Profile& profile) {
+  const ProfileJson winograd_difference =
+      profile.winograd_difference ? ProfileJson(*profile.winograd_difference) : ProfileJson();
   const ProfileJson json = {{"format", kFormat},
                             {"version", Profile::kVersion},
                             {"side", NameOf(profile.side)},
@@ -345,7 +359,7 @@ std::string ToJsonText(const Profile& profile) {
                             {"threads", profile.threads},
                             {"slice_codec", NameOf(profile.slice_codec)},
                             {"winograd_layers", profile.winograd_layers},
-                            {"winograd_difference", profile.winograd_difference},
+                            {"winograd_difference", winograd_difference},
                             {"assumptions", profile.assumptions},
                             {"picture_slice_bytes", ToJson(profile.picture_slice_bytes)},
                             {"picture_encode_ms", ToJson(profile.picture_encode_ms)},

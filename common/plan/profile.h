@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,9 +93,9 @@ struct Profile {
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
   // The operators that this side computes by Winograd, and the relative error (agreement.h) of what
-  // the last convolutions give for a frame, against direct ones.
+  // the last convolutions give for a frame, against direct ones; none if it is not finite.
   std::vector<int> winograd_layers;
-  double winograd_difference = 0;
+  std::optional<double> winograd_difference = 0;
   std::vector<std::string> assumptions;  // assumed, not measured; for people
 
   std::vector<ProfiledOperator> operators;
@@ -129,6 +130,9 @@ struct Profile {
 
 // Returns the profile of a machine that takes this many times as long, as --emulate makes one.
 Profile SlowedDown(Profile profile, double factor);
+
+// Says in a few words what this side computes by Winograd; empty if nothing.
+std::string WinogradText(const Profile& profile);
 
 // One JSON object. Loading throws InputError, which names the file and says what to do, for a
 // damaged profile or one of another version.

@@ -148,6 +148,7 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
       {"threads", [](Json& json) { json["threads"] = 0; }},
       {"winograd_layers", [](Json& json) { json["winograd_layers"] = 2; }},
       {"winograd_layers", [](Json& json) { json["winograd_layers"] = {-1}; }},
+      {"winograd_difference", [](Json& json) { json.erase("winograd_difference"); }},
       {"fit_ms", [](Json& json) { json["fit_ms"] = -1; }},
       {"fit_ms", [](Json& json) { json.erase("fit_ms"); }},
       {"assumptions", [](Json& json) { json["assumptions"][0] = 3; }},
