@@ -285,12 +285,14 @@ struct DecodeBoxesArgs {
   TensorView output;
 };
 
-// boxes × (5 + classes) as above. A box scores its objectness times its largest class score
+// A row per box: centre x, centre y, width, height; objectness, unless !has_objectness; class
+// scores; `extras` more numbers. A box scores its objectness (else 1) times its largest class score
 // (ArgMax). Boxes with a score >= score_threshold are taken best first, the lower index first of
 // equals, and kept unless they overlap a kept box of the same class by more than overlap_threshold
 // (common area > threshold times united area). NaN scores are never taken. The output is max_boxes
-// × 6: left, top, right, bottom, score, class; unused rows are zero. With heads the boxes are those
-// that DecodeBoxes would give, with apply_sigmoid.
+// × (6 + extras): left, top, right, bottom, score, class, and the box's extra numbers; unused rows
+// are zero. With heads the boxes are those that DecodeBoxes would give, with apply_sigmoid.
+// REQUIRES: with heads, objectness and no extras.
 struct NonMaxSuppressionArgs {
   struct Candidate {
     float score;
@@ -305,8 +307,13 @@ struct NonMaxSuppressionArgs {
   Candidate* scratch = nullptr;  // room for as many as there are boxes
   float* row = nullptr;          // with heads: room for 5 + classes numbers
   int classes = 0;               // with heads
+  bool has_objectness = true;
+  int extras = 0;
   ConstTensorView input;
   TensorView output;
+
+  int first_class() const { return has_objectness ? 5 : 4; }
+  int input_classes() const { return static_cast<int>(input.dims[1]) - first_class() - extras; }
 };
 
 // ---------------------------------------------------------------------------------------------

@@ -62,6 +62,22 @@ void Write(Json& json, const Detections& detections, const AnswerReader& reader)
     box["top"] = detection.top;
     box["right"] = detection.right;
     box["bottom"] = detection.bottom;
+    if (!detection.corners.empty()) {
+      box["corners"] = Json::array();
+      for (const Keypoint& corner : detection.corners) {
+        box["corners"].push_back({corner.x, corner.y});
+      }
+    }
+    if (!detection.keypoints.empty()) {
+      box["keypoints"] = Json::array();
+      for (const Keypoint& point : detection.keypoints) {
+        box["keypoints"].push_back({{"x", point.x}, {"y", point.y}, {"score", point.score}});
+      }
+    }
+    if (!detection.mask.lengths.empty()) {
+      box["mask"] = {{"size", {detection.mask.height, detection.mask.width}},
+                     {"counts", detection.mask.lengths}};
+    }
     json["boxes"].push_back(std::move(box));
   }
 }
@@ -76,6 +92,10 @@ void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
                                  {"y", point.y},
                                  {"score", point.score}});
   }
+}
+
+void Write(Json& json, const Embedding& embedding, const AnswerReader&) {
+  json["embedding"] = embedding.numbers;
 }
 
 }  // namespace

@@ -76,22 +76,50 @@ class Painter {
       const cv::Scalar colour = ScalarColour(detection.label.index);
       const auto pixel = [](double position) { return static_cast<int>(std::lround(position)); };
       const cv::Point top_left(pixel(detection.left), pixel(detection.top));
-      cv::rectangle(image_, top_left, {pixel(detection.right), pixel(detection.bottom)}, colour, 2);
+      if (detection.corners.empty()) {
+        cv::rectangle(image_, top_left, {pixel(detection.right), pixel(detection.bottom)}, colour,
+                      2);
+      }
+      for (size_t i = 0; i < detection.corners.size(); ++i) {
+        const Keypoint& a = detection.corners[i];
+        const Keypoint& b = detection.corners[(i + 1) % detection.corners.size()];
+        cv::line(image_, {pixel(a.x), pixel(a.y)}, {pixel(b.x), pixel(b.y)}, colour, 2);
+      }
+      for (const Keypoint& point : detection.keypoints) Dot(point, colour);
+      DrawMask(detection.mask, colour);
       DrawText(image_, Label(detection.label), top_left, colour);
     }
   }
+
+  void operator()(const Embedding&) {}
 
   void operator()(const Keypoints& keypoints) {
     for (size_t i = 0; i < keypoints.points.size(); ++i) {
       const Keypoint& point = keypoints.points[i];
       if (std::isnan(point.x) || std::isnan(point.y)) continue;
-      const auto pixel = [](double position) { return static_cast<int>(std::floor(position)); };
-      cv::circle(image_, {pixel(point.x), pixel(point.y)}, kDotRadius,
-                 ScalarColour(static_cast<int>(i)), cv::FILLED);
+      Dot(point, ScalarColour(static_cast<int>(i)));
     }
   }
 
  private:
+  void Dot(const Keypoint& point, const cv::Scalar& colour) {
+    const auto pixel = [](double position) { return static_cast<int>(std::floor(position)); };
+    cv::circle(image_, {pixel(point.x), pixel(point.y)}, kDotRadius, colour, cv::FILLED);
+  }
+
+  // Pixels come column by column, in runs outside and inside in turn.
+  void DrawMask(const PixelRuns& mask, const cv::Scalar& colour) {
+    int64_t at = 0;
+    for (size_t run = 0; run < mask.lengths.size(); at += mask.lengths[run++]) {
+      if (run % 2 == 0) continue;
+      for (int64_t i = at; i < at + mask.lengths[run]; ++i) {
+        auto& pixel = image_.at<cv::Vec3b>(static_cast<int>(i % mask.height),
+                                           static_cast<int>(i / mask.height));
+        for (int c = 0; c < 3; ++c) pixel[c] = static_cast<uint8_t>((pixel[c] + colour[c]) / 2);
+      }
+    }
+  }
+
   std::string Label(const ScoredClass& scored) const {
     return fmt::format("{} {:.2f}", reader_.ClassName(scored.index), scored.score);
   }

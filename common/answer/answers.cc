@@ -3,57 +3,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
+#include <optional>
+#include <utility>
 
 #include "common/answer/best_scores.h"
+#include "common/answer/mask_reader.h"
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
-#include "common/base/file.h"
+#include "common/model/heads/heads.h"
 
 namespace cacheinf {
 namespace {
 
-constexpr uint64_t kLargestNamesFile = 1 << 20;
 constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
-
-std::vector<std::string> ReadClassNames(const DecoderConfig& config) {
-  if (config.class_names_file.empty()) return config.class_names;
-  std::istringstream lines([&] {
-    try {
-      return ReadFile(config.class_names_file, kLargestNamesFile);
-    } catch (const InputError& error) {
-      throw InputError(std::string("decoder.class_names: ") + error.what());
-    }
-  }());
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    names.push_back(line);
-  }
-  return names;
-}
-
-// One class a pixel: height × width, whatever dimensions of one stand before.
-bool IsClassMap(const Value& output) {
-  const size_t rank = output.shape.size();
-  return output.type == DataType::kInt64 && rank >= 2 &&
-         ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
-}
-
-bool IsBoxes(const Value& output) {
-  return output.shape.size() == 2 && output.shape[1] == kBoxNumbers;
-}
-
-// One score a class, and nothing else.
-bool IsClassScores(const Value& output) {
-  return output.shape.size() >= 2 && ElementCount(output.shape) == output.shape[1];
-}
-
-bool IsHeatMaps(const Value& output) { return output.is_map() && output.shape[0] == 1; }
 
 // A heat map: height × width without gaps.
 struct HeatMap {
@@ -90,57 +57,95 @@ Keypoint FindPeak(const HeatMap& map) {
   return peak;
 }
 
-int ClassCount(const Graph& graph) {
-  const Value& output = graph.value(graph.outputs.front());
-  if (output.producer == kNone) return 0;
-  const Operator& last = graph.operators[static_cast<size_t>(output.producer)];
-  const auto* arg_max = last.As<op::ArgMax>();
-  if (arg_max == nullptr) return 0;
-  const Shape& scores = graph.value(last.inputs[0]).shape;
-  return static_cast<int>(scores[static_cast<size_t>(arg_max->axis)]);
-}
-
 // Any model may have written `number`; one that names no class counts as the first class.
 int32_t ClassOf(float number) {
   constexpr float kMost = 65535;
   return number > 0 ? static_cast<int32_t>(std::min(number, kMost)) : 0;
 }
 
-// What the graph's tail shows.
-DecoderConfig::Kind KindOf(const Graph& graph) {
-  using Kind = DecoderConfig::Kind;
-  const Value& output = graph.value(graph.outputs.front());
-  if (output.producer == kNone) return Kind::kRaw;
-  const Operator& last = graph.operators[static_cast<size_t>(output.producer)];
-  if (last.As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
-  if (last.As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
-  if (last.As<op::Softmax>() != nullptr && IsClassScores(output)) return Kind::kClassification;
-  return Kind::kRaw;
+// The picture that positions of the outputs are in.
+struct ModelPicture {
+  explicit ModelPicture(const Graph& graph) {
+    const Value& input = graph.value(graph.inputs.front());
+    if (!input.is_map()) return;
+    height = static_cast<double>(input.shape[2]);
+    width = static_cast<double>(input.shape[3]);
+  }
+  double width = 0;  // 0: the input is no picture
+  double height = 0;
+};
+
+// A turned box as a row has it: the sides are those of the box before it is turned by `angle`.
+struct TurnedBox {
+  explicit TurnedBox(const float* row)
+      : x((row[0] + row[2]) / 2.0),
+        y((row[1] + row[3]) / 2.0),
+        width(row[2] - row[0]),
+        height(row[3] - row[1]),
+        angle(row[kBoxNumbers]) {}
+  double x, y, width, height, angle;
+};
+
+// The covariance of a box that is taken for a normal distribution.
+struct Covariance {
+  explicit Covariance(const TurnedBox& box) {
+    const double along = box.width * box.width / 12;
+    const double across = box.height * box.height / 12;
+    const double c = std::cos(box.angle);
+    const double s = std::sin(box.angle);
+    xx = along * c * c + across * s * s;
+    yy = along * s * s + across * c * c;
+    xy = (along - across) * c * s;
+  }
+  double xx, yy, xy;
+};
+
+// How far two turned boxes overlap: 1 less the Hellinger distance of their normal distributions, as
+// the networks' own suppression has it (ProbIoU, arXiv 2106.06072).
+double Overlap(const TurnedBox& a, const TurnedBox& b) {
+  constexpr double kSmall = 1e-7;
+  const Covariance one(a);
+  const Covariance two(b);
+  const double xx = one.xx + two.xx;
+  const double yy = one.yy + two.yy;
+  const double xy = one.xy + two.xy;
+  const double dx = a.x - b.x;
+  const double dy = a.y - b.y;
+  const double determinant = xx * yy - xy * xy;
+  const auto own = [](const Covariance& c) { return std::max(c.xx * c.yy - c.xy * c.xy, 0.0); };
+  const double apart = (xx * dy * dy + yy * dx * dx) / (determinant + kSmall) / 4 -
+                       xy * dx * dy / (determinant + kSmall) / 2;
+  const double unlike =
+      std::log(determinant / (4 * std::sqrt(own(one) * own(two)) + kSmall) + kSmall) / 2;
+  const double distance = std::clamp(apart + unlike, kSmall, 100.0);
+  return 1 - std::sqrt(1 - std::exp(-distance) + kSmall);
 }
 
 }  // namespace
 
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured) {
-  using Kind = DecoderConfig::Kind;
-  if (configured == Kind::kAuto) return KindOf(graph);
-  const Value& output = graph.value(graph.outputs.front());
-  const auto require = [&](Kind kind, bool fits, std::string_view needed) {
-    if (kind != configured || fits) return;
-    throw InputError(fmt::format("decoder.kind \"{}\" needs {}, but output '{}' has shape {}",
-                                 NameOf(kind), needed, output.name, ToString(output.shape)));
-  };
-  require(Kind::kClassification, IsClassScores(output), "one score per class");
-  require(Kind::kSegmentation, IsClassMap(output), "one class a pixel");
-  require(Kind::kBoxes, IsBoxes(output), "six numbers a box");
-  require(Kind::kKeypoints, IsHeatMaps(output), "one heat map a keypoint");
-  return configured;
+  if (graph.head.kind != HeadKind::kAuto) return graph.head.kind;
+  HeadSpec spec;
+  spec.kind = configured;
+  if (configured == HeadKind::kAuto) spec.kind = Recognise(graph, 0).kind;
+  Graph described = graph;
+  described.notes = {};
+  if (const std::string why = WhyNot(described, spec); !why.empty()) {
+    throw InputError(fmt::format("decoder.kind \"{}\" does not fit: {}", NameOf(spec.kind), why));
+  }
+  return spec.kind;
 }
 
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
     : kind_(KindOfAnswers(graph, config.kind)),
-      class_count_(ClassCount(graph)),
+      head_(graph.head),
       top_(config.most_classes()),
-      class_names_(ReadClassNames(config)) {}
+      most_boxes_(config.most_boxes()),
+      score_threshold_(static_cast<float>(config.score_threshold)),
+      overlap_threshold_(static_cast<float>(config.overlap_threshold)),
+      class_names_(config.ReadClassNames()) {
+  if (class_names_.empty()) class_names_ = graph.notes.class_names;
+}
 
 const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {
   values_.resize(OutputCount(state.graph(), output));
@@ -154,10 +159,24 @@ AnswerContent AnswerReader::Read(const ModelState& state, const SeenPicture& see
       return ReadClassification(state);
     case Kind::kSegmentation:
       return ReadClassMap(state, seen);
-    case Kind::kBoxes:
-      return ReadDetections(state, seen);
     case Kind::kKeypoints:
       return ReadKeypoints(state, seen);
+    case Kind::kEmbedding:
+      return Embedding{Values(state, 0)};
+    case Kind::kBoxes:
+    case Kind::kYolov3:
+    case Kind::kYolov8:
+    case Kind::kYolov8Pose:
+    case Kind::kYolov8Segment:
+    case Kind::kYolov8Obb:
+    case Kind::kYolox:
+    case Kind::kEndToEnd:
+    case Kind::kEndToEndBatch:
+    case Kind::kNmsOutputs:
+    case Kind::kTfDetection:
+    case Kind::kDetr:
+    case Kind::kRtDetr:
+      return ReadDetections(state, seen);
     case Kind::kAuto:
     case Kind::kRaw:
       break;
@@ -203,17 +222,136 @@ ClassMap AnswerReader::ReadClassMap(const ModelState& state, const SeenPicture& 
   return seen.InModel(map, graph.picture.width, graph.picture.height);
 }
 
+// In the order of the outputs' rows.
+struct AnswerReader::Rows {
+  size_t width = kBoxNumbers;
+  std::vector<float> numbers;
+
+  size_t count() const { return numbers.size() / width; }
+  float* Row(size_t row) { return numbers.data() + row * width; }
+};
+
+AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
+  const Graph& graph = state.graph();
+  Rows rows;
+  const auto add = [&](const float* corners, float score, float label) {
+    for (int k = 0; k < 4; ++k) rows.numbers.push_back(corners[k]);
+    rows.numbers.push_back(score);
+    rows.numbers.push_back(label);
+  };
+  switch (kind_) {
+    case Kind::kEndToEndBatch: {
+      const std::vector<float>& values = Values(state, 0);
+      for (size_t at = 0; at + 7 <= values.size(); at += 7) {
+        add(&values[at + 1], values[at + 6], values[at + 5]);
+      }
+      break;
+    }
+    case Kind::kNmsOutputs:
+    case Kind::kTfDetection: {
+      const std::vector<float> boxes = Values(state, 0);
+      const std::vector<float> scores = Values(state, 1);
+      const std::vector<float>& labels = Values(state, 2);
+      const bool rows_first = kind_ == Kind::kTfDetection;  // top, left, bottom, right
+      for (size_t i = 0; i < scores.size(); ++i) {
+        std::array<float, 4> corners = {};
+        std::copy_n(&boxes[4 * i], 4, corners.begin());
+        if (rows_first) {
+          std::swap(corners[0], corners[1]);
+          std::swap(corners[2], corners[3]);
+        }
+        add(corners.data(), scores[i], labels[i]);
+      }
+      break;
+    }
+    default:
+      rows.width = static_cast<size_t>(graph.value(graph.outputs.front()).shape.back());
+      rows.numbers = Values(state, 0);
+      break;
+  }
+  if (head_.is_normalised) {
+    const ModelPicture picture(graph);
+    for (size_t i = 0; i < rows.count(); ++i) {
+      float* const row = rows.Row(i);
+      for (size_t k = 0; k < 4; ++k) {
+        row[k] *= static_cast<float>(k % 2 == 0 ? picture.width : picture.height);
+      }
+    }
+  }
+  return rows;
+}
+
+Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const {
+  const ScoredClass label = {ClassOf(row[5]), row[4]};
+  Detection box;
+  if (!head_.has_angle) {
+    box = seen.InFrame(Detection{label, row[0], row[1], row[2], row[3]});
+  } else {
+    const TurnedBox turned(row);
+    const double along_x = std::cos(turned.angle) * turned.width / 2;
+    const double along_y = std::sin(turned.angle) * turned.width / 2;
+    const double across_x = -std::sin(turned.angle) * turned.height / 2;
+    const double across_y = std::cos(turned.angle) * turned.height / 2;
+    box = {label, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
+           -std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+    for (const auto& [u, v] :
+         {std::pair(1, 1), std::pair(1, -1), std::pair(-1, -1), std::pair(-1, 1)}) {
+      const Keypoint corner =
+          seen.InFrame(Keypoint{turned.x + u * along_x + v * across_x,
+                                turned.y + u * along_y + v * across_y, label.score});
+      box.left = std::min(box.left, corner.x);
+      box.top = std::min(box.top, corner.y);
+      box.right = std::max(box.right, corner.x);
+      box.bottom = std::max(box.bottom, corner.y);
+      box.corners.push_back(corner);
+    }
+  }
+  const float* point = row + kBoxNumbers;
+  for (int i = 0; i < head_.keypoints; ++i, point += head_.keypoint_numbers) {
+    const float score = head_.keypoint_numbers == 3 ? point[2] : label.score;
+    box.keypoints.push_back(seen.InFrame(Keypoint{point[0], point[1], score}));
+  }
+  return box;
+}
+
 Detections AnswerReader::ReadDetections(const ModelState& state, const SeenPicture& seen) {
-  const std::vector<float>& values = Values(state, 0);
+  const Graph& graph = state.graph();
+  Rows rows = ReadRows(state);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < rows.count(); ++i) {
+    const float score = rows.Row(i)[4];
+    if (score > 0 && score >= score_threshold_) order.push_back(i);  // unused rows are zero
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return rows.Row(a)[4] > rows.Row(b)[4]; });
+  std::vector<TurnedBox> taken;
+  std::vector<int> taken_labels;
   Detections detections;
-  for (size_t row = 0; row + kBoxNumbers <= values.size(); row += kBoxNumbers) {
-    const float* numbers = values.data() + row;
-    if (!(numbers[4] > 0)) break;  // unused rows are zero
-    const ScoredClass label = {static_cast<int>(numbers[5]), numbers[4]};
-    const Detection box =
-        seen.InFrame(Detection{label, numbers[0], numbers[1], numbers[2], numbers[3]});
+  std::optional<MaskReader> masks;
+  if (head_.mask_coefficients > 0) {
+    masks.emplace(graph.value(graph.outputs[1]).shape, Values(state, 1), ModelPicture(graph).width,
+                  ModelPicture(graph).height);
+  }
+  for (const size_t i : order) {
+    if (detections.boxes.size() == static_cast<size_t>(most_boxes_)) break;
+    const float* const row = rows.Row(i);
+    if (head_.has_angle) {
+      const TurnedBox turned(row);
+      const int label = ClassOf(row[5]);
+      const auto covers = [&](size_t k) {
+        return taken_labels[k] == label && Overlap(taken[k], turned) > overlap_threshold_;
+      };
+      bool is_covered = false;
+      for (size_t k = 0; k < taken.size() && !is_covered; ++k) is_covered = covers(k);
+      if (is_covered) continue;
+      taken.push_back(turned);
+      taken_labels.push_back(label);
+    }
+    Detection box = ReadBox(row, seen);
     const bool is_in_view = box.left < box.right && box.top < box.bottom;
-    if (is_in_view) detections.boxes.push_back(box);
+    if (!is_in_view) continue;
+    if (masks) box.mask = masks->Read(row + kBoxNumbers, box, seen);
+    detections.boxes.push_back(std::move(box));
   }
   return detections;
 }

@@ -25,12 +25,29 @@ struct Classification {
   std::vector<ScoredClass> best;  // best first
 };
 
+struct Keypoint {
+  double x = 0;  // in the frame's pixels from its edge; in the model's where the frame is a tensor
+  double y = 0;
+  float score = 0;
+};
+
+// Which of the frame's pixels belong to a thing: alternating lengths of runs outside and inside,
+// column by column, as COCO writes them.
+struct PixelRuns {
+  int width = 0;
+  int height = 0;
+  std::vector<int64_t> lengths;
+};
+
 struct Detection {
   ScoredClass label;
   double left = 0;  // in the frame's pixels; in the model's where the frame is a tensor
   double top = 0;
   double right = 0;
   double bottom = 0;
+  std::vector<Keypoint> keypoints = {};  // if the network finds them for each box
+  std::vector<Keypoint> corners = {};    // four of a turned box; the sides above enclose them
+  PixelRuns mask = {};                   // no lengths: the network gives none
 };
 
 struct Detections {
@@ -51,17 +68,16 @@ struct ClassMap {
   }
 };
 
-struct Keypoint {
-  double x = 0;  // in the frame's pixels from its edge; in the model's where the frame is a tensor
-  double y = 0;
-  float score = 0;
-};
-
 // The place of each heat map's largest value. A map of NaNs has no place: its position and score
 // are NaN.
 struct Keypoints {
   std::vector<Keypoint> points;  // in the order of the channels
   double extent = 0;             // the larger side of what the maps show, in the positions' pixels
+};
+
+// A list of numbers that means something only beside another.
+struct Embedding {
+  std::vector<float> numbers;
 };
 
 // Outputs without a decoder.
@@ -76,14 +92,15 @@ struct RawOutputs {
   std::vector<Output> outputs;
 };
 
-using AnswerContent = std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints>;
+using AnswerContent =
+    std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints, Embedding>;
 
-// Returns the configured kind or, with "auto", the kind that the graph's tail shows; never kAuto.
-// Throws InputError if the outputs are not what the configuration says.
+// Returns the kind of the graph's head or, if it has none, the configured kind or, with "auto", the
+// kind that the outputs show; never kAuto. Throws InputError if the outputs are not what the
+// configuration says.
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured);
 
-// Reads answers from a graph's outputs, as the configuration says or, with decoder.kind "auto", the
-// graph's last operator.
+// Reads answers from a graph's outputs.
 class AnswerReader {
  public:
   using Kind = DecoderConfig::Kind;
@@ -97,8 +114,8 @@ class AnswerReader {
 
   Kind kind() const { return kind_; }  // not kAuto
 
-  // How many classes the first output tells apart, if the graph says so; else 0.
-  int class_count() const { return class_count_; }
+  // How many classes the outputs tell apart, if the graph says so; else 0.
+  int class_count() const { return head_.classes; }
 
   // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
@@ -108,14 +125,21 @@ class AnswerReader {
   Classification ReadClassification(const ModelState& state);
   ClassMap ReadClassMap(const ModelState& state, const SeenPicture& seen);
   Detections ReadDetections(const ModelState& state, const SeenPicture& seen);
+  // The rows of boxes: left, top, right, bottom in the model's pixels, score, class, extra numbers.
+  struct Rows;
+  Rows ReadRows(const ModelState& state);
+  Detection ReadBox(const float* row, const SeenPicture& seen) const;
   Keypoints ReadKeypoints(const ModelState& state, const SeenPicture& seen);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const ModelState& state, size_t output);
 
   Kind kind_;
-  int class_count_;
+  Head head_;
   int top_;
+  int most_boxes_;
+  float score_threshold_;
+  float overlap_threshold_;
   std::vector<std::string> class_names_;
   std::vector<float> values_;
 };

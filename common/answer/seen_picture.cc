@@ -51,7 +51,7 @@ Detection SeenPicture::InFrame(const Detection& seen) const {
   for (Point& corner : corners) corner = ToFrame(fit, corner);
   const auto [left, right] = std::minmax({corners[0].x, corners[1].x, corners[2].x, corners[3].x});
   const auto [top, bottom] = std::minmax({corners[0].y, corners[1].y, corners[2].y, corners[3].y});
-  return {seen.label, left, top, right, bottom};
+  return {seen.label, left, top, right, bottom, {}, {}, {}};
 }
 
 Keypoint SeenPicture::InFrame(const Keypoint& seen) const {
@@ -59,6 +59,18 @@ Keypoint SeenPicture::InFrame(const Keypoint& seen) const {
   if (!model_from_seen.IsIdentity()) point = Apply(model_from_seen, point);
   point = ToFrame(fit, point);
   return {point.x, point.y, seen.score};
+}
+
+Keypoint SeenPicture::InNetworkPicture(double frame_x, double frame_y) const {
+  Point point = {frame_x, frame_y};
+  if (fit != nullptr) {
+    const auto in_model = [](const AxisFit& axis, double frame) {
+      return axis.model_begin + (frame - axis.frame_begin) * axis.model_length / axis.frame_length;
+    };
+    point = {in_model(fit->columns(), frame_x), in_model(fit->rows(), frame_y)};
+  }
+  if (!model_from_seen.IsIdentity()) point = Apply(Inverse(model_from_seen), point);
+  return {point.x, point.y, 0};
 }
 
 ClassMap SeenPicture::InModel(const ClassMap& seen, int model_width, int model_height) const {

@@ -4,8 +4,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "common/base/error.h"
+#include "common/base/file.h"
 
 namespace cacheinf {
 namespace {
@@ -39,8 +41,8 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
     Fail(name, "decoder.strides and decoder.anchors must be given both or not at all");
   }
   if (decoder.strides.empty()) return;
-  if (decoder.kind != DecoderConfig::Kind::kBoxes) {
-    Fail(name, "decoder.strides and decoder.anchors are for decoder.kind \"boxes\" only");
+  if (decoder.kind != HeadKind::kBoxes && decoder.kind != HeadKind::kYolov3) {
+    Fail(name, "decoder.strides and decoder.anchors are for decoder.kind \"boxes\" or \"yolov3\"");
   }
   if (decoder.anchors.size() % (2 * decoder.strides.size()) != 0) {
     Fail(name,
@@ -76,8 +78,10 @@ FieldTable PreprocessConfig::Fields() {
 FieldTable DecoderConfig::Fields() {
   return {
       Field{"kind", MakeChoice(kind),
-            "What the model's output means (keypoints: a heat map for each); auto: what its last "
-            "operators suggest.",
+            "What the model's outputs mean; auto: what the file, its names and shapes show. boxes: "
+            "YOLOv5, v6 and v7; yolov3: Darknet's heads, also YOLOv4's; yolov8: also 9, 11 and 12; "
+            "end-to-end: boxes that the network has picked itself, as YOLOv10 does; keypoints: a "
+            "heat map for each. docs/models.md has the shapes.",
             "Set it if auto gives raw numbers, or not what the model means."},
       Field{"class_names", TextsOrFile{&class_names, &class_names_file},
             "Names of the classes or keypoints, in order, or a text file with one per line.",
@@ -94,6 +98,9 @@ FieldTable DecoderConfig::Fields() {
       Field{"enlarge", &enlarge,
             "Segmentation: whether to enlarge class scores to the size of the model's picture.",
             "Set it to true if a map is coarser than you need."},
+      Field{"coordinates", MakeChoice(coordinates),
+            "Boxes: whether the outputs hold pixels of the model's picture or shares of its size.",
+            "Set it if cacheinf-profile check says that boxes have the wrong size."},
       Field{"strides", &strides, "Boxes from raw heads: stride of each output, in input pixels.",
             "Set it for a detector whose file ends in raw heads, as YOLO's exports do."}
           .Between(1, 4096)
@@ -113,6 +120,25 @@ FieldTable DecoderConfig::Fields() {
             "Raise it if things stand close together and boxes go missing."}
           .Between(0, 1),
   };
+}
+
+std::vector<std::string> DecoderConfig::ReadClassNames() const {
+  constexpr uint64_t kLargestNamesFile = 1 << 20;
+  if (class_names_file.empty()) return class_names;
+  std::istringstream lines([&] {
+    try {
+      return ReadFile(class_names_file, kLargestNamesFile);
+    } catch (const InputError& error) {
+      throw InputError(std::string("decoder.class_names: ") + error.what());
+    }
+  }());
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    names.push_back(line);
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
 }
 
 void ModelConfig::Check(std::string_view name) const {

@@ -26,31 +26,32 @@ struct PreprocessConfig {
 };
 
 struct DecoderConfig {
-  // kAuto: what the graph's tail shows, else raw. kBoxes with strides: the outputs are raw heads.
-  // kKeypoints: the first output has one heat map per keypoint, a channel each.
-  enum class Kind : uint8_t { kAuto, kRaw, kClassification, kSegmentation, kBoxes, kKeypoints };
+  using Kind = HeadKind;
+  enum class Coordinates : uint8_t { kUsual, kPixels, kShares };
   Kind kind = Kind::kAuto;
   std::vector<std::string> class_names;  // or the keypoints'
   std::string class_names_file;          // holds them, one a line; empty: there is none
   int most = 0;                          // classes or boxes of an answer; 0: the usual number
   bool softmax = true;                   // classification: the outputs are not shares yet
   bool enlarge = false;                  // segmentation: to the size of the model's picture
-  std::vector<int> strides;              // boxes: of each output, in input pixels
-  std::vector<double> anchors;           // boxes: width, height, …, as many for each output
+  Coordinates coordinates = Coordinates::kUsual;
+  std::vector<int> strides;     // boxes: of each output, in input pixels
+  std::vector<double> anchors;  // boxes: width, height, …, as many for each output
   double score_threshold = 0.25;
   double overlap_threshold = 0.45;
 
   int most_classes() const { return most > 0 ? most : 5; }
   int most_boxes() const { return most > 0 ? most : 100; }
 
+  // The configured names or those of the file. Throws InputError if it cannot be read.
+  std::vector<std::string> ReadClassNames() const;
+
   FieldTable Fields();
 };
 
 constexpr Words<3> WordsOf(PictureSpec::Fit) { return {"stretch", "letterbox", "crop"}; }
 constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
-constexpr Words<6> WordsOf(DecoderConfig::Kind) {
-  return {"auto", "raw", "classification", "segmentation", "boxes", "keypoints"};
-}
+constexpr Words<3> WordsOf(DecoderConfig::Coordinates) { return {"usual", "pixels", "shares"}; }
 
 struct ModelConfig {
   PreprocessConfig preprocess;

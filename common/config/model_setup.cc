@@ -1,6 +1,10 @@
 #include "common/config/model_setup.h"
 
+#include <cstddef>
+#include <vector>
+
 #include "common/model/graph/decode.h"
+#include "common/model/heads/heads.h"
 
 namespace cacheinf {
 namespace {
@@ -13,37 +17,28 @@ PictureSpec ToPictureSpec(const PreprocessConfig& config) {
   return picture;
 }
 
-DecoderSpec ToDecoderSpec(const DecoderConfig& config) {
-  DecoderSpec decoder;
-  switch (config.kind) {
-    case DecoderConfig::Kind::kAuto:
-    case DecoderConfig::Kind::kRaw:
-    case DecoderConfig::Kind::kKeypoints:
-      decoder.kind = DecoderSpec::Kind::kRaw;
-      break;
-    case DecoderConfig::Kind::kClassification:
-      decoder.kind = config.softmax ? DecoderSpec::Kind::kClassification : DecoderSpec::Kind::kRaw;
-      break;
-    case DecoderConfig::Kind::kSegmentation:
-      decoder.kind = DecoderSpec::Kind::kSegmentation;
-      break;
-    case DecoderConfig::Kind::kBoxes:
-      decoder.kind = DecoderSpec::Kind::kBoxes;
-      break;
+HeadSpec ToHeadSpec(const DecoderConfig& config, const ModelNotes& notes) {
+  HeadSpec head;
+  head.kind = config.kind;
+  const size_t names = config.ReadClassNames().size();
+  head.class_count = static_cast<int>(names > 0 ? names : notes.class_names.size());
+  head.softmax = config.softmax;
+  head.enlarge = config.enlarge;
+  if (config.coordinates != DecoderConfig::Coordinates::kUsual) {
+    head.is_normalised = config.coordinates == DecoderConfig::Coordinates::kShares;
   }
-  decoder.enlarge = config.enlarge;
   const size_t scales = config.strides.size();
   const size_t numbers = scales == 0 ? 0 : config.anchors.size() / scales;  // of each scale
   for (size_t i = 0; i < scales; ++i) {
     const auto begin = config.anchors.begin() + static_cast<std::ptrdiff_t>(i * numbers);
-    decoder.scales.push_back(
+    head.scales.push_back(
         {config.strides[i],
          std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(numbers))});
   }
-  decoder.suppression.score_threshold = static_cast<float>(config.score_threshold);
-  decoder.suppression.overlap_threshold = static_cast<float>(config.overlap_threshold);
-  decoder.suppression.max_boxes = config.most_boxes();
-  return decoder;
+  head.suppression.score_threshold = static_cast<float>(config.score_threshold);
+  head.suppression.overlap_threshold = static_cast<float>(config.overlap_threshold);
+  head.suppression.max_boxes = config.most_boxes();
+  return head;
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ void AddPicture(Graph& graph, const PreprocessConfig& config) {
 }
 
 void AddDecoder(Graph& graph, const DecoderConfig& config) {
-  AppendDecoder(graph, ToDecoderSpec(config));
+  AppendHead(graph, ToHeadSpec(config, graph.notes));
 }
 
 }  // namespace cacheinf

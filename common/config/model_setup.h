@@ -12,7 +12,7 @@ namespace cacheinf {
 // Puts a picture's normalisation in front. A graph that brings its own picture keeps it.
 void AddPicture(Graph& graph, const PreprocessConfig& config);
 
-// Appends the decoding of the answer; nothing for decoder.kind "auto", "raw" or "keypoints".
+// Appends what decodes the answer, and sets `graph.head`. A graph that has a head keeps it.
 void AddDecoder(Graph& graph, const DecoderConfig& config);
 
 inline void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {

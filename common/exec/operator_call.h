@@ -227,6 +227,8 @@ class OperatorRunner {
     NonMaxSuppressionArgs args;
     args.score_threshold = suppression.score_threshold;
     args.overlap_threshold = suppression.overlap_threshold;
+    args.has_objectness = suppression.has_objectness;
+    args.extras = suppression.extras;
     args.scratch = reinterpret_cast<Candidate*>(scratch_);
     std::uninitialized_default_construct_n(args.scratch, call_.boxes.count);
     if (call_.heads.empty()) {

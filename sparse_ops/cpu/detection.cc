@@ -54,13 +54,17 @@ using Candidate = NonMaxSuppressionArgs::Candidate;
 class Collector {
  public:
   Collector(const NonMaxSuppressionArgs& args, int64_t classes)
-      : args_(args), kernels_(ChooseRowKernels()), classes_(classes) {}
+      : args_(args),
+        kernels_(ChooseRowKernels()),
+        first_class_(args.first_class()),
+        classes_(classes) {}
 
   void AddIfGood(const float* row, int box) {
-    const float* const scores = row + 5;
-    if (!(row[4] * kernels_.maximum(scores, classes_) >= args_.score_threshold)) return;
+    const float* const scores = row + first_class_;
+    const auto score_of = [&](float best) { return args_.has_objectness ? row[4] * best : best; };
+    if (!(score_of(kernels_.maximum(scores, classes_)) >= args_.score_threshold)) return;
     const int64_t best = kernels_.arg_max(scores, classes_);
-    args_.scratch[count_++] = reference::CandidateOf(row, /*stride=*/1, row[4] * scores[best], box,
+    args_.scratch[count_++] = reference::CandidateOf(row, /*stride=*/1, score_of(scores[best]), box,
                                                      static_cast<int>(best));
   }
 
@@ -69,6 +73,7 @@ class Collector {
  private:
   const NonMaxSuppressionArgs& args_;
   const RowKernels& kernels_;
+  int first_class_;
   int64_t classes_;
   int count_ = 0;
 };
@@ -104,7 +109,7 @@ int CollectFromHeads(const NonMaxSuppressionArgs& args) {
 }
 
 int CollectFromRows(const NonMaxSuppressionArgs& args) {
-  Collector collector(args, args.input.dims[1] - 5);
+  Collector collector(args, args.input_classes());
   for (int64_t box = 0; box < args.input.dims[0]; ++box) {
     collector.AddIfGood(args.input.data + box * args.input.strides[0], static_cast<int>(box));
   }

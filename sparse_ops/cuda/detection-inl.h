@@ -32,27 +32,34 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
   int* const count = reinterpret_cast<int*>(output.data);
   device.Launch(stream, {1}, ClearCount{count, pixels.count});
   const bool has_heads = args.heads != nullptr;
-  const CollectCandidates collect = {
-      args.heads,
-      args.head_count,
-      args.input.data,
-      args.input.strides[0],
-      args.input.strides[1],
-      has_heads ? 0 : static_cast<int>(args.input.dims[0]),
-      has_heads ? args.classes : static_cast<int>(args.input.dims[1]) - kBoxNumbers - 1,
-      args.score_threshold,
+  const CollectCandidates collect = {args.heads,
+                                     args.head_count,
+                                     args.input.data,
+                                     args.input.strides[0],
+                                     args.input.strides[1],
+                                     has_heads ? 0 : static_cast<int>(args.input.dims[0]),
+                                     has_heads ? args.classes : args.input_classes(),
+                                     args.has_objectness,
+                                     args.score_threshold,
+                                     args.scratch,
+                                     count,
+                                     pixels.count};
+  device.Launch(stream, {CollectCandidates::kBlocks}, collect);
+  const KeepBestCandidates keep = {
       args.scratch,
       count,
+      args.overlap_threshold,
+      static_cast<int>(output.dims[0]),
+      output.data,
+      output.strides[0],
+      output.strides[1],
+      args.extras == 0
+          ? nullptr
+          : args.input.data + (args.input.dims[1] - args.extras) * args.input.strides[1],
+      args.input.strides[0],
+      args.input.strides[1],
+      args.extras,
       pixels.count};
-  device.Launch(stream, {CollectCandidates::kBlocks}, collect);
-  const KeepBestCandidates keep = {args.scratch,
-                                   count,
-                                   args.overlap_threshold,
-                                   static_cast<int>(output.dims[0]),
-                                   output.data,
-                                   output.strides[0],
-                                   output.strides[1],
-                                   pixels.count};
   device.Launch(stream, {1}, keep, KeepBestCandidates::kSharedBytes);
 }
 

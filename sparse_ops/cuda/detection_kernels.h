@@ -130,6 +130,7 @@ struct CollectCandidates {
   int64_t number_stride;
   int row_count;
   int classes;
+  bool has_objectness;
   float score_threshold;
   BoxCandidate* candidates;
   int* count;
@@ -158,17 +159,18 @@ struct CollectCandidates {
   // `number(i)` returns number i of the box's row.
   template <class Thread, class Number>
   CACHEINF_KERNEL void Take(const Thread& thread, int box, const Number& number) const {
+    const int first_class = has_objectness ? kBoxNumbers + 1 : kBoxNumbers;
     int best = 0;
-    float best_score = number(kBoxNumbers + 1);
+    float best_score = number(first_class);
     for (int label = 1; label < classes; ++label) {
-      const float score = number(kBoxNumbers + 1 + label);
+      const float score = number(first_class + label);
       const bool is_first_nan = score != score && best_score == best_score;
       if (score > best_score || is_first_nan) {
         best = label;
         best_score = score;
       }
     }
-    const float score = number(kBoxNumbers) * best_score;
+    const float score = has_objectness ? number(kBoxNumbers) * best_score : best_score;
     if (!(score >= score_threshold)) return;
     const float half_width = number(2) * 0.5f;
     const float half_height = number(3) * 0.5f;
@@ -211,6 +213,10 @@ struct KeepBestCandidates {
   float* output;
   int64_t row_stride;
   int64_t number_stride;
+  const float* extra_numbers;  // of the first box, those of the next extra_row_stride further
+  int64_t extra_row_stride;
+  int64_t extra_stride;
+  int extras;
   const int* gate;
 
   template <class Thread>
@@ -225,6 +231,11 @@ struct KeepBestCandidates {
       const BoxCandidate* const box = candidates + best.index;
       const Corners corners(thread, box);
       const int label = thread.Load(&box->label);
+      for (int k = thread.ThreadIndex(); k < extras; k += kThreads) {
+        const float* const extra = extra_numbers + best.box * extra_row_stride + k * extra_stride;
+        thread.Store(output + kept * row_stride + (6 + k) * number_stride,
+                     thread.LoadReadOnly(extra));
+      }
       if (thread.ThreadIndex() == 0) {
         const float row[] = {corners.left,   corners.top, corners.right,
                              corners.bottom, best.score,  static_cast<float>(label)};
@@ -241,8 +252,9 @@ struct KeepBestCandidates {
         if (i == best.index || is_covered) thread.Store(&other->box, -1);
       }
     }
-    for (int i = kept * 6 + thread.ThreadIndex(); i < max_boxes * 6; i += kThreads) {
-      thread.Store(output + i / 6 * row_stride + i % 6 * number_stride, 0.0f);
+    const int width = 6 + extras;
+    for (int i = kept * width + thread.ThreadIndex(); i < max_boxes * width; i += kThreads) {
+      thread.Store(output + i / width * row_stride + i % width * number_stride, 0.0f);
     }
   }
 

@@ -79,13 +79,15 @@ namespace {
 // Adds the box that `row` describes, with numbers `stride` apart, if it scores enough.
 void AddIfGood(const NonMaxSuppressionArgs& args, const float* row, int64_t stride, int64_t classes,
                int box, int* count) {
-  const auto class_score = [&](int64_t label) { return row[(5 + label) * stride]; };
+  const auto class_score = [&](int64_t label) {
+    return row[(args.first_class() + label) * stride];
+  };
   int64_t best = 0;
   for (int64_t label = 1; label < classes; ++label) {
     const bool is_first_nan = std::isnan(class_score(label)) && !std::isnan(class_score(best));
     if (class_score(label) > class_score(best) || is_first_nan) best = label;
   }
-  const float score = row[4 * stride] * class_score(best);
+  const float score = args.has_objectness ? row[4 * stride] * class_score(best) : class_score(best);
   if (!(score >= args.score_threshold)) return;
   args.scratch[(*count)++] = CandidateOf(row, stride, score, box, static_cast<int>(best));
 }
@@ -106,7 +108,7 @@ int CollectFromRows(const NonMaxSuppressionArgs& args) {
   const ConstTensorView& input = args.input;
   int count = 0;
   for (int64_t box = 0; box < input.dims[0]; ++box) {
-    AddIfGood(args, input.data + box * input.strides[0], input.strides[1], input.dims[1] - 5,
+    AddIfGood(args, input.data + box * input.strides[0], input.strides[1], args.input_classes(),
               static_cast<int>(box), &count);
   }
   return count;
@@ -117,6 +119,16 @@ int CollectFromRows(const NonMaxSuppressionArgs& args) {
 void Compute(const NonMaxSuppressionArgs& args) {
   KeepBest(args, args.heads != nullptr ? CollectFromHeads(args) : CollectFromRows(args));
 }
+
+namespace {
+
+float Extra(const NonMaxSuppressionArgs& args, int box, int extra) {
+  const ConstTensorView& input = args.input;
+  const int64_t number = input.dims[1] - args.extras + extra;
+  return input.data[box * input.strides[0] + number * input.strides[1]];
+}
+
+}  // namespace
 
 void KeepBest(const NonMaxSuppressionArgs& args, int candidates) {
   std::sort(args.scratch, args.scratch + candidates, [](const auto& a, const auto& b) {
@@ -140,8 +152,10 @@ void KeepBest(const NonMaxSuppressionArgs& args, int candidates) {
                               box.bottom, box.score, static_cast<float>(box.label)};
       std::copy_n(found, 6, row);
     }
-    for (int k = 0; k < 6; ++k) {
-      args.output.data[i * args.output.strides[0] + k * args.output.strides[1]] = row[k];
+    float* const out = args.output.data + i * args.output.strides[0];
+    for (int k = 0; k < 6; ++k) out[k * args.output.strides[1]] = row[k];
+    for (int k = 0; k < args.extras; ++k) {
+      out[(6 + k) * args.output.strides[1]] = i < kept ? Extra(args, args.scratch[i].box, k) : 0.0f;
     }
   }
 }

@@ -117,6 +117,7 @@ TEST_F(AnswersTest, SegmentationGivesTheShareOfEachClass) {
 TEST_F(AnswersTest, NumbersThatAreNoClassesCountAsTheFirst) {
   Graph graph = Echo({1, 2, 2}, {});
   graph.values[graph.outputs[0]].type = DataType::kInt64;
+  graph.head = {};
   RobotConfig config;
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
   Robot robot(OnReference(std::move(graph)), config, clock_);

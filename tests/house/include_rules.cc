@@ -48,7 +48,8 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/exec", {"common/model/torchscript", "common/model/picture"}},
     {"common/model/passes", {"common/exec"}},  // constants are folded by running what makes them
     {"common/model", {"common/model/onnx", "common/model/passes"}},
-    {"common/config", {"common/model/graph", "common/codec"}},
+    {"common/model/heads", {"common/model/graph"}},
+    {"common/config", {"common/model/heads", "common/codec"}},
     {"common/config/configured_model", {"common/config", "common/model"}},
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec", "common/codec"}},

@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
+#include "common/model/heads/heads.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/run_graph.h"
 
@@ -78,9 +79,9 @@ TEST(DecodeTest, ClassificationEndsInOneSoftmax) {
     ValueId x = b.Input({1, 5});
     x = has_softmax ? b.Op(op::Softmax{1, false}, {x}) : b.Apply(Function::Kind::kAbs, x);
     Graph graph = b.Finish({x});
-    DecoderSpec decoder;
-    decoder.kind = DecoderSpec::Kind::kClassification;
-    AppendDecoder(graph, decoder);
+    HeadSpec decoder;
+    decoder.kind = HeadKind::kClassification;
+    AppendHead(graph, decoder);
     graph.Validate();
     EXPECT_EQ(graph.operators.size(), has_softmax ? 1u : 2u);
     float sum = 0.0f;
@@ -98,14 +99,14 @@ TEST(DecodeTest, SegmentationGivesTheClassOfEachPixel) {
   pool.spec.columns.kernel = pool.spec.columns.stride = 2;
   Graph graph = b.Finish({b.Op(pool, {x})});
   Graph enlarged = graph;
-  DecoderSpec decoder;
-  decoder.kind = DecoderSpec::Kind::kSegmentation;
-  AppendDecoder(graph, decoder);
+  HeadSpec decoder;
+  decoder.kind = HeadKind::kSegmentation;
+  AppendHead(graph, decoder);
   graph.Validate();
   EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 1, 2, 2}));
   EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kInt64);
   decoder.enlarge = true;
-  AppendDecoder(enlarged, decoder);
+  AppendHead(enlarged, decoder);
   enlarged.Validate();
   EXPECT_EQ(enlarged.value(enlarged.outputs[0]).shape, (Shape{1, 1, 4, 4}));
 
@@ -116,9 +117,9 @@ TEST(DecodeTest, SegmentationGivesTheClassOfEachPixel) {
   EXPECT_EQ(Evaluate(enlarged, {input}).front()[3], 1.0f);
 }
 
-DecoderSpec Boxes() {
-  DecoderSpec decoder;
-  decoder.kind = DecoderSpec::Kind::kBoxes;
+HeadSpec Boxes() {
+  HeadSpec decoder;
+  decoder.kind = HeadKind::kBoxes;
   decoder.scales = {{8, {10, 20}}, {16, {30, 40}}};
   decoder.suppression = {0.25f, 0.5f, 4, {}};
   return decoder;
@@ -140,7 +141,7 @@ Graph Heads(int64_t width = 32) {
 // Raw heads become one table of boxes in the picture's pixels.
 TEST(DecodeTest, RawHeadsBecomeBoxes) {
   Graph graph = Heads();
-  AppendDecoder(graph, Boxes());
+  AppendHead(graph, Boxes());
   graph.Validate();
   ASSERT_EQ(graph.outputs.size(), 1u);
   EXPECT_EQ(graph.value(graph.outputs[0]).name, "boxes");
@@ -170,19 +171,19 @@ TEST(DecodeTest, RawHeadsBecomeBoxes) {
 }
 
 TEST(DecodeTest, RefusesHeadsThatDoNotFit) {
-  const auto refuses = [](const DecoderSpec& decoder, Graph graph = Heads()) {
-    EXPECT_THROW(AppendDecoder(graph, decoder), InputError);
+  const auto refuses = [](const HeadSpec& decoder, Graph graph = Heads()) {
+    EXPECT_THROW(AppendHead(graph, decoder), InputError);
   };
-  DecoderSpec one_scale = Boxes();
+  HeadSpec one_scale = Boxes();
   one_scale.scales.pop_back();
   refuses(one_scale);
-  DecoderSpec wrong_stride = Boxes();
+  HeadSpec wrong_stride = Boxes();
   wrong_stride.scales[0].stride = 4;
   refuses(wrong_stride);
-  DecoderSpec wrong_anchors = Boxes();
+  HeadSpec wrong_anchors = Boxes();
   wrong_anchors.scales[0].anchors = {1, 2, 3, 4};
   refuses(wrong_anchors);
-  DecoderSpec no_scales = Boxes();
+  HeadSpec no_scales = Boxes();
   no_scales.scales.clear();
   refuses(no_scales);
   refuses(Boxes(), Heads(40));  // two and a half columns of the coarser head
@@ -192,13 +193,13 @@ TEST(DecodeTest, RefusesHeadsThatDoNotFit) {
 TEST(DecodeTest, DecodedBoxesOnlyNeedSuppression) {
   ModelBuilder b;
   Graph graph = b.Finish({b.Apply(Function::Kind::kAbs, b.Input({1, 9, 7}))});
-  DecoderSpec decoder = Boxes();
+  HeadSpec decoder = Boxes();
   decoder.scales.clear();
-  AppendDecoder(graph, decoder);
+  AppendHead(graph, decoder);
   graph.Validate();
   EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{4, 6}));
   const size_t operators = graph.operators.size();
-  AppendDecoder(graph, decoder);
+  AppendHead(graph, decoder);
   EXPECT_EQ(graph.operators.size(), operators);
 }
 

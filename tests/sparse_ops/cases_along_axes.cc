@@ -202,6 +202,17 @@ void AddDetection(Table& table) {
                                              .input = memory.Tensor({400, 8}),
                                              .output = memory.OutputTensor({60, 6})};
               });
+    table.Add(special ? "non_max_suppression_extras_special_numbers" : "non_max_suppression_extras",
+              [=](CaseMemory& memory) {
+                if (special) memory.UseSpecialNumbers();
+                return NonMaxSuppressionArgs{.score_threshold = 0.25f,
+                                             .overlap_threshold = 0.3f,
+                                             .scratch = memory.Candidates(300),
+                                             .has_objectness = false,
+                                             .extras = 5,
+                                             .input = memory.Tensor({300, 12}),
+                                             .output = memory.OutputTensor({60, 11})};
+              });
   }
 }
 

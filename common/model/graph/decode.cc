@@ -50,77 +50,6 @@ PictureSpec Resolved(const Graph& graph, PictureSpec picture) {
   return picture;
 }
 
-template <typename T>
-bool EndsWith(const Graph& graph) {
-  const OpId producer = graph.value(graph.outputs.front()).producer;
-  return producer != kNone && graph.operators[producer].As<T>() != nullptr;
-}
-
-void AppendSoftmax(Graph& graph) {
-  if (EndsWith<op::Softmax>(graph)) return;
-  graph.outputs.front() = graph.AddOne("scores", op::Softmax{1, false}, {graph.outputs.front()});
-}
-
-void AppendArgMax(Graph& graph, bool enlarge) {
-  if (EndsWith<op::ArgMax>(graph)) return;
-  ValueId scores = graph.outputs.front();
-  const Value& input = graph.value(graph.inputs.front());
-  if (!graph.value(scores).is_map() || !input.is_map()) {
-    Refuse(graph, "output '" + graph.value(scores).name + "' of shape " +
-                      ToString(graph.value(scores).shape) + " has no class scores per pixel");
-  }
-  if (enlarge) {
-    op::Resize resize;
-    resize.spec.kind = ResizeSpec::Kind::kLinear;
-    resize.spec.out_height = static_cast<int>(input.shape[2]);
-    resize.spec.out_width = static_cast<int>(input.shape[3]);
-    scores = graph.AddOne("enlarge", resize, {scores});
-  }
-  graph.outputs.front() = graph.AddOne("classes", op::ArgMax{1, true}, {scores});
-}
-
-void CheckHeads(const Graph& graph, const std::vector<op::DecodeBoxes::Scale>& scales) {
-  if (scales.size() != graph.outputs.size()) {
-    Refuse(graph, "strides for " + std::to_string(scales.size()) + " heads, but " +
-                      std::to_string(graph.outputs.size()) + " output(s)");
-  }
-  const Value& input = graph.value(graph.inputs.front());
-  for (size_t i = 0; i < scales.size(); ++i) {
-    const Value& head = graph.value(graph.outputs[i]);
-    const int64_t stride = scales[i].stride;
-    const bool fits = input.is_map() && head.is_map() && head.shape[2] * stride == input.shape[2] &&
-                      head.shape[3] * stride == input.shape[3];
-    if (!fits) {
-      Refuse(graph, "output '" + head.name + "' of shape " + ToString(head.shape) +
-                        " is not a head of stride " + std::to_string(stride) +
-                        " for an input of shape " + ToString(input.shape));
-    }
-  }
-}
-
-void AppendBoxes(Graph& graph, const DecoderSpec& decoder) {
-  if (EndsWith<op::NonMaxSuppression>(graph)) return;
-  ValueId boxes = graph.outputs.front();
-  if (!decoder.scales.empty()) {
-    CheckHeads(graph, decoder.scales);
-    if (decoder.apply_sigmoid) {
-      op::NonMaxSuppression of_heads = decoder.suppression;
-      of_heads.scales = decoder.scales;
-      graph.outputs = {graph.AddOne("boxes", of_heads, graph.outputs)};
-      return;
-    }
-    boxes = graph.AddOne("decode", op::DecodeBoxes{decoder.scales, /*apply_sigmoid=*/false},
-                         graph.outputs);
-  } else {
-    const Value& rows = graph.value(boxes);
-    if (graph.outputs.size() != 1) Refuse(graph, "several raw heads need strides and anchors");
-    if (rows.shape.size() == 3 && rows.shape[0] == 1) {
-      boxes = graph.AddOne("rows", op::Reshape{{rows.shape[1], rows.shape[2]}}, {boxes});
-    }
-  }
-  graph.outputs = {graph.AddOne("boxes", decoder.suppression, {boxes})};
-}
-
 }  // namespace
 
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation) {
@@ -158,22 +87,6 @@ void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisatio
   graph.values[input].producer = 0;
   graph.inputs.front() = pixels;
   graph.picture = resolved;
-}
-
-void AppendDecoder(Graph& graph, const DecoderSpec& decoder) {
-  switch (decoder.kind) {
-    case DecoderSpec::Kind::kRaw:
-      break;
-    case DecoderSpec::Kind::kClassification:
-      AppendSoftmax(graph);
-      break;
-    case DecoderSpec::Kind::kSegmentation:
-      AppendArgMax(graph, decoder.enlarge);
-      break;
-    case DecoderSpec::Kind::kBoxes:
-      AppendBoxes(graph, decoder);
-      break;
-  }
 }
 
 }  // namespace cacheinf

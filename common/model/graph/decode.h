@@ -6,8 +6,7 @@
 
 #include "common/model/graph/graph.h"
 
-// The ends of a graph: from a camera's picture to the network's input, and from the network's raw
-// output to an answer. Both are ordinary operators, so that either side can run them.
+// The beginning of a graph: from a camera's picture to the network's input, as an ordinary operator.
 
 namespace cacheinf {
 
@@ -24,31 +23,6 @@ struct Normalisation {
 // Throws InputError when picture, numbers and input do not fit each other, or the graph has a
 // picture already.
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation);
-
-// What a network's outputs mean, and what to answer.
-struct DecoderSpec {
-  enum class Kind : uint8_t {
-    kRaw,             // the outputs as they are
-    kClassification,  // softmax of the first output's classes (dimension 1): "scores"
-    kSegmentation,    // class of each pixel from the first output's channels: "classes"
-    kBoxes,           // from all outputs, boxes that do not overlap: "boxes"
-  };
-  Kind kind = Kind::kRaw;
-
-  // Segmentation: first enlarge the class scores, linearly, to the picture's size.
-  bool enlarge = false;
-
-  // Boxes: one scale per output, each a raw head; empty: the only output has a row per box, as
-  // op::DecodeBoxes gives them.
-  std::vector<op::DecodeBoxes::Scale> scales;
-  bool apply_sigmoid = true;
-  op::NonMaxSuppression suppression;
-};
-
-// Appends the operators; their result replaces the outputs that they read. Does not repeat an
-// operator that the graph already ends with.
-// Throws InputError when the outputs are not what the decoder reads.
-void AppendDecoder(Graph& graph, const DecoderSpec& decoder);
 
 }  // namespace cacheinf
 

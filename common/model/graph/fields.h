@@ -38,6 +38,7 @@ constexpr op::DepthToSpace::Order LastOf(op::DepthToSpace::Order) {
 }
 constexpr PadMode LastOf(PadMode) { return PadMode::kEdge; }
 constexpr ReduceKind LastOf(ReduceKind) { return ReduceKind::kMin; }
+constexpr HeadKind LastOf(HeadKind) { return HeadKind::kRtDetr; }
 constexpr PictureSpec::Fit LastOf(PictureSpec::Fit) { return PictureSpec::Fit::kCrop; }
 constexpr PictureSpec::Channels LastOf(PictureSpec::Channels) {
   return PictureSpec::Channels::kGray;
@@ -80,6 +81,14 @@ void VisitFields(A& a, Visit& visit) {
     visit("out_width", a.out_width);
     visit("scale_rows", a.scale_rows);
     visit("scale_columns", a.scale_columns);
+  } else if constexpr (std::is_same_v<T, Head>) {
+    visit("kind", a.kind);
+    visit("classes", a.classes);
+    visit("keypoints", a.keypoints);
+    visit("keypoint_numbers", a.keypoint_numbers);
+    visit("mask_coefficients", a.mask_coefficients);
+    visit("has_angle", a.has_angle);
+    visit("is_normalised", a.is_normalised);
   } else if constexpr (std::is_same_v<T, PictureSpec>) {
     visit("width", a.width);
     visit("height", a.height);
@@ -161,6 +170,8 @@ void VisitFields(A& a, Visit& visit) {
     visit("score_threshold", a.score_threshold);
     visit("overlap_threshold", a.overlap_threshold);
     visit("max_boxes", a.max_boxes);
+    visit("has_objectness", a.has_objectness);
+    visit("extras", a.extras);
     visit("scales", a.scales);
   } else if constexpr (std::is_same_v<T, op::Foreign>) {
     visit("type", a.type);

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "common/model/graph/head.h"
+#include "common/model/graph/notes.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
@@ -227,15 +229,17 @@ struct DecodeBoxes {
   bool apply_sigmoid = true;
 };
 
-// boxes × (4 + 1 + classes) as DecodeBoxes gives them; with scales, raw heads, one per scale, read
-// as DecodeBoxes with apply_sigmoid would. Gives max_boxes × 6: left, top, right, bottom, score,
-// class; best first, unused rows all zero. Suppresses non-maxima within a class; ties keep the
-// lower index.
+// boxes × (4 + 1 + classes) as DecodeBoxes gives them, or without objectness, or with `extras` more
+// numbers a box; with scales, raw heads, one per scale, read as DecodeBoxes with apply_sigmoid would.
+// Gives max_boxes × (6 + extras): left, top, right, bottom, score, class, the extra numbers; best
+// first, unused rows all zero. Suppresses non-maxima within a class; ties keep the lower index.
 struct NonMaxSuppression {
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
   int max_boxes = 100;
   std::vector<DecodeBoxes::Scale> scales;
+  bool has_objectness = true;
+  int extras = 0;
 };
 
 // Any inputs. An operator outside the set, from a TorchScript file, that LibTorch runs on
@@ -308,6 +312,8 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   PictureSpec picture;
+  Head head;
+  ModelNotes notes;
 
   const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
 

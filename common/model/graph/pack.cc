@@ -30,7 +30,7 @@ constexpr size_t kAlignment = 64;
 constexpr std::array<char, 8> kMagic = {'C', 'A', 'C', 'H', 'E', 'I', 'N', 'F'};
 constexpr uint64_t kMaxDescriptionBytes = uint64_t{1} << 28;
 
-struct Head {
+struct FileHead {
   std::array<char, 8> magic = kMagic;
   uint32_t version = kPackVersion;
   uint32_t head_bytes = kAlignment;
@@ -39,7 +39,7 @@ struct Head {
   uint64_t checksum = 0;
   std::array<uint64_t, 3> reserved = {};
 };
-static_assert(sizeof(Head) == kAlignment);
+static_assert(sizeof(FileHead) == kAlignment);
 
 constexpr uint64_t RoundUp(uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -178,6 +178,7 @@ std::string Describe(const Graph& graph, BlobWriter& blobs) {
   DescriptionWriter rest(blobs);
   rest.Write(graph.name);
   rest.Write(graph.picture);
+  rest.Write(graph.head);
   rest.Write(graph.values);
   rest.Write(graph.inputs);
   rest.Write(graph.outputs);
@@ -307,6 +308,7 @@ class DescriptionReader {
     Graph graph;
     Read(graph.name);
     Read(graph.picture);
+    Read(graph.head);
     Read(graph.values);
     value_count_ = static_cast<int64_t>(graph.values.size());
     ReadIds(graph.inputs);
@@ -423,9 +425,9 @@ class DescriptionReader {
   int64_t value_count_ = 0;
 };
 
-Head CheckHead(std::span<const std::byte> file, const std::string& name) {
+FileHead CheckHead(std::span<const std::byte> file, const std::string& name) {
   if (!IsPack(file)) Refuse(name, "is not a native model file");
-  Head head;
+  FileHead head;
   if (file.size() < sizeof(head)) Refuse(name, "is cut short");
   std::memcpy(&head, file.data(), sizeof(head));
   if (head.version != kPackVersion) {
@@ -452,7 +454,7 @@ bool IsPack(std::span<const std::byte> first_bytes) {
 }
 
 uint64_t PackChecksum(std::span<const std::byte> file) {
-  Head head;
+  FileHead head;
   std::memcpy(&head, file.data(), sizeof(head));
   head.checksum = 0;
   BlockHash hash;
@@ -464,7 +466,7 @@ uint64_t PackChecksum(std::span<const std::byte> file) {
 void WritePack(const Graph& graph, const std::filesystem::path& path) {
   BlobWriter blobs;
   const std::string description = Describe(graph, blobs);
-  Head head;
+  FileHead head;
   head.description_bytes = description.size();
   head.file_bytes = sizeof(head) + RoundUp(description.size()) + blobs.bytes_in_file();
   BlockHash hash;
@@ -486,7 +488,7 @@ Graph ReadPack(const std::filesystem::path& path) {
 }
 
 Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name) {
-  const Head head = CheckHead({data.get(), size}, name);
+  const FileHead head = CheckHead({data.get(), size}, name);
   const std::string_view description(reinterpret_cast<const char*>(data.get()) + sizeof(head),
                                      head.description_bytes);
   const size_t blob_begin = sizeof(head) + RoundUp(head.description_bytes);

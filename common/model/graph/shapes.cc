@@ -481,15 +481,23 @@ class Inference {
     if (suppression.scales.empty()) {
       NeedInputs(1);
       const Shape& in = Input(0);
-      if (in.size() != 2 || in[1] < 6) Refuse("boxes of shape " + ToString(in));
+      const int64_t extras = suppression.extras;
+      const int64_t least = (suppression.has_objectness ? 6 : 5) + extras;
+      if (in.size() != 2 || extras < 0 || in[1] < least) {
+        Refuse("boxes of shape " + ToString(in) + " with " + std::to_string(extras) +
+               " extra numbers");
+      }
     } else {
+      if (!suppression.has_objectness || suppression.extras != 0) {
+        Refuse("raw heads without objectness or with extra numbers");
+      }
       Boxes(suppression.scales);
     }
     const auto is_share = [](float x) { return x >= 0.0f && x <= 1.0f; };
     if (!is_share(suppression.score_threshold) || !is_share(suppression.overlap_threshold)) {
       Refuse("thresholds must lie between 0 and 1");
     }
-    return One({suppression.max_boxes, 6});
+    return One({suppression.max_boxes, 6 + int64_t{suppression.extras}});
   }
 
   std::vector<InferredOutput> Outputs(const op::Foreign& foreign) {

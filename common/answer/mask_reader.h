@@ -1,0 +1,37 @@
+#ifndef CACHEINF_COMMON_ANSWER_MASK_READER_H_
+#define CACHEINF_COMMON_ANSWER_MASK_READER_H_
+
+#include <vector>
+
+#include "common/answer/answers.h"
+#include "common/answer/seen_picture.h"
+
+namespace cacheinf {
+
+// Masks of boxes: sums of prototypes, weighted by each box's coefficients. A pixel belongs to the
+// thing where the sum, between the prototypes' pixels linear, is positive.
+class MaskReader {
+ public:
+  // `shape` is 1 × prototypes × height × width; `model_width` and `model_height` are those of the
+  // picture that the prototypes are of.
+  MaskReader(const Shape& shape, std::vector<float> prototypes, double model_width,
+             double model_height);
+
+  // The pixels inside of `box`, which lies in the frame.
+  PixelRuns Read(const float* coefficients, const Detection& box, const SeenPicture& seen);
+
+ private:
+  double At(double x, double y) const;  // of the sums, in their pixels from the edge
+
+  int count_;
+  int height_;
+  int width_;
+  std::vector<float> prototypes_;
+  double scale_x_;  // prototype pixels a model pixel
+  double scale_y_;
+  std::vector<float> sums_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_ANSWER_MASK_READER_H_

@@ -1,0 +1,498 @@
+// Every head of the table reads back what its formula's inverse wrote.
+
+#include "common/model/heads/heads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/answer/answers.h"
+#include "common/answer/seen_picture.h"
+#include "common/base/error.h"
+#include "common/config/model_setup.h"
+#include "tests/testing/refusal.h"
+#include "tests/testing/run_graph.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kSide = 128;  // of the picture: 256 + 64 + 16 cells
+constexpr int kHeadClasses = 5;
+constexpr std::array<int, 3> kStrides = {8, 16, 32};
+
+// A thing in the picture, at a place that the grids' cells know.
+struct Thing {
+  double x, y, width, height;
+  int label;
+  float score;
+};
+const std::vector<Thing> kThings = {{37.5, 50.25, 30, 20, 3, 0.875f}, {90, 91, 41, 60, 1, 0.75f}};
+
+struct HeadOutput {
+  Shape shape;
+  std::vector<float> numbers;
+  std::string name = "output0";
+};
+
+// A network whose picture has no part in its outputs, which are given as more inputs.
+Graph NetworkOf(const std::vector<HeadOutput>& outputs) {
+  Graph graph;
+  graph.name = "network";
+  graph.AddInput("image", {1, 3, kSide, kSide});
+  for (const HeadOutput& output : outputs) {
+    const ValueId input = graph.AddInput(output.name + ".given", output.shape);
+    graph.outputs.push_back(
+        graph.Add(output.name, op::Activation{}, {input}, {output.name}).front());
+  }
+  return graph;
+}
+
+AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
+                   const ModelNotes& notes = {}) {
+  Graph graph = NetworkOf(outputs);
+  graph.notes = notes;
+  AddDecoder(graph, config);
+  graph.Validate();
+  const auto state = MakeReferenceState(graph);
+  std::vector<Tensor> inputs = {
+      Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
+  for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
+  SetInputs(*state, inputs);
+  state->Run();
+  return AnswerReader(state->graph(), config).Read(*state, {});
+}
+
+std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
+                               const ModelNotes& notes = {}) {
+  return std::get<Detections>(Read(outputs, config, notes)).boxes;
+}
+
+DecoderConfig Decoder(HeadKind kind) {
+  DecoderConfig config;
+  config.kind = kind;
+  return config;
+}
+
+void ExpectThings(const std::vector<Detection>& boxes, double tolerance = 1e-3) {
+  ASSERT_EQ(boxes.size(), kThings.size());
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const Thing& thing = kThings[i];
+    EXPECT_EQ(boxes[i].label.index, thing.label);
+    EXPECT_NEAR(boxes[i].label.score, thing.score, 1e-5);
+    EXPECT_NEAR(boxes[i].left, thing.x - thing.width / 2, tolerance);
+    EXPECT_NEAR(boxes[i].top, thing.y - thing.height / 2, tolerance);
+    EXPECT_NEAR(boxes[i].right, thing.x + thing.width / 2, tolerance);
+    EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, tolerance);
+  }
+}
+
+int CellsOf(int stride) { return (kSide / stride) * (kSide / stride); }
+int AllCells() { return CellsOf(8) + CellsOf(16) + CellsOf(32); }
+
+// The cell, among those of all strides, in which a thing's centre lies on the grid of stride 16.
+int CellOf(const Thing& thing) {
+  const int row = static_cast<int>(thing.y) / 16;
+  const int column = static_cast<int>(thing.x) / 16;
+  return CellsOf(8) + row * (kSide / 16) + column;
+}
+
+double Logit(double share) { return std::log(share / (1 - share)); }
+
+std::vector<float> Transposed(const std::vector<float>& rows, int64_t width) {
+  const auto count = static_cast<int64_t>(rows.size()) / width;
+  std::vector<float> columns(rows.size());
+  for (int64_t r = 0; r < count; ++r) {
+    for (int64_t k = 0; k < width; ++k) columns[k * count + r] = rows[r * width + k];
+  }
+  return columns;
+}
+
+// Rows of decoded boxes, `boxes_a_cell` to a cell; the numbers after box and scores come from
+// `extras(thing)`.
+template <typename Extras>
+HeadOutput DecodedRows(bool has_objectness, int boxes_a_cell, bool transposed, int extra_count,
+                       const Extras& extras) {
+  const int width = 4 + (has_objectness ? 1 : 0) + kHeadClasses + extra_count;
+  const int rows = AllCells() * boxes_a_cell;
+  std::vector<float> numbers(static_cast<size_t>(rows) * static_cast<size_t>(width), 0.0f);
+  for (int row = 0; row < rows; ++row) {  // a faint box in every cell
+    float* const at = &numbers[static_cast<size_t>(row * width)];
+    at[0] = static_cast<float>(row % kSide);
+    at[1] = static_cast<float>(row % (kSide / 2));
+    at[2] = at[3] = 8;
+    at[4] = 0.01f;
+  }
+  for (const Thing& thing : kThings) {
+    float* at = &numbers[static_cast<size_t>(CellOf(thing) * width)];
+    *at++ = static_cast<float>(thing.x);
+    *at++ = static_cast<float>(thing.y);
+    *at++ = static_cast<float>(thing.width);
+    *at++ = static_cast<float>(thing.height);
+    if (has_objectness) *at++ = 1.0f;
+    for (int label = 0; label < kHeadClasses; ++label)
+      *at++ = label == thing.label ? thing.score : 0;
+    for (const double extra : extras(thing)) *at++ = static_cast<float>(extra);
+  }
+  HeadOutput output;
+  output.shape = transposed ? Shape{1, width, rows} : Shape{1, rows, width};
+  output.numbers = transposed ? Transposed(numbers, width) : numbers;
+  return output;
+}
+
+HeadOutput DecodedRows(bool has_objectness, int boxes_a_cell, bool transposed) {
+  return DecodedRows(has_objectness, boxes_a_cell, transposed, 0,
+                     [](const Thing&) { return std::vector<double>(); });
+}
+
+TEST(HeadsTest, Yolov5Rows) {
+  for (const bool transposed : {false, true}) {
+    ExpectThings(BoxesOf({DecodedRows(true, 3, transposed)}, Decoder(HeadKind::kBoxes)));
+  }
+}
+
+TEST(HeadsTest, Yolov8AndItsTranspose) {
+  for (const bool transposed : {false, true}) {
+    ExpectThings(BoxesOf({DecodedRows(false, 1, transposed)}, Decoder(HeadKind::kYolov8)));
+  }
+}
+
+// Raw heads of three anchors each; the things are found by the second anchor of stride 16.
+std::vector<HeadOutput> RawHeads(const std::vector<double>& thing_numbers_of(const Thing&)) {
+  constexpr int kNumbers = 5 + kHeadClasses;
+  std::vector<HeadOutput> heads;
+  for (const int stride : kStrides) {
+    const int side = kSide / stride;
+    HeadOutput head;
+    head.name = "head" + std::to_string(stride);
+    head.shape = {1, 3 * kNumbers, side, side};
+    head.numbers.assign(static_cast<size_t>(3 * kNumbers * side * side), -9.0f);
+    if (stride == 16) {
+      for (const Thing& thing : kThings) {
+        const int row = static_cast<int>(thing.y) / stride;
+        const int column = static_cast<int>(thing.x) / stride;
+        const std::vector<double>& numbers = thing_numbers_of(thing);
+        for (int k = 0; k < kNumbers; ++k) {
+          head.numbers[static_cast<size_t>(((kNumbers + k) * side + row) * side + column)] =
+              static_cast<float>(numbers[static_cast<size_t>(k)]);
+        }
+      }
+    }
+    heads.push_back(std::move(head));
+  }
+  return heads;
+}
+
+constexpr double kAnchorWidth = 62;  // the second of stride 16
+constexpr double kAnchorHeight = 45;
+const std::vector<double> kAnchors = {10, 13, 16,  30,  33, 23,  30,  61,  62,
+                                      45, 59, 119, 116, 90, 156, 198, 373, 326};
+
+void AddScores(const Thing& thing, std::vector<double>* numbers) {
+  numbers->push_back(30);
+  for (int label = 0; label < kHeadClasses; ++label) {
+    numbers->push_back(label == thing.label ? Logit(thing.score) : -9);
+  }
+}
+
+double InCell(double position) { return position / 16 - std::floor(position / 16); }
+
+const std::vector<double>& Yolov5Numbers(const Thing& thing) {
+  static std::vector<double> numbers;
+  numbers = {Logit((InCell(thing.x) + 0.5) / 2), Logit((InCell(thing.y) + 0.5) / 2),
+             Logit(std::sqrt(thing.width / kAnchorWidth) / 2),
+             Logit(std::sqrt(thing.height / kAnchorHeight) / 2)};
+  AddScores(thing, &numbers);
+  return numbers;
+}
+
+const std::vector<double>& Yolov3Numbers(const Thing& thing) {
+  static std::vector<double> numbers;
+  numbers = {Logit(InCell(thing.x)), Logit(InCell(thing.y)), std::log(thing.width / kAnchorWidth),
+             std::log(thing.height / kAnchorHeight)};
+  AddScores(thing, &numbers);
+  return numbers;
+}
+
+TEST(HeadsTest, Yolov5RawHeadsInFourAndFiveDimensions) {
+  DecoderConfig config = Decoder(HeadKind::kBoxes);
+  config.strides = {8, 16, 32};
+  config.anchors = kAnchors;
+  std::vector<HeadOutput> heads = RawHeads(Yolov5Numbers);
+  ExpectThings(BoxesOf(heads, config));
+  for (HeadOutput& head : heads) {
+    const int64_t cells = head.shape[2] * head.shape[3];
+    const int64_t numbers = head.shape[1] / 3;
+    std::vector<float> split;
+    for (int64_t anchor = 0; anchor < 3; ++anchor) {
+      const auto begin = head.numbers.begin() + anchor * numbers * cells;
+      const std::vector<float> turned =
+          Transposed(std::vector<float>(begin, begin + numbers * cells), cells);
+      split.insert(split.end(), turned.begin(), turned.end());
+    }
+    head.shape = {1, 3, head.shape[2], head.shape[3], numbers};
+    head.numbers = std::move(split);
+  }
+  ExpectThings(BoxesOf(heads, config));
+}
+
+TEST(HeadsTest, Yolov3RawHeadsInEitherOrder) {
+  std::vector<HeadOutput> heads = RawHeads(Yolov3Numbers);
+  ExpectThings(BoxesOf(heads, Decoder(HeadKind::kYolov3)));
+  std::reverse(heads.begin(), heads.end());
+  ExpectThings(BoxesOf(heads, Decoder(HeadKind::kYolov3)));
+  DecoderConfig config = Decoder(HeadKind::kYolov3);
+  config.strides = {32, 16, 8};
+  config.anchors = {116, 90, 156, 198, 373, 326, 30, 61, 62, 45, 59, 119, 10, 13, 16, 30, 33, 23};
+  ExpectThings(BoxesOf(heads, config));
+}
+
+TEST(HeadsTest, YoloxPlacedAndNotPlaced) {
+  HeadOutput rows = DecodedRows(true, 1, false);
+  // A graph that adds a constant has placed its boxes itself.
+  Graph placed = NetworkOf({rows});
+  const ValueId zero = placed.AddConstant("zero", Tensor({1}, std::vector<float>{0.0f}));
+  placed.outputs = {
+      placed.AddOne("placed", op::Binary{BinaryKind::kAdd, {}}, {placed.outputs[0], zero})};
+  AddDecoder(placed, Decoder(HeadKind::kYolox));
+  const auto state = MakeReferenceState(placed);
+  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                     Tensor(rows.shape, rows.numbers)});
+  state->Run();
+  ExpectThings(
+      std::get<Detections>(AnswerReader(state->graph(), Decoder(HeadKind::kYolox)).Read(*state, {}))
+          .boxes);
+
+  for (const Thing& thing : kThings) {
+    float* const row = &rows.numbers[static_cast<size_t>(CellOf(thing) * (5 + kHeadClasses))];
+    row[0] = static_cast<float>(InCell(thing.x));
+    row[1] = static_cast<float>(InCell(thing.y));
+    row[2] = static_cast<float>(std::log(thing.width / 16));
+    row[3] = static_cast<float>(std::log(thing.height / 16));
+  }
+  ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kYolox)));
+}
+
+TEST(HeadsTest, PoseHasKeypointsForEachBox) {
+  const auto points = [](const Thing& thing) {
+    return std::vector<double>{thing.x - 5, thing.y - 4, 0.5, thing.x + 3, thing.y + 2, 0.25};
+  };
+  ModelNotes notes;
+  notes.keypoint_shape = {2, 3};
+  const auto boxes =
+      BoxesOf({DecodedRows(false, 1, true, 6, points)}, Decoder(HeadKind::kYolov8Pose), notes);
+  ExpectThings(boxes);
+  ASSERT_EQ(boxes[0].keypoints.size(), 2u);
+  EXPECT_NEAR(boxes[0].keypoints[1].x, kThings[0].x + 3, 1e-3);
+  EXPECT_NEAR(boxes[0].keypoints[1].y, kThings[0].y + 2, 1e-3);
+  EXPECT_EQ(boxes[0].keypoints[1].score, 0.25f);
+}
+
+// The first prototype is positive left of a line, the second everywhere.
+TEST(HeadsTest, MasksAreSumsOfPrototypesWithinTheBox) {
+  constexpr int kCoarse = 32;
+  HeadOutput prototypes;
+  prototypes.name = "protos";
+  prototypes.shape = {1, 2, kCoarse, kCoarse};
+  for (int prototype = 0; prototype < 2; ++prototype) {
+    for (int i = 0; i < kCoarse * kCoarse; ++i) {
+      const bool is_left = i % kCoarse < 9;  // of pixel 36
+      prototypes.numbers.push_back(prototype == 1 || is_left ? 1.0f : -1.0f);
+    }
+  }
+  const auto coefficients = [](const Thing& thing) {
+    return thing.label == 3 ? std::vector<double>{1, 0} : std::vector<double>{0, 1};
+  };
+  const auto boxes = BoxesOf({DecodedRows(false, 1, true, 2, coefficients), prototypes},
+                             Decoder(HeadKind::kYolov8Segment));
+  ExpectThings(boxes);
+  const auto inside = [](const PixelRuns& mask) {
+    int64_t pixels = 0;
+    int64_t all = 0;
+    for (size_t i = 0; i < mask.lengths.size(); ++i) {
+      all += mask.lengths[i];
+      if (i % 2 == 1) pixels += mask.lengths[i];
+    }
+    EXPECT_EQ(all, int64_t{kSide} * kSide);
+    return pixels;
+  };
+  // Columns 23 (22.5 rounded) to 35, rows 40 to 59; and all of the second box.
+  EXPECT_EQ(inside(boxes[0].mask), 13 * 20);
+  EXPECT_EQ(boxes[0].mask.lengths[0], 23 * kSide + 40);
+  EXPECT_EQ(inside(boxes[1].mask), 41 * 60);
+}
+
+TEST(HeadsTest, TurnedBoxesHaveCornersAndAreSuppressedAsTheyLie) {
+  constexpr double kAngle = std::numbers::pi / 6;
+  HeadOutput rows =
+      DecodedRows(false, 1, true, 1, [](const Thing&) { return std::vector<double>{kAngle}; });
+  auto boxes = BoxesOf({rows}, Decoder(HeadKind::kYolov8Obb));
+  ASSERT_EQ(boxes.size(), 2u);
+  ASSERT_EQ(boxes[0].corners.size(), 4u);
+  const Thing& thing = kThings[0];
+  const double half_width = (thing.width * std::cos(kAngle) + thing.height * std::sin(kAngle)) / 2;
+  EXPECT_NEAR(boxes[0].left, thing.x - half_width, 1e-3);
+  EXPECT_NEAR(boxes[0].right, thing.x + half_width, 1e-3);
+  double far = 0;
+  for (const Keypoint& corner : boxes[0].corners) {
+    far = std::max(far, std::hypot(corner.x - thing.x, corner.y - thing.y));
+  }
+  EXPECT_NEAR(far, std::hypot(thing.width, thing.height) / 2, 1e-3);
+
+  // Two long boxes of a class across each other overlap little; along each other, nearly wholly.
+  const int64_t width = rows.shape[1];
+  const int64_t count = rows.shape[2];
+  const auto place = [&](int64_t row, std::vector<float> numbers) {
+    for (int64_t k = 0; k < width; ++k) {
+      rows.numbers[static_cast<size_t>(k * count + row)] = numbers[static_cast<size_t>(k)];
+    }
+  };
+  std::fill(rows.numbers.begin(), rows.numbers.end(), 0.0f);
+  place(3, {60, 60, 80, 8, 0.9f, 0, 0, 0, 0, 0.0f});
+  place(4, {60, 60, 80, 8, 0.8f, 0, 0, 0, 0, 1.5f});
+  place(5, {61, 60, 80, 8, 0.7f, 0, 0, 0, 0, 0.02f});
+  boxes = BoxesOf({rows}, Decoder(HeadKind::kYolov8Obb));
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_NEAR(boxes[1].label.score, 0.8, 1e-6);
+}
+
+std::vector<float> Corners(const Thing& thing) {
+  return {static_cast<float>(thing.x - thing.width / 2),
+          static_cast<float>(thing.y - thing.height / 2),
+          static_cast<float>(thing.x + thing.width / 2),
+          static_cast<float>(thing.y + thing.height / 2)};
+}
+
+TEST(HeadsTest, BoxesThatTheNetworkPicked) {
+  HeadOutput six{{1, 300, 6}, std::vector<float>(1800)};
+  HeadOutput seven{{100, 7}, std::vector<float>(700)};
+  HeadOutput boxes{{1, 50, 4}, std::vector<float>(200), "det_boxes"};
+  HeadOutput scores{{1, 50}, std::vector<float>(50), "det_scores"};
+  HeadOutput labels{{1, 50}, std::vector<float>(50), "det_classes"};
+  HeadOutput shares{{1, 50, 4}, std::vector<float>(200), "detection_boxes"};
+  for (size_t i = 0; i < kThings.size(); ++i) {
+    const Thing& thing = kThings[i];
+    const std::vector<float> corners = Corners(thing);
+    const size_t at = kThings.size() - 1 - i;  // the best comes last
+    std::copy(corners.begin(), corners.end(), &six.numbers[6 * at]);
+    six.numbers[6 * at + 4] = thing.score;
+    six.numbers[6 * at + 5] = static_cast<float>(thing.label);
+    std::copy(corners.begin(), corners.end(), &seven.numbers[7 * at + 1]);
+    seven.numbers[7 * at + 5] = static_cast<float>(thing.label);
+    seven.numbers[7 * at + 6] = thing.score;
+    std::copy(corners.begin(), corners.end(), &boxes.numbers[4 * at]);
+    for (size_t k = 0; k < 4; ++k) shares.numbers[4 * at + k] = corners[k ^ 1] / kSide;
+    scores.numbers[at] = thing.score;
+    labels.numbers[at] = static_cast<float>(thing.label);
+  }
+  ExpectThings(BoxesOf({six}, Decoder(HeadKind::kEndToEnd)));
+  ExpectThings(BoxesOf({seven}, Decoder(HeadKind::kEndToEndBatch)));
+  const HeadOutput number{{1, 1}, {2}, "num_dets"};
+  ExpectThings(BoxesOf({number, boxes, scores, labels}, Decoder(HeadKind::kNmsOutputs)));
+  HeadOutput tf_scores = scores;
+  tf_scores.name = "detection_scores";
+  HeadOutput tf_labels = labels;
+  tf_labels.name = "detection_classes";
+  ExpectThings(BoxesOf({shares, tf_labels, tf_scores, number}, Decoder(HeadKind::kTfDetection)));
+}
+
+TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
+  constexpr int kQueries = 30;
+  for (const bool has_nothing : {true, false}) {
+    const int width = kHeadClasses + (has_nothing ? 1 : 0);
+    HeadOutput logits{{1, kQueries, width}, std::vector<float>(kQueries * width, -12.0f), "logits"};
+    HeadOutput boxes{{1, kQueries, 4}, std::vector<float>(kQueries * 4, 0.5f), "pred_boxes"};
+    if (has_nothing) {
+      for (int q = 0; q < kQueries; ++q) logits.numbers[q * width + kHeadClasses] = 4.0f;
+    }
+    for (size_t i = 0; i < kThings.size(); ++i) {
+      const Thing& thing = kThings[i];
+      const auto q = static_cast<size_t>(7 * i + 2);
+      const double other = has_nothing ? 4.0 : 0.0;
+      logits.numbers[q * width + thing.label] = static_cast<float>(Logit(thing.score) + other);
+      const std::vector<double> box = {thing.x / kSide, thing.y / kSide, thing.width / kSide,
+                                       thing.height / kSide};
+      std::copy(box.begin(), box.end(), &boxes.numbers[4 * q]);
+    }
+    ExpectThings(
+        BoxesOf({logits, boxes}, Decoder(has_nothing ? HeadKind::kDetr : HeadKind::kRtDetr)));
+  }
+  HeadOutput rows{{1, kQueries, 4 + kHeadClasses},
+                  std::vector<float>(kQueries * (4 + kHeadClasses))};
+  for (size_t i = 0; i < kThings.size(); ++i) {
+    const Thing& thing = kThings[i];
+    float* const row = &rows.numbers[(5 * i + 1) * (4 + kHeadClasses)];
+    row[0] = static_cast<float>(thing.x / kSide);
+    row[1] = static_cast<float>(thing.y / kSide);
+    row[2] = static_cast<float>(thing.width / kSide);
+    row[3] = static_cast<float>(thing.height / kSide);
+    row[4 + thing.label] = thing.score;
+  }
+  ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kRtDetr)));
+}
+
+TEST(HeadsTest, AnEmbeddingIsItsNumbers) {
+  const AnswerContent content =
+      Read({{{1, 4}, {1, -2, 3, 0.5f}, "feature"}}, Decoder(HeadKind::kEmbedding));
+  EXPECT_EQ(std::get<Embedding>(content).numbers, (std::vector<float>{1, -2, 3, 0.5f}));
+}
+
+// What a model's file says of its task, or the shapes alone, are enough to know the head.
+TEST(HeadsTest, RecognisesHeads) {
+  const auto recognised = [](const std::vector<HeadOutput>& outputs, const ModelNotes& notes,
+                             int names) {
+    Graph graph = NetworkOf(outputs);
+    graph.notes = notes;
+    return Recognise(graph, names).kind;
+  };
+  ModelNotes detect;
+  detect.task = "detect";
+  const int64_t cells = AllCells();
+  const auto output = [](Shape shape, std::string name = "output0") {
+    return HeadOutput{std::move(shape), {}, std::move(name)};
+  };
+  EXPECT_EQ(recognised({output({1, 9, cells})}, detect, 5), HeadKind::kYolov8);
+  EXPECT_EQ(recognised({output({1, 9, cells})}, {}, 5), HeadKind::kYolov8);
+  EXPECT_EQ(recognised({output({1, 84, cells})}, {}, 0), HeadKind::kYolov8);
+  EXPECT_EQ(recognised({output({1, cells, 85})}, {}, 0), HeadKind::kYolox);
+  EXPECT_EQ(recognised({output({1, 3 * cells, 85})}, {}, 0), HeadKind::kBoxes);
+  EXPECT_EQ(recognised({output({1, 3 * cells, 85})}, detect, 80), HeadKind::kBoxes);
+  EXPECT_EQ(recognised({output({1, 56, cells})}, {}, 0), HeadKind::kYolov8Pose);
+  EXPECT_EQ(recognised({output({1, 116, cells}), output({1, 32, 32, 32}, "output1")}, {}, 0),
+            HeadKind::kYolov8Segment);
+  EXPECT_EQ(recognised({output({1, 300, 6})}, detect, 80), HeadKind::kEndToEnd);
+  EXPECT_EQ(recognised({output({1, 1000}, "logits")}, {}, 0), HeadKind::kClassification);
+  EXPECT_EQ(recognised({output({1, 512}, "feature")}, {}, 0), HeadKind::kRaw);
+  EXPECT_EQ(recognised({output({1, 12, cells})}, {}, 0), HeadKind::kRaw);  // pose or boxes
+  ModelNotes obb;
+  obb.task = "obb";
+  EXPECT_EQ(recognised({output({1, 20, cells})}, obb, 15), HeadKind::kYolov8Obb);
+  // Names that contradict the outputs leave nothing certain.
+  EXPECT_EQ(recognised({output({1, 84, cells})}, {}, 79), HeadKind::kRaw);
+}
+
+TEST(HeadsTest, RefusesAHeadThatIsAnotherAndSaysWhatItCouldBe) {
+  const auto refusal = [](const HeadOutput& output, HeadKind kind,
+                          std::vector<std::string> names = {}) {
+    DecoderConfig config = Decoder(kind);
+    config.class_names = std::move(names);
+    Graph graph = NetworkOf({output});
+    return RefusalOf([&] { AddDecoder(graph, config); });
+  };
+  const std::string of_v8 = refusal(DecodedRows(false, 1, true), HeadKind::kEndToEnd);
+  EXPECT_NE(of_v8.find("output 'output0' is 1x9x336, not 6 numbers a box"), std::string::npos)
+      << of_v8;
+  EXPECT_NE(of_v8.find("yolov8"), std::string::npos) << of_v8;
+  const std::string names =
+      refusal(DecodedRows(false, 1, true), HeadKind::kYolov8, {"a", "b", "c", "d"});
+  EXPECT_NE(names.find("that makes 5 classes, but 4 have names"), std::string::npos) << names;
+  EXPECT_NE(refusal(DecodedRows(true, 3, false), HeadKind::kYolov8).find("three boxes a cell"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cacheinf
