@@ -82,13 +82,13 @@ TEST_F(AnswersTest, ClassificationNamesTheBestClassesAndTiesGoToTheFirst) {
   decoder.kind = DecoderConfig::Kind::kClassification;
   decoder.softmax = false;
   decoder.most = 3;
-  decoder.class_names = {"cat", "dog"};
+  decoder.class_names = {"cat", "dog", "cow", "hen"};
   const Json json = Ask({1, 4, 1, 1}, {0.25f, 0.5f, 0.125f, 0.25f}, decoder);
   EXPECT_EQ(json["kind"], "classification");
   ASSERT_EQ(json["classes"].size(), 3u);
   EXPECT_EQ(json["classes"][0], Json({{"class", 1}, {"name", "dog"}, {"score", 0.5}}));
   EXPECT_EQ(json["classes"][1], Json({{"class", 0}, {"name", "cat"}, {"score", 0.25}}));
-  EXPECT_EQ(json["classes"][2], Json({{"class", 3}, {"name", "3"}, {"score", 0.25}}));
+  EXPECT_EQ(json["classes"][2], Json({{"class", 3}, {"name", "hen"}, {"score", 0.25}}));
 }
 
 TEST_F(AnswersTest, ClassificationMakesSharesOfScores) {
@@ -160,7 +160,7 @@ TEST_F(AnswersTest, ClassificationPutsWhatIsNotANumberLast) {
 TEST_F(AnswersTest, KeypointsLieAQuarterPixelTowardsTheLargerNeighbour) {
   DecoderConfig decoder;
   decoder.kind = DecoderConfig::Kind::kKeypoints;
-  decoder.class_names = {"nose", "tail"};
+  decoder.class_names = {"nose", "tail", "ear", "paw"};
   // The peak of the first map lies at column 2, row 1, with 4 to its left, 5 to its right, 3 above
   // and 2 below; the second has its peak in a corner and no neighbour beyond; the third has three
   // equal peaks, of which the first counts; the fourth is flat.
@@ -176,7 +176,7 @@ TEST_F(AnswersTest, KeypointsLieAQuarterPixelTowardsTheLargerNeighbour) {
   EXPECT_EQ(json["keypoints"][1],
             Json({{"keypoint", 1}, {"name", "tail"}, {"x", 0.5}, {"y", 0.5}, {"score", 7.0}}));
   EXPECT_EQ(json["keypoints"][2],
-            Json({{"keypoint", 2}, {"name", "2"}, {"x", 1.75}, {"y", 1.75}, {"score", 8.0}}));
+            Json({{"keypoint", 2}, {"name", "ear"}, {"x", 1.75}, {"y", 1.75}, {"score", 8.0}}));
   EXPECT_EQ(json["keypoints"][3]["x"], 0.5);
 }
 

@@ -8,74 +8,15 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/model/heads/head_outputs.h"
 #include "common/model/heads/head_rows.h"
 
 namespace cacheinf {
 namespace {
 
-constexpr int64_t kMostOfEndToEnd = 1000;  // boxes of a network that has picked them itself
-constexpr int kPixelNumbers = 4;           // of a box: centre and size, or corners
-constexpr int kMostMaskCoefficients = 64;
-
 using Kind = HeadKind;
 
-// The outputs of a graph without a decoder, and what is known about their head.
-struct Outputs {
-  Outputs(const Graph& graph_seen, const HeadSpec& head_spec)
-      : graph(graph_seen), spec(head_spec), picture(PictureSizeOf(graph_seen)) {
-    rows = BoxRowsOf(shape(0), picture);
-  }
-
-  size_t count() const { return graph.outputs.size(); }
-  const Value& value(size_t i) const { return graph.value(graph.outputs[i]); }
-  const Shape& shape(size_t i) const { return value(i).shape; }
-  bool EndsWithSuppression() const {
-    return Last() != nullptr && Last()->As<op::NonMaxSuppression>() != nullptr;
-  }
-  // The operator that gives the first output; null if it is an input.
-  const Operator* Last() const {
-    const OpId producer = value(0).producer;
-    return producer == kNone ? nullptr : &graph.operators[static_cast<size_t>(producer)];
-  }
-
-  const Graph& graph;
-  const HeadSpec& spec;
-  PictureSize picture;
-  std::optional<BoxRows> rows;  // of the first output
-};
-
-std::string OfOutput(const Value& output) {
-  return fmt::format("output '{}' is {}", output.name, ToString(output.shape));
-}
-
 // ---- What the shapes must be ----
-
-bool IsClassMap(const Value& output) {
-  const size_t rank = output.shape.size();
-  return output.type == DataType::kInt64 && rank >= 2 &&
-         ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
-}
-
-bool IsScores(const Value& output) {
-  return output.shape.size() >= 2 && ElementCount(output.shape) == output.shape[1];
-}
-
-// Where a name holds one of the words.
-bool Says(const Value& output, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return output.name.find(word) != std::string::npos;
-  });
-}
-
-// The output whose name holds one of the words and has these dimensions, but for ones in front.
-std::optional<size_t> Named(const Outputs& outputs, std::initializer_list<std::string_view> words,
-                            size_t rank) {
-  for (size_t i = 0; i < outputs.count(); ++i) {
-    const Shape& shape = outputs.shape(i);
-    if (shape.size() == rank && shape[0] == 1 && Says(outputs.value(i), words)) return i;
-  }
-  return std::nullopt;
-}
 
 std::string WhyNoRows(const Outputs& outputs, int64_t least, bool one_output = true) {
   if (outputs.EndsWithSuppression()) return "";
@@ -95,33 +36,6 @@ std::string WhyNotSoMany(const Outputs& outputs, int64_t classes) {
   if (names == 0 || names == classes) return "";
   return fmt::format("{}: that makes {} classes, but {} have names", OfOutput(outputs.value(0)),
                      classes, names);
-}
-
-// Of raw heads: anchors of each, from the configuration or 3.
-int64_t AnchorsOf(const Outputs& outputs, size_t head) {
-  const auto& scales = outputs.spec.scales;
-  return head < scales.size() ? static_cast<int64_t>(scales[head].anchors.size() / 2) : 3;
-}
-
-// The stride of a raw head; 0: it is none.
-int64_t RawStride(const Outputs& outputs, size_t head) {
-  const Shape& shape = outputs.shape(head);
-  const bool is_split = shape.size() == 5 && shape[0] == 1 && shape[1] == AnchorsOf(outputs, head);
-  if (!is_split && (shape.size() != 4 || shape[0] != 1)) return 0;
-  const int64_t rows = shape[2];
-  const int64_t columns = shape[3];
-  if (rows < 1 || columns < 1 || outputs.picture.height % rows != 0) return 0;
-  const int64_t stride = outputs.picture.height / rows;
-  const bool is_known = stride == 4 || stride == 8 || stride == 16 || stride == 32 || stride == 64;
-  return is_known && outputs.picture.width == columns * stride ? stride : 0;
-}
-
-// The numbers of each box of a raw head.
-int64_t RawNumbers(const Outputs& outputs, size_t head) {
-  const Shape& shape = outputs.shape(head);
-  if (shape.size() == 5) return shape[4];
-  const int64_t anchors = AnchorsOf(outputs, head);
-  return shape[1] % anchors == 0 ? shape[1] / anchors : 0;
 }
 
 std::string WhyNotRaw(const Outputs& outputs) {
@@ -146,10 +60,6 @@ std::string WhyNotRaw(const Outputs& outputs) {
     numbers = own;
   }
   return WhyNotSoMany(outputs, numbers - 5);
-}
-
-bool IsRaw(const Outputs& outputs) {
-  return !outputs.spec.scales.empty() || outputs.shape(0).size() > 3;
 }
 
 std::string WhyNotBoxes(const Outputs& outputs) {
@@ -194,34 +104,10 @@ std::string WhyNotYolov8(const Outputs& outputs) {
   return WhyNotAnchorFree(outputs, 0, /*one_output=*/false);
 }
 
-// Keypoints of each box, and the numbers of each: from the model's notes, from the number of
-// classes, or those that fit one class. Zeros: none fit.
-std::pair<int, int> KeypointsOf(const Outputs& outputs) {
-  const std::vector<int>& noted = outputs.graph.notes.keypoint_shape;
-  if (noted.size() == 2 && noted[0] > 0 && (noted[1] == 2 || noted[1] == 3)) {
-    return {noted[0], noted[1]};
-  }
-  if (!outputs.rows) return {0, 0};
-  const int classes = std::max(1, outputs.spec.class_count);
-  const auto numbers = static_cast<int>(outputs.rows->numbers) - kPixelNumbers - classes;
-  if (numbers > 0 && numbers % 3 == 0) return {numbers / 3, 3};
-  if (numbers > 0 && numbers % 2 == 0) return {numbers / 2, 2};
-  return {0, 0};
-}
-
 std::string WhyNotPose(const Outputs& outputs) {
   const auto [points, numbers] = KeypointsOf(outputs);
   if (points == 0) return OfOutput(outputs.value(0)) + ": no number of keypoints fits";
   return WhyNotAnchorFree(outputs, int64_t{points} * numbers);
-}
-
-// The output that holds the prototypes of masks; 0: none does.
-size_t PrototypesOf(const Outputs& outputs) {
-  for (size_t i = 1; i < outputs.count(); ++i) {
-    const Shape& shape = outputs.shape(i);
-    if (shape.size() == 4 && shape[0] == 1 && shape[1] <= kMostMaskCoefficients) return i;
-  }
-  return 0;
 }
 
 std::string WhyNotSegment(const Outputs& outputs) {
@@ -245,47 +131,9 @@ std::string WhyNotEndToEnd(const Outputs& outputs, int64_t numbers) {
 std::string WhyNotEndToEnd6(const Outputs& outputs) { return WhyNotEndToEnd(outputs, 6); }
 std::string WhyNotEndToEnd7(const Outputs& outputs) { return WhyNotEndToEnd(outputs, 7); }
 
-// Outputs of a suppression: boxes (rank 3), scores and classes (rank 2).
-struct Suppressed {
-  size_t boxes;
-  size_t scores;
-  size_t classes;
-};
-
-std::optional<Suppressed> SuppressedOf(const Outputs& outputs) {
-  const auto boxes = Named(outputs, {"box", "Box", "BOX"}, 3);
-  const auto scores = Named(outputs, {"score", "Score"}, 2);
-  const auto classes = Named(outputs, {"class", "label", "Class"}, 2);
-  if (!boxes || !scores || !classes || outputs.shape(*boxes)[2] != kPixelNumbers) {
-    return std::nullopt;
-  }
-  const int64_t count = outputs.shape(*boxes)[1];
-  if (outputs.shape(*scores)[1] != count || outputs.shape(*classes)[1] != count) {
-    return std::nullopt;
-  }
-  return Suppressed{*boxes, *scores, *classes};
-}
-
 std::string WhyNotSuppressed(const Outputs& outputs) {
   if (SuppressedOf(outputs)) return "";
   return "the outputs are not boxes (1xNx4), scores (1xN) and classes (1xN) by name and shape";
-}
-
-// Queries: logits 1×Q×C and boxes 1×Q×4; or both in one output.
-std::optional<std::pair<size_t, size_t>> QueriesOf(const Outputs& outputs) {
-  for (size_t logits = 0; logits < outputs.count(); ++logits) {
-    const Shape& scores = outputs.shape(logits);
-    if (scores.size() != 3 || scores[0] != 1) continue;
-    for (size_t boxes = 0; boxes < outputs.count(); ++boxes) {
-      const Shape& shape = outputs.shape(boxes);
-      const bool fits = boxes != logits && shape.size() == 3 && shape[0] == 1 &&
-                        shape[1] == scores[1] && shape[2] == kPixelNumbers;
-      if (fits && (scores[2] != kPixelNumbers || Says(outputs.value(boxes), {"box"}))) {
-        return std::pair(logits, boxes);
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 std::string WhyNotDetr(const Outputs& outputs) {
@@ -445,27 +293,6 @@ void AppendObb(Graph& graph, const Outputs& outputs) {
   picks.suppression.max_boxes = std::max(picks.suppression.max_boxes, 1000);
   RowBuilder build(&graph);
   SetBoxes(graph, picks, build.FromOutput(graph.outputs.front(), *outputs.rows), false, 1);
-}
-
-// Whether the graph's own last operators place boxes on their grid: going back from the output
-// through what only moves numbers, one comes upon a constant.
-bool PlacesOnGrid(const Graph& graph) {
-  std::vector<ValueId> open = {graph.outputs.front()};
-  std::vector<bool> seen(graph.values.size());
-  while (!open.empty()) {
-    const ValueId id = open.back();
-    open.pop_back();
-    if (seen[static_cast<size_t>(id)]) continue;
-    seen[static_cast<size_t>(id)] = true;
-    const OpId producer = graph.value(id).producer;
-    if (producer == kNone) continue;
-    const Operator& last = graph.operators[static_cast<size_t>(producer)];
-    if (last.As<op::Binary>() != nullptr) return true;
-    const bool moves = last.As<op::Reshape>() != nullptr || last.As<op::Permute>() != nullptr ||
-                       last.As<op::Concat>() != nullptr || last.As<op::Slice>() != nullptr;
-    if (moves) open.insert(open.end(), last.inputs.begin(), last.inputs.end());
-  }
-  return false;
 }
 
 // Undecoded rows: centre = (t_xy + cell) stride, size = e^t_wh stride; scores are sigmoids already.
@@ -655,76 +482,6 @@ std::string NamesOf(const std::vector<HeadKind>& kinds) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// ---- Recognition ----
-
-// What the graph's last operator shows.
-HeadKind KindOfTail(const Outputs& outputs) {
-  const Operator* const last = outputs.Last();
-  if (last == nullptr) return Kind::kRaw;
-  const Value& output = outputs.value(0);
-  if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
-  if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
-  if (last->As<op::Softmax>() != nullptr && IsScores(output)) return Kind::kClassification;
-  return Kind::kRaw;
-}
-
-// What the task that the model's file names, and the shapes, show.
-HeadKind KindOfTask(const Outputs& outputs) {
-  const std::string& task = outputs.graph.notes.task;
-  if (task == "classify") return Kind::kClassification;
-  if (task == "pose") return Kind::kYolov8Pose;
-  if (task == "segment") return Kind::kYolov8Segment;
-  if (task == "obb") return Kind::kYolov8Obb;
-  if (task != "detect" || !outputs.rows) return Kind::kRaw;
-  if (outputs.rows->anchors == 3) return Kind::kBoxes;
-  if (outputs.rows->anchors == 1) return Kind::kYolov8;
-  return outputs.rows->numbers == 6 ? Kind::kEndToEnd : Kind::kRtDetr;
-}
-
-// What names and shapes alone show. 80 and 1000 classes are those of COCO and ImageNet.
-HeadKind KindOfShapes(const Outputs& outputs) {
-  constexpr int kCoco = 80;
-  constexpr int kImageNet = 1000;
-  const int names = outputs.spec.class_count;
-  if (SuppressedOf(outputs)) {
-    return Says(outputs.value(0), {"detection_"}) ? Kind::kTfDetection : Kind::kNmsOutputs;
-  }
-  if (const auto queries = QueriesOf(outputs)) {
-    const int64_t logits = outputs.shape(queries->first)[2];
-    if (names > 0 && logits == names) return Kind::kRtDetr;
-    if (names > 0 && logits == names + 1) return Kind::kDetr;
-    if (logits == kCoco) return Kind::kRtDetr;
-    return logits == 92 ? Kind::kDetr : Kind::kRaw;
-  }
-  if (outputs.count() == 1 && outputs.shape(0).size() == 2 && outputs.shape(0)[0] == 1) {
-    const int64_t scores = outputs.shape(0)[1];
-    return scores == kImageNet || (names > 0 && scores == names) ? Kind::kClassification
-                                                                 : Kind::kRaw;
-  }
-  if (outputs.count() == 1 && outputs.value(0).is_map()) {
-    return names > 1 && outputs.shape(0)[1] == names ? Kind::kSegmentation : Kind::kRaw;
-  }
-  if (!outputs.rows) return Kind::kRaw;
-  const BoxRows& rows = *outputs.rows;
-  if (rows.anchors == 0) {
-    if (rows.is_transposed || rows.boxes > kMostOfEndToEnd) return Kind::kRaw;
-    if (rows.numbers == 6) return Kind::kEndToEnd;
-    return rows.numbers == 7 && Says(outputs.value(0), {"output"}) ? Kind::kEndToEndBatch
-                                                                   : Kind::kRaw;
-  }
-  if (rows.anchors == 3) return rows.numbers >= 6 ? Kind::kBoxes : Kind::kRaw;
-  if (const size_t prototypes = PrototypesOf(outputs)) {
-    const int64_t classes = rows.numbers - kPixelNumbers - outputs.shape(prototypes)[1];
-    return classes >= 1 ? Kind::kYolov8Segment : Kind::kRaw;
-  }
-  const int classes = names > 0 ? names : kCoco;
-  if (rows.numbers == kPixelNumbers + classes) return Kind::kYolov8;
-  if (rows.numbers == kPixelNumbers + 1 + classes && !rows.is_transposed) return Kind::kYolox;
-  constexpr int kPersonPose = kPixelNumbers + 1 + 3 * 17;
-  if (names == 0 && rows.numbers == kPersonPose) return Kind::kYolov8Pose;
-  return Kind::kRaw;
-}
-
 }  // namespace
 
 std::span<const HeadRow> HeadTable() {
@@ -746,25 +503,8 @@ std::string DescribeOutputs(const Graph& graph) {
   return text;
 }
 
-Recognition Recognise(const Graph& graph, int class_count) {
-  HeadSpec spec;
-  spec.class_count = class_count;
-  const Outputs outputs(graph, spec);
-  Recognition found;
-  const auto take = [&](HeadKind kind, const char* reason) {
-    if (kind == Kind::kRaw || !EntryOf(kind).why_not(outputs).empty()) return false;
-    found.kind = kind;
-    found.reason = reason;
-    return true;
-  };
-  if (take(KindOfTail(outputs), "the graph's last operator") ||
-      take(KindOfTask(outputs), "the task that the model's file names") ||
-      take(KindOfShapes(outputs), "the outputs' names and shapes")) {
-    return found;
-  }
-  found.candidates = KindsThatFit(outputs);
-  found.reason = DescribeOutputs(graph);
-  return found;
+bool IsNormalised(const HeadSpec& spec) {
+  return spec.is_normalised.value_or(EntryOf(spec.kind).is_normalised);
 }
 
 std::string WhyNot(const Graph& graph, const HeadSpec& spec) {
@@ -787,7 +527,7 @@ void AppendHead(Graph& graph, const HeadSpec& spec) {
                         : "by their shapes these outputs could be " + NamesOf(fitting)));
   }
   graph.head.kind = own.kind;
-  graph.head.is_normalised = own.is_normalised.value_or(entry.is_normalised);
+  graph.head.is_normalised = IsNormalised(own);
   entry.append(graph, outputs);
 }
 

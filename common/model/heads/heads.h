@@ -47,6 +47,9 @@ struct Recognition {
 // Judges by shapes, names, the graph's tail, and what the model's file says about itself.
 Recognition Recognise(const Graph& graph, int class_count);
 
+// Whether boxes are shares of the picture's size.
+bool IsNormalised(const HeadSpec& spec);
+
 // Why the outputs cannot be of this kind; empty if they can. REQUIRES: not kAuto.
 std::string WhyNot(const Graph& graph, const HeadSpec& spec);
 

@@ -1,0 +1,96 @@
+#ifndef CACHEINF_COMMON_MODEL_HEADS_HEAD_OUTPUTS_H_
+#define CACHEINF_COMMON_MODEL_HEADS_HEAD_OUTPUTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/model/heads/head_rows.h"
+#include "common/model/heads/heads.h"
+
+// What the outputs of a network look like, for those who judge or decode them.
+
+namespace cacheinf {
+
+inline constexpr int kPixelNumbers = 4;           // of a box: centre and size, or corners
+inline constexpr int64_t kMostOfEndToEnd = 1000;  // boxes of a network that has picked them itself
+
+// The outputs of a graph without a decoder, and what is known about their head.
+struct Outputs {
+  Outputs(const Graph& graph_seen, const HeadSpec& head_spec)
+      : graph(graph_seen), spec(head_spec), picture(PictureSizeOf(graph_seen)) {
+    rows = BoxRowsOf(shape(0), picture);
+  }
+
+  size_t count() const { return graph.outputs.size(); }
+  const Value& value(size_t i) const { return graph.value(graph.outputs[i]); }
+  const Shape& shape(size_t i) const { return value(i).shape; }
+  bool EndsWithSuppression() const {
+    return Last() != nullptr && Last()->As<op::NonMaxSuppression>() != nullptr;
+  }
+  // The operator that gives the first output; null if it is an input.
+  const Operator* Last() const {
+    const OpId producer = value(0).producer;
+    return producer == kNone ? nullptr : &graph.operators[static_cast<size_t>(producer)];
+  }
+
+  const Graph& graph;
+  const HeadSpec& spec;
+  PictureSize picture;
+  std::optional<BoxRows> rows;  // of the first output
+};
+
+// "output 'boxes' is 1x84x8400"
+std::string OfOutput(const Value& output);
+
+// One class a pixel: height × width, whatever dimensions of one stand before.
+bool IsClassMap(const Value& output);
+
+// One score a class, and nothing else.
+bool IsScores(const Value& output);
+
+// Where a name holds one of the words.
+bool Says(const Value& output, std::initializer_list<std::string_view> words);
+
+// Of raw heads: anchors of each, from the configuration or 3.
+int64_t AnchorsOf(const Outputs& outputs, size_t head);
+
+// The stride of a raw head; 0: it is none.
+int64_t RawStride(const Outputs& outputs, size_t head);
+
+// The numbers of each box of a raw head.
+int64_t RawNumbers(const Outputs& outputs, size_t head);
+
+// Whether the outputs are maps that are to be decoded.
+bool IsRaw(const Outputs& outputs);
+
+// Keypoints of each box, and the numbers of each: from the model's notes, from the number of
+// classes, or those that fit one class. Zeros: none fit.
+std::pair<int, int> KeypointsOf(const Outputs& outputs);
+
+// The output that holds the prototypes of masks; 0: none does.
+size_t PrototypesOf(const Outputs& outputs);
+
+// Outputs of a suppression: boxes (rank 3), scores and classes (rank 2).
+struct Suppressed {
+  size_t boxes;
+  size_t scores;
+  size_t classes;
+};
+
+std::optional<Suppressed> SuppressedOf(const Outputs& outputs);
+
+// Queries: logits 1×Q×C and boxes 1×Q×4; or both in one output.
+std::optional<std::pair<size_t, size_t>> QueriesOf(const Outputs& outputs);
+
+// Whether the graph's own last operators place boxes on their grid: going back from the output
+// through what only moves numbers, one comes upon a constant.
+bool PlacesOnGrid(const Graph& graph);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_HEADS_HEAD_OUTPUTS_H_
