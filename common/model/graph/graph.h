@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/model/graph/notes.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
@@ -308,6 +309,7 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   PictureSpec picture;
+  ModelNotes notes;
 
   const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
 

@@ -28,6 +28,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr std::array<char, 8> kMagic = {'C', 'A', 'C', 'H', 'E', 'I', 'N', 'F'};
+constexpr uint32_t kFirstVersionWithNotes = 4;
 constexpr uint64_t kMaxDescriptionBytes = uint64_t{1} << 28;
 
 struct Head {
@@ -178,6 +179,7 @@ std::string Describe(const Graph& graph, BlobWriter& blobs) {
   DescriptionWriter rest(blobs);
   rest.Write(graph.name);
   rest.Write(graph.picture);
+  rest.Write(graph.notes);
   rest.Write(graph.values);
   rest.Write(graph.inputs);
   rest.Write(graph.outputs);
@@ -302,11 +304,12 @@ class DescriptionReader {
   DescriptionReader(std::string_view bytes, BlobReader blobs)
       : bytes_(bytes), blobs_(std::move(blobs)) {}
 
-  Graph ReadGraph() {
+  Graph ReadGraph(uint32_t version) {
     for (int64_t count = ReadCount(); count > 0; --count) blobs_.Add(ReadWhole<size_t>());
     Graph graph;
     Read(graph.name);
     Read(graph.picture);
+    if (version >= kFirstVersionWithNotes) Read(graph.notes);
     Read(graph.values);
     value_count_ = static_cast<int64_t>(graph.values.size());
     ReadIds(graph.inputs);
@@ -428,9 +431,10 @@ Head CheckHead(std::span<const std::byte> file, const std::string& name) {
   Head head;
   if (file.size() < sizeof(head)) Refuse(name, "is cut short");
   std::memcpy(&head, file.data(), sizeof(head));
-  if (head.version != kPackVersion) {
+  if (head.version < kOldestPackVersion || head.version > kPackVersion) {
     Refuse(name, "has format version " + std::to_string(head.version) + ", this program reads " +
-                     std::to_string(kPackVersion) + "; pack the model again");
+                     std::to_string(kOldestPackVersion) + " to " + std::to_string(kPackVersion) +
+                     "; pack the model again");
   }
   if (head.file_bytes != file.size() || file.size() % kAlignment != 0) {
     Refuse(name, "is " + std::to_string(file.size()) + " bytes long instead of " +
@@ -493,7 +497,7 @@ Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const 
   BlobReader blobs(std::shared_ptr<const std::byte>(data, data.get() + blob_begin),
                    size - blob_begin);
   try {
-    Graph graph = DescriptionReader(description, std::move(blobs)).ReadGraph();
+    Graph graph = DescriptionReader(description, std::move(blobs)).ReadGraph(head.version);
     graph.Validate();
     return graph;
   } catch (const Damage& damage) {
