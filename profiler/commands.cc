@@ -76,7 +76,8 @@ struct InspectOptions {
   std::vector<double> budgets_mb;
 
   void AddTo(CLI::App& app) {
-    CLI::App* command = app.add_subcommand("inspect", "Print a model's operators and their costs.");
+    CLI::App* command =
+        app.add_subcommand("inspect", "Print a model's inputs, outputs, operators and costs.");
     model.AddTo(*command);
     command->add_option("--json", json, "also write the table as JSON");
     command
@@ -91,7 +92,7 @@ struct InspectOptions {
     std::vector<size_t> budgets;
     for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
     const ModelReport report = Inspect(graph, budgets);
-    if (!json.empty()) WriteFile(json, JsonText(ToJson(report, graph)));
+    if (!json.empty()) WriteFile(json, JsonText(ToJson(report)));
     std::cout << ToText(report);
   }
 };

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/words.h"
 #include "common/model/graph/cost.h"
@@ -141,15 +144,67 @@ nlohmann::json AxisJson(const AxisWindow& axis) {
           {"pad_end", axis.window.pad_end}, {"dilation", axis.window.dilation}};
 }
 
-nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& values) {
+const char* TypeText(const Value& value) {
+  return value.type == DataType::kInt64 ? "int64" : "float32";
+}
+
+// "input   1x3x384x640  float32  images".
+std::string ValuesText(std::string_view what, const std::vector<Value>& values, size_t width) {
+  std::string text;
+  for (const Value& value : values) {
+    text += fmt::format("{:<8}{:<{}}  {:<7}  {}\n", what, ToString(value.shape), width,
+                        TypeText(value), OneLine(value.name));
+  }
+  return text;
+}
+
+// "80 classes (0 person, 1 bicycle, 2 car, …)".
+std::string ClassesText(const std::vector<std::string>& names) {
+  constexpr size_t kMostShown = 5;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kMostShown, names.size()); ++i) {
+    shown.push_back(fmt::format("{} {}", i, OneLine(names[i])));
+  }
+  if (names.size() > kMostShown) shown.emplace_back("…");
+  return fmt::format("{} {} ({})", names.size(), names.size() == 1 ? "class" : "classes",
+                     fmt::join(shown, ", "));
+}
+
+// Empty if the file says nothing.
+std::string NotesText(const ModelNotes& notes) {
+  std::vector<std::string> parts;
+  if (!notes.description.empty()) parts.push_back(OneLine(notes.description));
+  if (!notes.task.empty()) parts.push_back("task " + OneLine(notes.task));
+  if (!notes.class_names.empty()) parts.push_back(ClassesText(notes.class_names));
+  if (notes.stride > 0) parts.push_back(fmt::format("stride {}", notes.stride));
+  if (notes.image_size.size() == 2) {
+    parts.push_back(
+        fmt::format("images {} high, {} wide", notes.image_size[0], notes.image_size[1]));
+  }
+  if (notes.keypoint_shape.size() == 2) {
+    parts.push_back(fmt::format("{} keypoints of {} numbers", notes.keypoint_shape[0],
+                                notes.keypoint_shape[1]));
+  }
+  if (notes.has_suppression) parts.emplace_back("boxes are final");
+  return parts.empty() ? "" : fmt::format("{:<8}{}\n", "notes", fmt::join(parts, "; "));
+}
+
+nlohmann::json ValuesJson(const std::vector<Value>& values) {
   nlohmann::json list = nlohmann::json::array();
-  for (ValueId id : values) {
-    const Value& value = graph.value(id);
-    list.push_back({{"name", value.name},
-                    {"shape", value.shape},
-                    {"type", value.type == DataType::kInt64 ? "int64" : "float32"}});
+  for (const Value& value : values) {
+    list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", TypeText(value)}});
   }
   return list;
+}
+
+nlohmann::json NotesJson(const ModelNotes& notes) {
+  return {{"task", notes.task},
+          {"class_names", notes.class_names},
+          {"stride", notes.stride},
+          {"image_size", notes.image_size},
+          {"keypoint_shape", notes.keypoint_shape},
+          {"has_suppression", notes.has_suppression},
+          {"description", notes.description}};
 }
 
 double Megabytes(size_t bytes) { return static_cast<double>(bytes) / 1e6; }
@@ -186,6 +241,9 @@ nlohmann::json MemoryJson(const ModelReport& report) {
 ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
   ModelReport report;
   report.name = graph.name;
+  for (const ValueId input : graph.inputs) report.inputs.push_back(graph.value(input));
+  for (const ValueId output : graph.outputs) report.outputs.push_back(graph.value(output));
+  report.notes = graph.notes;
   std::set<ValueId> constants;
   for (size_t i = 0; i < graph.operators.size(); ++i) {
     OperatorReport op = InspectOne(graph, static_cast<OpId>(i));
@@ -220,9 +278,16 @@ std::string ToText(const ModelReport& report) {
     shape_width = std::max(shape_width, ToString(op.shape).size());
     window_width = std::max(window_width, WindowAndGroups(op).size());
   }
-  std::string text = fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {}\n",
-                                 "id", "kind", kind_width, "local", "shape", shape_width, "window",
-                                 window_width, "parameters", "GFLOP", "KiB", "name");
+  size_t end_width = 0;
+  for (const std::vector<Value>* ends : {&report.inputs, &report.outputs}) {
+    for (const Value& end : *ends) end_width = std::max(end_width, ToString(end.shape).size());
+  }
+  std::string text = ValuesText("input", report.inputs, end_width) +
+                     ValuesText("output", report.outputs, end_width) + NotesText(report.notes) +
+                     "\n";
+  text += fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {}\n", "id",
+                      "kind", kind_width, "local", "shape", shape_width, "window", window_width,
+                      "parameters", "GFLOP", "KiB", "name");
   for (const OperatorReport& op : report.operators) {
     text += fmt::format("{:>4}  {:<{}}  {:<5}  {:>{}}  {:<{}}  {:>11}  {:>9.4f}  {:>9.1f}  {}\n",
                         op.id, KindAndFused(op), kind_width, op.is_local ? "yes" : "no",
@@ -240,7 +305,7 @@ std::string ToText(const ModelReport& report) {
   return text + MemoryText(report);
 }
 
-nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
+nlohmann::json ToJson(const ModelReport& report) {
   nlohmann::json operators = nlohmann::json::array();
   for (const OperatorReport& op : report.operators) {
     nlohmann::json entry = {{"id", op.id},
@@ -262,8 +327,9 @@ nlohmann::json ToJson(const ModelReport& report, const Graph& graph) {
     operators.push_back(std::move(entry));
   }
   return {{"model", report.name},
-          {"inputs", ValuesJson(graph, graph.inputs)},
-          {"outputs", ValuesJson(graph, graph.outputs)},
+          {"inputs", ValuesJson(report.inputs)},
+          {"outputs", ValuesJson(report.outputs)},
+          {"notes", NotesJson(report.notes)},
           {"operators", std::move(operators)},
           {"memory", MemoryJson(report)},
           {"totals",

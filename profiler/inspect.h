@@ -12,6 +12,7 @@
 #include "common/exec/cache_choice.h"
 #include "common/model/graph/geometry.h"
 #include "common/model/graph/graph.h"
+#include "common/model/graph/notes.h"
 
 namespace cacheinf {
 
@@ -41,6 +42,9 @@ struct BudgetReport {
 
 struct ModelReport {
   std::string name;
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+  ModelNotes notes;
   std::vector<OperatorReport> operators;
   int64_t parameters = 0;  // a constant that several operators read counts once
   int64_t multiply_adds = 0;
@@ -55,10 +59,11 @@ struct ModelReport {
 // Chooses the maps to keep for every budget, in bytes. REQUIRES: a validated graph.
 ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets = {});
 
-// Returns a line per operator, a line of totals, and the memory that keeping maps takes.
+// Returns a line per input and output, a line of what the file says about the model if it says
+// anything, a line per operator, a line of totals, and the memory that keeping maps takes.
 std::string ToText(const ModelReport& report);
 
-nlohmann::json ToJson(const ModelReport& report, const Graph& graph);
+nlohmann::json ToJson(const ModelReport& report);
 
 }  // namespace cacheinf
 

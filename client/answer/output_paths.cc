@@ -1,21 +1,24 @@
 #include "client/answer/output_paths.h"
 
+#include <string>
+
 #include "common/base/output_files.h"
 
 namespace cacheinf {
 
 void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
+  const std::string answers_file = output.answers_on_stdout() ? "" : output.answers;
   CheckOverwriting({{"--source", config.source},
                     {"--model", config.model},
                     {"--class-names", config.model_config.decoder.class_names_file}},
-                   {{"--answers", output.answers},
+                   {{"--answers", answers_file},
                     {"--dump-outputs", output.dump_outputs},
                     {"--overlay", output.overlay},
                     {"--picture", output.picture},
                     {"--record", config.record.folder},
                     {"--summary", output.summary}});
-  CheckWritable({{"--answers", output.answers},
+  CheckWritable({{"--answers", answers_file},
                  {"--overlay", output.overlay},
                  {"--picture", output.picture},
                  {"--summary", output.summary}});

@@ -47,7 +47,8 @@ int Run(int argc, char** argv) {
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
-  std::cout << ToText(RunRobot(config, clock, stop));
+  (config.output.answers_on_stdout() ? std::cerr : std::cout)
+      << ToText(RunRobot(config, clock, stop));
   return 0;
 }
 

@@ -6,8 +6,11 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
+#include <ostream>
+#include <string>
 #include <utility>
 
 #include "client/answer/output_paths.h"
@@ -35,22 +38,25 @@ namespace {
 
 constexpr size_t kFramesAhead = 2;
 
-// A file of lines; throws InputError as soon as it cannot be written.
+// A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
  public:
-  explicit LineFile(std::string path) : path_(std::move(path)), file_(path_) { Check(); }
+  LineFile() : name_("standard output") {}
+  explicit LineFile(const std::string& path) : name_(path), file_(path) { Check(); }
 
   void Write(const std::string& line) {
-    file_ << line << '\n' << std::flush;
+    stream() << line << '\n' << std::flush;
     Check();
   }
 
  private:
-  void Check() const {
-    if (!file_) throw InputError(fmt::format("{}: cannot be written", path_));
+  std::ostream& stream() { return file_.is_open() ? file_ : std::cout; }
+
+  void Check() {
+    if (!file_ || !stream()) throw InputError(fmt::format("{}: cannot be written", name_));
   }
 
-  std::string path_;
+  std::string name_;
   std::ofstream file_;
 };
 
@@ -62,7 +68,11 @@ class Publisher {
     if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
       throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
-    if (!output.answers.empty()) answers_.emplace(output.answers);
+    if (output.answers_on_stdout()) {
+      answers_.emplace();
+    } else if (!output.answers.empty()) {
+      answers_.emplace(output.answers);
+    }
     if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.state().graph());
     if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
     picture_ = output.picture;

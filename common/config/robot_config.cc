@@ -50,7 +50,10 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
 
 FieldTable OutputConfig::Fields() {
   return {
-      Field{"answers", &answers, "File for the answers, one JSON object per line.",
+      Field{"answers", &answers,
+            "File for the answers, one JSON object per line; \"-\": standard output, while the "
+            "summary "
+            "goes to standard error.",
             "Set it to use the answers."}
           .Flag("--answers"),
       Field{"dump_outputs", &dump_outputs,

@@ -23,11 +23,13 @@ class ConfigOptions;
 
 // Where a run's results go; empty: nowhere.
 struct OutputConfig {
-  std::string answers;
+  std::string answers;  // "-": to standard output, which then gets nothing else
   std::string dump_outputs;
   std::string overlay;
   std::string picture;
   std::string summary;
+
+  bool answers_on_stdout() const { return answers == "-"; }
 
   FieldTable Fields();
 };

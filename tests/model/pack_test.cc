@@ -57,6 +57,25 @@ void Reseal(Bytes& bytes) {
   std::memcpy(bytes.data() + kChecksumOffset, &checksum, sizeof(checksum));
 }
 
+std::string DescriptionOf(const Bytes& file) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, file.data() + 16, sizeof(bytes));
+  return {reinterpret_cast<const char*>(file.data()) + 64, bytes};
+}
+
+// The file with another description, sealed.
+Bytes WithDescription(const Bytes& file, const std::string& text) {
+  const size_t blobs = 64 + (DescriptionOf(file).size() + 63) / 64 * 64;
+  Bytes bytes(file.begin(), file.begin() + 64);
+  bytes.resize(64 + (text.size() + 63) / 64 * 64);
+  std::memcpy(bytes.data() + 64, text.data(), text.size());
+  bytes.insert(bytes.end(), file.begin() + static_cast<std::ptrdiff_t>(blobs), file.end());
+  const uint64_t sizes[2] = {text.size(), bytes.size()};
+  std::memcpy(bytes.data() + 16, sizes, sizeof(sizes));
+  Reseal(bytes);
+  return bytes;
+}
+
 std::string Refusal(const Bytes& bytes) {
   return RefusalOf([&] { FromMemory(bytes); });
 }
@@ -123,6 +142,8 @@ Graph EveryKind() {
   keep(b.Op(foreign, {x}));
   Graph graph = b.Finish(outputs);
   graph.picture = {640, 384, PictureSpec::Fit::kLetterbox, PictureSpec::Channels::kBgr, 7};
+  graph.head = {HeadKind::kYolov8Pose, 3, 17, 3, 0, false, true};
+  graph.notes = {"pose", {"person", "it's"}, 32, {384, 640}, {17, 3}, true, "a model"};
   return graph;
 }
 
@@ -138,6 +159,10 @@ TEST_F(PackTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.picture.fit, PictureSpec::Fit::kLetterbox);
   EXPECT_EQ(read.picture.channels, PictureSpec::Channels::kBgr);
   EXPECT_EQ(read.picture.border, 7);
+  EXPECT_EQ(read.notes, graph.notes);
+  EXPECT_EQ(read.head.kind, HeadKind::kYolov8Pose);
+  EXPECT_EQ(read.head.keypoints, 17);
+  EXPECT_TRUE(read.head.is_normalised);
   EXPECT_EQ(*read.operators.back().As<op::Foreign>()->archive,
             *graph.operators.back().As<op::Foreign>()->archive);
   EXPECT_EQ(Packed(read), bytes);
@@ -257,10 +282,7 @@ TEST_F(PackTest, TheChecksumSeesEveryBit) {
 // bytes changed, numbers replaced, parts cut out or doubled.
 TEST_F(PackTest, DamagedDescriptionsAreRefusedOrValid) {
   const Bytes whole = Packed(EveryKind());
-  uint64_t description_bytes = 0;
-  std::memcpy(&description_bytes, whole.data() + 16, sizeof(description_bytes));
-  const std::string description(reinterpret_cast<const char*>(whole.data()) + 64,
-                                description_bytes);
+  const std::string description = DescriptionOf(whole);
   constexpr uint32_t kSeed = 20;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   std::mt19937 random(kSeed);
@@ -294,14 +316,7 @@ TEST_F(PackTest, DamagedDescriptionsAreRefusedOrValid) {
         text.insert(at, text.substr(random() % text.size(), 1 + random() % 40));
         break;
     }
-    const size_t blobs = 64 + (description_bytes + 63) / 64 * 64;
-    Bytes bytes(whole.begin(), whole.begin() + 64);
-    bytes.resize(64 + (text.size() + 63) / 64 * 64);
-    std::memcpy(bytes.data() + 64, text.data(), text.size());
-    bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(blobs), whole.end());
-    const uint64_t sizes[2] = {text.size(), bytes.size()};
-    std::memcpy(bytes.data() + 16, sizes, sizeof(sizes));
-    Reseal(bytes);
+    const Bytes bytes = WithDescription(whole, text);
     try {
       FromMemory(bytes).Validate();
     } catch (const InputError&) {

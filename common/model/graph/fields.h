@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "common/model/graph/graph.h"
+#include "common/model/graph/notes.h"
 
 // The fields of every struct of attributes, by name, in one place: attributes are stored, compared
 // and printed through these. VisitFields(attributes, visit) calls visit(name, field) for each.
@@ -95,6 +96,14 @@ void VisitFields(A& a, Visit& visit) {
     visit("fit", a.fit);
     visit("channels", a.channels);
     visit("border", a.border);
+  } else if constexpr (std::is_same_v<T, ModelNotes>) {
+    visit("task", a.task);
+    visit("class_names", a.class_names);
+    visit("stride", a.stride);
+    visit("image_size", a.image_size);
+    visit("keypoint_shape", a.keypoint_shape);
+    visit("has_suppression", a.has_suppression);
+    visit("description", a.description);
   } else if constexpr (std::is_same_v<T, op::Conv>) {
     visit("spec", a.spec);
     visit("has_bias", a.has_bias);

@@ -6,15 +6,18 @@
 
 namespace cacheinf {
 
-// What a model's file says about itself. Empty where it says nothing.
+// What a model's file says about the model, beside the graph. Nobody has checked it against the
+// graph. Fields are empty, 0 or false where the file says nothing.
 struct ModelNotes {
-  std::string task;
-  std::vector<std::string> class_names;
-  int stride = 0;
-  std::vector<int> image_size;      // height, width
-  std::vector<int> keypoint_shape;  // keypoints, numbers of each
-  bool has_suppression = false;
+  std::string task;                      // in the exporter's words: "detect", "pose", …
+  std::vector<std::string> class_names;  // name i is that of class i
+  int stride = 0;                        // the largest of the network, in pixels
+  std::vector<int> image_size;           // height and width that the model was exported for
+  std::vector<int> keypoint_shape;       // keypoints per object, numbers per keypoint
+  bool has_suppression = false;          // the outputs are final boxes: nothing is left to suppress
   std::string description;
+
+  bool operator==(const ModelNotes&) const = default;
 };
 
 }  // namespace cacheinf

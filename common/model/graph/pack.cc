@@ -179,6 +179,7 @@ std::string Describe(const Graph& graph, BlobWriter& blobs) {
   rest.Write(graph.name);
   rest.Write(graph.picture);
   rest.Write(graph.head);
+  rest.Write(graph.notes);
   rest.Write(graph.values);
   rest.Write(graph.inputs);
   rest.Write(graph.outputs);
@@ -309,6 +310,7 @@ class DescriptionReader {
     Read(graph.name);
     Read(graph.picture);
     Read(graph.head);
+    Read(graph.notes);
     Read(graph.values);
     value_count_ = static_cast<int64_t>(graph.values.size());
     ReadIds(graph.inputs);

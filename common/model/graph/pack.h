@@ -21,8 +21,8 @@
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, after zeros, and the file's length is a multiple too.
-// All numbers are little-endian. A reader accepts exactly one version, and nothing converts others:
-// make the file again from its ONNX or TorchScript source.
+// All numbers are little-endian. Nothing converts files of other versions: make the file again from
+// its ONNX or TorchScript source.
 
 namespace cacheinf {
 

@@ -8,7 +8,9 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/log.h"
 #include "common/model/onnx/node.h"
+#include "common/model/onnx/notes.h"
 #include "common/model/onnx/operators.h"
 #include "common/model/onnx/order.h"
 #include "common/model/onnx/size.h"
@@ -345,9 +347,20 @@ ModelProto Parse(std::string_view bytes) {
   return model;
 }
 
+Graph Import(ModelProto& model, std::filesystem::path folder, const std::string& name,
+             const LoadOptions& options) {
+  Graph graph = ModelImporter(model, std::move(folder), options).Run();
+  OnnxNotes read = ReadNotes(model);
+  graph.notes = std::move(read.notes);
+  std::string faults;
+  for (const std::string& fault : read.faults) faults += (faults.empty() ? "" : "; ") + fault;
+  if (!faults.empty()) LogWarning(name + ": left out of the file's metadata: " + faults);
+  return graph;
+}
+
 // Runs an import, and puts the file's name before what it refuses.
-template <typename Import>
-Graph Named(const std::string& name, Import import) {
+template <typename Importing>
+Graph Named(const std::string& name, Importing import) {
   try {
     return import();
   } catch (const InputError& error) {
@@ -363,14 +376,14 @@ Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options) 
     ModelProto model = Parse({reinterpret_cast<const char*>(file.data.get()), file.size});
     file = {};
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    return ModelImporter(model, folder, options).Run();
+    return Import(model, folder, path.string(), options);
   });
 }
 
 Graph ImportOnnxBytes(std::string_view bytes, const std::string& name, const LoadOptions& options) {
   return Named(name, [&] {
     ModelProto model = Parse(bytes);
-    return ModelImporter(model, {}, options).Run();
+    return Import(model, {}, name, options);
   });
 }
 

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -154,6 +156,41 @@ TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
   EXPECT_EQ(warnings("exact", "canvas"), 1);
   EXPECT_EQ(warnings("exact", "none"), 0);
   EXPECT_EQ(warnings("fixed", "canvas"), 0);
+}
+
+TEST(RobotCommandTest, AnswersOnStandardOutputAreAloneThere) {
+  std::vector<std::string> arguments = {"--config",  kConfigs / "demo.json",
+                                        "--model",   kConfigs / "models/demo_segmentation.onnx",
+                                        "--shape",   "1x3x64x64",
+                                        "--source",  "generated:frames=3,width=64,height=64",
+                                        "--answers", "-"};
+  const CommandResult result = RunRobot(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  std::istringstream lines(result.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const nlohmann::json answer = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(answer.is_object()) << line;
+    EXPECT_EQ(answer["frame"], count);
+  }
+  EXPECT_EQ(count, 3);
+  EXPECT_NE(result.error.find("3 answered"), std::string::npos) << result.error;
+  EXPECT_FALSE(fs::exists("-"));
+
+  arguments.back() = "/dev/null";
+  EXPECT_NE(RunRobot(arguments).out.find("3 answered"), std::string::npos);
+}
+
+TEST(RobotCommandTest, SaysThatAnswersCannotBeWrittenToStandardOutput) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
+  const std::string configs = kConfigs.string();
+  const CommandResult result = RunCommand(
+      {"/bin/sh", "-c",
+       "'" + kRobot + "' run --config '" + configs + "/demo.json' --model '" + configs +
+           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --answers - --log-level off "
+           "--source generated:frames=3,width=64,height=64 >/dev/full"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, "cacheinf-robot: standard output: cannot be written\n");
 }
 
 TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
