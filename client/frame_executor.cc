@@ -117,44 +117,80 @@ void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
 }
 
 const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict& verdict,
-                                        Time give_up_at) {
+                                        Time due) {
   last_ = {.seen = frame.picture};
   answered_ = &state_;
+  const Time begin = clock_.Now();
+  const Patience::Alone alone = AloneIn(verdict);
+  const GiveUpAt give_up_at = [&] { return patience_.GiveUpAt(begin, due, alone); };
   if (ExecuteRemotely(frame, give_up_at)) {
-    last_.kind = Plan::Kind::kRemote;
-    last_.server = remote_->part();
-    const message::Answer& answer = remote_->answer();
-    last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
-    last_.model_from_seen = remote_->answer().frame_from_seen;
-  } else if (cache_ && plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
-    if (!whole_state_) whole_state_.emplace(model_);
-    ExecuteWhole(frame, *whole_state_);
-    must_forget_ = true;
-  } else if (cache_) {
-    const bool forget = std::exchange(must_forget_, false) || verdict.forget;
-    const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
-    const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
-    last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
-                             Together(give_up_at));
-    if (split_) last_.server = split_->part();
-    if (last_.server) last_.kind = Plan::Kind::kSplit;
-    const Reuse& reuse = cache_->reuse();
-    last_.decision = &reuse.decision();
-    last_.seen = reuse.seen();
-    last_.model_from_seen = reuse.placement().frame_from_seen;
-  } else {
-    ExecuteWhole(frame, state_);
+    slowdown_.CatchUp();
+    patience_.NoteServer(clock_.Now() - begin);
+    return last_;
   }
+  const Time alone_since = clock_.Now();
+  ExecuteHere(frame, verdict, give_up_at);
+  slowdown_.CatchUp();
+  NoteTimes(begin, alone_since, alone);
   return last_;
 }
 
+// What the robot computes if no server has a part in the next frame.
+Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
+  const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
+  const bool computes_all = !cache_ || must_forget_ || verdict.forget || plans_all;
+  return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
+}
+
+// Executes the frame on the robot, with a server if the plan is to split it.
+void FrameExecutor::ExecuteHere(const FittedFrame& frame, const Verdict& verdict,
+                                const GiveUpAt& give_up_at) {
+  if (!cache_) return ExecuteWhole(frame, state_);
+  if (plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
+    if (!whole_state_) whole_state_.emplace(model_);
+    ExecuteWhole(frame, *whole_state_);
+    must_forget_ = true;
+    return;
+  }
+  const bool forget = std::exchange(must_forget_, false) || verdict.forget;
+  const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
+  const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
+  last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
+                           Together(give_up_at));
+  if (split_) last_.server = split_->part();
+  if (last_.server) last_.kind = Plan::Kind::kSplit;
+  const Reuse& reuse = cache_->reuse();
+  last_.decision = &reuse.decision();
+  last_.seen = reuse.seen();
+  last_.model_from_seen = reuse.placement().frame_from_seen;
+}
+
 // Returns whether the outputs are now the server's.
-bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, Time give_up_at) {
+bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at) {
   if (plan_.kind != Plan::Kind::kRemote || !IsServerReady()) return false;
-  const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at);
+  const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at());
   // A bad answer may have left some of its outputs in the state, too.
   if (is_answered || server_->is_lost()) must_forget_ = true;
-  return is_answered;
+  if (!is_answered) return false;
+  last_.kind = Plan::Kind::kRemote;
+  last_.server = remote_->part();
+  const message::Answer& answer = remote_->answer();
+  last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
+  last_.model_from_seen = answer.frame_from_seen;
+  return true;
+}
+
+// Notes what a frame took that ExecuteHere has just executed.
+void FrameExecutor::NoteTimes(Time begin, Time alone_since, Patience::Alone alone) {
+  const Time now = clock_.Now();
+  if (remote_ && remote_->may_be_answered()) patience_.NoteServer(remote_->GiveUp());
+  if (!split_) return patience_.NoteAlone(alone, now - alone_since);
+  if (const auto took = split_->TakeLateAnswer()) patience_.NoteServer(took);
+  if (const auto since = split_->alone_since()) {
+    patience_.NoteAlone(alone, now - *since);
+  } else {
+    patience_.NoteServer(now - begin);
+  }
 }
 
 void FrameExecutor::ExecuteWhole(const FittedFrame& frame, ModelState& state) {
@@ -171,12 +207,12 @@ void FrameExecutor::ExecuteWhole(const FittedFrame& frame, ModelState& state) {
 }
 
 // How to execute decisions with a server; empty if the robot executes them alone.
-FrameCache::Execution FrameExecutor::Together(Time give_up_at) {
+FrameCache::Execution FrameExecutor::Together(const GiveUpAt& give_up_at) {
   if (!split_) return {};
   return [this, give_up_at](const FrameDecision& decision, const PictureView& seen,
                             const ChangePolicy& policy, bool needs_all) {
     if (needs_all) split_->ComputeNextAlone();
-    const ChangedWork work = split_->Execute(decision, seen, policy, give_up_at);
+    const ChangedWork work = split_->Execute(decision, seen, policy, give_up_at());
     return FrameCache::Executed{work, split_->computed_all()};
   };
 }
@@ -184,7 +220,7 @@ FrameCache::Execution FrameExecutor::Together(Time give_up_at) {
 std::optional<RefreshWork> FrameExecutor::Refresh(const PictureView& picture,
                                                   const Verdict& verdict) {
   if (!cache_ || must_forget_) return std::nullopt;
-  return cache_->Refresh(picture, verdict, Together(SplitRobot::kNever));
+  return cache_->Refresh(picture, verdict, Together([] { return kNever; }));
 }
 
 void FrameExecutor::MeetServer() {
@@ -201,6 +237,7 @@ void FrameExecutor::MeetServer() {
     }
     if (ServerConnection* const met = server_->Poll()) {
       connection_ = met;
+      patience_.ForgetServer();
       if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
       if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
       Join();

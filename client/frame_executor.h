@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
+#include "common/pair/patience.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/server_part.h"
 #include "common/pair/split_robot.h"
@@ -48,6 +50,7 @@ struct Execution {
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
+  static constexpr Time kNever = Patience::kNever;
 
   // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
   // configuration does not fit the model or forbids splitting it. The clock must outlive this.
@@ -81,9 +84,10 @@ class FrameExecutor {
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Leaves the frame's outputs in `state`, whatever the server does. Waits for the server no later
-  // than `give_up_at`. The result is valid until the next call or Refresh.
-  const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time give_up_at);
+  // Leaves the frame's outputs in `state`, whatever the server does. They are due at `due`, if
+  // there is a deadline; how long a late server is waited for is in common/pair/patience.h. The
+  // result is valid until the next call or Refresh.
+  const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time due);
   const Execution& last() const { return last_; }
 
   // Calls FrameCache::Refresh where results are kept.
@@ -104,9 +108,13 @@ class FrameExecutor {
   std::vector<Cut> CutsOf(const Plan& plan) const;
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
-  bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
+  using GiveUpAt = std::function<Time()>;
+  bool ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at);
+  void ExecuteHere(const FittedFrame& frame, const Verdict& verdict, const GiveUpAt& give_up_at);
+  Patience::Alone AloneIn(const Verdict& verdict) const;
   void ExecuteWhole(const FittedFrame& frame, ModelState& state);
-  FrameCache::Execution Together(Time give_up_at);
+  FrameCache::Execution Together(const GiveUpAt& give_up_at);
+  void NoteTimes(Time begin, Time alone_since, Patience::Alone alone);
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
@@ -128,6 +136,7 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // null: no server
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
+  Patience patience_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
   std::string why_no_shared_rows_;

@@ -66,14 +66,16 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
 
 Robot::~Robot() = default;
 
-Answer Robot::Process(const Frame& frame, const Verdict& verdict) {
+Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   executor_->MeetServer();
   slowdown_.Begin();
   const auto begin = clock_.Now();
   Fit(frame);
   if (verdict.forget) kept_.reset();
   const bool repeats = kept_ && repeats_ < most_repeats_;
-  return repeats ? Repeat(frame, begin) : Compute(frame, verdict, begin);
+  Answer answer = repeats ? Repeat(frame, begin) : Compute(frame, verdict, begin, waited);
+  answer.waited = waited;
+  return answer;
 }
 
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
@@ -102,12 +104,13 @@ Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
   return answer;
 }
 
-Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds begin) {
+Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds begin,
+                      nanoseconds waited) {
   const FittedFrame fitted = Resize(frame);
   slowdown_.CatchUp();
   const auto prepared = clock_.Now();
   FollowPlan();
-  const Execution& execution = executor_->Execute(fitted, verdict, GiveUpAt(begin));
+  const Execution& execution = executor_->Execute(fitted, verdict, Due(begin - waited));
   slowdown_.CatchUp();
   const auto computed = clock_.Now();
   Answer answer;
@@ -124,7 +127,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.preprocess = prepared - begin;
   answer.compute = computed - prepared;
   answer.decode = clock_.Now() - computed;
-  if (config_.UsesServer() && !answer.server) alone_.Add(answer.latency());
+  decode_ = answer.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
 }
@@ -177,12 +180,11 @@ void Robot::NoteFrame(Answer& answer) {
 
 std::string Robot::WhyPlan() const { return chooser_ ? chooser_->Reason() : ""; }
 
-// Returns when the robot must begin to compute alone.
-nanoseconds Robot::GiveUpAt(nanoseconds begin) const {
-  if (config_.deadline_ms == 0) return RemoteRobot::kNever;
-  const std::chrono::duration<double, std::milli> left(config_.deadline_ms -
-                                                       alone_.PercentileMs(0.95));
-  return begin + std::chrono::duration_cast<nanoseconds>(left);
+// Returns when a frame's outputs are due, so that its answer is not late.
+nanoseconds Robot::Due(nanoseconds captured) const {
+  if (config_.deadline_ms == 0) return FrameExecutor::kNever;
+  const std::chrono::duration<double, std::milli> deadline(config_.deadline_ms);
+  return captured + std::chrono::duration_cast<nanoseconds>(deadline) - decode_;
 }
 
 // Throws, before anything has changed, if the frame does not fit.

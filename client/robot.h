@@ -10,7 +10,6 @@
 
 #include "client/answer/answer.h"
 #include "common/answer/answers.h"
-#include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/picture_view.h"
@@ -62,8 +61,10 @@ class Robot {
   Robot& operator=(const Robot&) = delete;
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
-  // InputError if the graph takes no frames of this kind.
-  Answer Process(const Frame& frame, const Verdict& verdict = {});
+  // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
+  // counts from so long before this call.
+  Answer Process(const Frame& frame, const Verdict& verdict = {},
+                 std::chrono::nanoseconds waited = {});
 
   // Prepares for the next frame once the answer to this one is out. Returns what that took, or
   // nothing if there was nothing to do. `verdict` is the next frame's, as far as it is known.
@@ -102,12 +103,13 @@ class Robot {
  private:
   void FollowPlan();
   void NoteFrame(Answer& answer);
-  std::chrono::nanoseconds GiveUpAt(std::chrono::nanoseconds begin) const;
+  std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
   FittedFrame Resize(const Frame& frame);
   Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
-  Answer Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin);
+  Answer Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin,
+                 std::chrono::nanoseconds waited = {});
   SeenPicture Seen() const;
 
   const RobotConfig config_;
@@ -121,10 +123,10 @@ class Robot {
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
 
-  const int most_repeats_;      // how often an answer is repeated at most
-  std::optional<Answer> kept_;  // the last computed answer, if the mode repeats it
-  int repeats_ = 0;             // of kept_
-  LatencyHistogram alone_;      // latencies of frames in which a server had no part
+  const int most_repeats_;              // how often an answer is repeated at most
+  std::optional<Answer> kept_;          // the last computed answer, if the mode repeats it
+  int repeats_ = 0;                     // of kept_
+  std::chrono::nanoseconds decode_{0};  // of the last computed answer
 };
 
 }  // namespace cacheinf

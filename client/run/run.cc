@@ -122,9 +122,10 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict) {
+  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict,
+                                      std::chrono::nanoseconds waited) {
     try {
-      Answer answer = robot_.Process(frame, verdict);
+      Answer answer = robot_.Process(frame, verdict, waited);
       LogNewSize(frame.picture);
       return answer;
     } catch (const UnfitFrame& error) {
@@ -304,11 +305,9 @@ class Run {
     const GuardState state = guard_ ? guard_->state() : GuardState();
     const Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
-    const auto waited = TimeWaited(frame);
-    step.answer = intake_.ProcessOrSkip(frame, verdict);
+    step.answer = intake_.ProcessOrSkip(frame, verdict, TimeWaited(frame));
     if (!step.answer) return;
     Answer& answer = *step.answer;
-    if (source_.is_live()) answer.waited = waited;
     if (guard_) answer.guard = state;
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
@@ -330,6 +329,7 @@ class Run {
   // Time since a live frame's stamp, excluding checks, which no reported time includes.
   std::chrono::nanoseconds TimeWaited(const Frame& frame) const {
     using std::chrono::nanoseconds;
+    if (!source_.is_live()) return nanoseconds(0);
     const auto checking = check_ ? check_->TimeSpentSince(frame.stamp) : nanoseconds(0);
     return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
   }

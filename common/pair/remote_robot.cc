@@ -58,7 +58,8 @@ bool RemoteRobot::IsReady() {
 
 bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                           Time give_up_at) {
-  const Time begin = clock_.Now();
+  GiveUp();
+  begin_ = clock_.Now();
   message::RemoteFrame sent = {
       .number = ++number_, .frame = frame, .keeps = server_keeps_, .place = place};
   if (std::exchange(is_whole_due_, false)) {
@@ -72,7 +73,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   slowdown_.CatchUp();
   connection_.channel().Send(message);
   const Time encoded = clock_.Now();
-  part_.encoding = encoded - begin;
+  part_.encoding = encoded - begin_;
   const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);
   bool is_answered = false;
   awaited_ = number_;
@@ -84,19 +85,23 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   awaited_ = -1;
   part_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
-  if (!is_refused_) GiveUp();
+  if (!is_refused_) late_ = number_;
   if (clock_.Now() >= encoded + ServerConnection::kPatience)
     connection_.Leave("the server is too slow");
   return false;
 }
 
-// If the picture has left, the server still decodes it, and the next one can build on it.
-void RemoteRobot::GiveUp() {
-  if (connection_.channel().GiveUp(number_)) is_whole_due_ = true;
-  Say(connection_.channel(), message::GiveUp{number_});
+std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
+  if (late_ != -1) TakeMessages();
+  // If the picture has left, the server still decodes it, and the next one can build on it.
+  if (const int64_t late = std::exchange(late_, -1); late != -1) {
+    if (connection_.channel().GiveUp(late)) is_whole_due_ = true;
+    Say(connection_.channel(), message::GiveUp{late});
+  }
+  return std::exchange(came_late_after_, std::nullopt);
 }
 
-// Returns whether the awaited answer has arrived. Ignores answers to frames that were given up: the
+// Returns whether the awaited answer has arrived. Ignores what is in answers that come later: the
 // outputs are the robot's own by then.
 bool RemoteRobot::TakeMessages() {
   bool is_answered = false;
@@ -114,6 +119,9 @@ bool RemoteRobot::TakeMessages() {
         part_.computing = std::chrono::microseconds(answer.compute_us);
         part_.work = answer.work;
         answer_ = std::move(answer);
+      } else if (wrong.empty() && answer.frame == late_) {
+        late_ = -1;
+        came_late_after_ = received->arrived_at - begin_;
       }
     } else if (Is<message::FrameRefusal>(*received)) {
       message::FrameRefusal refusal;
@@ -122,6 +130,7 @@ bool RemoteRobot::TakeMessages() {
         LogInfo(fmt::format("the server refuses a picture: {}", refusal.reason));
         is_whole_due_ = true;
         is_refused_ = refusal.frame == number_;
+        if (is_refused_) late_ = -1;
       }
     } else {
       wrong = fmt::format("a message of kind {} was not expected", received->kind);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -46,13 +47,20 @@ class RemoteRobot {
   bool Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                Time give_up_at = kNever);
 
+  // Whether the last picture's answer did not come in time and still may. The outputs are the
+  // robot's own by then, but that it comes shows how long the server takes.
+  bool may_be_answered() const { return late_ != -1; }
+
+  // Tells the server to compute that no more. Returns how long after Compute's beginning the answer
+  // came, if it did.
+  std::optional<Time> GiveUp();
+
   // Of the last computed frame.
   const message::Answer& answer() const { return answer_; }
   const ServerPart& part() const { return part_; }
 
  private:
   bool TakeMessages();
-  void GiveUp();
   std::string TakeOutputs(const message::Answer& answer);
 
   ServerConnection& connection_;
@@ -63,8 +71,11 @@ class RemoteRobot {
   const Slowdown slowdown_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
-  int64_t number_ = 0;       // of the last picture
-  int64_t awaited_ = -1;     // the frame whose answer is waited for; -1: none
+  int64_t number_ = 0;    // of the last picture
+  Time begin_{};          // of the last picture
+  int64_t awaited_ = -1;  // the frame whose answer is waited for; -1: none
+  int64_t late_ = -1;     // the frame whose answer did not come in time; -1: none
+  std::optional<Time> came_late_after_;
   int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
   bool is_refused_ = false;  // the last picture

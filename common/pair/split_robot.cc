@@ -46,6 +46,8 @@ void SplitRobot::SetCuts(std::vector<Cut> cuts) {
 ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView& seen,
                                 const ChangePolicy& policy, Time give_up_at) {
   number_ = decision.number;
+  begin_ = clock_.Now();
+  alone_since_.reset();
   part_.reset();
   if (!IsReady(policy)) {
     LoseServer();
@@ -104,6 +106,7 @@ bool SplitRobot::IsReady(const ChangePolicy& policy) {
 ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const PictureView& seen,
                                      const ChangePolicy& policy) {
   ++counts_.alone;
+  alone_since_ = clock_.Now();
   computed_all_ = true;
   const bool is_compared = told_ != -1 && policy.kind == ChangePolicy::Kind::kExact;
   if (decision.kind != FrameDecision::Kind::kWhole || !is_compared) {
@@ -140,14 +143,18 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
       case SplitWalk::Progress::kWaits:
         if (WaitForSlice(give_up_at)) break;
         if (told_ != -1) behind_ = decision.number;
+        behind_since_.reset();
+        if (number_ != heard_from_) behind_since_ = begin_;
         Say(connection_.channel(), message::GiveUp{decision.number});
         ++counts_.given_up;
+        alone_since_ = clock_.Now();
         walk_.FinishAlone();
         computed_all_ = true;
         break;
       case SplitWalk::Progress::kRefused:
         connection_.Leave(walk_.fault());
         LoseServer();
+        alone_since_ = clock_.Now();
         walk_.FinishAlone();
         computed_all_ = true;
         break;
@@ -186,7 +193,7 @@ void SplitRobot::TakeMessages() {
     } else if (Is<message::Answer>(*received)) {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
-      if (wrong.empty()) Take(answer);
+      if (wrong.empty()) Take(answer, received->arrived_at);
     } else {
       message::FrameRefusal refusal;
       wrong = Decode(received->bytes, &refusal);
@@ -209,11 +216,12 @@ void SplitRobot::Take(message::Slice slice) {
   connection_.Leave(fmt::format("slice {} was not expected", slice.transfer));
 }
 
-void SplitRobot::Take(const message::Answer& answer) {
+void SplitRobot::Take(const message::Answer& answer, Time arrived_at) {
   if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
   if (answer.frame != behind_) return;
   // The server has taken all slices of that frame.
   behind_ = -1;
+  if (behind_since_) came_late_after_ = arrived_at - *behind_since_;
   state_.ConfirmSent();
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -62,6 +63,14 @@ class SplitRobot {
   bool computed_all() const { return computed_all_; }
   void ComputeNextAlone() { is_next_alone_ = true; }
 
+  // When the robot began to compute the rest of the last decision, or all of it, alone; nothing if
+  // both finished it together.
+  const std::optional<Time>& alone_since() const { return alone_since_; }
+
+  // Returns once how long after its beginning the server was done with a frame that was given up.
+  // Nothing for the first frame that it gets, which takes longer than any other.
+  std::optional<Time> TakeLateAnswer() { return std::exchange(came_late_after_, std::nullopt); }
+
   struct Counts {
     int64_t together = 0;  // finished with the server
     int64_t given_up = 0;
@@ -83,7 +92,7 @@ class SplitRobot {
   bool WaitForSlice(Time give_up_at);
   void TakeMessages();
   void Take(message::Slice slice);
-  void Take(const message::Answer& answer);
+  void Take(const message::Answer& answer, Time arrived_at);
   void Take(const message::FrameRefusal& refusal);
   void LoseServer();
 
@@ -96,11 +105,15 @@ class SplitRobot {
   message::Settings settings_;  // as the server was told, or will be
   bool has_new_settings_ = true;
 
-  int64_t told_ = -1;       // the last decision sent to the server; -1: it holds nothing
-  int64_t heard_from_ = 0;  // the first decision sent since it held nothing
-  int64_t committed_ = -1;  // the last one that both finished
-  int64_t behind_ = -1;     // given up, but not yet done on the server; -1: none
-  int64_t number_ = -1;     // of the current frame
+  int64_t told_ = -1;                 // the last decision sent to the server; -1: it holds nothing
+  int64_t heard_from_ = 0;            // the first decision sent since it held nothing
+  int64_t committed_ = -1;            // the last one that both finished
+  int64_t behind_ = -1;               // given up, but not yet done on the server; -1: none
+  int64_t number_ = -1;               // of the current frame
+  Time begin_{};                      // of the current frame
+  std::optional<Time> behind_since_;  // the beginning of the frame that was given up
+  std::optional<Time> came_late_after_;
+  std::optional<Time> alone_since_;
   std::vector<int> robot_rows_;
   bool computed_all_ = true;
   bool is_next_alone_ = false;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -243,6 +244,28 @@ TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
   world.TakeTurns(5000);
   world.Answer(world.Change(1, 1));
   EXPECT_EQ(world.robot().counts().together, before.together + 1);
+}
+
+TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("1000mbit,20ms");
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  world.Answer(world.Change(1, 1));
+  EXPECT_EQ(world.robot().alone_since(), std::nullopt);
+  world.TakeTurns(1000);
+  const auto begin = world.now();
+  world.Answer(world.Change(1, 1), milliseconds(7));
+  ASSERT_EQ(world.robot().counts().given_up, 1);
+  ASSERT_TRUE(world.robot().alone_since());
+  EXPECT_NEAR(Milliseconds(*world.robot().alone_since() - begin), 7, 0.2);
+  EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
+  world.TakeTurns(1000);
+  world.Answer(world.Change(1, 1));
+  const auto took = world.robot().TakeLateAnswer();
+  ASSERT_TRUE(took);
+  EXPECT_NEAR(Milliseconds(*took), 45, 5);
+  EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
 }
 
 TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {

@@ -1,0 +1,63 @@
+#ifndef CACHEINF_COMMON_PAIR_PATIENCE_H_
+#define CACHEINF_COMMON_PAIR_PATIENCE_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace cacheinf {
+
+// How long a robot waits for its server in each frame, so that answers are in time, or else as
+// early as can be expected. What to expect is known from the last few frames:
+//   - The robot stops waiting at the last moment from which it makes the deadline alone. If the
+//     server usually answers after that moment but in time, the robot waits until the deadline.
+//   - Where it cannot make the deadline alone, it waits while the server is expected to be earlier,
+//     at most as long as computing alone takes.
+//   - It does not wait at all where neither leaves anything to wait for.
+// Before it has ever computed alone, it waits until the deadline.
+// One late frame changes little: two in a row make the server one that is not waited for, and one
+// answer, even to a frame that the robot had given up, makes it one that is.
+class Patience {
+ public:
+  using Time = std::chrono::nanoseconds;
+  static constexpr Time kNever = Time::max();
+
+  // What the robot computes if it gives up: all of the frame takes longer than what changed in it.
+  enum class Alone : uint8_t { kWhatChanged, kAll };
+
+  // Returns when to stop waiting in a frame whose execution begins at `begin`. Its outputs are due
+  // at `due`; kNever: there is no deadline.
+  Time GiveUpAt(Time begin, Time due, Alone alone);
+
+  // How long after the beginning of a frame's execution the server's answer to it came. Nothing: it
+  // did not come while the robot waited and computed alone.
+  void NoteServer(std::optional<Time> took);
+
+  // How long the robot computed alone, not counting what it waited for the server before.
+  void NoteAlone(Alone alone, Time took);
+
+  // The next server may be another one.
+  void ForgetServer();
+
+ private:
+  static constexpr size_t kRecent = 10;
+  // A server that is slower than the robot shows only to one who waits that it is back.
+  static constexpr int kMostNotWaitedFor = 8;
+  using Times = std::deque<Time>;
+
+  static void Add(Times& times, Time time);
+  Time ExpectedAlone(Alone alone) const;
+  Time ExpectedOfServer() const;
+  bool IsUsuallyWithin(Time time) const;
+
+  std::array<Times, 2> alone_;  // by Alone
+  Times server_;                // kNever: no answer
+  int not_waited_for_ = 0;      // frames in a row
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_PATIENCE_H_

@@ -1,0 +1,176 @@
+// How long a robot waits for its server, frame by frame.
+
+#include "common/pair/patience.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+using Time = Patience::Time;
+using Alone = Patience::Alone;
+
+// A robot that takes a frame every so often as it answers, in exact times.
+class PatienceTest : public testing::Test {
+ protected:
+  struct Frame {
+    bool is_served = false;
+    milliseconds latency{};
+  };
+
+  // Answers a frame whose server would take so long; nothing: it never answers.
+  Frame Answer(std::optional<milliseconds> server) {
+    const Time begin = now_;
+    const Time give_up_at = patience_.GiveUpAt(begin, begin + deadline_, Alone::kAll);
+    if (server && begin + *server <= give_up_at) {
+      patience_.NoteServer(*server);
+      return Answered(begin, begin + *server, true);
+    }
+    const Time end = std::max(begin, give_up_at) + alone_;
+    const bool came = server && begin + *server <= end;
+    patience_.NoteServer(came ? std::optional<Time>(*server) : std::nullopt);
+    patience_.NoteAlone(Alone::kAll, alone_);
+    return Answered(begin, end, false);
+  }
+
+  // How many of so many frames the server answers.
+  int Served(int frames, std::optional<milliseconds> server) {
+    int served = 0;
+    for (int i = 0; i < frames; ++i) served += Answer(server).is_served ? 1 : 0;
+    return served;
+  }
+
+  Patience patience_;
+  milliseconds deadline_{100};
+  milliseconds alone_{150};
+
+ private:
+  Frame Answered(Time begin, Time end, bool is_served) {
+    now_ = end;
+    return {is_served, std::chrono::duration_cast<milliseconds>(end - begin)};
+  }
+
+  Time now_{0};
+};
+
+constexpr auto kNoAnswer = std::nullopt;
+
+TEST_F(PatienceTest, WithoutADeadlineOnlyTheServerAnswers) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  for (int i = 0; i < 5; ++i) patience_.NoteServer(kNoAnswer);
+  EXPECT_EQ(patience_.GiveUpAt(milliseconds(7), Patience::kNever, Alone::kAll), Patience::kNever);
+}
+
+TEST_F(PatienceTest, AServerInTimeIsUsedWhereTheRobotAloneIsLate) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_EQ(Served(150, milliseconds(42)), 150);
+}
+
+TEST_F(PatienceTest, ALateServerIsUsedWhileItIsEarlierThanTheRobotAlone) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_EQ(Served(20, milliseconds(130)), 20);
+  EXPECT_EQ(Served(20, milliseconds(170)), 0);
+  EXPECT_EQ(Answer(milliseconds(170)).latency, alone_);
+}
+
+TEST_F(PatienceTest, OneLateFrameCostsNoOther) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  Served(5, milliseconds(42));
+  EXPECT_EQ(Answer(kNoAnswer).latency, 2 * alone_) << "it waits as long as it computes";
+  EXPECT_EQ(Served(10, milliseconds(42)), 10);
+  EXPECT_FALSE(Answer(milliseconds(3000)).is_served);
+  EXPECT_EQ(Served(10, milliseconds(42)), 10);
+}
+
+TEST_F(PatienceTest, AfterAHoldUpOfSecondsTheFirstAnswerIsEnough) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  Served(20, milliseconds(42));
+  EXPECT_EQ(Answer(kNoAnswer).latency, 2 * alone_);
+  EXPECT_EQ(Answer(kNoAnswer).latency, 2 * alone_);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(Answer(kNoAnswer).latency, alone_);
+  EXPECT_FALSE(Answer(milliseconds(42)).is_served) << "its answer comes while the robot computes";
+  EXPECT_EQ(Served(20, milliseconds(42)), 20);
+}
+
+TEST_F(PatienceTest, ARobotThatIsInTimeAloneNeverIsLateForItsServer) {
+  alone_ = milliseconds(30);
+  patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_EQ(Served(20, milliseconds(42)), 20);
+  int at_once = 0;
+  for (int i = 0; i < 90; ++i) {
+    const Frame frame = Answer(kNoAnswer);
+    EXPECT_LE(frame.latency, deadline_);
+    at_once += frame.latency == alone_ ? 1 : 0;
+  }
+  EXPECT_EQ(at_once, 79) << "all but the first two, and every ninth";
+  EXPECT_GE(Served(20, milliseconds(42)), 20 - 8) << "it is there again";
+}
+
+TEST_F(PatienceTest, AServerThatIsUsuallyInTimeIsWaitedForWhereTheRobotAloneBarelyIs) {
+  alone_ = milliseconds(90);
+  patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_FALSE(Answer(milliseconds(42)).is_served);
+  EXPECT_EQ(Served(20, milliseconds(42)), 20);
+  EXPECT_GT(Answer(kNoAnswer).latency, deadline_);
+  EXPECT_EQ(Served(9, milliseconds(42)), 9);
+  for (int i = 0; i < 2; ++i) EXPECT_GT(Answer(kNoAnswer).latency, deadline_);
+  for (int i = 0; i < 50; ++i) EXPECT_LE(Answer(kNoAnswer).latency, deadline_);
+}
+
+TEST_F(PatienceTest, AServerThatIsOftenLateIsNotWaitedForWhereTheRobotAloneIsInTime) {
+  alone_ = milliseconds(90);
+  patience_.NoteAlone(Alone::kAll, alone_);
+  int late = 0;
+  for (int i = 0; i < 50; ++i) {
+    late += Answer(milliseconds(i % 2 == 0 ? 42 : 130)).latency > deadline_ ? 1 : 0;
+  }
+  EXPECT_LE(late, 2);
+}
+
+TEST_F(PatienceTest, OneSlowFrameAloneIsNoReasonToExpectTheNext) {
+  alone_ = milliseconds(30);
+  patience_.NoteAlone(Alone::kAll, alone_);
+  patience_.NoteAlone(Alone::kAll, milliseconds(3000));
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), deadline_ - alone_);
+  patience_.NoteAlone(Alone::kAll, milliseconds(50));
+  patience_.NoteAlone(Alone::kAll, milliseconds(50));
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), milliseconds(50));
+  for (int i = 0; i < 10; ++i) patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), deadline_ - alone_);
+}
+
+TEST_F(PatienceTest, WhatChangedSaysNothingOfAWholeFrame) {
+  patience_.NoteAlone(Alone::kWhatChanged, milliseconds(20));
+  patience_.NoteAlone(Alone::kAll, milliseconds(70));
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), milliseconds(30));
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kWhatChanged), milliseconds(80));
+}
+
+TEST_F(PatienceTest, WhatAFrameWaitedBeforeCountsToo) {
+  alone_ = milliseconds(30);
+  patience_.NoteAlone(Alone::kAll, alone_);
+  patience_.NoteServer(milliseconds(42));
+  const Time begin = milliseconds(500);
+  EXPECT_EQ(patience_.GiveUpAt(begin, begin + milliseconds(100), Alone::kAll),
+            begin + milliseconds(70));
+  EXPECT_EQ(patience_.GiveUpAt(begin, begin + milliseconds(50), Alone::kAll),
+            begin + milliseconds(50))
+      << "the server is usually in time";
+  EXPECT_EQ(patience_.GiveUpAt(begin, begin + milliseconds(35), Alone::kAll), begin);
+}
+
+TEST_F(PatienceTest, AnotherServerIsGivenAChance) {
+  patience_.NoteAlone(Alone::kAll, alone_);
+  for (int i = 0; i < 5; ++i) patience_.NoteServer(kNoAnswer);
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), Time(0));
+  patience_.ForgetServer();
+  EXPECT_EQ(patience_.GiveUpAt(Time(0), deadline_, Alone::kAll), alone_);
+}
+
+}  // namespace
+}  // namespace cacheinf
