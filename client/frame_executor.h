@@ -71,8 +71,11 @@ class FrameExecutor {
 
   // Whether a connected server has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
-  // Whether rows can be shared with that; says once in the log why not.
-  bool SharesRows();
+  // Returns why this robot must not follow a plan in mode cacheinf, whatever server it meets; empty
+  // if it may. Any thread may call it. Throws InputError as WhyNotExact does.
+  std::string WhyNotFollow(const Plan& plan) const;
+  // Whether plans with the connected server may be followed; says once in the log why not.
+  bool MayUseServer();
 
   // Call between frames. Takes up a new server and lets go of a lost one. Waits for a server at the
   // start of a run.
@@ -104,6 +107,7 @@ class FrameExecutor {
   std::vector<Cut> CutsOf(const Plan& plan) const;
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
+  std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
   bool ExecuteRemotely(const FittedFrame& frame, Time give_up_at);
   void ExecuteWhole(const FittedFrame& frame, ModelState& state);
   FrameCache::Execution Together(Time give_up_at);
@@ -130,7 +134,7 @@ class FrameExecutor {
   std::optional<SplitRobot> split_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
-  std::string why_no_shared_rows_;
+  std::string why_without_server_;
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // the cache does not hold the last frame
 };
