@@ -10,8 +10,10 @@
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
+#include "common/exec/torch_call.h"
 #include "common/pair/remote_picture.h"
 #include "common/plan/cut_text.h"
+#include "common/plan/exactness.h"
 
 namespace cacheinf {
 namespace {
@@ -302,13 +304,33 @@ std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {
   return cuts;
 }
 
-bool FrameExecutor::SharesRows() {
-  if (!HasServer() || !cache_) return false;
-  std::string why_not = connection_->WhyNoSharedRows(model_->backend(), cache_->reuse().policy());
-  if (why_not == why_no_shared_rows_) return why_not.empty();
-  why_no_shared_rows_ = std::move(why_not);
-  if (why_no_shared_rows_.empty()) return true;
-  LogWarning(fmt::format("no plan that splits is followed: {}", why_no_shared_rows_));
+std::string FrameExecutor::WhyNotExact(const Plan& plan,
+                                       const std::string& server_arithmetic) const {
+  if (config_.cache.policy != CacheConfig::Policy::kExact) return "";
+  const std::string why_not =
+      cacheinf::WhyNotExact(plan, {.robot = model_->backend().Arithmetic(),
+                                   .server = server_arithmetic,
+                                   .slice_codec = config_.server.slice_codec,
+                                   .has_foreign = HasForeign(model_->graph())});
+  return why_not.empty() ? "" : fmt::format("the policy is exact, and {}", why_not);
+}
+
+std::string FrameExecutor::WhyNotFollow(const Plan& plan) const {
+  if (plan.kind == Plan::Kind::kSplit && !options_.trades) {
+    return "this configuration cannot split the network";
+  }
+  return WhyNotExact(plan, "");
+}
+
+bool FrameExecutor::MayUseServer() {
+  if (!HasServer()) return false;
+  // By arithmetic alone; what else there is, a schedule's reader has left out.
+  std::string why_not =
+      WhyNotExact({.kind = Plan::Kind::kRemote, .codec = "raw"}, connection_->arithmetic());
+  if (why_not == why_without_server_) return why_not.empty();
+  why_without_server_ = std::move(why_not);
+  if (why_without_server_.empty()) return true;
+  LogWarning(fmt::format("no plan with the server is followed: {}", why_without_server_));
   return false;
 }
 

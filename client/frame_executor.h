@@ -74,8 +74,11 @@ class FrameExecutor {
 
   // Whether a connected server has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
-  // Whether rows can be shared with that; says once in the log why not.
-  bool SharesRows();
+  // Returns why this robot must not follow a plan in mode cacheinf, whatever server it meets; empty
+  // if it may. Any thread may call it. Throws InputError as WhyNotExact does.
+  std::string WhyNotFollow(const Plan& plan) const;
+  // Whether plans with the connected server may be followed; says once in the log why not.
+  bool MayUseServer();
 
   // Call between frames. Takes up a new server and lets go of a lost one. Waits for a server at the
   // start of a run.
@@ -112,6 +115,7 @@ class FrameExecutor {
   bool ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at);
   void ExecuteHere(const FittedFrame& frame, const Verdict& verdict, const GiveUpAt& give_up_at);
   Patience::Alone AloneIn(const Verdict& verdict) const;
+  std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
   void ExecuteWhole(const FittedFrame& frame, ModelState& state);
   FrameCache::Execution Together(const GiveUpAt& give_up_at);
   void NoteTimes(Time begin, Time alone_since, Patience::Alone alone);
@@ -139,7 +143,7 @@ class FrameExecutor {
   Patience patience_;
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
-  std::string why_no_shared_rows_;
+  std::string why_without_server_;
   std::optional<Time> wait_until_;
   bool must_forget_ = false;  // the cache does not hold the last frame
 };

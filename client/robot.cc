@@ -51,9 +51,10 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock,
                                                 slowdown_)),
       reader_(state().graph(), config.model_config.decoder),
-      schedules_(
-          std::make_unique<ScheduleReader>(state().graph(), state().layout(), MaySplit(config),
-                                           [this](const Plan& plan) { executor_->Check(plan); })),
+      schedules_(std::make_unique<ScheduleReader>(
+          state().graph(), state().layout(),
+          ScheduleReader::Rules{[this](const Plan& plan) { return executor_->WhyNotFollow(plan); },
+                                [this](const Plan& plan) { executor_->Check(plan); }})),
       most_repeats_(MostRepeats(config)) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   const std::string& file = config.server.schedule;
@@ -146,8 +147,7 @@ void Robot::FollowPlan() {
   if (!chooser_) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
-  link.is_up = statistics && executor_->HasServer();
-  link.shares_rows = link.is_up && executor_->SharesRows();
+  link.is_up = statistics && executor_->MayUseServer();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);
     link.to_robot = OneWayOf(statistics->bandwidth_back);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/codec/compressed_text.h"
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"
@@ -19,27 +20,42 @@ constexpr const char* kOfServer = "the server's schedule";
 
 }  // namespace
 
-ScheduleReader::ScheduleReader(const Graph& graph, const Layout& layout, bool may_split,
-                               std::function<void(const Plan& plan)> check)
-    : graph_(graph), layout_(layout), may_split_(may_split), check_(std::move(check)) {}
+ScheduleReader::ScheduleReader(const Graph& graph, const Layout& layout, Rules rules)
+    : graph_(graph), layout_(layout), rules_(std::move(rules)) {}
 
 std::unique_ptr<PlanChooser> ScheduleReader::Read(const std::string& text,
                                                   const std::string& name) const {
   const auto schedule = std::make_shared<const Schedule>(ParseSchedule(text, name));
   CheckAreOf(schedule->robot.operators, name, graph_, layout_);
-  for (const ProfiledCodec& codec : schedule->robot.codecs) {
-    check_({.kind = Plan::Kind::kRemote, .codec = codec.codec});
+  int with_server = 0;
+  std::string why_not;  // the robot may not follow the first one that it may not
+  const auto may_follow = [&](const Plan& plan) {
+    const std::string reason = rules_.why_not(plan);
+    if (!reason.empty()) {
+      if (why_not.empty()) why_not = reason;
+      return false;
+    }
+    rules_.check(plan);
+    if (plan.kind != Plan::Kind::kLocal) ++with_server;
+    return true;
+  };
+  Profile robot = schedule->robot;
+  std::erase_if(robot.codecs, [&](const ProfiledCodec& codec) {
+    return !may_follow({.kind = Plan::Kind::kRemote, .codec = codec.codec});
+  });
+  for (const Schedule::Bucket& bucket : schedule->buckets) (void)may_follow(bucket.plan);
+  if (with_server == 0 && !why_not.empty()) {
+    LogWarning(
+        fmt::format("{}: the robot may follow none of its plans with a server, and answers "
+                    "alone: {}",
+                    name, why_not));
   }
-  for (const Schedule::Bucket& bucket : schedule->buckets) {
-    if (may_split_ && bucket.plan.kind == Plan::Kind::kSplit) check_(bucket.plan);
-  }
-  const auto nearby = [schedule, may_split = may_split_](const Situation& situation) {
+  const auto nearby = [schedule, rules = rules_](const Situation& situation) {
     std::vector<Plan> plans = schedule->Lookup(situation).plans;
-    if (!may_split)
-      std::erase_if(plans, [](const Plan& plan) { return plan.kind == Plan::Kind::kSplit; });
+    std::erase_if(plans, [&](const Plan& plan) { return !rules.why_not(plan).empty(); });
     return plans;
   };
-  return std::make_unique<PlanChooser>(schedule->robot, schedule->server, nearby,
+  return std::make_unique<PlanChooser>(robot, schedule->server, nearby,
                                        schedule->planner != kCacheInfPlanner);
 }
 

@@ -21,12 +21,18 @@ namespace cacheinf {
 // a server's schedule is read on another thread.
 class ScheduleReader {
  public:
-  // `check` throws InputError on a plan that cannot be followed; any thread may call it. Leaves out
-  // split plans unless `may_split`. Graph and layout must outlive this.
-  ScheduleReader(const Graph& graph, const Layout& layout, bool may_split,
-                 std::function<void(const Plan& plan)> check);
+  struct Rules {
+    // Returns why the robot must not follow a plan that it could follow; empty if it may.
+    std::function<std::string(const Plan& plan)> why_not;
+    // Throws InputError if the robot cannot follow a plan that it may follow.
+    std::function<void(const Plan& plan)> check;
+  };
 
-  // Reads at once. Throws InputError naming the schedule.
+  // Any thread may call the rules. Graph and layout must outlive this.
+  ScheduleReader(const Graph& graph, const Layout& layout, Rules rules);
+
+  // Reads at once. The chooser knows only plans that the robot may follow; logs a warning if none
+  // of them is with the server. Throws InputError naming the schedule.
   std::unique_ptr<PlanChooser> Read(const std::string& text, const std::string& name) const;
 
   // Reads a server's schedule, compressed as in compressed_text.h, on another thread. Never waits:
@@ -41,8 +47,7 @@ class ScheduleReader {
 
   const Graph& graph_;
   const Layout& layout_;
-  const bool may_split_;
-  const std::function<void(const Plan& plan)> check_;
+  const Rules rules_;
   std::optional<std::vector<uint8_t>> next_;
   std::future<std::unique_ptr<PlanChooser>> reading_;  // last member: the thread uses all others
 };

@@ -113,7 +113,8 @@ class Server {
             config.models, [this] { return MakeBackend(); },
             [this](Graph& graph, bool takes_fastest, const std::atomic<bool>& stop) {
               Tune(graph, takes_fastest, stop);
-            }),
+            },
+            config.trust_robots),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
                    emulation_.slowdown, clock) {
     if (config.dump_pictures.empty()) return;

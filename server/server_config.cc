@@ -40,6 +40,12 @@ FieldTable ServerConfig::Fields() {
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if that disk is small."}
           .Flag("--models"),
+      Field{
+          "trust_robots", &trust_robots,
+          "Run code that models bring: TorchScript operators outside of CacheInf's own set, which "
+          "LibTorch runs unchecked. Without it such models are refused.",
+          "Set it only if you trust everyone who reaches the server."}
+          .Flag("--trust-robots"),
       Field{"once", &once,
             "Serve the first robot that can be served, and exit when it leaves: with code 0, or 1 "
             "if none came.",

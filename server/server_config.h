@@ -17,6 +17,7 @@ struct ServerConfig {
   RobotConfig::Backend backend = RobotConfig::Backend::kCpu;
   int threads = 0;     // 0: one per core
   std::string models;  // folder
+  bool trust_robots = false;
   bool once = false;
   double wait_s = 0;          // with `once`; 0: forever
   std::string emulate;        // common/link/emulated_link.h

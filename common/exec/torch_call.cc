@@ -275,6 +275,11 @@ void TorchCall::Run(std::span<const ConstTensorView> inputs, std::span<const Ten
   }
 }
 
+bool HasForeign(const Graph& graph) {
+  return std::ranges::any_of(graph.operators,
+                             [](const Operator& op) { return op.As<op::Foreign>() != nullptr; });
+}
+
 void SetTorchThreads(int threads) { at::set_num_threads(threads); }
 
 }  // namespace cacheinf

@@ -33,6 +33,9 @@ class TorchCall {
   std::unique_ptr<State> state_;
 };
 
+// Whether any operator is foreign. Such an operator brings code, which LibTorch runs unchecked.
+bool HasForeign(const Graph& graph);
+
 // Sets the size of LibTorch's own pool of threads.
 void SetTorchThreads(int threads);
 

@@ -15,6 +15,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/exec/schemes.h"
+#include "common/exec/torch_call.h"
 #include "common/model/graph/pack.h"
 
 namespace cacheinf {
@@ -58,11 +59,12 @@ Graph Read(const fs::path& path) {
 
 }  // namespace
 
-ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune)
+ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune, bool trusts_robots)
     : folder_(std::move(folder)),
       make_backend_(std::move(make_backend)),
       arithmetic_(make_backend_()->Arithmetic()),
-      tune_(std::move(tune)) {
+      tune_(std::move(tune)),
+      trusts_robots_(trusts_robots) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) {
@@ -93,6 +95,12 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
       compiled_[{NameOf(model), settings.takes_fastest, settings.schemes}];
   if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
   Graph graph = Read(PathOf(model));
+  if (!trusts_robots_ && HasForeign(graph)) {
+    throw ModelRefusal(fmt::format(
+        "the model '{}' brings code for LibTorch, and the server runs none that robots bring: "
+        "start it with --trust-robots if you trust all who reach it",
+        graph.name));
+  }
   if (!settings.schemes.empty()) SetSchemes(graph, settings.schemes);
   if (tune_) tune_(graph, settings.takes_fastest, stop);
   if (stop) throw InputError(kStopped);

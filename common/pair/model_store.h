@@ -14,10 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/exec/compiled_model.h"
 #include "common/pair/messages.h"
 
 namespace cacheinf {
+
+// A model that this server does not run, whoever brings it.
+class ModelRefusal : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 // A server's models: their files in a folder, named by fingerprint, and those in use compiled once
 // for all sessions. Sessions may call it from their own threads.
@@ -29,8 +36,10 @@ class ModelStore {
   using Tune = std::function<void(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop)>;
 
   // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
-  // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled.
-  ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr);
+  // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled. Foreign
+  // operators are code that a robot brings: they run only if the server `trusts_robots`.
+  ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr,
+             bool trusts_robots = false);
 
   // The backends' Backend::Arithmetic.
   const std::string& arithmetic() const { return arithmetic_; }
@@ -38,7 +47,8 @@ class ModelStore {
   bool Has(const message::Fingerprint& model) const;
 
   // Returns the model packed for the schemes that the settings name; slow the first time.
-  // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended it.
+  // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended it, and
+  // ModelRefusal, before anything of the model runs, if it has foreign operators without trust.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
                                            const message::Settings& settings,
                                            const std::atomic<bool>& stop);
@@ -74,6 +84,7 @@ class ModelStore {
   const MakeBackend make_backend_;
   const std::string arithmetic_;
   const Tune tune_;
+  const bool trusts_robots_;
   // Guards compiled_; held during compilation, which must happen once. GCC 12's ThreadSanitizer
   // does not see a timed_mutex.
   std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include "common/codec/compressed_text.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
+#include "common/plan/exactness.h"
 
 namespace cacheinf {
 namespace {
@@ -162,13 +163,11 @@ void ServerConnection::SendSettings() {
 
 std::string ServerConnection::WhyNoSharedRows(const Backend& own,
                                               const ChangePolicy& policy) const {
-  const std::string robot = own.Arithmetic();
-  const bool is_exact = policy.kind == ChangePolicy::Kind::kExact;
-  if (!is_exact || arithmetic_.empty() || arithmetic_ == robot) return "";
-  return fmt::format(
-      "the policy exact does not share rows between two arithmetics, and the robot computes in {}, "
-      "the server in {}",
-      robot, arithmetic_);
+  if (policy.kind != ChangePolicy::Kind::kExact) return "";
+  const std::string why_not =
+      WhyNotExact({.kind = Plan::Kind::kSplit}, {.robot = own.Arithmetic(), .server = arithmetic_});
+  if (why_not.empty()) return "";
+  return "the policy exact does not share rows between two arithmetics, and " + why_not;
 }
 
 void ServerConnection::Leave(const std::string& reason) {

@@ -62,6 +62,9 @@ class ServerConnection {
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 
+  // The server's Backend::Arithmetic; empty until it has welcomed the robot.
+  const std::string& arithmetic() const { return arithmetic_; }
+
   // Returns why a robot with this backend cannot share rows with the server under a policy; empty
   // if it can, or the server has not yet welcomed it.
   std::string WhyNoSharedRows(const Backend& own, const ChangePolicy& policy) const;

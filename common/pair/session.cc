@@ -188,6 +188,8 @@ bool Session::FinishSolving() {
   if (!is_done) return false;
   try {
     Say(channel_, message::Schedule{CompressText(solving_.get())});
+  } catch (const ModelRefusal&) {
+    throw;  // no frame of it will be served either
   } catch (const std::exception& error) {
     LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, error.what()));
   }

@@ -83,7 +83,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   situation_.round_trip_ms = link.round_trip_ms;
   const CostModel model = model_.At(situation_);
   const std::vector<Candidate> last = std::exchange(candidates_, {});
-  ConsiderAll(model, link.shares_rows);
+  ConsiderAll(model);
   whole_ms_ = Corrected(model, {.keeps = false}).latency_ms;
   const Plan before = plan_;
   const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
@@ -101,22 +101,20 @@ const Plan& PlanChooser::Choose(const Link& link) {
   return plan_;
 }
 
-void PlanChooser::ConsiderAll(const CostModel& model, bool shares_rows) {
+void PlanChooser::ConsiderAll(const CostModel& model) {
   if (keeps_to_nearby_) {
     for (const Plan& plan : nearby_(situation_)) {
-      if (plan.kind == Plan::Kind::kSplit && !shares_rows) continue;
       if (std::isfinite(model.Ms(plan))) Consider(model, plan);
     }
     if (!candidates_.empty()) return;
   }
   for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
-  if (!model.is_linked()) return;
+  if (keeps_to_nearby_ || !model.is_linked()) return;
   for (const ProfiledCodec& codec : model.robot().codecs) {
     for (const bool keeps : {true, false}) {
       Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
     }
   }
-  if (!shares_rows) return;
   for (const Plan& plan : nearby_(situation_)) {
     if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
   }

@@ -25,8 +25,8 @@ class PlanChooser {
   using Nearby = std::function<std::vector<Plan>(const Situation& situation)>;
 
   // Considers a schedule's plans, and those that need no schedule: the robot alone, and every codec
-  // of its profile. With `keeps_to_nearby` it considers only the schedule's wherever one can be
-  // followed. Throws InputError as CostModel does.
+  // of its profile. With `keeps_to_nearby` it considers only the schedule's or, where none can be
+  // followed, the robot alone. Throws InputError as CostModel does.
   PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
               bool keeps_to_nearby = false);
 
@@ -37,11 +37,10 @@ class PlanChooser {
   };
   // Only the round trip of a delay can be measured; predictions take half of it each way.
   struct Link {
-    bool is_up = false;
+    bool is_up = false;  // whether plans with the server can be followed
     OneWay to_server = {};
     OneWay to_robot = {};
     double round_trip_ms = 0;
-    bool shares_rows = true;  // whether plans that split can be followed
   };
   const Plan& Choose(const Link& link);
 
@@ -108,7 +107,7 @@ class PlanChooser {
   void NoteWork(const Taken& taken, std::optional<double> seen);
   void NoteQueue(const Taken& taken);
   std::optional<double> Seen(const Taken& taken) const;
-  void ConsiderAll(const CostModel& model, bool shares_rows);
+  void ConsiderAll(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Returns null if the plan is not among them.

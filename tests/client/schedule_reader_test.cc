@@ -52,7 +52,7 @@ class ScheduleReaderTest : public testing::Test {
   }
 
   ScheduleReader Reader(std::function<void(const Plan&)> check = [](const Plan&) {}) const {
-    return {*graph_, state_.layout(), /*may_split=*/true, std::move(check)};
+    return {*graph_, state_.layout(), {[](const Plan&) { return ""; }, std::move(check)}};
   }
 
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);

@@ -28,6 +28,7 @@
 #include "common/pair/session.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/link/channel_pair.h"
+#include "tests/model/model_builder.h"
 #include "tests/pair/message_seeds.h"
 #include "tests/pair/session_world.h"
 
@@ -219,6 +220,49 @@ TEST_F(SessionTest, ProbingNeedsNoHello) {
   Say(channels.robot, message::Ready{});
   channels.RunUntil([&] { return !session.Advance() && session.is_over(); });
   EXPECT_EQ(session.end(), "the robot has not said hello");
+}
+
+// A model whose operator is an archive that LibTorch would load.
+Graph WithForeignOperator() {
+  ModelBuilder builder;
+  op::Foreign foreign;
+  foreign.type = "aten::cumsum";
+  foreign.archive = std::make_shared<const std::string>("no archive");
+  foreign.output_shapes = {{1, 4, 8, 8}};
+  foreign.output_types = {DataType::kFloat32};
+  const ValueId x = builder.Input({1, 4, 8, 8});
+  return builder.Finish({builder.Op(foreign, {x})});
+}
+
+TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsRobots) {
+  const Graph graph = WithForeignOperator();
+  const Session::Solve solve = [](const auto&, const message::Settings&, const std::string&,
+                                  const std::atomic<bool>&) { return std::string("solved"); };
+  for (const bool trusts : {false, true}) {
+    for (const bool only_asks : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "trusts " << trusts << ", only asks " << only_asks);
+      ModelStore store(
+          folder_, [] { return std::make_unique<CpuBackend>(); }, nullptr, trusts);
+      ChannelPair channels{LoopbackScript()};
+      Session session(channels.server, store, channels.clock, "these bits", {}, {}, solve);
+      ServerConnection connection(channels.robot, "these bits", "rover", PackForServers(graph));
+      if (only_asks) {
+        connection.AskForSchedule({}, "profile");
+      } else {
+        connection.Use({});
+      }
+      for (int i = 0; i < 300 && connection.fault().empty(); ++i) {
+        session.Advance();
+        (void)connection.Receive();
+        channels.RunFor(milliseconds(1));
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      const std::string& fault = connection.fault();
+      const bool has_reached_libtorch = fault.find("LibTorch cannot read") != fault.npos;
+      EXPECT_EQ(has_reached_libtorch, trusts && !only_asks) << fault;
+      EXPECT_EQ(fault.find("start it with --trust-robots") != fault.npos, !trusts) << fault;
+    }
+  }
 }
 
 TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {

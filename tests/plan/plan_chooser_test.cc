@@ -258,19 +258,15 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
   expect_one_of({true, {20}, {20}, 4}, plans);
 }
 
-// If it cannot follow a split, it chooses among the other plans.
-TEST_F(PlanChooserTest, WithoutANearbyPlanItTakesAnyOther) {
-  const auto first = [&](const PlanChooser::Link& link) {
+TEST_F(PlanChooserTest, IfToldToKeepToPlansOfWhichNoneCanBeFollowedTheRobotIsAlone) {
+  const auto first = [&](const PlanChooser::Link& link, std::vector<Plan> plans) {
     PlanChooser chooser(
-        pair_.robot, pair_.server,
-        [](const Situation&) {
-          return std::vector<Plan>{{.kind = Plan::Kind::kSplit, .cuts = {{-1, 0}}}};
-        },
+        pair_.robot, pair_.server, [plans](const Situation&) { return plans; },
         /*keeps_to_nearby=*/true);
     return chooser.Choose(link).kind;
   };
-  EXPECT_EQ(first({}), Plan::Kind::kLocal);
-  EXPECT_EQ(first({true, {300}, {300}, 1, /*shares_rows=*/false}), Plan::Kind::kRemote);
+  EXPECT_EQ(first({}, {{.kind = Plan::Kind::kSplit, .cuts = {{-1, 0}}}}), Plan::Kind::kLocal);
+  EXPECT_EQ(first({true, {300}, {300}, 1}, {}), Plan::Kind::kLocal);
 }
 
 constexpr double kPictureBytes = 40e3;
@@ -646,10 +642,8 @@ TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
   ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
   is_near = false;
   ASSERT_EQ(chooser.Choose(kFast), split) << "it is the schedule's no more, but not yet worse";
-  PlanChooser::Link link = kFast;
-  link.shares_rows = false;
   for (int frame = 0; frame < 5; ++frame) {
-    const Plan plan = chooser.Choose(link);
+    const Plan plan = chooser.Choose({});
     EXPECT_EQ(plan.kind, Plan::Kind::kLocal);
     chooser.Note(AsPredicted(chooser, plan, 1.0));
   }
