@@ -14,6 +14,7 @@
 #include "common/base/output_files.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
+#include "common/config/constant_inputs.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
 #include "profiler/fitted_clip.h"
@@ -47,11 +48,14 @@ void AddWatts(CLI::App& command, std::vector<double>* watts) {
 struct ModelOptions {
   std::filesystem::path model;
   std::vector<std::string> shapes;
+  std::vector<std::string> inputs;
   bool no_optimise = false;
 
   void AddTo(CLI::App& command) {
     command.add_option("MODEL", model, "ONNX, TorchScript or native model file")->required();
     command.add_option("--shape", shapes, "shape of an input, such as 1x3x384x640; once per input");
+    command.add_option("--input", inputs,
+                       "an input that is the same for all frames: NAME=NUMBERS or NAME=FILE.npy");
     command.add_flag("--no-optimise", no_optimise, "leave the graph as it is in the file");
   }
 
@@ -60,6 +64,7 @@ struct ModelOptions {
     for (const std::string& shape : shapes) {
       load.input_shapes.push_back(ParseShape(shape, "--shape"));
     }
+    load.constants = ReadConstantInputs(inputs, "--input");
     load.optimise = !no_optimise;
     return load;
   }

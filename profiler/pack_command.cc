@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "common/config/constant_inputs.h"
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
 #include "common/model/graph/pack.h"
@@ -15,6 +16,7 @@ std::string RunPackCommand(const PackCommand& command) {
   RobotConfig config;
   if (!command.config.empty()) config = LoadRobotConfig(command.config);
   if (load.input_shapes.empty()) load.input_shapes = config.InputShapes();
+  if (load.constants.empty()) load.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(command.model, load);
   if (!command.config.empty()) {
     AddPictureAndDecoder(graph, config.model_config);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "sparse_ops/host_device.h"
 #include "sparse_ops/specs.h"
 #include "sparse_ops/view_transforms.h"
 #include "sparse_ops/views.h"
@@ -143,7 +144,8 @@ struct ScaleShiftArgs {
 };
 
 // activation(a op b). BroadcastTo repeats the operands to the output's dims. kPower is Power of
-// function.h; kMinimum and kMaximum are defined at the top of this file.
+// function.h; kMinimum and kMaximum are defined at the top of this file. kModulo fuses its product;
+// of integers below 2^24 it and kQuotient are exact.
 struct BinaryArgs {
   BinaryKind kind = BinaryKind::kAdd;
   Function activation;  // not kPRelu
@@ -170,6 +172,24 @@ struct GatherArgs {
   ConstTensorView input;
   TensorView output;
 };
+
+// Element i of the output along `axis` is the input's at PlaceOf(indices[…, i, …]) along it, and at
+// the same index along all others. The indices broadcast to the output's dims. REQUIRES: the
+// input's dims are the output's but for `axis`.
+struct GatherElementsArgs {
+  int axis = 0;
+  ConstTensorView input;
+  ConstTensorView indices;
+  TensorView output;
+};
+
+// The entry of a dimension of this size that an index stands for: -1 is the last, a fraction counts
+// for nothing, what lies outside is taken to the nearest entry, and NaN to the first.
+CACHEINF_HOST_DEVICE inline int64_t PlaceOf(float index, int64_t size) {
+  const float from_start = index < 0.0f ? index + static_cast<float>(size) : index;
+  if (!(from_start > 0.0f)) return 0;
+  return from_start < static_cast<float>(size - 1) ? static_cast<int64_t>(from_start) : size - 1;
+}
 
 // Output index o of a dimension is input index o - begin. Outside the input it is `value`, the
 // reflection (without repeating the border; repeated as often as needed), or the nearest border.
@@ -254,6 +274,22 @@ struct ArgMaxArgs {
   ConstTensorView input;
   TensorView output;
 };
+
+// The indices, as floats, of the first elements along the axis if the largest come first, of equals
+// the lower index, and NaNs last: as many as the output has entries. REQUIRES: the input has them.
+struct TopKArgs {
+  int axis = 1;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// Whether element a with its index comes before element b.
+CACHEINF_HOST_DEVICE inline bool ComesFirst(float a, int64_t index_a, float b, int64_t index_b) {
+  if (a > b || b > a) return a > b;
+  const bool a_is_nan = a != a;
+  const bool b_is_nan = b != b;
+  return a_is_nan == b_is_nan ? index_a < index_b : b_is_nan;
+}
 
 // Over all axes with reduced[axis]; they have size 1 in the output. Mean: sum / count.
 struct ReduceArgs {

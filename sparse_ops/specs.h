@@ -39,8 +39,10 @@ struct Function {
     kRound,  // to nearest, ties to even
     kSin,
     kCos,
+    kTruncate,  // toward zero
+    kIsZero,    // x = 0 ? 1 : 0
   };
-  static constexpr int kKinds = static_cast<int>(Kind::kCos) + 1;
+  static constexpr int kKinds = static_cast<int>(Kind::kIsZero) + 1;
 
   Kind kind = Kind::kIdentity;
   float alpha = 0.0f;
@@ -104,8 +106,23 @@ struct ResizeSpec {
   float scale_columns = 0.0f;
 };
 
-enum class BinaryKind : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kPower, kMinimum, kMaximum };
-inline constexpr int kBinaryKinds = static_cast<int>(BinaryKind::kMaximum) + 1;
+enum class BinaryKind : uint8_t {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kPower,
+  kMinimum,
+  kMaximum,
+  // Truth values are 1 and 0. Nothing compares true with NaN.
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kWhere,     // a = 0 ? 0 : b
+  kQuotient,  // a / b, truncated
+  kModulo,    // a - b floor(a / b)
+};
+inline constexpr int kBinaryKinds = static_cast<int>(BinaryKind::kModulo) + 1;
 
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge };
 

@@ -2,6 +2,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/config/constant_inputs.h"
 #include "common/config/model_setup.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/reference_backend.h"
@@ -31,6 +32,7 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   if (config.model.empty()) throw InputError("no model is given");
   LoadOptions options;
   options.input_shapes = config.InputShapes();
+  options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
   const ModelConfig& model_config = config.model_config;
   RobotConfig defaults;

@@ -86,6 +86,12 @@ FieldTable RobotConfig::Fields() {
             "Set it if the file leaves a dimension open, or states none."}
           .AtMostItems(16)
           .Flag("--shape"),
+      Field{"inputs", &inputs,
+            "Inputs of an ONNX model other than the picture that are the same for all frames: "
+            "NAME=NUMBERS, like im_shape=640,640, or NAME=FILE.npy.",
+            "Set it for a model that also asks for a size, a scale or the like."}
+          .AtMostItems(4096)
+          .Flag("--input"),
       Field{"source", &source,
             "Where frames come from: a video, a stream's address (rtsp://…), a picture, a folder "
             "of pictures or of "

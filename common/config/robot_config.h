@@ -53,6 +53,7 @@ struct RobotConfig {
 
   std::string model;
   std::vector<std::string> shapes;
+  std::vector<std::string> inputs;  // as ReadConstantInputs reads them
   std::string source;
   Mode mode = Mode::kDense;
   int every = 3;  // k of every-k

@@ -158,6 +158,10 @@ class OperatorRunner {
     Run(GatherArgs{gather.axis, call_.indices, inputs_[0], output});
   }
 
+  void operator()(const op::GatherElements& gather) {
+    kernels_(GatherElementsArgs{gather.axis, inputs_[0], inputs_[1], output_});
+  }
+
   void operator()(const op::Pool& pool) {
     Run(PoolArgs{pool.spec, AsImage(inputs_[0]), AsImage(output_)});
   }
@@ -206,6 +210,8 @@ class OperatorRunner {
     const TensorView output = arg_max.keep_dimension ? output_ : InsertAxis(output_, arg_max.axis);
     Run(ArgMaxArgs{arg_max.axis, inputs_[0], output});
   }
+
+  void operator()(const op::TopK& top) { kernels_(TopKArgs{top.axis, inputs_[0], output_}); }
 
   void operator()(const op::Reduce& reduce) {
     ReduceArgs args = {reduce.kind, {}, inputs_[0], output_};

@@ -102,6 +102,10 @@ at::Tensor Apply(const at::Tensor& x, const Function& function, const at::Tensor
       return x.sin();
     case Function::Kind::kCos:
       return x.cos();
+    case Function::Kind::kTruncate:
+      return x.trunc();
+    case Function::Kind::kIsZero:
+      return x.eq(0).to(x.scalar_type());
   }
   throw std::logic_error("an unknown function");
 }

@@ -51,6 +51,13 @@ void CheckShapes(const Graph& graph, const std::vector<Shape>& shapes,
   }
 }
 
+void RefuseConstants(const LoadOptions& options, const std::filesystem::path& path) {
+  if (options.constants.empty()) return;
+  throw InputError(path.string() + " is no ONNX file: its input '" +
+                   options.constants.begin()->first +
+                   "' cannot become a constant here, only when the model is exported or packed");
+}
+
 }  // namespace
 
 Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options) {
@@ -58,11 +65,13 @@ Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options) {
   if (IsPack(std::as_bytes(std::span(first_bytes)))) {
     Graph graph = ReadPack(path);
     CheckShapes(graph, options.input_shapes, path);
+    RefuseConstants(options, path);
     return graph;
   }
   // TorchScript archives are zip files; ONNX has no mark of its own.
-  Graph graph =
-      IsZipArchive(first_bytes) ? ImportTorchScript(path, options) : ImportOnnx(path, options);
+  const bool is_torchscript = IsZipArchive(first_bytes);
+  if (is_torchscript) RefuseConstants(options, path);
+  Graph graph = is_torchscript ? ImportTorchScript(path, options) : ImportOnnx(path, options);
   if (options.optimise) Optimise(graph);
   return graph;
 }

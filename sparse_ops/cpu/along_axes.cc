@@ -222,6 +222,32 @@ void Compute(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
+// The first so many of the row, in a heap of indices whose last one is on top.
+void Compute(const TopKArgs& args, ThreadPool& pool) {
+  const int64_t kept = args.output.dims[args.axis];
+  if (!IsContiguousAlong(args.output, args.axis)) return reference::Compute(args);
+  const int64_t count = args.input.dims[args.axis];
+  const int64_t step = args.input.strides[args.axis];
+  ForEachAcross(args.input, args.output, args.axis, AllPixels(args.output), pool,
+                [&](const float* in, float* out) {
+                  const auto comes_first = [&](float a, float b) {
+                    const auto index_a = static_cast<int64_t>(a);
+                    const auto index_b = static_cast<int64_t>(b);
+                    return ComesFirst(in[index_a * step], index_a, in[index_b * step], index_b);
+                  };
+                  for (int64_t i = 0; i < kept; ++i) out[i] = static_cast<float>(i);
+                  std::make_heap(out, out + kept, comes_first);
+                  for (int64_t i = kept; i < count; ++i) {
+                    const auto index = static_cast<float>(i);
+                    if (!comes_first(index, out[0])) continue;
+                    std::pop_heap(out, out + kept, comes_first);
+                    out[kept - 1] = index;
+                    std::push_heap(out, out + kept, comes_first);
+                  }
+                  std::sort_heap(out, out + kept, comes_first);
+                });
+}
+
 void Compute(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   int reduced_axes = 0;
   int axis = 0;

@@ -37,6 +37,8 @@ void Compute(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& poo
 void Compute(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
 // The whole output.
+void Compute(const GatherElementsArgs& args, ThreadPool& pool);
+void Compute(const TopKArgs& args, ThreadPool& pool);
 void Compute(const GroupNormArgs& args, ThreadPool& pool);
 void Compute(const DecodeBoxesArgs& args, ThreadPool& pool);
 void Compute(const NonMaxSuppressionArgs& args, ThreadPool& pool);

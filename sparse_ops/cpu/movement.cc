@@ -224,6 +224,31 @@ void Compute(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
+// As Gather, but every element has an entry of its own, or shares it with those that its index
+// broadcasts to.
+void Compute(const GatherElementsArgs& args, ThreadPool& pool) {
+  const TensorView& out = args.output;
+  const ConstTensorView& in = args.input;
+  const int64_t size = in.dims[args.axis];
+  const int64_t entry_stride = in.strides[args.axis];
+  std::array<int64_t, TensorView::kMaxRank> in_strides = in.strides;
+  in_strides[args.axis] = 0;
+  const ConstTensorView indices = BroadcastTo(args.indices, out);
+  const Runs<3> runs(AllPixels(out), out.rank, out.dims,
+                     {out.strides.data(), in_strides.data(), indices.strides.data()});
+  const int64_t to_step = runs.inner_stride(0);
+  const int64_t from_step = runs.inner_stride(1);
+  const int64_t index_step = runs.inner_stride(2);
+  runs.ForEach(pool, [&](const auto& at, int64_t count) {
+    float* to = out.data + at[0];
+    const float* from = in.data + at[1];
+    const float* index = indices.data + at[2];
+    for (int64_t i = 0; i < count; ++i) {
+      to[i * to_step] = from[i * from_step + PlaceOf(index[i * index_step], size) * entry_stride];
+    }
+  });
+}
+
 void Compute(const PadArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const auto are_pixels = [](const auto& view) {
     return view.dims[1] == 1 || view.strides[1] == 1;

@@ -170,6 +170,18 @@ void Compute(Device& device, typename Device::Stream& stream, const ArgMaxArgs& 
 }
 
 template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const TopKArgs& args,
+             const Pixels& pixels) {
+  ListLargestOfRows kernel = {
+      along_axes::RowsOf(args.input, args.output, args.axis, WholeOf(args.output)),
+      static_cast<int>(args.output.dims[static_cast<size_t>(args.axis)])};
+  Walk& walk = kernel.rows.elements.walk;
+  walk.gate = pixels.count;
+  device.Launch(stream, {walk.pixels.most, walk.images, 1}, kernel,
+                ListLargestOfRows::kSharedBytes);
+}
+
+template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
              const Pixels& pixels) {
   const ConstTensorView& input = args.input;

@@ -24,6 +24,7 @@ namespace cuda {
   CACHEINF_OPERATOR(BinaryArgs);                                                              \
   CACHEINF_OPERATOR(CopyArgs);                                                                \
   CACHEINF_OPERATOR(GatherArgs);                                                              \
+  CACHEINF_OPERATOR(GatherElementsArgs);                                                      \
   CACHEINF_OPERATOR(PadArgs);                                                                 \
   CACHEINF_OPERATOR(PoolArgs);                                                                \
   CACHEINF_OPERATOR(AdaptivePoolArgs);                                                        \
@@ -33,6 +34,7 @@ namespace cuda {
   CACHEINF_OPERATOR(LayerNormArgs);                                                           \
   CACHEINF_OPERATOR(SoftmaxArgs);                                                             \
   CACHEINF_OPERATOR(ArgMaxArgs);                                                              \
+  CACHEINF_OPERATOR(TopKArgs);                                                                \
   CACHEINF_OPERATOR(ReduceArgs);                                                              \
   CACHEINF_OPERATOR(GroupNormArgs);                                                           \
   CACHEINF_OPERATOR(LinearArgs);                                                              \

@@ -78,6 +78,12 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
 // Compute outputs whole, maps too, unless the pixels' count is 0.
 
 template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const GatherElementsArgs& args,
+             const Pixels& pixels = {});
+template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const TopKArgs& args,
+             const Pixels& pixels = {});
+template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
              const Pixels& pixels = {});
 template <class Device>

@@ -119,6 +119,24 @@ void Compute(Device& device, typename Device::Stream& stream, const GatherArgs& 
 }
 
 template <class Device>
+void Compute(Device& device, typename Device::Stream& stream, const GatherElementsArgs& args,
+             const Pixels& pixels) {
+  AxisStrides in = args.input.strides;
+  in[static_cast<size_t>(args.axis)] = 0;
+  PickElements kernel = {
+      TensorWalk<PickElements::kOperands>(
+          args.output, WholeOf(args.output),
+          {args.output.strides, in, BroadcastTo(args.indices, args.output).strides}),
+      args.output.data,
+      args.input.data,
+      args.indices.data,
+      args.input.dims[static_cast<size_t>(args.axis)],
+      args.input.strides[static_cast<size_t>(args.axis)]};
+  kernel.elements.walk.gate = pixels.count;
+  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+}
+
+template <class Device>
 void Compute(Device& device, typename Device::Stream& stream, const PadArgs& args,
              const Pixels& pixels) {
   pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/false);

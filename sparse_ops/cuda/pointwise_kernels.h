@@ -144,6 +144,40 @@ struct CombineElements {
   }
 };
 
+// Each element is the input's at the place along one axis that its own index operand names.
+struct PickElements {
+  static constexpr const char* kName = "PickElements";
+  static constexpr int kThreads = Walk::kThreads;
+
+  static constexpr int kOutput = 0;
+  static constexpr int kInput = 1;  // 0 along the axis
+  static constexpr int kIndex = 2;
+  static constexpr int kOperands = 3;
+
+  TensorWalk<kOperands> elements;
+  float* output;
+  const float* input;
+  const float* indices;
+  int64_t size;  // of the input along the axis
+  int64_t place_stride;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    Share share;
+    if (!elements.walk.Find(thread, share)) return;
+    int64_t offsets[kOperands];
+    elements.axes.Offsets(share.position, elements.strides, offsets);
+    for (int i = share.element; i < share.element + share.count; ++i) {
+      const float index =
+          thread.Load(indices + offsets[kIndex] + i * elements.strides.inner[kIndex]);
+      const int64_t place = PlaceOf(index, size);
+      thread.Store(output + offsets[kOutput] + i * elements.strides.inner[kOutput],
+                   thread.Load(input + offsets[kInput] + i * elements.strides.inner[kInput] +
+                               place * place_stride));
+    }
+  }
+};
+
 // A tensor's dims and strides, for kernels that turn one index into another.
 struct Axes {
   int rank = 0;

@@ -178,6 +178,79 @@ struct FindLargestOfRows {
   }
 };
 
+// One block a row finds the first element, then the first of those that come after it, and so on.
+struct ListLargestOfRows {
+  static constexpr const char* kName = "ListLargestOfRows";
+  static constexpr int kThreads = 256;
+  static constexpr int kWarps = kThreads / kWarp;
+
+  // Index -1: there is none.
+  struct Element {
+    float value = 0.0f;
+    int index = -1;
+
+    CACHEINF_KERNEL bool ComesBefore(const Element& other) const {
+      if (index < 0 || other.index < 0) return index >= 0;
+      return ComesFirst(value, index, other.value, other.index);
+    }
+  };
+  // Every warp's first, for even and for odd rounds.
+  static constexpr size_t kSharedBytes = size_t{2} * 2 * kWarps * sizeof(int);
+
+  Rows rows;
+  int kept;
+
+  template <class Thread>
+  CACHEINF_KERNEL void operator()(const Thread& thread) const {
+    Share share;
+    if (!rows.elements.walk.Locate(thread, static_cast<unsigned>(thread.BlockX()), share)) return;
+    int64_t offsets[2];
+    rows.elements.axes.Offsets(share.position, rows.elements.strides, offsets);
+    Element last;
+    for (int k = 0; k < kept; ++k) {
+      last = FindNext(thread, rows.input + offsets[Rows::kInput], last, k % 2);
+      if (thread.ThreadIndex() == 0) {
+        thread.Store(
+            rows.output + offsets[Rows::kOutput] + k * rows.elements.strides.inner[Rows::kOutput],
+            static_cast<float>(last.index));
+      }
+    }
+  }
+
+ private:
+  template <class Thread>
+  CACHEINF_KERNEL Element FindNext(const Thread& thread, const float* row, const Element& last,
+                                   int parity) const {
+    Element next;
+    for (int i = thread.ThreadIndex(); i < rows.elements.walk.inner; i += kThreads) {
+      const Element own = {thread.LoadReadOnly(row + i * rows.elements.strides.inner[Rows::kInput]),
+                           i};
+      const bool is_left = last.index < 0 || last.ComesBefore(own);
+      if (is_left && own.ComesBefore(next)) next = own;
+    }
+    CACHEINF_UNROLL
+    for (int by = kWarp / 2; by >= 1; by /= 2) {
+      const Element other = {thread.ShuffleXor(next.value, by), thread.ShuffleXor(next.index, by)};
+      if (other.ComesBefore(next)) next = other;
+    }
+    // Even and odd rounds use different memory, so one barrier a round is enough.
+    const size_t offset = static_cast<size_t>(parity) * 2 * kWarps * sizeof(int);
+    float* const values = thread.template Shared<float>(offset);
+    int* const indices = thread.template Shared<int>(offset + kWarps * sizeof(int));
+    if (thread.Lane() == 0) {
+      thread.Store(values + thread.Warp(), next.value);
+      thread.Store(indices + thread.Warp(), next.index);
+    }
+    thread.Barrier();
+    CACHEINF_UNROLL
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const Element other = {thread.Load(values + warp), thread.Load(indices + warp)};
+      if (other.ComesBefore(next)) next = other;
+    }
+    return next;
+  }
+};
+
 struct ReduceRowsOfAxis {
   static constexpr const char* kName = "ReduceRowsOfAxis";
   static constexpr int kThreads = Rows::kThreads;

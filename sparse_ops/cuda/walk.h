@@ -152,6 +152,13 @@ inline int InnermostOf(const ConstTensorView& output) {
 // An operand's stride along each axis of the output.
 using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
 
+// All pixels of a map; of another tensor they count for nothing.
+inline Pixels WholeOf(const ConstTensorView& output) {
+  Pixels whole;
+  if (output.rank == 4) whole.most = static_cast<int>(output.dims[2] * output.dims[3]);
+  return whole;
+}
+
 // A walk over an output, and over the elements of other operands at the same indices.
 template <int operands>
 struct TensorWalk {

@@ -132,6 +132,26 @@ void Compute(const ArgMaxArgs& args) {
   });
 }
 
+void Compute(const TopKArgs& args) {
+  const int64_t count = args.input.dims[args.axis];
+  const int64_t stride = args.input.strides[args.axis];
+  ForEachAcross(args.input, OneAxis(args.axis), [&](const TensorIndex& start) {
+    const float* in = ElementAt(args.input, start);
+    float* out = ElementAt(args.output, start);
+    int64_t last = -1;
+    for (int64_t k = 0; k < args.output.dims[args.axis]; ++k) {
+      int64_t best = -1;
+      for (int64_t i = 0; i < count; ++i) {
+        const float value = in[i * stride];
+        const bool is_left = last < 0 || ComesFirst(in[last * stride], last, value, i);
+        if (is_left && (best < 0 || ComesFirst(value, i, in[best * stride], best))) best = i;
+      }
+      out[k * args.output.strides[args.axis]] = static_cast<float>(best);
+      last = best;
+    }
+  });
+}
+
 void Compute(const ReduceArgs& args) {
   const auto count = static_cast<float>(CountAlong(args.input, args.reduced));
   ForEachIndex(args.output, [&](const TensorIndex& start) {

@@ -1,5 +1,6 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/tensor_walk.h"
+#include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
 namespace reference {
@@ -16,6 +17,15 @@ void Compute(const GatherArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& to) {
     TensorIndex from = to;
     from[args.axis] = args.indices[to[args.axis]];
+    *ElementAt(args.output, to) = *ElementAt(args.input, from);
+  });
+}
+
+void Compute(const GatherElementsArgs& args) {
+  const ConstTensorView indices = BroadcastTo(args.indices, args.output);
+  ForEachIndex(args.output, [&](const TensorIndex& to) {
+    TensorIndex from = to;
+    from[args.axis] = PlaceOf(*ElementAt(indices, to), args.input.dims[args.axis]);
     *ElementAt(args.output, to) = *ElementAt(args.input, from);
   });
 }

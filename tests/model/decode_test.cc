@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
 #include "common/model/heads/heads.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/run_graph.h"
 
@@ -41,6 +42,37 @@ TEST(DecodeTest, ThePictureIsNormalisedInTheGraph) {
   const std::vector<float> expected = {5, 0, 5, 122.5f, 5, 0, 5, 10, 6, 0, 20, 45};
   const std::vector<float> actual = Evaluate(graph, {pixels}).front();
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4) << i;
+}
+
+// A network from TensorFlow, 1×H×W×3: nothing is left of its transpositions, so all is local.
+TEST(DecodeTest, APictureMayHaveItsChannelsLast) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 6, 8, 3}, "image");
+  const ValueId shifted = b.Add(x, b.Constant({3}, {1, 2, 3}));
+  ValueId map = b.Conv(b.Permute(shifted, {0, 3, 1, 2}), 4, 3, 2, 1);
+  map = b.Apply(Function::Kind::kRelu, map);
+  const Graph network = b.Finish({b.Permute(map, {0, 2, 3, 1})});
+
+  Graph graph = network;
+  PrependPicture(graph, {}, {{10.0}, {2.0}, {}});
+  graph.Validate();
+  EXPECT_EQ(graph.value(graph.inputs[0]).shape, (Shape{1, 3, 6, 8}));
+  EXPECT_EQ(graph.picture.height, 6);
+  EXPECT_EQ(graph.picture.width, 8);
+  Optimise(graph);
+  graph.Validate();
+  EXPECT_EQ(Kinds(graph), "scale_shift conv permute");
+
+  std::vector<float> pixels;     // 1×3×6×8
+  std::vector<float> last(144);  // (pixel - 10) / 2, as 1×6×8×3
+  for (size_t i = 0; i < 144; ++i) {
+    pixels.push_back(static_cast<float>(i));
+    last[i % 48 * 3 + i / 48] = (static_cast<float>(i) - 10.0f) / 2.0f;
+  }
+  const auto expected = Evaluate(network, {Tensor({1, 6, 8, 3}, last)}).front();
+  const auto actual = Evaluate(graph, {Tensor({1, 3, 6, 8}, pixels)}).front();
+  ASSERT_EQ(expected.size(), actual.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-3) << i;
 }
 
 // A camera's channel order need not be the network's.

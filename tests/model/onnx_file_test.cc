@@ -18,6 +18,7 @@
 namespace cacheinf {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -52,12 +53,61 @@ TEST(OnnxFileTest, InputsAndOutputsKeepTheirNames) {
   EXPECT_EQ(graph.operators.at(0).name, "the Relu");
 }
 
+// As PaddlePaddle's detectors have them, before and after the picture.
+TEST(OnnxFileTest, InputsBecomeConstants) {
+  OnnxModel model;
+  model.Input("im_shape", {-1, 2}).Input("image", {1, 2}).Input("sizes", {1, 2}, onnx::TensorProto::INT64);
+  model.Output("y").Node("Mul", {"image", "im_shape"}, {"a"});
+  model.Node("Cast", {"sizes"}, {"b"}).Int("to", onnx::TensorProto::FLOAT);
+  model.Node("Add", {"a", "b"}, {"y"});
+  LoadOptions options;
+  options.constants["im_shape"].numbers = {640, 320.5};
+  options.constants["sizes"] = {Shape{1, 2}, {3, 4}};
+  const Graph graph = model.Import(options);
+  ASSERT_EQ(graph.inputs.size(), 1u);
+  EXPECT_EQ(graph.value(graph.inputs[0]).name, "image");
+  EXPECT_THAT(ConstantOf(graph, 0, 1), ElementsAre(640, 320.5));
+  EXPECT_THAT(ConstantOf(graph, 1, 1), ElementsAre(3, 4));
+
+  options.constants["sizes"].numbers = {3, 4.5};
+  EXPECT_THAT(model.Refusal(options), HasSubstr("input 'sizes' holds integers, but 4.5"));
+  options.constants["sizes"] = {std::nullopt, {7}};
+  EXPECT_THAT(ConstantOf(model.Import(options), 1, 1), ElementsAre(7, 7));
+  options.constants["sizes"].numbers = {1, 2, 3};
+  EXPECT_THAT(model.Refusal(options), HasSubstr("has shape 1x2, but 3 number(s) are given"));
+  options.constants.erase("sizes");
+  EXPECT_THAT(model.Refusal(options), HasSubstr("as a constant: --input sizes=NUMBERS"));
+  options.constants["size"].numbers = {1};
+  EXPECT_THAT(model.Refusal(options), HasSubstr("only 'im_shape', 'image', 'sizes'"));
+}
+
+// What the file fixes besides the batch must still fit.
+TEST(OnnxFileTest, AFixedBatchMayBecomeOne) {
+  OnnxModel model;
+  model.Input("x", {4, 3, 2, 2}).Output("y").Node("Relu", {"x"}, {"y"});
+  LoadOptions one;
+  one.input_shapes = {{1, 3, 2, 2}};
+  EXPECT_EQ(OutputShape(model.Import(one)), (Shape{1, 3, 2, 2}));
+  LoadOptions two;
+  two.input_shapes = {{2, 3, 2, 2}};
+  EXPECT_THAT(model.Refusal(two), HasSubstr("dimension 0 of input 'x' is 4 in the file, but 2"));
+
+  OnnxModel built_in;
+  built_in.Input("x", {4, 3, 2, 2}).Ints("shape", {4, -1});
+  built_in.Node("Reshape", {"x", "shape"}, {"y"});
+  onnx::ValueInfoProto* output = built_in.graph().add_output();
+  output->set_name("y");
+  output->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(4);
+  output->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(12);
+  EXPECT_THAT(built_in.Refusal(one), HasSubstr("so export it with a batch of 1"));
+}
+
 TEST(OnnxFileTest, OtherOperatorSetsAreRefused) {
-  for (int64_t opset : {int64_t{-1}, int64_t{1}, int64_t{8}, int64_t{19}, int64_t{1} << 40}) {
+  for (int64_t opset : {int64_t{-1}, int64_t{1}, int64_t{8}, int64_t{23}, int64_t{1} << 40}) {
     OnnxModel model(opset);
     model.Input("x", {1}).Output("y").Node("Relu", {"x"}, {"y"});
     EXPECT_EQ(model.Refusal(), "model.onnx: its operator set " + std::to_string(opset) +
-                                   " is not one of 9 to 18, which are supported");
+                                   " is not one of 9 to 22, which are supported");
   }
   OnnxModel none = ReluModel({1});
   none.proto.clear_opset_import();
@@ -169,7 +219,8 @@ TEST(OnnxFileTest, UnknownOperatorsAreNamedWithTheirNode) {
   model.Node("FlyToTheMoon", {"x"}, {"y"});
   EXPECT_EQ(model.Refusal(),
             "model.onnx: node 'the FlyToTheMoon' (FlyToTheMoon): an operator of this type is not "
-            "supported");
+            "supported; export the model without it, or as TorchScript, whose operators LibTorch "
+            "can run");
 
   OnnxModel foreign = OneInput({1, 2});
   foreign.Node("Relu", {"x"}, {"y"}).Domain("com.example");
@@ -407,7 +458,7 @@ TEST(OnnxFileTest, ControlFlowThatIsNotKnownIsRefused) {
   EXPECT_THAT(model.Refusal(), HasSubstr("node 'the If' (If): its condition is not a constant"));
   OnnxModel loop = OneInput({1});
   loop.Node("Loop", {"x"}, {"y"}).Graph("body", Branch("Relu", "inner"));
-  EXPECT_THAT(loop.Refusal(), HasSubstr("node 'the Loop' (Loop): an operator of this type"));
+  EXPECT_THAT(loop.Refusal(), HasSubstr("node 'the Loop' (Loop): the size of its result changes"));
 }
 
 TEST(OnnxFileTest, SubgraphsInSubgraphsEndSomewhere) {

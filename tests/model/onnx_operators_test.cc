@@ -82,7 +82,7 @@ TEST(OnnxOperatorsTest, PowTakesWholeNumbersAsAConstantExponent) {
   EXPECT_THAT(huge.Refusal(), HasSubstr("an exponent of 16777217"));
   OnnxModel base = OneInput({1});
   base.Ints("b", {2}).Node("Pow", {"b", "x"}, {"y"});
-  EXPECT_THAT(base.Refusal(), HasSubstr("input 'b' holds integers"));
+  EXPECT_THAT(base.Refusal(), HasSubstr("a power of integers is only supported among constants"));
 }
 
 TEST(OnnxOperatorsTest, ArithmeticOfManyInputs) {
@@ -98,16 +98,15 @@ TEST(OnnxOperatorsTest, ArithmeticRefusals) {
   shapes.Weights("w", {2}).Node("Add", {"x", "w"}, {"y"});
   EXPECT_THAT(shapes.Refusal(), HasSubstr("shapes 1x3 and 2 do not broadcast"));
   OnnxModel integers = OneInput({1, 3});
-  integers.Ints("w", {2}).Node("Add", {"x", "w"}, {"y"});
-  EXPECT_THAT(integers.Refusal(), HasSubstr("input 'w' holds integers"));
+  integers.Ints("w", {(1 << 24) + 1}).Node("ArgMax", {"x"}, {"a"});
+  integers.Node("Add", {"a", "w"}, {"y"});
+  EXPECT_THAT(integers.Refusal(),
+              HasSubstr("constant 'w' holds 16777217; integers beyond 2^24 are only supported"));
   OnnxModel classes = OneInput({1, 3});
   classes.Node("ArgMax", {"x"}, {"a"});
-  classes.Node("Add", {"a", "a"}, {"y"});
+  classes.Node("Softmax", {"a"}, {"y"});
   EXPECT_THAT(classes.Refusal(),
-              HasSubstr("node 'the Add' (Add): input number 1 holds integers, and arithmetic"));
-  OnnxModel compared = OneInput({1, 3});
-  compared.Node("Equal", {"x", "x"}, {"y"});
-  EXPECT_THAT(compared.Refusal(), HasSubstr("is only supported among constants"));
+              HasSubstr("node 'the Softmax' (Softmax): input number 1 holds integers, which"));
 }
 
 TEST(OnnxOperatorsTest, MatMulWithAConstantBecomesLinear) {

@@ -104,6 +104,9 @@ Graph EveryKind() {
   keep(b.Op(op::Concat{3}, {x, x}));
   keep(b.Op(op::Slice{{0, 1, 0, 2}, {1, 2, 4, 3}, {1, 1, 2, 1}}, {x}));
   keep(b.Op(op::Gather{2, {3, 1, 1}, false}, {x}));
+  const ValueId top = b.Op(op::TopK{2, 3}, {x});
+  keep(top);
+  keep(b.Op(op::GatherElements{2}, {x, top}));
   op::Pool pool;
   pool.spec.rows = pool.spec.columns = {3, 2, 1, 1, 1};
   pool.spec.kind = PoolSpec::Kind::kAverage;

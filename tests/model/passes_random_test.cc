@@ -18,6 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomPassesTest, testing::Range(0u, kGraphs));
 // All passes together keep the values of any network.
 TEST_P(RandomPassesTest, OptimiseKeepsValues) {
   RandomGraphOptions options;
+  options.has_choices = false;
   options.operator_count = 4 + static_cast<int>(GetParam() % 30);
   OptimiseAndCompare(RandomGraph(GetParam(), options), GetParam(), kTolerance);
 }
@@ -39,7 +40,7 @@ constexpr NamedPass kPasses[] = {
 
 // So does each pass alone, which leaves a valid graph.
 TEST_P(RandomPassesTest, EachPassKeepsValues) {
-  const Graph graph = RandomGraph(GetParam());
+  const Graph graph = RandomGraph(GetParam(), {.has_choices = false});
   for (const NamedPass& pass : kPasses) {
     SCOPED_TRACE(pass.name);
     Graph rewritten = graph;

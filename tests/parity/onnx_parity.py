@@ -2,7 +2,7 @@
 """Compares the robot's answers with ONNX Runtime's.
 
 Makes random small ONNX graphs from a seed, over the whole operator set and over operator sets 9 to
-18, and takes model files that are given. Runs each on one random input with both. The largest
+21, and takes model files that are given. Runs each on one random input with both. The largest
 difference of each output must not exceed 1e-4 of that output's range.
 
 Prints a table and exits with 1 if any answer differs, with 0 if all agree.

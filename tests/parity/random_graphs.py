@@ -12,7 +12,7 @@ LARGEST_VALUE = 1e3
 # Numbers that hardly differ leave nothing but rounding errors once their mean is taken away.
 SMALLEST_SPREAD = 0.05
 LARGEST_COUNT = 1 << 15
-OPSETS = range(9, 19)
+OPSETS = range(9, 22)
 
 STEPS = []
 
@@ -357,11 +357,12 @@ def layer_norm(graph, name):
 @step
 def group_norm(graph, name):
     shape = graph.shape(name)
-    graph.require(graph.opset == 18 and len(shape) == 4)
+    graph.require((graph.opset == 18 or graph.opset >= 21) and len(shape) == 4)
     groups = graph.pick(*[g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
     graph.require(np.prod(shape[1:]) // groups > 4)
     return graph.add("GroupNormalization",
-                     [name] + [graph.floats([groups]) for _ in range(2)],
+                     [name] + [graph.floats([groups if graph.opset == 18 else shape[1]])
+                               for _ in range(2)],
                      num_groups=groups, epsilon=1e-3)
 
 
@@ -406,9 +407,9 @@ def gemm(graph, name):
 @step
 def plain_function(graph, name):
     kind = graph.pick("Relu", "Sigmoid", "Tanh", "Softplus", "Erf", "Exp", "Abs", "Neg", "Sin",
-                      "Cos", "Identity", "Dropout", "Softsign", "Elu", "Selu", "HardSigmoid",
+                      "Gelu", "Cos", "Identity", "Dropout", "Softsign", "Elu", "Selu", "HardSigmoid",
                       "LeakyRelu", "HardSwish", "Mish")
-    graph.require(graph.opset >= {"HardSwish": 14, "Mish": 18}.get(kind, 0))
+    graph.require(graph.opset >= {"HardSwish": 14, "Mish": 18, "Gelu": 20}.get(kind, 0))
     return graph.add(kind, [name])
 
 
@@ -486,6 +487,108 @@ def soft_max(graph, name):
     axis = graph.whole(-len(graph.shape(name)) if graph.opset >= 11 else 0,
                        len(graph.shape(name)) - 1)
     return graph.add(graph.pick("Softmax", "LogSoftmax"), [name], axis=axis)
+
+
+@step
+def local_response_norm(graph, name):
+    shape = graph.shape(name)
+    graph.require(len(shape) == 4)
+    return graph.add("LRN", [name], size=graph.whole(1, shape[1] + 1), alpha=graph.pick(0.5, 2.0),
+                     beta=graph.pick(0.75, 0.5), bias=graph.pick(1.0, 2.0))
+
+
+# ---- Choices: only of the input, whose numbers both sides share to the last bit ----
+
+
+def whole_numbers(graph):
+    graph.require(graph.opset >= 13)
+    return graph.add("Cast", [graph.add("Mul", ["x", graph.constant([7.0], np.float32)])],
+                     to=TensorProto.INT64)
+
+
+def as_floats(graph, name):
+    return graph.add("Cast", [name], to=TensorProto.FLOAT)
+
+
+@step
+def integer_arithmetic(graph, name):
+    numbers = whole_numbers(graph)
+    other = graph.constant([graph.pick(2, 3, -3, 5)])
+    kind = graph.pick("Add", "Sub", "Mul", "Div", "Mod", "Max", "Min")
+    attributes = {"fmod": graph.whole(0, 1)} if kind == "Mod" else {}
+    return as_floats(graph, graph.add(kind, [numbers, other], **attributes))
+
+
+@step
+def choice(graph, name):
+    numbers = whole_numbers(graph)
+    kind = graph.pick("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual")
+    chosen = graph.add(kind, [numbers, graph.constant([graph.whole(-2, 2)])])
+    more = graph.add("Cast", [graph.add("Add", [numbers, graph.constant([1])])],
+                     to=TensorProto.BOOL)
+    chosen = graph.pick(chosen, graph.add("Not", [chosen]), more,
+                        graph.add(graph.pick("And", "Or", "Xor"), [chosen, more]))
+    if graph.shape(name) != graph.shape("x"):
+        return as_floats(graph, chosen)
+    return graph.add("Where", [chosen, name, graph.floats([1])])
+
+
+@step
+def sign(graph, name):
+    return graph.add("Sign", [graph.add("Sub", ["x", graph.constant([0.1], np.float32)])])
+
+
+@step
+def top_numbers(graph, name):
+    graph.require(graph.opset >= 11)
+    shape = graph.shape("x")
+    axis = graph.whole(0, len(shape) - 1)
+    inputs = ["x", graph.constant([graph.whole(1, shape[axis])])]
+    values, indices = graph.add("TopK", inputs, 2, axis=axis, largest=graph.whole(0, 1))
+    return graph.pick(
+        lambda: values,
+        lambda: as_floats(graph, indices),
+        lambda: graph.add("GatherElements", ["x", indices], axis=axis))()
+
+
+@step
+def gather_by_value(graph, name):
+    shape = graph.shape("x")
+    axis = graph.whole(0, len(shape) - 1)
+    largest = graph.add("ArgMax", ["x"], axis=axis, keepdims=graph.whole(0, 1))
+    table = graph.floats([graph.whole(2, 4), shape[axis]])
+    graph.require(graph.opset >= 11)
+    return graph.add("Gather", [table, largest], axis=1)
+
+
+@step
+def gather_nd(graph, name):
+    graph.require(graph.opset >= 12)
+    shape = graph.shape(name)
+    graph.require(len(shape) >= 2)
+    depth = graph.whole(1, len(shape))
+    indices = [[graph.whole(-size, size - 1) for size in shape[:depth]]
+               for _ in range(graph.whole(2, 5))]
+    return graph.add("GatherND", [name, graph.constant(indices)])
+
+
+@step
+def cumulative_sum(graph, name):
+    graph.require(graph.opset >= 11)
+    rank = len(graph.shape(name))
+    graph.require(rank >= 1)
+    return graph.add("CumSum", [name, graph.constant(graph.whole(-rank, rank - 1))],
+                     exclusive=graph.whole(0, 1), reverse=graph.whole(0, 1))
+
+
+@step
+def grid_sample(graph, name):
+    shape = graph.shape(name)
+    graph.require(graph.opset >= 16 and len(shape) == 4)
+    grid = graph.floats([shape[0], graph.whole(1, 5), graph.whole(1, 5), 2], -1.2, 1.2)
+    mode = "linear" if graph.opset >= 20 else "bilinear"
+    return graph.add("GridSample", [name, grid], mode=mode,
+                     padding_mode=graph.pick("zeros", "border"), align_corners=graph.whole(0, 1))
 
 
 # ---- Arithmetic ----

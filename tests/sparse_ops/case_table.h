@@ -18,6 +18,7 @@ namespace cacheinf {
 template <typename Args>
 inline constexpr bool kIsNeverLocal =
     std::is_same_v<Args, LinearArgs> || std::is_same_v<Args, MatMulArgs> ||
+    std::is_same_v<Args, TopKArgs> || std::is_same_v<Args, GatherElementsArgs> ||
     std::is_same_v<Args, GroupNormArgs> || std::is_same_v<Args, DecodeBoxesArgs> ||
     std::is_same_v<Args, NonMaxSuppressionArgs>;
 

@@ -37,7 +37,8 @@ using OperatorArgs =
     std::variant<ConvArgs, WinogradArgs, PoolArgs, AdaptivePoolArgs, ResizeArgs, DepthToSpaceArgs,
                  SpaceToDepthArgs, ActivationArgs, ScaleShiftArgs, BinaryArgs, CopyArgs, GatherArgs,
                  PadArgs, LinearArgs, MatMulArgs, LayerNormArgs, GroupNormArgs, SoftmaxArgs,
-                 ArgMaxArgs, ReduceArgs, DecodeBoxesArgs, NonMaxSuppressionArgs, WarpCall>;
+                 ArgMaxArgs, TopKArgs, GatherElementsArgs, ReduceArgs, DecodeBoxesArgs,
+                 NonMaxSuppressionArgs, WarpCall>;
 
 struct OperatorFamily {
   std::string name;

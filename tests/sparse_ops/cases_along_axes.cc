@@ -117,6 +117,16 @@ void AddArgMax(Table& table, const std::string& name, const Dims& input, const D
   });
 }
 
+void AddTopK(Table& table, const std::string& name, int axis, int64_t count, const Dims& input,
+             bool special = false) {
+  Dims output = input;
+  output[static_cast<size_t>(axis)] = count;
+  table.Add(name, [=](CaseMemory& memory) {
+    if (special) memory.UseSpecialNumbers();
+    return TopKArgs{axis, memory.Input(input), memory.Output(output)};
+  });
+}
+
 void AddReduce(Table& table, const std::string& name, ReduceKind kind, const Dims& input,
                const std::array<bool, TensorView::kMaxRank>& reduced, bool special = false) {
   Dims output = input;
@@ -135,6 +145,11 @@ void AddReductions(Table& table) {
     AddSoftmaxes(table, special, suffix);
     AddArgMax(table, "arg_max_over_channels" + suffix, {2, 21, 5, 7}, {2, 1, 5, 7}, special);
     AddArgMax(table, "arg_max_over_the_last_axis" + suffix, {6, 100}, {6, 1}, special);
+    AddTopK(table, "top_few_of_many" + suffix, 1, 10, {3, 700}, special);
+    AddTopK(table, "top_all" + suffix, 0, 90, {90}, special);
+    AddTopK(table, "top_of_strided_numbers" + suffix, 1, 5, {2, 40, 7}, special);
+    AddTopK(table, "top_channels" + suffix, 1, 4, {2, 21, 5, 7}, special);
+    AddTopK(table, "top_columns" + suffix, 3, 3, {2, 9, 5, 7}, special);
     for (int i = 0; i <= static_cast<int>(ReduceKind::kMin); ++i) {
       const auto kind = static_cast<ReduceKind>(i);
       const std::string name = "reduce_" + std::to_string(i) + suffix;

@@ -161,7 +161,33 @@ void AddGather(Table& table, const std::string& name, int axis, const std::vecto
   });
 }
 
+// Indices of all kinds: fractions, negative ones, and some outside the axis.
+TensorView AnyPlaces(CaseMemory& memory, const Dims& dims, int64_t size) {
+  const TensorView places = memory.Input(dims);
+  const int64_t floats = places.strides[0] * places.dims[0];
+  for (int64_t i = 0; i < floats; ++i) {
+    places.data[i] *= 1.2f * static_cast<float>(size);
+  }
+  return places;
+}
+
+void AddGatherElements(Table& table, const std::string& name, int axis, const Dims& input,
+                       const Dims& indices) {
+  Dims output = input;
+  output[static_cast<size_t>(axis)] = indices[static_cast<size_t>(axis)];
+  table.Add(name, [=](CaseMemory& memory) {
+    const TensorView places = AnyPlaces(memory, indices, input[static_cast<size_t>(axis)]);
+    return GatherElementsArgs{axis, memory.Input(input), places, memory.Output(output)};
+  });
+}
+
 void AddGathers(Table& table) {
+  AddGatherElements(table, "gather_elements_of_rows", 2, {2, 3, 40}, {2, 3, 17});
+  AddGatherElements(table, "gather_elements_of_columns", 1, {2, 40, 9}, {2, 33, 9});
+  AddGatherElements(table, "gather_boxes_by_one_index_each", 1, {1, 90, 6}, {1, 20, 1});
+  AddGatherElements(table, "gather_points_of_all_channels", 2, {2, 5, 60}, {2, 1, 30});
+  AddGatherElements(table, "gather_elements_of_channels", 1, {2, 19, 5, 6}, {2, 7, 5, 6});
+  AddGatherElements(table, "gather_elements_of_map_rows", 2, {2, 19, 5, 6}, {2, 1, 8, 1});
   AddGather(table, "gather_channels", 1, {3, 3, 0, 6}, {2, 7, 6, 5});
   table.Add("gather_many_channels_into_channels", [](CaseMemory& memory) {
     return GatherArgs{1, memory.Indices(Scattered(70, 45)), memory.Map({1, 45, 12, 31}),

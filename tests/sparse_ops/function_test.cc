@@ -190,7 +190,7 @@ TEST(FunctionTest, PowerTreatsSignsZerosAndInfinitiesAsIeee) {
 }
 
 TEST(FunctionTest, EveryFunctionPassesNaNOn) {
-  for (int kind = 0; kind <= static_cast<int>(Kind::kCos); ++kind) {
+  for (int kind = 0; kind < static_cast<int>(Kind::kIsZero); ++kind) {
     const Function function{static_cast<Kind>(kind), 0.25f, 0.5f};
     EXPECT_TRUE(std::isnan(Apply(function, kNaN))) << "kind " << kind;
     EXPECT_TRUE(std::isnan(Apply(function, -kNaN))) << "kind " << kind;
@@ -206,6 +206,46 @@ TEST(FunctionTest, MaximumAndMinimumPassNaNOnAndKeepTheFirstZero) {
   }
   EXPECT_EQ(Combine(BinaryKind::kMaximum, 1.0f, 2.0f), 2.0f);
   EXPECT_EQ(Combine(BinaryKind::kMinimum, 1.0f, 2.0f), 1.0f);
+}
+
+TEST(FunctionTest, ComparisonsAreNotTrueOfNaN) {
+  struct Row {
+    BinaryKind kind;
+    bool below, same, above;
+  };
+  constexpr Row kRows[] = {{BinaryKind::kEqual, false, true, false},
+                           {BinaryKind::kLess, true, false, false},
+                           {BinaryKind::kLessOrEqual, true, true, false}};
+  for (const auto& [kind, below, same, above] : kRows) {
+    EXPECT_EQ(Combine(kind, 1.0f, 2.0f), below ? 1.0f : 0.0f);
+    EXPECT_EQ(Combine(kind, -0.0f, 0.0f), same ? 1.0f : 0.0f);
+    EXPECT_EQ(Combine(kind, 2.0f, 1.0f), above ? 1.0f : 0.0f);
+    EXPECT_EQ(Combine(kind, kNaN, 1.0f), 0.0f);
+    EXPECT_EQ(Combine(kind, kNaN, kNaN), 0.0f);
+  }
+  EXPECT_EQ(Combine(BinaryKind::kWhere, 0.0f, kInfinity), 0.0f);
+  EXPECT_EQ(Combine(BinaryKind::kWhere, 1.0f, -kInfinity), -kInfinity);
+}
+
+TEST(FunctionTest, DividesIntegersExactly) {
+  std::mt19937 random(20260711);
+  for (int i = 0; i < 100000; ++i) {
+    const int most = i % 2 == 0 ? 1 << 24 : 1 << (i % 24 + 1);
+    std::uniform_int_distribution<int> any(-most, most);
+    int b = any(random);
+    if (b == 0) b = 1;
+    // Often just below, at and just above a multiple.
+    const int a = i % 3 == 0 ? any(random) : any(random) / b * b + i % 3 - 1;
+    const auto of = [&](BinaryKind kind) {
+      return Combine(kind, static_cast<float>(a), static_cast<float>(b));
+    };
+    if (std::abs(a) > 1 << 24) continue;
+    ASSERT_EQ(of(BinaryKind::kQuotient), static_cast<float>(a / b)) << a << " / " << b;
+    const int rest = a % b;
+    const bool differs = rest != 0 && (rest < 0) != (b < 0);
+    ASSERT_EQ(of(BinaryKind::kModulo), static_cast<float>(differs ? rest + b : rest))
+        << a << " mod " << b;
+  }
 }
 
 TEST(FunctionTest, TakesTheEndsOfTheNumberLineToTheirLimits) {
@@ -246,6 +286,13 @@ TEST(FunctionTest, TakesTheEndsOfTheNumberLineToTheirLimits) {
       {Kind::kRound, 2.5f, 2.0f},
       {Kind::kRound, -3.5f, -4.0f},
       {Kind::kSin, 0.0f, 0.0f},
+      {Kind::kTruncate, -2.7f, -2.0f},
+      {Kind::kTruncate, 2.7f, 2.0f},
+      {Kind::kTruncate, -0.3f, -0.0f},
+      {Kind::kTruncate, kInfinity, kInfinity},
+      {Kind::kIsZero, -0.0f, 1.0f},
+      {Kind::kIsZero, kDenormal, 0.0f},
+      {Kind::kIsZero, kNaN, 0.0f},
       {Kind::kCos, 0.0f, 1.0f},
       {Kind::kReciprocal, -0.0f, -kInfinity},
   };

@@ -62,6 +62,11 @@ class Generator {
         &Generator::AddReduce,  &Generator::AddGroupNorm,    &Generator::AddLayerNorm,
         &Generator::AddLinear,  &Generator::AddLinear,       &Generator::AddMatMul,
         &Generator::AddExpand,  &Generator::AddAdaptivePool, &Generator::AddAnyGather};
+    static const std::vector<Builder> kChoices = {&Generator::AddChoice, &Generator::AddTopK,
+                                                  &Generator::AddGatherElements};
+    if (options_.has_choices && !options_.only_local && Chance(10)) {
+      return (this->*Pick(kChoices))();
+    }
     const bool is_local = options_.only_local || Chance(60);
     (this->*Pick(is_local ? kLocal : kOther))();
   }
@@ -508,6 +513,33 @@ class Generator {
   void AddArgMax() {
     const ValueId input = AnyWithAxes();
     TryAdd(op::ArgMax{AnyAxis(input), Chance(50)}, {input});
+  }
+  void AddTopK() {
+    const ValueId input = AnyWithAxes();
+    const int axis = AnyAxis(input);
+    const auto size = static_cast<int>(ShapeOf(input)[static_cast<size_t>(axis)]);
+    const ValueId top = TryAdd(op::TopK{axis, Draw(1, std::min(size, 12))}, {input});
+    if (top != kNone && Chance(70)) TryAdd(op::GatherElements{axis}, {input, top});
+  }
+  void AddGatherElements() {
+    const ValueId input = AnyWithAxes();
+    const int axis = AnyAxis(input);
+    Shape shape = ShapeOf(input);
+    for (int64_t& size : shape) size = Chance(50) ? 1 : size;
+    shape[static_cast<size_t>(axis)] = Draw(1, 9);
+    TryAdd(op::GatherElements{axis}, {input, Constant(shape, -12.0f, 12.0f)});
+  }
+  // A comparison, and what follows from it.
+  void AddChoice() {
+    const ValueId input = AnyValue();
+    const auto kind =
+        Pick<BinaryKind>({BinaryKind::kEqual, BinaryKind::kLess, BinaryKind::kLessOrEqual,
+                          BinaryKind::kQuotient, BinaryKind::kModulo});
+    const ValueId choice = TryAdd(op::Binary{kind, {}}, {input, Constant({}, 0.3f, 0.6f)});
+    if (choice == kNone) return;
+    TryAdd(op::Binary{BinaryKind::kWhere, {}}, {choice, input});
+    const auto function = Chance(50) ? Function::Kind::kTruncate : Function::Kind::kIsZero;
+    TryAdd(op::Activation{{function, 0, 0}}, {Chance(50) ? choice : input});
   }
   void AddReduce() {
     const ValueId input = AnyWithAxes();

@@ -16,6 +16,8 @@ struct RandomGraphOptions {
   int64_t largest_value = 6000;  // elements
   // Only what networks do to feature maps: no reductions over space, no matrices, no reshapes.
   bool only_local = false;
+  // Comparisons, and places computed from numbers: another rounding may make another choice.
+  bool has_choices = true;
   // Convolutions are mostly 3x3, of stride 1, not dilated or grouped, with any padding.
   bool mostly_plain_threes = false;
 };

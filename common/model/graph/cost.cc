@@ -81,8 +81,8 @@ struct OperationsEach {
 // Operators that read each input element once.
 bool CountsByInput(const Operator& op) {
   return op.As<op::AdaptivePool>() != nullptr || op.As<op::ArgMax>() != nullptr ||
-         op.As<op::Reduce>() != nullptr || op.As<op::DecodeBoxes>() != nullptr ||
-         op.As<op::NonMaxSuppression>() != nullptr;
+         op.As<op::TopK>() != nullptr || op.As<op::Reduce>() != nullptr ||
+         op.As<op::DecodeBoxes>() != nullptr || op.As<op::NonMaxSuppression>() != nullptr;
 }
 
 }  // namespace

@@ -29,32 +29,61 @@ void ShiftOperators(Graph& graph) {
   }
 }
 
-PictureSpec Resolved(const Graph& graph, PictureSpec picture) {
+// The picture, and whether the network reads its channels last.
+struct NetworkPicture {
+  PictureSpec spec;
+  bool has_channels_last = false;
+};
+
+NetworkPicture Resolved(const Graph& graph, PictureSpec picture) {
   if (graph.inputs.empty()) Refuse(graph, "it has no input for a picture");
   if (graph.picture.width != 0) Refuse(graph, "its picture is already described");
   const Value& input = graph.value(graph.inputs.front());
   const int64_t channels = picture.channels == PictureSpec::Channels::kGray ? 1 : 3;
-  if (!input.is_map() || input.shape[0] != 1 || input.shape[1] != channels) {
+  const bool is_one = input.is_map() && input.shape[0] == 1;
+  const bool has_channels_last = is_one && input.shape[1] != channels && input.shape[3] == channels;
+  if (!is_one || (!has_channels_last && input.shape[1] != channels)) {
+    const bool has_batch = input.is_map() && input.shape[0] > 1;
     Refuse(graph, "input '" + input.name + "' of shape " + ToString(input.shape) +
-                      " is not a picture of " + std::to_string(channels) + " channel(s)");
+                      " is not a picture of " + std::to_string(channels) + " channel(s)" +
+                      (has_batch ? "; give it a batch of 1 by --shape" : ""));
   }
+  const int64_t height = input.shape[has_channels_last ? 1 : 2];
+  const int64_t width = input.shape[has_channels_last ? 2 : 3];
   if (picture.width == 0 && picture.height == 0) {
-    picture.width = static_cast<int>(input.shape[3]);
-    picture.height = static_cast<int>(input.shape[2]);
+    picture.width = static_cast<int>(width);
+    picture.height = static_cast<int>(height);
   }
-  if (picture.height != input.shape[2] || picture.width != input.shape[3]) {
+  if (picture.height != height || picture.width != width) {
     Refuse(graph, "a picture of " + std::to_string(picture.height) + "x" +
                       std::to_string(picture.width) + " does not fit input '" + input.name +
                       "' of shape " + ToString(input.shape));
   }
-  return picture;
+  return {picture, has_channels_last};
+}
+
+// Makes the first input a map of channels-first shape, whose channels-last permutation the network
+// reads. Returns the map.
+ValueId PrependToChannelsLast(Graph& graph) {
+  const ValueId input = graph.inputs.front();
+  const Shape last = graph.value(input).shape;
+  const ValueId map = graph.AddInput(graph.value(input).name, {last[0], last[3], last[1], last[2]});
+  graph.inputs.pop_back();
+  ShiftOperators(graph);
+  graph.operators.front() = {"channels_last", op::Permute{{0, 2, 3, 1}}, {map}, {input}};
+  graph.values[input].name += ".channels_last";
+  graph.values[input].producer = 0;
+  graph.inputs.front() = map;
+  return map;
 }
 
 }  // namespace
 
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation) {
-  const PictureSpec resolved = Resolved(graph, picture);
-  const ValueId input = graph.inputs.front();
+  const auto [resolved, has_channels_last] = Resolved(graph, picture);
+  ValueId input = graph.inputs.front();
+  const std::string name = graph.value(input).name;
+  if (has_channels_last) input = PrependToChannelsLast(graph);
   const Shape shape = graph.value(input).shape;
   const auto channels = static_cast<size_t>(shape[1]);
   const std::vector<double> mean = ForEachChannel(graph, normalisation.mean, channels, "mean");
@@ -68,7 +97,6 @@ void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisatio
     shift.push_back(static_cast<float>(-mean[c] / divisor[c]));
   }
 
-  const std::string name = graph.value(input).name;
   const ValueId pixels = graph.AddInput(name, shape);
   graph.inputs.pop_back();
   const ValueId scale_id = graph.AddConstant(name + ".scale", Tensor({shape[1]}, scale));

@@ -17,11 +17,12 @@ struct Normalisation {
   std::vector<int> channel_order = {};    // empty: as the picture has them
 };
 
-// Puts a ScaleShift in front of the graph's first input. The new first input keeps the old one's
-// name; it is the resized 8-bit picture as numbers 0 to 255, in the order of `picture.channels`,
-// and `graph.picture` describes it. Sizes of 0 in `picture` stand for the input's own.
-// Throws InputError when picture, numbers and input do not fit each other, or the graph has a
-// picture already.
+// Puts a ScaleShift in front of the graph's first input, and what moves its channels to the last
+// dimension if the input has them there (1×H×W×C, as TensorFlow has them). The new first input
+// keeps the old one's name; it is the resized 8-bit picture as numbers 0 to 255, in the order of
+// `picture.channels`, and `graph.picture` describes it. Sizes of 0 in `picture` stand for the
+// input's own. Throws InputError when picture, numbers and input do not fit each other, or the
+// graph has a picture already.
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation);
 
 }  // namespace cacheinf

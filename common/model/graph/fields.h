@@ -17,17 +17,39 @@ namespace cacheinf {
 
 // Kinds as they stand in files: index i names alternative i of Attributes.
 inline constexpr std::array<std::string_view, std::variant_size_v<Attributes>> kAttributeNames = {
-    "conv",           "linear",     "matmul",        "scale_shift",  "layer_norm",
-    "group_norm",     "activation", "binary",        "concat",       "slice",
-    "gather",         "pool",       "adaptive_pool", "resize",       "depth_to_space",
-    "space_to_depth", "pad",        "reshape",       "permute",      "expand",
-    "softmax",        "argmax",     "reduce",        "decode_boxes", "non_max_suppression",
-    "foreign"};
+    "conv",
+    "linear",
+    "matmul",
+    "scale_shift",
+    "layer_norm",
+    "group_norm",
+    "activation",
+    "binary",
+    "concat",
+    "slice",
+    "gather",
+    "pool",
+    "adaptive_pool",
+    "resize",
+    "depth_to_space",
+    "space_to_depth",
+    "pad",
+    "reshape",
+    "permute",
+    "expand",
+    "softmax",
+    "argmax",
+    "reduce",
+    "decode_boxes",
+    "non_max_suppression",
+    "foreign",
+    "gather_elements",
+    "top_k"};
 
 // The last enumerator of each enumeration that attributes use.
 constexpr DataType LastOf(DataType) { return DataType::kInt64; }
-constexpr Function::Kind LastOf(Function::Kind) { return Function::Kind::kCos; }
-constexpr BinaryKind LastOf(BinaryKind) { return BinaryKind::kMaximum; }
+constexpr Function::Kind LastOf(Function::Kind) { return Function::Kind::kIsZero; }
+constexpr BinaryKind LastOf(BinaryKind) { return BinaryKind::kModulo; }
 constexpr PoolSpec::Kind LastOf(PoolSpec::Kind) { return PoolSpec::Kind::kAverage; }
 constexpr ResizeSpec::Kind LastOf(ResizeSpec::Kind) { return ResizeSpec::Kind::kCubic; }
 constexpr ResizeSpec::Coordinates LastOf(ResizeSpec::Coordinates) {
@@ -141,6 +163,11 @@ void VisitFields(A& a, Visit& visit) {
     visit("axis", a.axis);
     visit("indices", a.indices);
     visit("scalar", a.scalar);
+  } else if constexpr (std::is_same_v<T, op::GatherElements>) {
+    visit("axis", a.axis);
+  } else if constexpr (std::is_same_v<T, op::TopK>) {
+    visit("axis", a.axis);
+    visit("count", a.count);
   } else if constexpr (std::is_same_v<T, op::Pool> || std::is_same_v<T, op::Resize>) {
     visit("spec", a.spec);
   } else if constexpr (std::is_same_v<T, op::AdaptivePool>) {

@@ -116,6 +116,8 @@ class WindowFinder {
   std::optional<Window> operator()(const op::GroupNorm&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::DecodeBoxes&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::NonMaxSuppression&) const { return std::nullopt; }
+  std::optional<Window> operator()(const op::GatherElements&) const { return std::nullopt; }
+  std::optional<Window> operator()(const op::TopK&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::Foreign&) const { return std::nullopt; }
 
  private:

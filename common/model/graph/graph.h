@@ -30,8 +30,8 @@ inline constexpr int kNone = -1;
 int64_t ElementCount(const Shape& shape);
 std::string ToString(const Shape& shape);  // "1x3x384x640"
 
-// What a value's numbers mean to the outside. kInt64 (class indices, say) only decides the type
-// written to files: memory holds floats, exact up to 2^24.
+// What a value's numbers mean to the outside. kInt64 (class indices and truth values, say) only
+// decides the type written to files: memory holds floats, exact up to 2^24.
 enum class DataType : uint8_t { kFloat32, kInt64 };
 
 // Immutable numbers with a shape, in the order of the dimensions. Copies share the storage, which
@@ -145,6 +145,12 @@ struct Gather {
   bool scalar = false;
 };
 
+// x, indices. Element i of the result along `axis` is x's at indices[…, i, …] along it, as
+// GatherElementsArgs says. The indices broadcast to x's shape but for the axis.
+struct GatherElements {
+  int axis = 0;
+};
+
 // map.
 struct Pool {
   PoolSpec spec;
@@ -210,6 +216,13 @@ struct ArgMax {
   bool keep_dimension = true;
 };
 
+// x. The indices of the `count` largest numbers along the axis, largest first; of equals the lower
+// index first. The result is kInt64.
+struct TopK {
+  int axis = 1;
+  int64_t count = 1;
+};
+
 // x. Over all `axes`.
 struct Reduce {
   ReduceKind kind = ReduceKind::kMean;
@@ -259,7 +272,7 @@ using Attributes =
                  op::Activation, op::Binary, op::Concat, op::Slice, op::Gather, op::Pool,
                  op::AdaptivePool, op::Resize, op::DepthToSpace, op::SpaceToDepth, op::Pad,
                  op::Reshape, op::Permute, op::Expand, op::Softmax, op::ArgMax, op::Reduce,
-                 op::DecodeBoxes, op::NonMaxSuppression, op::Foreign>;
+                 op::DecodeBoxes, op::NonMaxSuppression, op::Foreign, op::GatherElements, op::TopK>;
 
 struct Value {
   std::string name;

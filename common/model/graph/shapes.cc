@@ -84,6 +84,13 @@ int64_t TransposedOutput(const Operator& op, const WindowAxis& axis, int64_t in,
          output_padding;
 }
 
+// The type of what a function gives for numbers of type `of`.
+DataType TypeAfter(const Function& function, DataType of = DataType::kFloat32) {
+  const bool gives_integers =
+      function.kind == Function::Kind::kTruncate || function.kind == Function::Kind::kIsZero;
+  return gives_integers ? DataType::kInt64 : of;
+}
+
 void CheckFunction(const Operator& op, const Function& function) {
   if (std::isnan(function.alpha) || std::isnan(function.beta)) {
     Refuse(op, "a function with a parameter that is not a number");
@@ -145,7 +152,7 @@ class Inference {
     if (conv.has_bias) NeedShape(next++, {out_channels}, /*constant=*/true);
     if (conv.has_residual) NeedShape(next++, out, /*constant=*/false);
     if (conv.has_slope) NeedSlope(next, out_channels);
-    return One(std::move(out));
+    return One(std::move(out), TypeAfter(conv.activation));
   }
 
   std::vector<InferredOutput> Outputs(const op::Linear& linear) {
@@ -161,7 +168,7 @@ class Inference {
     if (linear.has_bias) NeedShape(2, {weights[0]}, /*constant=*/true);
     Shape out = in;
     out.back() = weights[0];
-    return One(std::move(out));
+    return One(std::move(out), TypeAfter(linear.activation));
   }
 
   std::vector<InferredOutput> Outputs(const op::MatMul&) {
@@ -194,7 +201,7 @@ class Inference {
     NeedShape(1, {out[1]}, /*constant=*/true);
     NeedShape(2, {out[1]}, /*constant=*/true);
     if (has_slope) NeedSlope(3, out[1]);
-    return One(std::move(out));
+    return One(std::move(out), TypeAfter(scale_shift.activation));
   }
 
   std::vector<InferredOutput> Outputs(const op::LayerNorm& norm) {
@@ -238,14 +245,17 @@ class Inference {
     } else {
       NeedInputs(1);
     }
-    return One(Input(0), graph_.value(op_.inputs[0]).type);
+    return One(Input(0), TypeAfter(activation.function, graph_.value(op_.inputs[0]).type));
   }
 
   std::vector<InferredOutput> Outputs(const op::Binary& binary) {
     NeedInputs(2);
     CheckFunction(op_, binary.activation);
     NeedNoSlope(binary.activation);
-    return One(Broadcast(Input(0), Input(1)));
+    const bool compares = binary.kind == BinaryKind::kEqual || binary.kind == BinaryKind::kLess ||
+                          binary.kind == BinaryKind::kLessOrEqual;
+    return One(Broadcast(Input(0), Input(1)),
+               TypeAfter(binary.activation, compares ? DataType::kInt64 : DataType::kFloat32));
   }
 
   std::vector<InferredOutput> Outputs(const op::Concat& concat) {
@@ -302,6 +312,20 @@ class Inference {
     }
     out[gather.axis] = static_cast<int64_t>(gather.indices.size());
     if (gather.scalar) out.erase(out.begin() + gather.axis);
+    return One(std::move(out), graph_.value(op_.inputs[0]).type);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::GatherElements& gather) {
+    NeedInputs(2);
+    const Shape& in = Input(0);
+    const Shape& indices = Input(1);
+    CheckAxis(gather.axis, in);
+    if (in[gather.axis] > kMaxDimension) Refuse("an index above 2^24 has no exact float");
+    Shape out = in;
+    bool fits = indices.size() == in.size();
+    if (fits) out[gather.axis] = indices[gather.axis];
+    fits = fits && Broadcast(indices, out) == out;
+    if (!fits) Refuse("indices of shape " + ToString(indices) + " for " + ToString(in));
     return One(std::move(out), graph_.value(op_.inputs[0]).type);
   }
 
@@ -432,6 +456,18 @@ class Inference {
     } else {
       out.erase(out.begin() + arg_max.axis);
     }
+    return One(std::move(out), DataType::kInt64);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::TopK& top) {
+    NeedInputs(1);
+    Shape out = Input(0);
+    CheckAxis(top.axis, out);
+    if (out[top.axis] > kMaxDimension) Refuse("an index above 2^24 has no exact float");
+    if (top.count < 1 || top.count > out[top.axis]) {
+      Refuse("the " + std::to_string(top.count) + " largest of " + std::to_string(out[top.axis]));
+    }
+    out[top.axis] = top.count;
     return One(std::move(out), DataType::kInt64);
   }
 
@@ -604,15 +640,17 @@ class KindNamer {
   }
   std::string operator()(const op::Activation& activation) const {
     static constexpr const char* kNames[] = {
-        "identity",     "relu",  "leaky_relu", "prelu", "elu",       "clip",       "sigmoid",
-        "hard_sigmoid", "silu",  "hard_swish", "gelu",  "gelu_tanh", "mish",       "tanh",
-        "softplus",     "exp",   "log",        "erf",   "sqrt",      "reciprocal", "abs",
-        "negate",       "floor", "ceil",       "round", "sin",       "cos"};
+        "identity", "relu",         "leaky_relu", "prelu",      "elu",    "clip",
+        "sigmoid",  "hard_sigmoid", "silu",       "hard_swish", "gelu",   "gelu_tanh",
+        "mish",     "tanh",         "softplus",   "exp",        "log",    "erf",
+        "sqrt",     "reciprocal",   "abs",        "negate",     "floor",  "ceil",
+        "round",    "sin",          "cos",        "truncate",   "is_zero"};
     return kNames[static_cast<size_t>(activation.function.kind)];
   }
   std::string operator()(const op::Binary& binary) const {
-    static constexpr const char* kNames[] = {"add",   "subtract", "multiply", "divide",
-                                             "power", "minimum",  "maximum"};
+    static constexpr const char* kNames[] = {
+        "add",   "subtract", "multiply",      "divide", "power",    "minimum", "maximum",
+        "equal", "less",     "less_or_equal", "where",  "quotient", "modulo"};
     return kNames[static_cast<size_t>(binary.kind)];
   }
   std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind); }

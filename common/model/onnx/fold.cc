@@ -175,6 +175,8 @@ int64_t Calculate(BinaryKind kind, int64_t a, int64_t b) {
       return std::min(a, b);
     case BinaryKind::kMaximum:
       return std::max(a, b);
+    default:
+      throw std::logic_error("no arithmetic of integers");
   }
   if (overflow) throw InputError("an integer overflows");
   return result;
@@ -290,31 +292,6 @@ std::vector<Sum> ReduceInto(BinaryKind combine, const std::vector<T>& x, const S
   return sums;
 }
 
-Type CastTarget(OnnxNode& node) {
-  node.Ignore("saturate");  // only for types of 8 bits
-  const int64_t to = node.Int("to");
-  switch (to) {
-    case onnx::TensorProto::FLOAT:
-    case onnx::TensorProto::DOUBLE:
-    case onnx::TensorProto::FLOAT16:
-    case onnx::TensorProto::BFLOAT16:
-      return Type::kFloat;
-    case onnx::TensorProto::BOOL:
-      return Type::kBool;
-    case onnx::TensorProto::INT8:
-    case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::INT16:
-    case onnx::TensorProto::UINT16:
-    case onnx::TensorProto::INT32:
-    case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::INT64:
-      return Type::kInteger;
-    default:
-      node.Fail("a cast to type " + ElementTypeName(CheckedInt(to, 0, 1000, "type")) +
-                " is not supported");
-  }
-}
-
 }  // namespace
 
 Strides DenseStrides(const Shape& shape) {
@@ -350,13 +327,29 @@ HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape) {
   return Strided(node, x, shape, 0, strides);
 }
 
-void ConvertCast(OnnxNode& node) {
-  const Type to = CastTarget(node);
-  if (to == Type::kBool || (to == Type::kInteger && !node.IsInteger(0))) {
-    node.Fail("a cast to integers or truth values is only supported among constants");
+Type CastTarget(OnnxNode& node) {
+  node.Ignore("saturate");  // only for types of 8 bits
+  const int64_t to = node.Int("to");
+  switch (to) {
+    case onnx::TensorProto::FLOAT:
+    case onnx::TensorProto::DOUBLE:
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16:
+      return Type::kFloat;
+    case onnx::TensorProto::BOOL:
+      return Type::kBool;
+    case onnx::TensorProto::INT8:
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::INT16:
+    case onnx::TensorProto::UINT16:
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::INT64:
+      return Type::kInteger;
+    default:
+      node.Fail("a cast to type " + ElementTypeName(CheckedInt(to, 0, 1000, "type")) +
+                " is not supported");
   }
-  // In memory all numbers are floats, so nothing needs converting.
-  node.SetOutput(0, node.Input(0));
 }
 
 void FoldCast(OnnxNode& node) {

@@ -26,13 +26,14 @@ HostTensor Strided(OnnxNode& node, const HostTensor& x, const Shape& shape, int6
 // REQUIRES: x.shape() broadcasts to `shape`.
 HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape);
 
-void ConvertCast(OnnxNode& node);  // of numbers that are not known yet
+HostTensor::Type CastTarget(OnnxNode& node);
 void FoldCast(OnnxNode& node);
 void FoldFunction(OnnxNode& node, Function::Kind kind);
 void FoldArithmetic(OnnxNode& node, BinaryKind kind);  // of any number of inputs, from the left
 void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean);
 
-// Operators that are supported among constants only. Shape and Size need only their input's shape.
+// What operators give that are computed during import and not in the graph, or there in another
+// way. Shape and Size need only their input's shape.
 using OnnxFold = std::function<void(OnnxNode&)>;
 const std::unordered_map<std::string_view, OnnxFold>& ConstantOperators();
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -173,15 +174,47 @@ void ConvertGroupNormalization(OnnxNode& node) {
     node.Fail(std::to_string(norm.groups) + " groups for " + std::to_string(channels) +
               " channels");
   }
-  // Scale and bias have one number per group.
+  // Scale and bias had one number per group at first, and have one per channel now.
+  const int64_t numbers = node.opset() < 21 ? norm.groups : channels;
   std::vector<float> affine[2];
   for (int i = 0; i < 2; ++i) {
     node.budget().Take(channels, sizeof(float));
-    for (float value : ChannelConstant(node, i + 1, norm.groups)) {
-      affine[i].insert(affine[i].end(), static_cast<size_t>(channels / norm.groups), value);
+    for (float value : ChannelConstant(node, i + 1, numbers)) {
+      affine[i].insert(affine[i].end(), static_cast<size_t>(channels / numbers), value);
     }
   }
   AddGroupNorm(node, norm, std::move(affine[0]), std::move(affine[1]));
+}
+
+// x (bias + alpha / size sum of x^2 over neighbouring channels)^-beta, where a convolution of 1x1
+// sums.
+void ConvertLocalResponseNormalization(OnnxNode& node) {
+  const Shape in = node.InputShape(0);
+  if (in.size() != 4) node.Fail("an input of shape " + ToString(in) + " is not a picture");
+  const int64_t channels = in[1];
+  const int64_t size = CheckedInt(node.Int("size"), 1, 1 << 24, "number of channels to sum");
+  const float share = node.Float("alpha", 1e-4f) / static_cast<float>(size);
+  CheckedCount({channels, channels}, "its sum");
+  node.budget().Take(channels * channels, sizeof(float));
+  std::vector<float> weights(static_cast<size_t>(channels * channels));
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t first = std::max<int64_t>(c - (size - 1) / 2, 0);
+    const int64_t last = std::min(c + size / 2, channels - 1);
+    for (int64_t of = first; of <= last; ++of) {
+      weights[static_cast<size_t>(c * channels + of)] = share;
+    }
+  }
+  const std::vector<float> bias(static_cast<size_t>(channels), node.Float("bias", 1.0f));
+  const ValueId x = node.Input(0);
+  const ValueId square = node.Add(op::Binary{BinaryKind::kMultiply, {}}, {x, x});
+  op::Conv sum;
+  sum.has_bias = true;
+  const ValueId divisor =
+      node.Add(sum, {square, node.AddConstant("window", {channels, channels, 1, 1}, weights),
+                     node.AddConstant("bias", {channels}, bias)});
+  const ValueId beta = node.AddConstant("beta", {}, {node.Float("beta", 0.75f)});
+  const ValueId power = node.Add(op::Binary{BinaryKind::kPower, {}}, {divisor, beta});
+  node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, power}));
 }
 
 }  // namespace cacheinf

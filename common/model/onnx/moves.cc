@@ -405,6 +405,7 @@ void ConvertSplit(OnnxNode& node) {
 }
 
 void ConvertGather(OnnxNode& node) {
+  if (!node.IsConstant(1)) return ConvertGatherByValue(node);
   const Shape in = node.InputShape(0);
   const HostTensor& indices = node.Constant(1);
   if (indices.type() != HostTensor::Type::kInteger) node.Fail("the indices must be integers");
@@ -434,7 +435,6 @@ void ConvertConcat(OnnxNode& node) {
   }
   std::vector<ValueId> inputs;
   for (int i = 0; i < node.input_count(); ++i) {
-    if (node.IsInteger(i)) node.Fail("joining integers is only supported among constants");
     // An empty part adds nothing.
     const Shape shape = node.InputShape(i);
     if (std::find(shape.begin(), shape.end(), 0) == shape.end()) inputs.push_back(node.Input(i));

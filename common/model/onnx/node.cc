@@ -179,21 +179,26 @@ ValueId OnnxNode::Input(int index) {
   const OnnxValue& known = InputValue(index);
   if (known.id != kNone) return known.id;
   const std::string& name = proto_.input(index);
-  if (!known.constant->is_float()) {
-    Fail("input '" + name +
-         "' holds integers, and arithmetic on integers is only supported among constants");
-  }
   const bool fits = known.constant->count() > 0 && known.constant->rank() <= TensorView::kMaxRank;
   if (!fits) Fail("constant '" + name + "' has shape " + ToString(known.constant->shape()));
   OnnxValue& value = import_.values.at(name);
-  value.id = import_.graph.AddConstant(name, value.constant->ToTensor());
+  value.id = import_.graph.AddConstant(name, AsFloats(*value.constant, name).ToTensor());
   return value.id;
 }
 
-bool OnnxNode::IsInteger(int index) const {
-  const OnnxValue& value = InputValue(index);
-  if (value.constant) return !value.constant->is_float();
-  return import_.graph.value(value.id).type != DataType::kFloat32;
+HostTensor OnnxNode::AsFloats(const HostTensor& constant, const std::string& name) {
+  if (constant.is_float()) return constant;
+  constexpr int64_t kLargestExact = 1 << 24;
+  budget().Take(constant.count(), sizeof(float));
+  std::vector<float> values;
+  for (int64_t value : constant.integers()) {
+    if (value < -kLargestExact || value > kLargestExact) {
+      Fail("constant '" + name + "' holds " + std::to_string(value) +
+           "; integers beyond 2^24 are only supported among constants");
+    }
+    values.push_back(static_cast<float>(value));
+  }
+  return HostTensor(constant.shape(), std::move(values));
 }
 
 ValueId OnnxNode::Add(Attributes attributes, std::vector<ValueId> inputs) {
@@ -217,7 +222,13 @@ bool OnnxNode::HasOutput(int index) const {
 }
 
 void OnnxNode::SetOutput(int index, const OnnxValue& value) {
+  const bool is_alone = value.constant || input_count() == 0;
+  SetOutput(index, value, is_alone ? HostTensor::Type::kFloat : type(0));
+}
+
+void OnnxNode::SetOutput(int index, OnnxValue value, HostTensor::Type type) {
   if (!HasOutput(index)) return;
+  value.type = value.constant ? value.constant->type() : type;
   const std::string& output = proto_.output(index);
   const bool is_own = value.id >= first_own_value_ && !value.constant;
   if (is_own) import_.graph.values[static_cast<size_t>(value.id)].name = output;

@@ -22,6 +22,7 @@ namespace cacheinf {
 struct OnnxValue {
   ValueId id = kNone;
   std::optional<HostTensor> constant;
+  HostTensor::Type type = HostTensor::Type::kFloat;  // what ONNX says it is
 };
 
 // What the import of one file has built so far.
@@ -73,8 +74,10 @@ class OnnxNode {
   std::vector<int64_t> IntegerConstant(int index) const;
   Shape InputShape(int index) const;
   const OnnxValue& InputValue(int index) const;
-  ValueId Input(int index);  // in the graph; adds the constant if it is one
-  bool IsInteger(int index) const;
+  // In the graph; adds the constant if it is one, integers as floats.
+  ValueId Input(int index);
+  HostTensor::Type type(int index) const { return InputValue(index).type; }
+  bool IsInteger(int index) const { return type(index) != HostTensor::Type::kFloat; }
 
   // Results.
   ValueId Add(Attributes attributes, std::vector<ValueId> inputs);
@@ -84,9 +87,14 @@ class OnnxNode {
   const Shape& ShapeOf(const OnnxValue& value) const;
   int output_count() const { return proto_.output_size(); }
   bool HasOutput(int index) const;
-  // Gives the output's name to a value that this node added.
+  // Gives the output's name to a value that this node added. Unless said otherwise, what is not a
+  // constant has the type of the first input.
+  void SetOutput(int index, OnnxValue value, HostTensor::Type type);
   void SetOutput(int index, const OnnxValue& value);
   void SetOutput(int index, ValueId id) { SetOutput(index, OnnxValue{id, {}}); }
+  void SetOutput(int index, ValueId id, HostTensor::Type type) {
+    SetOutput(index, OnnxValue{id, {}}, type);
+  }
   void SetOutput(int index, HostTensor constant) {
     SetOutput(index, OnnxValue{kNone, std::move(constant)});
   }
@@ -97,6 +105,8 @@ class OnnxNode {
   [[noreturn]] void Fail(const std::string& why) const;
 
  private:
+  // Throws InputError if a number has no exact float.
+  HostTensor AsFloats(const HostTensor& constant, const std::string& name);
   onnx::AttributeProto* Find(std::string_view attribute, onnx::AttributeProto::AttributeType type);
 
   OnnxImport& import_;

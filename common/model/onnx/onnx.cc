@@ -2,6 +2,9 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -25,7 +28,7 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 constexpr int64_t kOldestOpset = 9;
-constexpr int64_t kNewestOpset = 18;
+constexpr int64_t kNewestOpset = 22;
 constexpr size_t kLongestFile = INT32_MAX;
 
 int64_t OperatorSet(const ModelProto& model) {
@@ -75,8 +78,16 @@ class ModelImporter {
     import_.graph.name = graph.name();
     if (graph.output_size() == 0) throw InputError("it has no output");
     AddInputs(graph);
-    ConvertGraph(graph);
-    for (const onnx::ValueInfoProto& output : graph.output()) CheckOutput(output.name());
+    try {
+      ConvertGraph(graph);
+      for (const onnx::ValueInfoProto& output : graph.output()) CheckOutput(output.name());
+      if (replaced_batch_) CheckShapesWithoutBatch(graph);
+    } catch (const InputError& error) {
+      if (!replaced_batch_) throw;
+      throw InputError(error.what() + std::string("; the file has a batch of ") +
+                       std::to_string(*replaced_batch_) +
+                       " built in, so export it with a batch of 1");
+    }
     AddOutputs(graph);
     import_.graph.Validate();
     return std::move(import_.graph);
@@ -96,9 +107,20 @@ class ModelImporter {
         throw InputError("input '" + input.name() + "' appears twice");
       }
       if (initializers.count(input.name())) continue;  // a weight: old files list them here, too
+      if (const auto constant = options_.constants.find(input.name());
+          constant != options_.constants.end()) {
+        BindInput(input, constant->second);
+        continue;
+      }
       const bool given = number < options_.input_shapes.size();
       AddInput(input, given ? &options_.input_shapes[number] : nullptr);
       ++number;
+    }
+    for (const auto& [name, constant] : options_.constants) {
+      if (!seen.count(name) || initializers.count(name)) {
+        throw InputError("input '" + name + "' is to be a constant, but the model has none of " +
+                         "that name, only " + Listed(graph));
+      }
     }
     if (number == 0) throw InputError("it has no input");
     if (options_.input_shapes.size() > number) {
@@ -107,22 +129,97 @@ class ModelImporter {
     }
   }
 
+  static std::string Listed(const GraphProto& graph) {
+    std::string names;
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+      names += (names.empty() ? "'" : ", '") + input.name() + "'";
+    }
+    return names;
+  }
+
+  // Makes an input a constant.
+  void BindInput(const onnx::ValueInfoProto& input, const ConstantInput& given) {
+    const std::string what = "input '" + input.name() + "'";
+    const onnx::TypeProto::Tensor& type = input.type().tensor_type();
+    Shape shape = given.shape.value_or(Shape{});
+    if (type.has_shape() && !given.shape) {
+      shape = BoundShape(type.shape(), static_cast<int64_t>(given.numbers.size()));
+    } else if (type.has_shape()) {
+      ResolvedShape(type.shape(), &shape, what);
+    } else if (!given.shape && given.numbers.size() != 1) {
+      shape = {static_cast<int64_t>(given.numbers.size())};
+    }
+    const int64_t count = CheckedCount(shape, what);
+    import_.budget.Take(count, sizeof(int64_t));
+    std::vector<double> numbers = given.numbers;
+    if (numbers.size() == 1) numbers.resize(static_cast<size_t>(count), numbers[0]);
+    if (static_cast<int64_t>(numbers.size()) != count) {
+      throw InputError(what + " has shape " + ToString(shape) + ", but " +
+                       std::to_string(numbers.size()) + " number(s) are given for it");
+    }
+    const HostTensor::Type element = ElementType(type.elem_type());
+    HostTensor constant =
+        element == HostTensor::Type::kFloat
+            ? HostTensor(shape, std::vector<float>(numbers.begin(), numbers.end()))
+            : HostTensor(shape, WholeNumbers(numbers, what), element);
+    import_.values[input.name()] = OnnxValue{kNone, std::move(constant), element};
+  }
+
+  // The shape for so many numbers: at most one open dimension takes what the others leave.
+  static Shape BoundShape(const onnx::TensorShapeProto& declared, int64_t count) {
+    Shape shape;
+    std::optional<size_t> open;
+    int64_t fixed = 1;
+    for (int i = 0; i < declared.dim_size(); ++i) {
+      const onnx::TensorShapeProto::Dimension& dim = declared.dim(i);
+      const bool is_fixed = dim.has_dim_value() && dim.dim_value() > 0;
+      if (!is_fixed) open = static_cast<size_t>(i);
+      shape.push_back(is_fixed ? dim.dim_value() : 1);
+      fixed *= std::min(shape.back(), kMaxElements / fixed + 1);
+    }
+    if (open && count % fixed == 0) shape[*open] = count / fixed;
+    return shape;
+  }
+
+  static HostTensor::Type ElementType(int type) {
+    switch (type) {
+      case TensorProto::UNDEFINED:
+      case TensorProto::FLOAT:
+      case TensorProto::DOUBLE:
+      case TensorProto::FLOAT16:
+      case TensorProto::BFLOAT16:
+        return HostTensor::Type::kFloat;
+      case TensorProto::BOOL:
+        return HostTensor::Type::kBool;
+      default:
+        return HostTensor::Type::kInteger;
+    }
+  }
+
+  static std::vector<int64_t> WholeNumbers(const std::vector<double>& numbers,
+                                           const std::string& what) {
+    constexpr double kLargest = 9007199254740992.0;  // 2^53
+    std::vector<int64_t> whole;
+    for (const double number : numbers) {
+      if (!(std::abs(number) <= kLargest) || number != std::floor(number)) {
+        throw InputError(what + " holds integers, but " + std::to_string(number) +
+                         " is given for it");
+      }
+      whole.push_back(static_cast<int64_t>(number));
+    }
+    return whole;
+  }
+
   void AddInput(const onnx::ValueInfoProto& input, const Shape* given) {
     const std::string what = "input '" + input.name() + "'";
     if (!input.type().has_tensor_type() && input.type().value_case() != 0) {
       throw InputError(what + " is not a tensor");
     }
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
-    switch (type.elem_type()) {
-      case TensorProto::UNDEFINED:
-      case TensorProto::FLOAT:
-      case TensorProto::DOUBLE:
-      case TensorProto::FLOAT16:
-      case TensorProto::BFLOAT16:
-        break;
-      default:
-        throw InputError(what + " has elements of type " + ElementTypeName(type.elem_type()) +
-                         ", only floating-point numbers are supported");
+    if (ElementType(type.elem_type()) != HostTensor::Type::kFloat) {
+      throw InputError(what + " has elements of type " + ElementTypeName(type.elem_type()) +
+                       ", only floating-point numbers are supported; if it is the same for all " +
+                       "frames, give it as a constant: --input " + input.name() + "=NUMBERS");
     }
     Shape shape;
     if (type.has_shape()) {
@@ -152,6 +249,11 @@ class ModelImporter {
       const int64_t wanted = given != nullptr ? (*given)[static_cast<size_t>(i)] : kNone;
       const std::string where = "dimension " + std::to_string(i) + " of " + what;
       if (is_fixed) {
+        if (given != nullptr && i == 0 && wanted == 1 && dim.dim_value() > 1) {
+          replaced_batch_ = dim.dim_value();
+          shape.push_back(1);
+          continue;
+        }
         if (given != nullptr && wanted != dim.dim_value()) {
           throw InputError(where + " is " + std::to_string(dim.dim_value()) + " in the file, but " +
                            std::to_string(wanted) + " is given");
@@ -218,7 +320,8 @@ class ModelImporter {
     for (TensorProto& tensor : *graph.mutable_initializer()) {
       if (!needed.count(tensor.name())) continue;
       HostTensor constant = ReadTensor(tensor, import_.folder, import_.budget);
-      import_.values[tensor.name()] = OnnxValue{kNone, std::move(constant)};
+      const HostTensor::Type type = constant.type();
+      import_.values[tensor.name()] = OnnxValue{kNone, std::move(constant), type};
     }
   }
 
@@ -242,17 +345,18 @@ class ModelImporter {
 
   static void ConvertOperator(OnnxNode& node) {
     const OnnxOperator* known = FindOnnxOperator(node.type());
-    if (known == nullptr) node.Fail("an operator of this type is not supported");
+    if (known == nullptr) node.Fail(WhyNotSupported(node.type()));
     const bool reads_shape_only = node.type() == "Shape" || node.type() == "Size";
     if (reads_shape_only || node.AllInputsConstant()) {
-      if (!known->fold) node.Fail("all its inputs are constants, which is not supported");
-      return known->fold(node);
+      // What cannot be computed here the passes fold.
+      return known->fold ? known->fold(node) : known->convert(node);
     }
-    if (!known->convert) node.Fail("an operator of this type is only supported among constants");
+    if (!known->convert) node.Fail(WhyNotSupported(node.type()));
     for (int i = 0; i < node.input_count(); ++i) {
       if (node.HasInput(i) && !node.IsConstant(i) && node.IsInteger(i) && !known->takes_integers) {
         node.Fail("input number " + std::to_string(i + 1) +
-                  " holds integers, and arithmetic on integers is only supported among constants");
+                  " holds integers, which are only supported here among constants; export the "
+                  "model with floating-point numbers");
       }
     }
     known->convert(node);
@@ -273,7 +377,8 @@ class ModelImporter {
     for (int i = 0; i < branch.output_size(); ++i) {
       const std::string& name = branch.output(i).name();
       CheckOutput(name);
-      node.SetOutput(i, OnnxValue(import_.values.at(name)));
+      const OnnxValue value = import_.values.at(name);
+      node.SetOutput(i, value, value.type);
     }
     // A branch's names mean nothing outside it.
     for (const TensorProto& tensor : branch.initializer()) import_.values.erase(tensor.name());
@@ -283,6 +388,27 @@ class ModelImporter {
   }
 
   // ---- Outputs ----
+
+  // Where the file says an output's shape, only its batch may have become another.
+  void CheckShapesWithoutBatch(const GraphProto& graph) const {
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      if (!output.type().tensor_type().has_shape()) continue;
+      const onnx::TensorShapeProto& declared = output.type().tensor_type().shape();
+      const OnnxValue& value = import_.values.at(output.name());
+      if (value.constant) continue;
+      const Shape& shape = import_.graph.value(value.id).shape;
+      bool fits = declared.dim_size() == static_cast<int>(shape.size());
+      for (int i = 0; fits && i < declared.dim_size(); ++i) {
+        if (!declared.dim(i).has_dim_value() || declared.dim(i).dim_value() < 1) continue;
+        const int64_t size = declared.dim(i).dim_value();
+        const int64_t now = shape[static_cast<size_t>(i)];
+        fits = now == (i == 0 && size == *replaced_batch_ ? 1 : size);
+      }
+      if (!fits) {
+        throw InputError("output '" + output.name() + "' comes out with shape " + ToString(shape));
+      }
+    }
+  }
 
   void CheckOutput(const std::string& name) const {
     if (!import_.values.count(name)) {
@@ -306,7 +432,16 @@ class ModelImporter {
       if (import_.graph.value(value.id).name == output.name()) taken.insert(value.id);
     }
     for (const onnx::ValueInfoProto& output : graph.output()) {
-      ValueId id = import_.values.at(output.name()).id;
+      const OnnxValue& value = import_.values.at(output.name());
+      ValueId id = value.id;
+      if (value.type != HostTensor::Type::kFloat &&
+          import_.graph.value(id).type == DataType::kFloat32) {
+        // Arithmetic on integers gave it. Says what they are, and leaves them as they are.
+        const op::Activation truncate{Function{Function::Kind::kTruncate, 0.0f, 0.0f}};
+        const auto added = import_.graph.Add(output.name(), truncate, {id}, {output.name()});
+        import_.graph.outputs.push_back(added.front());
+        continue;
+      }
       const bool is_input = import_.graph.value(id).producer == kNone;
       const bool is_free = !is_input && taken.insert(id).second;
       if (is_free) {
@@ -322,6 +457,7 @@ class ModelImporter {
   const LoadOptions& options_;
   OnnxImport import_;
   std::unordered_map<std::string, int64_t> named_dimensions_;
+  std::optional<int64_t> replaced_batch_;  // the file's, where a batch of 1 takes its place
 };
 
 // A message on one line of limited length, whatever names the file puts into it.

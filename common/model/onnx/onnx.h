@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// Reads an ONNX model of operator sets 9 to 18, with its weights in the file or in files beside it.
+// Reads an ONNX model of operator sets 9 to 22, with its weights in the file or in files beside it.
 // With ceil_mode, a pool's last window does not count if it would start beyond the input and its
 // begin padding: PyTorch's rule, and that of operator set 22. Folds all that does not depend on the
 // inputs' numbers; does not run the passes of passes.h. Metadata that it knows becomes the graph's

@@ -51,6 +51,14 @@ void ConvertSoftsign(OnnxNode& node) {
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, divisor}));
 }
 
+void ConvertGelu(OnnxNode& node) {
+  const std::string approximate = node.String("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    node.Fail("attribute 'approximate' is '" + approximate + "'");
+  }
+  ConvertFunction(node, approximate == "tanh" ? Kind::kGeluTanh : Kind::kGelu);
+}
+
 // Whether a PRelu has one slope for all, or one per channel and no other dimension above 1.
 bool HasChannelSlopes(const HostTensor& slope, const Shape& in) {
   if (slope.count() == 1) return true;
@@ -84,9 +92,9 @@ void ConvertPRelu(OnnxNode& node) {
 // A bound of a Clip: an attribute in old operator sets, an input in new ones.
 float ClipBound(OnnxNode& node, const char* attribute, int input, float otherwise) {
   if (!node.HasInput(input)) return node.Float(attribute, otherwise);
-  const HostTensor& bound = node.FloatConstant(input);
+  const HostTensor& bound = node.Constant(input);
   if (bound.count() != 1) node.Fail(std::string("its ") + attribute + " is not one number");
-  return bound.floats()[0];
+  return bound.is_float() ? bound.floats()[0] : static_cast<float>(bound.integers()[0]);
 }
 
 void ConvertClip(OnnxNode& node) {
@@ -133,6 +141,9 @@ ValueId Exponent(OnnxNode& node) {
 }
 
 void ConvertPow(OnnxNode& node) {
+  if (node.IsInteger(0)) {
+    node.Fail("a power of integers is only supported among constants; cast them to float first");
+  }
   const ValueId base = node.Input(0);
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kPower, {}}, {base, Exponent(node)}));
 }
@@ -167,7 +178,7 @@ void ConvertArgExtreme(OnnxNode& node, bool is_max) {
   arg_max.axis = CheckedAxis(node.Int("axis", 0), static_cast<int>(node.InputShape(0).size()));
   arg_max.keep_dimension = node.Flag("keepdims", true);
   const ValueId x = is_max ? node.Input(0) : Apply(node, Kind::kNegate, node.Input(0));
-  node.SetOutput(0, node.Add(arg_max, {x}));
+  node.SetOutput(0, node.Add(arg_max, {x}), HostTensor::Type::kInteger);
 }
 
 // Adds the node's reduction of `x`; returns `x` itself if it reduces nothing.
@@ -233,7 +244,8 @@ void AddFunctions(OperatorTable& table) {
   };
   for (const auto& [type, kind] : kFunctions) {
     table[type] = {[kind = kind](OnnxNode& node) { ConvertFunction(node, kind); },
-                   [kind = kind](OnnxNode& node) { FoldFunction(node, kind); }};
+                   [kind = kind](OnnxNode& node) { FoldFunction(node, kind); },
+                   kind == Kind::kAbs || kind == Kind::kNegate || kind == Kind::kRelu};
   }
 }
 
@@ -253,13 +265,14 @@ void AddArithmetic(OperatorTable& table) {
     const auto convert = [row](OnnxNode& node) {
       CheckOperands(node, row.is_pair);
       if (row.kind == BinaryKind::kPower) return ConvertPow(node);
-      node.SetOutput(0, AddBinaries(node, row.kind));
+      const bool is_whole = row.kind == BinaryKind::kDivide && node.IsInteger(0);
+      node.SetOutput(0, AddBinaries(node, is_whole ? BinaryKind::kQuotient : row.kind));
     };
     const auto fold = [row](OnnxNode& node) {
       CheckOperands(node, row.is_pair);
       FoldArithmetic(node, row.kind);
     };
-    table[row.type] = {convert, fold};
+    table[row.type] = {convert, fold, /*takes_integers=*/true};
   }
 }
 
@@ -280,7 +293,7 @@ void AddReductions(OperatorTable& table) {
     const auto fold = [row](OnnxNode& node) {
       FoldReduce(node, row.combine, row.kind == ReduceKind::kMean);
     };
-    table[row.type] = {convert, fold};
+    table[row.type] = {convert, fold, row.kind != ReduceKind::kMean};
   }
 }
 
@@ -293,6 +306,28 @@ void AddMoves(OperatorTable& table) {
       {"Split", ConvertSplit},         {"Gather", ConvertGather},   {"Tile", ConvertTile},
       {"Concat", ConvertConcat}};
   for (const auto& [type, convert] : kMoves) table[type] = {convert, convert, true};
+}
+
+// Comparisons and logic. Truth values are 0 and 1.
+void AddComparisons(OperatorTable& table) {
+  struct Row {
+    std::string_view type;
+    BinaryKind kind;
+    bool is_swapped;
+  };
+  static constexpr Row kRows[] = {{"Equal", BinaryKind::kEqual, false},
+                                  {"Less", BinaryKind::kLess, false},
+                                  {"LessOrEqual", BinaryKind::kLessOrEqual, false},
+                                  {"Greater", BinaryKind::kLess, true},
+                                  {"GreaterOrEqual", BinaryKind::kLessOrEqual, true},
+                                  {"And", BinaryKind::kMinimum, false},
+                                  {"Or", BinaryKind::kMaximum, false}};
+  for (const Row& row : kRows) {
+    const auto convert = [row](OnnxNode& node) {
+      ConvertComparison(node, row.kind, row.is_swapped);
+    };
+    table[row.type] = {convert, {}, true};
+  }
 }
 
 OperatorTable MakeTable() {
@@ -316,16 +351,30 @@ OperatorTable MakeTable() {
       {"LayerNormalization", {ConvertLayerNormalization}},
       {"InstanceNormalization", {ConvertInstanceNormalization}},
       {"GroupNormalization", {ConvertGroupNormalization}},
+      {"LRN", {ConvertLocalResponseNormalization}},
 
       {"LeakyRelu", {ConvertLeakyRelu}},
       {"PRelu", {ConvertPRelu}},
       {"Elu", {ConvertElu}},
       {"Selu", {ConvertSelu}},
-      {"Clip", {ConvertClip}},
+      {"Clip", {ConvertClip, {}, true}},
       {"HardSigmoid", {ConvertHardSigmoid}},
       {"Softsign", {ConvertSoftsign}},
       {"Cast", {ConvertCast, FoldCast, true}},
       {"Mean", {ConvertMean}},
+      {"Gelu", {ConvertGelu}},
+
+      {"Xor", {ConvertXor, {}, true}},
+      {"Not", {ConvertNot, {}, true}},
+      {"IsNaN", {ConvertIsNaN}},
+      {"Sign", {ConvertSign, {}, true}},
+      {"Where", {ConvertWhere, {}, true}},
+      {"Mod", {ConvertMod, {}, true}},
+      {"TopK", {ConvertTopK, {}, true}},
+      {"GatherElements", {ConvertGatherElements, {}, true}},
+      {"GatherND", {ConvertGatherND, {}, true}},
+      {"CumSum", {ConvertCumSum, {}, true}},
+      {"GridSample", {ConvertGridSample}},
 
       {"Softmax", {[](N& n) { ConvertSoftmax(n, false); }}},
       {"LogSoftmax", {[](N& n) { ConvertSoftmax(n, true); }}},
@@ -339,7 +388,8 @@ OperatorTable MakeTable() {
   AddArithmetic(table);
   AddReductions(table);
   AddMoves(table);
-  for (const auto& [type, fold] : ConstantOperators()) table[type] = {{}, fold};
+  AddComparisons(table);
+  for (const auto& [type, fold] : ConstantOperators()) table[type].fold = fold;
   return table;
 }
 
@@ -349,6 +399,22 @@ const OnnxOperator* FindOnnxOperator(std::string_view type) {
   static const OperatorTable table = MakeTable();
   const auto found = table.find(type);
   return found == table.end() ? nullptr : &found->second;
+}
+
+std::string WhyNotSupported(std::string_view type) {
+  if (type == "NonMaxSuppression") {
+    return "how many boxes it gives changes from frame to frame, which is not supported; export "
+           "the model without NMS, and let decoder.kind \"boxes\" suppress overlapping boxes";
+  }
+  static constexpr std::string_view kOpenSized[] = {"NonZero", "Compress", "Unique",         "Loop",
+                                                    "Scan",    "Range",    "ConstantOfShape"};
+  for (const std::string_view open_sized : kOpenSized) {
+    if (type != open_sized) continue;
+    return "the size of its result changes from frame to frame, which is not supported; export the "
+           "model without what follows from it, its post-processing say";
+  }
+  return "an operator of this type is not supported; export the model without it, or as "
+         "TorchScript, whose operators LibTorch can run";
 }
 
 }  // namespace cacheinf

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_MODEL_ONNX_OPERATORS_H_
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "common/model/onnx/node.h"
@@ -19,6 +20,9 @@ struct OnnxOperator {
 
 // The converter for an operator of ONNX's own domain; nullptr if there is none.
 const OnnxOperator* FindOnnxOperator(std::string_view type);
+
+// Why an operator without a converter is refused, and what to do about it.
+std::string WhyNotSupported(std::string_view type);
 
 // Sliding windows and everything else on pictures: windows.cc.
 void ConvertConv(OnnxNode& node);
@@ -47,6 +51,22 @@ void ConvertGather(OnnxNode& node);
 void ConvertConcat(OnnxNode& node);
 void ConvertPad(OnnxNode& node);
 
+// Integers and truth values that are not known: choices.cc.
+void ConvertCast(OnnxNode& node);
+void ConvertComparison(OnnxNode& node, BinaryKind kind, bool is_swapped);
+void ConvertXor(OnnxNode& node);
+void ConvertNot(OnnxNode& node);
+void ConvertIsNaN(OnnxNode& node);
+void ConvertSign(OnnxNode& node);
+void ConvertWhere(OnnxNode& node);
+void ConvertMod(OnnxNode& node);
+void ConvertTopK(OnnxNode& node);
+void ConvertGatherElements(OnnxNode& node);
+void ConvertGatherByValue(OnnxNode& node);  // a Gather whose indices are not known
+void ConvertGatherND(OnnxNode& node);
+void ConvertCumSum(OnnxNode& node);
+void ConvertGridSample(OnnxNode& node);
+
 // Matrix products and norms: matrices.cc.
 void ConvertMatMul(OnnxNode& node);
 void ConvertGemm(OnnxNode& node);
@@ -54,6 +74,7 @@ void ConvertBatchNormalization(OnnxNode& node);
 void ConvertLayerNormalization(OnnxNode& node);
 void ConvertInstanceNormalization(OnnxNode& node);
 void ConvertGroupNormalization(OnnxNode& node);
+void ConvertLocalResponseNormalization(OnnxNode& node);
 
 }  // namespace cacheinf
 

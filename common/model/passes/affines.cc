@@ -71,9 +71,7 @@ std::optional<Affine> BinaryAsAffine(const Rewriter& rewriter, const Operator& o
       for (float& scale : affine.scale) scale = 1.0f / scale;
       affine.shift.assign(spread->size(), 0.0f);
       break;
-    case BinaryKind::kPower:
-    case BinaryKind::kMinimum:
-    case BinaryKind::kMaximum:
+    default:
       return std::nullopt;
   }
   if (!AllFinite(affine.scale) || !AllFinite(affine.shift)) return std::nullopt;

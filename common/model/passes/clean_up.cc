@@ -99,8 +99,7 @@ class IdentityFinder {
       case BinaryKind::kDivide:
       case BinaryKind::kPower:
         return IfIdentity(IsUniform(right, 1.0f));
-      case BinaryKind::kMinimum:
-      case BinaryKind::kMaximum:
+      default:
         return kNone;
     }
     return kNone;

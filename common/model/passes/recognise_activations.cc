@@ -116,8 +116,7 @@ class Reader {
         const auto square = Product(a, a);
         return b.plain[0] == 2.0 || !square ? square : Product(*square, a);
       }
-      case BinaryKind::kMinimum:
-      case BinaryKind::kMaximum:
+      default:
         return std::nullopt;
     }
     return std::nullopt;

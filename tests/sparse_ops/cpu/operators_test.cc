@@ -21,7 +21,7 @@ TEST(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
   ThreadPool pool(2);
   std::vector<float> expected(a.size());
   std::vector<float> actual(a.size());
-  for (int kind = 0; kind <= static_cast<int>(Function::Kind::kCos); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Function::Kind::kIsZero); ++kind) {
     const Function function = {static_cast<Function::Kind>(kind), 0.3f, 0.7f};
     for (size_t i = 0; i < a.size(); ++i) expected[i] = Apply(function, a[i]);
     const ActivationArgs args = {{function}, Row(a), Row(actual)};
@@ -30,7 +30,7 @@ TEST(CpuOperatorsTest, EveryFunctionAndBinaryHasTheReferencesBitsOnAnyBits) {
       EXPECT_EQ(Difference(actual, expected), "") << "function " << kind;
     });
   }
-  for (int kind = 0; kind <= static_cast<int>(BinaryKind::kMaximum); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(BinaryKind::kModulo); ++kind) {
     BinaryArgs args = {static_cast<BinaryKind>(kind), {}, Row(a), Row(b), Row(expected)};
     reference::Compute(args);
     args.output = Row(actual);

@@ -101,6 +101,12 @@ void Move(GatherArgs& args, Copies& copies) {
 }
 
 template <class Copies>
+void Move(GatherElementsArgs& args, Copies& copies) {
+  MoveInputAndOutput(args, copies);
+  args.indices = copies.Of(args.indices);
+}
+
+template <class Copies>
 void Move(LinearArgs& args, Copies& copies) {
   MoveInputAndOutput(args, copies);
   const int last = args.input.rank - 1;
