@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
+#include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/output_files.h"
@@ -17,6 +18,7 @@
 #include "common/config/constant_inputs.h"
 #include "common/config/model_config.h"
 #include "common/model/load.h"
+#include "profiler/check_command.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/import_table.h"
 #include "profiler/inspect.h"
@@ -116,6 +118,33 @@ struct PackOptions {
     command->callback([this] {
       std::cout << RunPackCommand({model.model, out, model.Load(), config});
     });
+  }
+};
+
+struct CheckOptions {
+  ConfigOptions config;
+  std::string model;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "check",
+        "Read a model and one frame as a robot would: what goes in, what comes out, what "
+        "the decoder makes of it, and what would be refused (exit code 2).");
+    command->add_option("MODEL", model, "ONNX, TorchScript or native model file");
+    config.AddTo(*command, RobotConfig().Fields(),
+                 {"--model", "--shape", "--source", "--class-names", "--threads", "--backend",
+                  "--log-level"});
+    command->callback([this] { Run(); });
+  }
+
+  void Run() {
+    RobotConfig effective = EffectiveConfig(config);
+    if (!model.empty()) effective.model = model;
+    SetLogLevel(effective.log_level);
+    bool contradicts = false;
+    std::cout << RunCheckCommand(effective, &contradicts) << std::flush;
+    if (contradicts)
+      throw InputError(effective.model + ": a robot refuses this model, as said above");
   }
 };
 
@@ -267,6 +296,7 @@ struct ImportOptions {
 
 struct ProfilerCommands::Options {
   InspectOptions inspect;
+  CheckOptions check;
   PackOptions pack;
   ScenesOptions scenes;
   MachineOptions machine;
@@ -280,6 +310,7 @@ ProfilerCommands::~ProfilerCommands() = default;
 
 void ProfilerCommands::AddTo(CLI::App& app) {
   options_->inspect.AddTo(app);
+  options_->check.AddTo(app);
   options_->pack.AddTo(app);
   options_->scenes.AddTo(app);
   options_->machine.AddTo(app);

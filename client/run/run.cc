@@ -21,6 +21,7 @@
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
 #include "client/run/summary.h"
+#include "common/answer/head_trial.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -364,6 +365,15 @@ class Run {
   std::chrono::nanoseconds start_{0};
 };
 
+// Refuses a network whose outputs are not what the decoder reads.
+void CheckHead(const RobotConfig& config, const Frame& frame) {
+  if (config.model.empty() || frame.picture.empty()) return;
+  const auto trial = TryHead(config, frame.picture, ThreadsToUse(config));
+  if (trial && !trial->contradiction.empty()) {
+    throw InputError(DescribeContradiction(*trial, config.model));
+  }
+}
+
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
@@ -400,6 +410,7 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = source.Next();
       if (!frame) break;
+      if (so_far.frames == 0) CheckHead(config, *frame);
       run->Handle(*frame);
       status.Show([&] { return ProgressLine(run->summary(), config.frames); });
     }

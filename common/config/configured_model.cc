@@ -1,5 +1,10 @@
 #include "common/config/configured_model.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/constant_inputs.h"
@@ -26,6 +31,22 @@ cuda::ConvOptions ConvOptionsOf(RobotConfig::Backend kind) {
   return options;
 }
 
+void SayRecognised(const Graph& graph, const HeadSpec& spec) {
+  const Recognition found = Recognise(graph, spec.class_count);
+  if (found.kind != HeadKind::kRaw) {
+    LogInfo(fmt::format("decoder.kind is {}, by {}", NameOf(found.kind), found.reason));
+    return;
+  }
+  std::vector<const char*> names;
+  for (const HeadKind kind : found.candidates) names.push_back(NameOf(kind));
+  LogWarning(fmt::format(
+      "answers are raw numbers: nothing says for certain what {} means; {}", found.reason,
+      names.empty() ? "set decoder.kind if you know"
+                    : fmt::format("set decoder.kind; by their shapes the outputs "
+                                  "could be {}",
+                                  fmt::join(names, ", "))));
+}
+
 }  // namespace
 
 Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
@@ -46,6 +67,9 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
     AddPicture(graph, model_config.preprocess);
     if (is_default)
       LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
+  }
+  if (graph.head.kind == HeadKind::kAuto && model_config.decoder.kind == HeadKind::kAuto) {
+    SayRecognised(graph, HeadSpecOf(model_config.decoder, graph.notes));
   }
   AddDecoder(graph, model_config.decoder);
   Optimise(graph);

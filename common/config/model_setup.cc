@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "common/model/graph/decode.h"
-#include "common/model/heads/heads.h"
 
 namespace cacheinf {
 namespace {
@@ -17,7 +16,9 @@ PictureSpec ToPictureSpec(const PreprocessConfig& config) {
   return picture;
 }
 
-HeadSpec ToHeadSpec(const DecoderConfig& config, const ModelNotes& notes) {
+}  // namespace
+
+HeadSpec HeadSpecOf(const DecoderConfig& config, const ModelNotes& notes) {
   HeadSpec head;
   head.kind = config.kind;
   const size_t names = config.ReadClassNames().size();
@@ -41,15 +42,13 @@ HeadSpec ToHeadSpec(const DecoderConfig& config, const ModelNotes& notes) {
   return head;
 }
 
-}  // namespace
-
 void AddPicture(Graph& graph, const PreprocessConfig& config) {
   if (graph.picture.width != 0) return;
   PrependPicture(graph, ToPictureSpec(config), {config.mean, config.divisor, {}});
 }
 
 void AddDecoder(Graph& graph, const DecoderConfig& config) {
-  AppendHead(graph, ToHeadSpec(config, graph.notes));
+  AppendHead(graph, HeadSpecOf(config, graph.notes));
 }
 
 }  // namespace cacheinf

@@ -3,6 +3,7 @@
 
 #include "common/config/model_config.h"
 #include "common/model/graph/graph.h"
+#include "common/model/heads/heads.h"
 
 namespace cacheinf {
 
@@ -11,6 +12,10 @@ namespace cacheinf {
 
 // Puts a picture's normalisation in front. A graph that brings its own picture keeps it.
 void AddPicture(Graph& graph, const PreprocessConfig& config);
+
+// What the configuration and the model's file say of the outputs. Throws InputError if class names
+// cannot be read.
+HeadSpec HeadSpecOf(const DecoderConfig& config, const ModelNotes& notes);
 
 // Appends what decodes the answer, and sets `graph.head`. A graph that has a head keeps it.
 void AddDecoder(Graph& graph, const DecoderConfig& config);

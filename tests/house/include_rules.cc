@@ -54,6 +54,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/source", {"common/config", "common/model/picture"}},
     {"common/plan", {"common/exec", "common/codec"}},
     {"common/answer", {"common/config", "common/exec"}},
+    {"common/answer/head_trial", {"common/answer", "common/config/configured_model"}},
     {"common/reuse", {"common/answer", "common/plan"}},
     {"common/tracker", {"common/reuse"}},
     {"common/canvas", {"common/tracker"}},

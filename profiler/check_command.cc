@@ -1,0 +1,165 @@
+#include "profiler/check_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/answer/answers.h"
+#include "common/answer/head_trial.h"
+#include "common/answer/seen_picture.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/config/configured_model.h"
+#include "common/exec/compiled_model.h"
+#include "common/exec/model_state.h"
+#include "common/model/picture.h"
+#include "common/source/frame_source.h"
+#include "profiler/machine.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kMostLines = 10;  // of an answer
+
+Picture FirstFrame(const std::string& source) {
+  const SteadyClock clock;
+  const std::unique_ptr<FrameSource> opened = OpenSource(source, clock);
+  const std::optional<Frame> frame = opened->Next();
+  if (!frame) throw InputError(source + " gives no frame");
+  if (frame->picture.empty()) throw InputError(source + " gives no pictures");
+  return frame->picture;
+}
+
+// The first frame's answer, a line for each thing in it.
+class AnswerText {
+ public:
+  explicit AnswerText(const AnswerReader& reader) : reader_(reader) {}
+
+  std::string operator()(const RawOutputs& raw) const {
+    std::string text;
+    for (const RawOutputs::Output& output : raw.outputs) {
+      text += fmt::format("  {}: from {:.4g} to {:.4g}, mean {:.4g}\n", output.name, output.minimum,
+                          output.maximum, output.mean);
+    }
+    return text;
+  }
+  std::string operator()(const Classification& classification) const {
+    std::string text;
+    for (const ScoredClass& scored : classification.best) {
+      text += fmt::format("  {:.3f} {}\n", scored.score, reader_.ClassName(scored.index));
+    }
+    return text;
+  }
+  std::string operator()(const ClassMap& map) const {
+    std::vector<int64_t> counts(static_cast<size_t>(std::max(1, reader_.class_count())));
+    for (const int32_t index : map.classes) {
+      if (static_cast<size_t>(index) >= counts.size())
+        counts.resize(static_cast<size_t>(index) + 1);
+      ++counts[static_cast<size_t>(index)];
+    }
+    std::string text = fmt::format("  a map of {}x{}\n", map.height, map.width);
+    for (size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      text += fmt::format(
+          "  {:5.1f} % {}\n",
+          100.0 * static_cast<double>(counts[i]) / static_cast<double>(map.classes.size()),
+          reader_.ClassName(static_cast<int>(i)));
+    }
+    return text;
+  }
+  std::string operator()(const Detections& detections) const {
+    if (detections.boxes.empty()) {
+      return "  no box: try a --source that shows what the model knows\n";
+    }
+    std::string text = fmt::format("  {} boxes; left, top, right, bottom in the frame's pixels:\n",
+                                   detections.boxes.size());
+    for (size_t i = 0; i < std::min(kMostLines, detections.boxes.size()); ++i) {
+      const Detection& box = detections.boxes[i];
+      text += fmt::format(
+          "  {:.3f} {:20} {:7.1f} {:7.1f} {:7.1f} {:7.1f}{}{}\n", box.label.score,
+          reader_.ClassName(box.label.index), box.left, box.top, box.right, box.bottom,
+          box.keypoints.empty() ? "" : fmt::format("  {} keypoints", box.keypoints.size()),
+          box.mask.lengths.empty() ? "" : "  mask");
+    }
+    return text;
+  }
+  std::string operator()(const Keypoints& keypoints) const {
+    std::string text;
+    for (size_t i = 0; i < std::min(kMostLines, keypoints.points.size()); ++i) {
+      const Keypoint& point = keypoints.points[i];
+      text += fmt::format("  {:.3f} {:20} {:7.1f} {:7.1f}\n", point.score,
+                          reader_.ClassName(static_cast<int>(i)), point.x, point.y);
+    }
+    return text;
+  }
+  std::string operator()(const Embedding& embedding) const {
+    return fmt::format("  a list of {} numbers\n", embedding.numbers.size());
+  }
+
+ private:
+  const AnswerReader& reader_;
+};
+
+std::string InputsText(const Graph& graph) {
+  std::string text = "inputs\n";
+  for (const ValueId id : graph.inputs) {
+    text += fmt::format("  {} {}\n", graph.value(id).name, ToString(graph.value(id).shape));
+  }
+  return text;
+}
+
+// What a robot would answer.
+std::string AnswerToFrame(const RobotConfig& config, const Picture& frame, int threads) {
+  Graph graph = LoadGraph(config, /*has_tensors=*/false);
+  const auto model = std::make_shared<const CompiledModel>(
+      std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
+  const PictureSpec& spec = model->graph().picture;
+  const PictureFit fit(spec, frame.width, frame.height);
+  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
+                              static_cast<size_t>(fit.channels()));
+  fit.Resize(frame, {0, spec.height}, pixels.data());
+  ModelState state(model);
+  state.SetPicture({pixels.data(), spec.width, spec.height, fit.channels()});
+  state.Run();
+  AnswerReader reader(model->graph(), config.model_config.decoder);
+  SeenPicture seen;
+  seen.fit = &fit;
+  return std::visit(AnswerText(reader), reader.Read(state, seen));
+}
+
+}  // namespace
+
+std::string RunCheckCommand(const RobotConfig& config, bool* contradicts) {
+  const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
+  const std::string source = config.source.empty() ? "generated" : config.source;
+  const Picture frame = FirstFrame(source);
+  std::string text = InputsText(LoadGraph(config, /*has_tensors=*/false));
+  const std::optional<HeadTrial> trial = TryHead(config, frame, threads);
+  *contradicts = trial && !trial->contradiction.empty();
+  if (!trial) {
+    text += "decoder\n  part of the model's file\n";
+  } else {
+    text += "outputs\n  " + trial->outputs + "\n";
+    text +=
+        fmt::format("decoder\n  kind {}{}\n", NameOf(trial->kind),
+                    trial->recognised_by.empty() ? ", as configured"
+                                                 : fmt::format(", by {}", trial->recognised_by));
+    for (const HeadKind kind : trial->candidates) {
+      text += fmt::format("  by their shapes the outputs could be {}\n", NameOf(kind));
+    }
+    if (*contradicts) {
+      return text + "refused\n  " + DescribeContradiction(*trial, config.model) + "\n";
+    }
+  }
+  return text +
+         fmt::format("the answer to the first frame of {} ({}x{})\n", source, frame.width,
+                     frame.height) +
+         AnswerToFrame(config, frame, threads);
+}
+
+}  // namespace cacheinf
