@@ -198,5 +198,35 @@ TEST_F(Apart, OnceEndsWhereNobodyComes) {
   EXPECT_EQ(server->Wait(kLong), 1) << server->output();
 }
 
+// Measuring would take 20 s.
+TEST_F(Apart, AnAbsentServerIsSaidAtOnceAndNothingIsMeasured) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  const auto begin = steady_clock::now();
+  Process robot(Robot(20, {"--mode", "cacheinf"}), environment);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(15));
+  EXPECT_EQ(CountOf("there is no server, the robot answers alone: ", robot.output()), 1)
+      << robot.output();
+  EXPECT_EQ(LinesOf(folder_ / "answers").size(), 20u);
+}
+
+// Whoever comes later gets a plan from rough figures.
+TEST_F(Apart, AServerThatComesLateHasAPlanForASlowRobotWithinSeconds) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  Process robot(Robot(100'000'000, {"--mode", "cacheinf", "--emulate", "20x"}), environment);
+  ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone", kLong))
+      << robot.output();
+  ASSERT_TRUE(AnswersCome(false)) << robot.output();
+  const auto server = StartServer();
+  ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
+  EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(1000)))
+      << robot.output();
+  EXPECT_TRUE(AnswersCome(true)) << robot.output();
+  robot.Signal(SIGTERM);
+  (void)robot.Wait(kLong);
+}
+
 }  // namespace
 }  // namespace cacheinf
