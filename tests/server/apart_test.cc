@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/model/graph/pack.h"
 #include "tests/server/programs.h"
@@ -226,6 +227,24 @@ TEST_F(Apart, AServerThatComesLateHasAPlanForASlowRobotWithinSeconds) {
   EXPECT_TRUE(AnswersCome(true)) << robot.output();
   robot.Signal(SIGTERM);
   (void)robot.Wait(kLong);
+}
+
+// The robot measures itself for 20 s first.
+using SlowApart = Apart;
+
+TEST_F(SlowApart, ARunOfSixtyFramesUsesAServerThatPays) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  const auto server = StartServer();
+  Process robot(Robot(60, {"--mode", "cacheinf", "--emulate", "20x", "--server-wait", "10"}),
+                environment);
+  EXPECT_EQ(robot.Wait(std::chrono::minutes(2)), 0) << robot.output();
+  const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+  EXPECT_GE(std::ranges::count_if(lines, IsServed), 50) << robot.output();
+  // The server goes on without the robot.
+  EXPECT_TRUE(
+      server->HasPrinted("the schedule for model 'yolo' is kept in", std::chrono::minutes(2)))
+      << server->output();
 }
 
 }  // namespace
