@@ -18,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/exec/cpu_backend.h"
+#include "common/plan/profile.h"
 #include "common/plan/schedule.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/obtain_profile.h"
