@@ -225,6 +225,44 @@ std::optional<RefreshWork> FrameExecutor::Refresh(const PictureView& picture,
   return cache_->Refresh(picture, verdict, Together([] { return kNever; }));
 }
 
+void FrameExecutor::WantSchedule(std::string robot_profile) {
+  robot_profile_ = std::move(robot_profile);
+  if (connection_ != nullptr) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
+}
+
+bool FrameExecutor::LookForServer(Time at_most) {
+  if (!server_) return false;
+  const Time end = clock_.Now() + at_most;
+  while (connection_ == nullptr && !server_->has_problem() && clock_.Now() < end) {
+    TalkToServer();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return connection_ != nullptr;
+}
+
+void FrameExecutor::TalkToServer() {
+  if (!server_) return;
+  if (server_->is_lost()) {
+    remote_.reset();
+    split_.reset();
+    connection_ = nullptr;
+  }
+  if (ServerConnection* const met = server_->Poll()) {
+    connection_ = met;
+    patience_.ForgetServer();
+    if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
+    if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
+    Join();
+  }
+  if (connection_ == nullptr) return;
+  if (config_.mode == Mode::kCacheinf) connection_->KeepLinkKnown(clock_.Now());
+  (void)IsServerReady();
+}
+
+bool FrameExecutor::AwaitsSchedule() const {
+  return !robot_profile_.empty() && !connection_->has_had_schedule();
+}
+
 void FrameExecutor::MeetServer() {
   if (!server_) return;
   if (!wait_until_) {
@@ -232,22 +270,8 @@ void FrameExecutor::MeetServer() {
     wait_until_ = clock_.Now() + std::chrono::duration_cast<Time>(wait);
   }
   while (true) {
-    if (server_->is_lost()) {
-      remote_.reset();
-      split_.reset();
-      connection_ = nullptr;
-    }
-    if (ServerConnection* const met = server_->Poll()) {
-      connection_ = met;
-      patience_.ForgetServer();
-      if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
-      if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
-      Join();
-    }
-    if (config_.mode == Mode::kCacheinf && connection_ != nullptr) {
-      connection_->KeepLinkKnown(clock_.Now());
-    }
-    if (IsServerReady()) wait_until_ = clock_.Now();
+    TalkToServer();
+    if (IsServerReady() && !AwaitsSchedule()) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes, so do not wait.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;
@@ -286,7 +310,7 @@ void FrameExecutor::Follow(const Plan& plan) {
   if (connection_ != nullptr) Join();
 }
 
-std::optional<std::vector<uint8_t>> FrameExecutor::TakeSchedule() {
+std::optional<message::Schedule> FrameExecutor::TakeSchedule() {
   return connection_ == nullptr ? std::nullopt : connection_->TakeSchedule();
 }
 

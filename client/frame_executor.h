@@ -66,11 +66,11 @@ class FrameExecutor {
   void Follow(const Plan& plan);
   const Plan& plan() const { return plan_; }
 
-  // Asks every server that connects for a schedule. The profile is ToJsonText of
-  // common/plan/profile.h.
-  void WantSchedule(std::string robot_profile) { robot_profile_ = std::move(robot_profile); }
+  // Asks the connected server, and every one that connects, for a schedule. The profile is
+  // ToJsonText of common/plan/profile.h.
+  void WantSchedule(std::string robot_profile);
   // Returns a server's answer once; see ServerConnection::TakeSchedule.
-  std::optional<std::vector<uint8_t>> TakeSchedule();
+  std::optional<message::Schedule> TakeSchedule();
 
   // Whether a connected server has the model.
   bool HasServer() const { return connection_ != nullptr && connection_->has_model(); }
@@ -80,8 +80,14 @@ class FrameExecutor {
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
 
-  // Call between frames. Takes up a new server and lets go of a lost one. Waits for a server at the
-  // start of a run.
+  // Looks for a server until one is there or it is known, and logged, why none is. Returns whether
+  // one is there.
+  bool LookForServer(Time at_most);
+  // Takes up a new server and lets go of a lost one. Never waits. Call now and then while there are
+  // no frames.
+  void TalkToServer();
+  // Call between frames. Also waits for a server, and a schedule if one is wanted, at the start of
+  // a run.
   void MeetServer();
 
   // From now on frames lie here in the model's picture. Kept results are of other frames.
@@ -105,6 +111,7 @@ class FrameExecutor {
  private:
   void MakeCache();
   bool IsServerReady();
+  bool AwaitsSchedule() const;
   void Join();
   void JoinRemotely();
   void JoinSplit();

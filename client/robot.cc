@@ -44,7 +44,7 @@ PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& 
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock, const Profile* profile)
+             const Clock& clock)
     : config_(config),
       clock_(clock),
       slowdown_(ParseEmulation(config.server.emulate).slowdown, clock),
@@ -58,14 +58,16 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       most_repeats_(MostRepeats(config)) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   const std::string& file = config.server.schedule;
-  if (!file.empty()) {
-    chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
-  } else if (profile != nullptr) {
-    executor_->WantSchedule(ToJsonText(*profile));
-  }
+  if (!file.empty()) chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
 }
 
 Robot::~Robot() = default;
+
+void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
+
+bool Robot::LookForServer(nanoseconds at_most) { return executor_->LookForServer(at_most); }
+
+void Robot::TalkToServer() { executor_->TalkToServer(); }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   executor_->MeetServer();
@@ -135,12 +137,15 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
 
 void Robot::FollowPlan() {
   if (config_.mode != RobotConfig::Mode::kCacheinf) return;
-  if (auto compressed = executor_->TakeSchedule()) schedules_->Begin(std::move(*compressed));
+  if (auto sent = executor_->TakeSchedule()) {
+    LogInfo(sent->is_rough
+                ? "the server has sent a first plan, from rough figures; it measures the "
+                  "model for a better one"
+                : "the server has sent a schedule");
+    schedules_->Begin(std::move(sent->schedule));
+  }
   try {
-    if (auto chooser = schedules_->Take()) {
-      chooser_ = std::move(chooser);
-      LogInfo("the server has sent a schedule");
-    }
+    if (auto chooser = schedules_->Take()) chooser_ = std::move(chooser);
   } catch (const InputError& error) {
     LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
   }

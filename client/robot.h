@@ -51,14 +51,22 @@ class UnfitFrame : public InputError {
 class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else the
-  // frames' tensors. In mode cacheinf a server makes the schedule from `profile`, unless the
-  // configuration names one; with neither, the robot answers alone. Throws InputError if the
-  // configuration does not fit the model. The clock must outlive the robot.
-  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
-        const Profile* profile = nullptr);
+  // frames' tensors. Throws InputError if the configuration does not fit the model. The clock must
+  // outlive the robot.
+  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
+
+  // In mode cacheinf a server makes the schedule from this, unless the configuration names one;
+  // with neither, the robot answers alone.
+  void WantSchedule(const Profile& profile);
+
+  // Looks for the configured server until it is there or the log says why not. Returns whether it
+  // is there.
+  bool LookForServer(std::chrono::nanoseconds at_most);
+  // Goes on talking to the server while there are no frames. Never waits.
+  void TalkToServer();
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline

@@ -14,6 +14,7 @@
 #include "common/link/emulated_link.h"
 #include "profiler/machine.h"
 #include "profiler/obtain_profile.h"
+#include "profiler/rough_profile.h"
 
 namespace cacheinf {
 namespace {
@@ -41,12 +42,13 @@ std::function<void(const ModelState& state)> AnswerReading(const Graph& graph,
   return [reader](const ModelState& state) { (void)reader->Read(state, {}); };
 }
 
-std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& model,
-                                  const RobotConfig& config, const Clock& clock,
-                                  const std::atomic<bool>& stop) {
-  const bool is_wanted =
-      config.mode == RobotConfig::Mode::kCacheinf && config.server.schedule.empty();
-  if (!is_wanted) return std::nullopt;
+bool NeedsProfile(const RobotConfig& config) {
+  return config.mode == RobotConfig::Mode::kCacheinf && config.server.schedule.empty();
+}
+
+Profile ProfileFor(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+                   bool may_measure, const Clock& clock, const std::atomic<bool>& stop,
+                   const std::function<void()>& meanwhile) {
   ProfileRequest request;
   request.graph = {model, &model->graph()};
   request.threads = ThreadsToUse(config);
@@ -56,10 +58,16 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
   request.tracker = config.tracker;
   request.slice_codec = config.server.slice_codec;
   request.most_scores = ScoresRead(model->graph(), config);
+  // An exact robot follows no plan with another codec.
+  if (config.cache.policy == CacheConfig::Policy::kExact) request.codecs = LosslessPictureCodecs();
   request.seconds = kSecondsToMeasure;
   request.read_answer = AnswerReading(model->graph(), config);
   const std::filesystem::path file =
       CacheFolder() / "profiles" / (NameOf(request) + ".profile.json");
+  const double slowdown = ParseEmulation(config.server.emulate).slowdown;
+  if (!may_measure && !KnownProfile(request, file)) {
+    return SlowedDown(RoughProfile(request, clock), slowdown);
+  }
   StatusLine status(clock);
   const ObtainedProfile obtained =
       ObtainProfile(request, file, false, clock, [&](double done, double left_s) {
@@ -68,10 +76,11 @@ std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& mo
               "measures the model on this machine, once: {:.0f} %, about {:.0f} s left", 100 * done,
               left_s);
         });
+        meanwhile();
         return !stop;
       });
   if (!obtained.was_known) LogInfo("the model's profile is " + file.string());
-  return SlowedDown(obtained.profile, ParseEmulation(config.server.emulate).slowdown);
+  return SlowedDown(obtained.profile, slowdown);
 }
 
 }  // namespace cacheinf

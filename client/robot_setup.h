@@ -35,12 +35,15 @@ std::shared_ptr<const CompiledModel> Compile(Graph graph, const RobotConfig& con
 std::function<void(const ModelState& state)> AnswerReading(const Graph& graph,
                                                            const RobotConfig& config);
 
-// Returns what the model costs on this machine, from which a server makes a schedule, or nothing if
-// the mode needs no schedule. Measures it the first time, which takes a while, and shows progress.
-// Throws InputError if `stop` interrupts it.
-std::optional<Profile> ProfileFor(const std::shared_ptr<const CompiledModel>& model,
-                                  const RobotConfig& config, const Clock& clock,
-                                  const std::atomic<bool>& stop);
+// Whether a server is to make a schedule from the robot's profile.
+bool NeedsProfile(const RobotConfig& config);
+
+// Returns what the model costs on this machine. The first time it measures that if it
+// `may_measure`, which takes a while, shows progress, and calls `meanwhile` now and then; else it
+// makes a rough guess. Throws InputError if `stop` interrupts it.
+Profile ProfileFor(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+                   bool may_measure, const Clock& clock, const std::atomic<bool>& stop,
+                   const std::function<void()>& meanwhile);
 
 }  // namespace cacheinf
 

@@ -26,6 +26,12 @@ std::string NameOfThisMachine() {
 
 }  // namespace
 
+void CheckAddress(const ServerLinkConfig& config) {
+  if (config.address.empty()) return;
+  const LinkAddress address = ParseLinkAddress("--server", config.address, config.name_server);
+  if (!address.name.empty()) (void)ReadNameServer(address.name_server);
+}
+
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock)
     : clock_(clock),
       model_(PackForServers(graph)),

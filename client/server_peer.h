@@ -16,6 +16,9 @@
 
 namespace cacheinf {
 
+// Throws InputError if no server can exist at the configured address. Looks for none, and is quick.
+void CheckAddress(const ServerLinkConfig& config);
+
 // A robot's server, which may or may not be there. Connects to it again and again and notices when
 // it is lost. Asks a server that refuses the robot less and less often. Logs one sentence for each
 // change.
@@ -27,6 +30,9 @@ class ServerPeer {
 
   // Whether the server has been lost. Destroy what refers to its connection before the next Poll.
   bool is_lost() const { return connection_ && !connection_->fault().empty(); }
+
+  // Whether it is known, and has been logged, why there is no server yet.
+  bool has_problem() const { return !problem_.empty(); }
 
   // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();

@@ -97,27 +97,6 @@ std::string SampledText(const ProfileRequest& request) {
       -1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 
-// A profile of the request without any measurements.
-Profile Heading(const ProfileRequest& request) {
-  const Machine machine = DescribeMachine();
-  const MappedFile pack = PackForServers(*request.graph);
-  Profile profile;
-  profile.side = request.side;
-  profile.model = request.graph->name;
-  profile.model_checksum = PackChecksum({pack.data.get(), pack.size});
-  profile.settings = SettingsText(request);
-  profile.sampled = SampledText(request);
-  profile.machine =
-      fmt::format("{}, {} of {} cores", machine.cpu, request.threads, machine.logical_cores);
-  profile.machine_fingerprint = Fingerprint(machine);
-  profile.build = BuildId();
-  profile.backend = request.backend;
-  profile.threads = request.threads;
-  profile.slice_codec = request.slice_codec;
-  profile.winograd_layers = WinogradLayersOf(*request.graph);
-  return profile;
-}
-
 auto KeyOf(const Profile& profile) {
   return std::tie(profile.side, profile.model_checksum, profile.settings, profile.sampled,
                   profile.machine_fingerprint, profile.build, profile.backend, profile.threads,
@@ -167,6 +146,28 @@ std::vector<std::string> DefaultPictureCodecs() {
   return {"raw", "png", "jpeg:85", "blocks:90", "video"};
 }
 
+std::vector<std::string> LosslessPictureCodecs() { return {"raw", "png", "blocks:raw"}; }
+
+Profile Heading(const ProfileRequest& request) {
+  const Machine machine = DescribeMachine();
+  const MappedFile pack = PackForServers(*request.graph);
+  Profile profile;
+  profile.side = request.side;
+  profile.model = request.graph->name;
+  profile.model_checksum = PackChecksum({pack.data.get(), pack.size});
+  profile.settings = SettingsText(request);
+  profile.sampled = SampledText(request);
+  profile.machine =
+      fmt::format("{}, {} of {} cores", machine.cpu, request.threads, machine.logical_cores);
+  profile.machine_fingerprint = Fingerprint(machine);
+  profile.build = BuildId();
+  profile.backend = request.backend;
+  profile.threads = request.threads;
+  profile.slice_codec = request.slice_codec;
+  profile.winograd_layers = WinogradLayersOf(*request.graph);
+  return profile;
+}
+
 std::string NameOf(const ProfileRequest& request) {
   const Profile heading = Heading(request);
   const std::string text =
@@ -175,6 +176,11 @@ std::string NameOf(const ProfileRequest& request) {
                   heading.backend, heading.threads, NameOf(heading.slice_codec),
                   fmt::join(heading.winograd_layers, ","));
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+std::optional<Profile> KnownProfile(const ProfileRequest& request,
+                                    const std::filesystem::path& file) {
+  return Known(file, Heading(request));
 }
 
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace cacheinf {
 
 // The picture codecs that plans choose from by default.
 std::vector<std::string> DefaultPictureCodecs();
+// The same for a robot that needs every picture's bits.
+std::vector<std::string> LosslessPictureCodecs();
 
 // What to profile.
 struct ProfileRequest {
@@ -44,6 +47,13 @@ struct ProfileRequest {
 // Names the profile's file: 16 hexadecimal digits that differ if model, settings, clips, codecs,
 // machine or build do.
 std::string NameOf(const ProfileRequest& request);
+
+// Returns a profile of the request without any measurements.
+Profile Heading(const ProfileRequest& request);
+
+// Returns the file's profile if it fits the request.
+std::optional<Profile> KnownProfile(const ProfileRequest& request,
+                                    const std::filesystem::path& file);
 
 struct ObtainedProfile {
   Profile profile;

@@ -4,14 +4,17 @@
 
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/config/configured_model.h"
+#include "common/plan/profile.h"
 #include "common/plan/schedule.h"
 #include "profiler/obtain_profile.h"
+#include "profiler/rough_profile.h"
 #include "scheduler/schedule_solver.h"
 
 namespace cacheinf {
@@ -19,6 +22,9 @@ namespace {
 
 constexpr double kSecondsToMeasure = 20;
 constexpr std::chrono::milliseconds kLookForStop(20);
+// Without a served frame.
+constexpr std::chrono::milliseconds kQuiet(500);
+constexpr std::chrono::seconds kLongestPutOff(60);
 constexpr double kMostSecondsToSolve = 60;
 // Robots look at more plans than the nearest, so fewer steps do than in the tool.
 constexpr size_t kBandwidths = 8;
@@ -38,6 +44,26 @@ std::optional<std::string> KnownSchedule(const std::filesystem::path& file, cons
   }
 }
 
+std::filesystem::path FileOf(const std::filesystem::path& folder, const Profile& robot,
+                             const Profile& server) {
+  return folder /
+         fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot), FingerprintOf(server));
+}
+
+// From it a robot chooses among being alone and all codecs; nothing is solved.
+std::string RoughSchedule(const Profile& robot, const Profile& server) {
+  Schedule schedule;
+  schedule.model = robot.model;
+  schedule.planner = kCacheInfPlanner;
+  schedule.robot = robot;
+  schedule.server = server;
+  schedule.mbit = {0};
+  schedule.robot_work = schedule.server_work = {1};
+  schedule.buckets.resize(1);
+  schedule.buckets.front().is_solved = true;
+  return ToJsonText(schedule);
+}
+
 }  // namespace
 
 ScheduleMaker::ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend,
@@ -48,36 +74,22 @@ ScheduleMaker::ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend 
       slowdown_(slowdown),
       clock_(clock) {}
 
+ScheduleMaker::~ScheduleMaker() { stops_ = true; }
+
+// What to make a schedule from.
+struct ScheduleMaker::Order {
+  Profile robot;
+  ProfileRequest request;  // for the server's profile
+  std::filesystem::path profile_file;
+};
+
 std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
                                 const message::Settings& settings, const std::string& robot_profile,
+                                const std::function<void(const std::string&)>& send_rough,
                                 const std::atomic<bool>& stop) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  while (!lock.try_lock_for(kLookForStop)) {
-    if (stop) throw InputError("the robot has left");
-  }
-  const Profile robot = ParseProfile(robot_profile, "the robot's profile");
-  const Profile server = SlowedDown(ServerProfile(model, settings, robot, stop), slowdown_);
-  const std::filesystem::path file =
-      folder_ /
-      fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot), FingerprintOf(server));
-  if (const auto known = KnownSchedule(file, robot, server)) return *known;
-  LogInfo(fmt::format("solving a schedule for model '{}'", robot.model));
-  Schedule schedule = MakeSchedule(robot, server, kBandwidths, kShares);
-  SolverOptions options;
-  options.time_limit_s = kMostSecondsToSolve;
-  options.stop = &stop;
-  if (!SolveSchedule(robot, server, options, schedule)) {
-    throw InputError(stop ? "the robot has left" : "solving takes too long");
-  }
-  std::string text = ToJsonText(schedule);
-  WriteFile(file, text);
-  return text;
-}
-
-Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>& model,
-                                     const message::Settings& settings, const Profile& robot,
-                                     const std::atomic<bool>& stop) const {
-  ProfileRequest request;
+  Order order;
+  order.robot = ParseProfile(robot_profile, "the robot's profile");
+  ProfileRequest& request = order.request;
   request.side = Side::kServer;
   request.graph = {model, &model->graph()};
   request.make_backend = [this] {
@@ -93,19 +105,79 @@ Profile ScheduleMaker::ServerProfile(const std::shared_ptr<const CompiledModel>&
   request.slice_codec = settings.slice_codec;
   request.most_scores = settings.most_scores;
   request.codecs.clear();
-  for (const ProfiledCodec& codec : robot.codecs) request.codecs.push_back(codec.codec);
+  for (const ProfiledCodec& codec : order.robot.codecs) request.codecs.push_back(codec.codec);
   request.seconds = kSecondsToMeasure;
+  order.profile_file = folder_ / (NameOf(request) + ".profile.json");
+  const std::optional<Profile> known = KnownProfile(request, order.profile_file);
+  if (known) {
+    const Profile server = SlowedDown(*known, slowdown_);
+    if (auto text = KnownSchedule(FileOf(folder_, order.robot, server), order.robot, server)) {
+      return *text;
+    }
+    send_rough(RoughSchedule(order.robot, server));
+  } else {
+    const double dense_ms =
+        slowdown_ * TimeDenseFrame(request.graph, request.make_backend(), clock_);
+    send_rough(RoughSchedule(order.robot, RoughServerProfile(order.robot, dense_ms)));
+  }
+  const std::shared_future<std::string> made = Begin(order);
+  while (made.wait_for(kLookForStop) != std::future_status::ready) {
+    if (stop) throw InputError("the robot has left");
+  }
+  return made.get();
+}
+
+// Robots that ask for the same share it.
+std::shared_future<std::string> ScheduleMaker::Begin(const Order& order) {
+  const std::string key =
+      fmt::format("{:016x} {}", FingerprintOf(order.robot), order.profile_file.string());
+  const std::lock_guard lock(mutex_);
+  std::erase_if(begun_, [](const auto& begun) {
+    return begun.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  auto [place, is_new] = begun_.try_emplace(key);
+  if (is_new) {
+    place->second = std::async(std::launch::async, [this, order] { return Finish(order); });
+  }
+  return place->second;
+}
+
+std::string ScheduleMaker::Finish(const Order& order) {
+  const std::lock_guard lock(working_);
+  const Profile& robot = order.robot;
+  if (!KnownProfile(order.request, order.profile_file)) WaitForQuiet();
   bool is_announced = false;
   const auto on_progress = [&](double, double left_s) {
     if (!std::exchange(is_announced, true)) {
       LogInfo(
           fmt::format("measuring model '{}' for a schedule, about {:.0f} s", robot.model, left_s));
     }
-    return !stop;
+    return !stops_;
   };
-  return ObtainProfile(request, folder_ / (NameOf(request) + ".profile.json"), false, clock_,
-                       on_progress)
-      .profile;
+  const Profile measured =
+      ObtainProfile(order.request, order.profile_file, false, clock_, on_progress).profile;
+  const Profile server = SlowedDown(measured, slowdown_);
+  const std::filesystem::path file = FileOf(folder_, robot, server);
+  if (const auto known = KnownSchedule(file, robot, server)) return *known;
+  LogInfo(fmt::format("solving a schedule for model '{}'", robot.model));
+  Schedule schedule = MakeSchedule(robot, server, kBandwidths, kShares);
+  SolverOptions options;
+  options.time_limit_s = kMostSecondsToSolve;
+  options.stop = &stops_;
+  if (!SolveSchedule(robot, server, options, schedule)) {
+    throw InputError(stops_ ? "the server stops" : "solving takes too long");
+  }
+  std::string text = ToJsonText(schedule);
+  WriteFile(file, text);
+  LogInfo(fmt::format("the schedule for model '{}' is kept in {}", robot.model, file.string()));
+  return text;
+}
+
+void ScheduleMaker::WaitForQuiet() const {
+  const auto latest = clock_.Now() + kLongestPutOff;
+  while (!stops_ && clock_.Now() < latest && clock_.Now() - served_at_.load() < kQuiet) {
+    std::this_thread::sleep_for(kLookForStop);
+  }
 }
 
 }  // namespace cacheinf

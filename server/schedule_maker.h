@@ -2,7 +2,11 @@
 #define CACHEINF_SERVER_SCHEDULE_MAKER_H_
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,35 +15,48 @@
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/pair/messages.h"
-#include "common/plan/profile.h"
 
 namespace cacheinf {
 
-// Makes schedules for robots: measures what their models cost on this machine, and solves. Keeps
-// profiles and schedules in a folder, so that nothing is measured or solved twice.
+// Makes schedules for robots: at once a rough one, whose figures are the robot's profile and a few
+// frames here; then it measures what the model costs on this machine, and solves. Keeps profiles
+// and schedules in a folder, so that nothing is measured or solved twice. What is begun is
+// finished, also for a robot that leaves: the next one finds it.
 class ScheduleMaker {
  public:
   // `slowdown`: the server takes this many times as long as measured. The clock must outlive this.
   ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend, int threads,
                 double slowdown, const Clock& clock);
+  ~ScheduleMaker();  // gives up what is not finished
 
-  // Implements Session::Solve. Serves one robot after the other: times measured side by side would
-  // be worth nothing. Gives up on a robot that leaves while it waits its turn.
+  // Implements Session::Solve. Works for one robot after the other: times measured side by side
+  // would be worth nothing.
   std::string Make(const std::shared_ptr<const CompiledModel>& model,
                    const message::Settings& settings, const std::string& robot_profile,
+                   const std::function<void(const std::string& schedule)>& send_rough,
                    const std::atomic<bool>& stop);
 
+  // Call when frames are served. Puts off measuring for a while, which would take time from them,
+  // and they from it.
+  void NoteServing() { served_at_ = clock_.Now(); }
+
  private:
-  Profile ServerProfile(const std::shared_ptr<const CompiledModel>& model,
-                        const message::Settings& settings, const Profile& robot,
-                        const std::atomic<bool>& stop) const;
+  struct Order;
+
+  std::shared_future<std::string> Begin(const Order& order);
+  std::string Finish(const Order& order);
+  void WaitForQuiet() const;
 
   const std::filesystem::path folder_;
   const RobotConfig::Backend backend_;
   const int threads_;
   const double slowdown_;
   const Clock& clock_;
-  std::timed_mutex mutex_;
+  std::atomic<bool> stops_ = false;
+  std::atomic<std::chrono::nanoseconds> served_at_{std::chrono::nanoseconds::min() / 2};
+  std::mutex working_;
+  std::mutex mutex_;  // of begun_
+  std::map<std::string, std::shared_future<std::string>> begun_;
 };
 
 }  // namespace cacheinf

@@ -171,8 +171,9 @@ class Server {
       };
     }
     const auto solve = [this](const auto& model, const message::Settings& settings,
-                              const std::string& robot_profile, const std::atomic<bool>& stop) {
-      return schedules_.Make(model, settings, robot_profile, stop);
+                              const std::string& robot_profile, const auto& send_rough,
+                              const std::atomic<bool>& stop) {
+      return schedules_.Make(model, settings, robot_profile, send_rough, stop);
     };
     guests_.emplace_back(std::move(link), store_, clock_, std::move(on_picture), slowdown_, solve);
   }
@@ -184,6 +185,7 @@ class Server {
       slowdown_.Begin();
       if (!guest.session.Advance()) continue;
       was_busy = true;
+      schedules_.NoteServing();
       slowdown_.CatchUp();
       if (guest.session.has_robot() && !guest.is_announced) {
         guest.is_announced = true;

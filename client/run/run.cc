@@ -22,6 +22,7 @@
 #include "client/run/dense_check.h"
 #include "client/run/summary.h"
 #include "common/answer/head_trial.h"
+#include "client/server_peer.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -38,6 +39,8 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kFramesAhead = 2;
+// Within which a server is found, or known not to be there.
+constexpr std::chrono::seconds kLongestLook(3);
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -217,12 +220,12 @@ class Run {
  public:
   // The compiler must outlive this, too.
   Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
-      const Profile* profile, const Compiler& compile, FrameQueue& source, const Clock& clock)
+      const Compiler& compile, FrameQueue& source, const Clock& clock)
       : config_(config),
         compile_(compile),
         source_(source),
         clock_(clock),
-        robot_(std::in_place, model, config, clock, profile),
+        robot_(std::in_place, model, config, clock),
         publisher_(config.output, *robot_, source),
         intake_(*robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
@@ -241,6 +244,17 @@ class Run {
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_->state().memory();
     start_ = clock.Now();
+  }
+
+  // Call before the first frame. Throws InputError if `stop` interrupts it.
+  void ObtainSchedule(const std::shared_ptr<const CompiledModel>& model,
+                      const std::atomic<bool>& stop) {
+    if (!NeedsProfile(config_)) return;
+    // Without a server measuring would only cost time; one that comes later gets a rough profile.
+    const bool is_there = robot_->LookForServer(kLongestLook);
+    robot_->WantSchedule(ProfileFor(model, config_, /*may_measure=*/is_there, clock_, stop,
+                                    [this] { robot_->TalkToServer(); }));
+    start_ = clock_.Now();
   }
 
   // Records whatever throws. A frame that loses the GPU before its answer is out is answered again.
@@ -378,6 +392,7 @@ void CheckHead(const RobotConfig& config, const Frame& frame) {
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
+  CheckAddress(config.server);
   std::atomic<bool> is_over = false;
   std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
   Graph graph = LoadGraph(config, source->has_tensors());
@@ -396,8 +411,8 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
   std::optional<Run> run;
   const auto begin = [&](const RobotConfig& with) {
     const auto model = compile(with);
-    const std::optional<Profile> profile = ProfileFor(model, with, clock, stop);
-    run.emplace(with, model, profile ? &*profile : nullptr, compile, source, clock);
+    run.emplace(with, model, compile, source, clock);
+    run->ObtainSchedule(model, stop);
   };
   try {
     begin(config);

@@ -17,8 +17,8 @@ FieldTable ServerLinkConfig::Fields() {
           "Set it if there are several."}
           .Flag("--name-server"),
       Field{"wait", &wait_s,
-            "Seconds to wait at the start until the server is ready; 0: the robot answers alone "
-            "until it is.",
+            "Seconds to wait at the start until the server is ready and, in mode \"cacheinf\", has "
+            "sent a plan; 0: the robot answers alone until then.",
             "Set it for comparisons."}
           .Between(0, 1e6)
           .Flag("--server-wait"),

@@ -276,6 +276,7 @@ void VisitFields(Visitor& visit, Profile& profile) {
 template <typename Visitor>
 void VisitFields(Visitor& visit, Schedule& schedule) {
   visit.Bytes("schedule", schedule.schedule);
+  visit.Choice("is_rough", schedule.is_rough, 2);
 }
 
 template <typename Visitor>

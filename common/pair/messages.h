@@ -135,6 +135,7 @@ struct Schedule {
   static constexpr Kind kKind = Kind::kSchedule;
 
   std::vector<uint8_t> schedule = {};  // common/plan/schedule.h, likewise
+  bool is_rough = false;               // made of rough figures; another one follows
 };
 
 struct Ready {

@@ -78,7 +78,8 @@ void ServerConnection::Take(const Message& received) {
   } else if (Is<message::Schedule>(received)) {
     message::Schedule schedule;
     wrong = Decode(received.bytes, &schedule);
-    schedule_ = std::move(schedule.schedule);
+    schedule_ = std::move(schedule);
+    has_had_schedule_ = true;
   } else if (Is<message::Probe>(received)) {
     message::Probe probe;
     wrong = Decode(received.bytes, &probe);

@@ -52,10 +52,9 @@ class ServerConnection {
   // under `settings`.
   void AskForSchedule(message::Settings settings, const std::string& profile);
 
-  // Returns the server's answer once, undecoded (message::Schedule); nothing before it arrives.
-  std::optional<std::vector<uint8_t>> TakeSchedule() {
-    return std::exchange(schedule_, std::nullopt);
-  }
+  // Returns each of the server's answers once, the last one only; nothing before one arrives.
+  std::optional<message::Schedule> TakeSchedule() { return std::exchange(schedule_, std::nullopt); }
+  bool has_had_schedule() const { return has_had_schedule_; }  // taken or not
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
@@ -108,7 +107,8 @@ class ServerConnection {
   std::chrono::nanoseconds probe_again_at_{0};
   uint32_t idle_probe_bytes_ = kProbeBytes;
   std::optional<message::Profile> profile_;  // still to be sent
-  std::optional<std::vector<uint8_t>> schedule_;
+  std::optional<message::Schedule> schedule_;
+  bool has_had_schedule_ = false;
   std::string fault_;
 };
 

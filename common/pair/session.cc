@@ -44,6 +44,7 @@ bool Session::Advance() {
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();
+    if (SendRough()) has_moved = true;
     if (FinishSolving()) has_moved = true;
     while (!is_over() && !preparing_.valid()) {
       std::optional<Message> message =
@@ -178,8 +179,20 @@ void Session::TakeProfile(message::Profile profile) {
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
       throw InputError(fault);
     }
-    return solve_(store_.Get(model_, profile.settings, stops_), profile.settings, text, stops_);
+    const auto send_rough = [this](const std::string& schedule) {
+      const std::lock_guard lock(rough_mutex_);
+      rough_ = schedule;
+    };
+    return solve_(store_.Get(model_, profile.settings, stops_), profile.settings, text, send_rough,
+                  stops_);
   });
+}
+
+bool Session::SendRough() {
+  const std::lock_guard lock(rough_mutex_);
+  if (rough_.empty()) return false;
+  Say(channel_, message::Schedule{CompressText(std::exchange(rough_, "")), /*is_rough=*/true});
+  return true;
 }
 
 bool Session::FinishSolving() {
@@ -187,7 +200,7 @@ bool Session::FinishSolving() {
       solving_.valid() && solving_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (!is_done) return false;
   try {
-    Say(channel_, message::Schedule{CompressText(solving_.get())});
+    Say(channel_, message::Schedule{CompressText(solving_.get()), /*is_rough=*/false});
   } catch (const ModelRefusal&) {
     throw;  // no frame of it will be served either
   } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -28,11 +29,14 @@ namespace cacheinf {
 //   }
 class Session {
  public:
-  // Solves a schedule for a robot, given its profile, and returns it as text. Runs on its own
-  // thread and ends soon after `stop` is set. Throws InputError on what it cannot use.
-  using Solve = std::function<std::string(
-      std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
-      const std::string& robot_profile, const std::atomic<bool>& stop)>;
+  // Solves a schedule for a robot, given its profile, and returns it as text. Before, it may give
+  // `send_rough` one made of rough figures. Runs on its own thread and ends soon after `stop` is
+  // set. Throws InputError on what it cannot use.
+  using Solve =
+      std::function<std::string(std::shared_ptr<const CompiledModel> model,
+                                const message::Settings& settings, const std::string& robot_profile,
+                                const std::function<void(const std::string& schedule)>& send_rough,
+                                const std::atomic<bool>& stop)>;
 
   // A build's name stands for the bits that it computes. Without `solve`, a robot that asks for a
   // schedule gets none. All references must outlive this.
@@ -65,6 +69,7 @@ class Session {
   void Hold(const Message& message);
   bool FinishPreparing();
   bool FinishSolving();
+  bool SendRough();
 
   template <typename T>
   T Read(const Message& message) const;
@@ -92,7 +97,9 @@ class Session {
   std::optional<std::chrono::nanoseconds> due_since_;
   std::chrono::nanoseconds queued_{};
   std::string end_;
-  std::future<std::string> solving_;
+  std::mutex rough_mutex_;
+  std::string rough_;                 // schedule still to be sent
+  std::future<std::string> solving_;  // last member: the thread uses others
 };
 
 }  // namespace cacheinf

@@ -89,7 +89,7 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(Bye{"it stops"}),
       Seed(Probe{100, {1, 2}}),
       Seed(Profile{SplitSettings(), {5, 6, 7}}),
-      Seed(Schedule{{8, 9}}),
+      Seed(Schedule{{8, 9}, true}),
   };
 }
 

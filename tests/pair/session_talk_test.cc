@@ -23,8 +23,12 @@
 #include "common/base/error.h"
 #include "common/codec/compressed_text.h"
 #include "common/exec/cpu_backend.h"
+#include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"
+#include "common/pair/messages.h"
+#include "common/pair/model_store.h"
 #include "common/pair/say.h"
+#include "common/pair/server_connection.h"
 #include "common/pair/session.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/link/channel_pair.h"
@@ -83,7 +87,8 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   std::atomic<bool> may_end = false;
   const std::string profile(100'000, 'p');
   world.SolveBy([&](const auto& model, const message::Settings& settings, const std::string& robot,
-                    const std::atomic<bool>& stop) {
+                    const auto& send_rough, const std::atomic<bool>& stop) {
+    if (robot == profile) send_rough("rough");
     while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
     EXPECT_EQ(settings.change_threshold, 0.25);
@@ -95,17 +100,23 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   settings.change_threshold = 0.25;
   world.connection().AskForSchedule(settings, profile);
   world.AnswerUntilReady();
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  const auto expect_next = [&](bool is_rough, const std::string& text) {
+    std::optional<message::Schedule> schedule;
+    for (int i = 0; i < 2000 && !schedule; ++i) {
+      world.Answer();
+      world.TakeTurns(5);
+      std::this_thread::sleep_for(milliseconds(1));
+      schedule = world.connection().TakeSchedule();
+    }
+    ASSERT_TRUE(schedule);
+    EXPECT_EQ(schedule->is_rough, is_rough);
+    EXPECT_EQ(schedule->schedule, CompressText(text));
+    EXPECT_FALSE(world.connection().TakeSchedule()) << "only once";
+  };
+  expect_next(true, "rough");
+  EXPECT_FALSE(world.connection().TakeSchedule());
   may_end = true;
-  std::optional<std::vector<uint8_t>> schedule;
-  for (int i = 0; i < 2000 && !schedule; ++i) {
-    world.Answer();
-    world.TakeTurns(5);
-    std::this_thread::sleep_for(milliseconds(1));
-    schedule = world.connection().TakeSchedule();
-  }
-  EXPECT_EQ(schedule, CompressText("solved: " + profile));
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt) << "only once";
+  expect_next(false, "solved: " + profile);
 
   world.connection().AskForSchedule(settings, "bad");
   for (int i = 0; i < 50; ++i) {
@@ -113,7 +124,7 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
     world.TakeTurns(5);
     std::this_thread::sleep_for(milliseconds(1));
   }
-  EXPECT_EQ(world.connection().TakeSchedule(), std::nullopt);
+  EXPECT_FALSE(world.connection().TakeSchedule());
   EXPECT_EQ(world.connection().fault(), "");
 
   may_end = false;
@@ -237,6 +248,7 @@ Graph WithForeignOperator() {
 TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsRobots) {
   const Graph graph = WithForeignOperator();
   const Session::Solve solve = [](const auto&, const message::Settings&, const std::string&,
+                                  const auto&,
                                   const std::atomic<bool>&) { return std::string("solved"); };
   for (const bool trusts : {false, true}) {
     for (const bool only_asks : {false, true}) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/model/graph/pack.h"
 #include "tests/server/programs.h"
@@ -196,6 +197,54 @@ TEST_F(Apart, OnceServesNobodyBesideThatRobot) {
 TEST_F(Apart, OnceEndsWhereNobodyComes) {
   auto server = StartServer({"--once", "--wait", "0.2"});
   EXPECT_EQ(server->Wait(kLong), 1) << server->output();
+}
+
+// Measuring would take 20 s.
+TEST_F(Apart, AnAbsentServerIsSaidAtOnceAndNothingIsMeasured) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  const auto begin = steady_clock::now();
+  Process robot(Robot(20, {"--mode", "cacheinf"}), environment);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(15));
+  EXPECT_EQ(CountOf("there is no server, the robot answers alone: ", robot.output()), 1)
+      << robot.output();
+  EXPECT_EQ(LinesOf(folder_ / "answers").size(), 20u);
+}
+
+// Whoever comes later gets a plan from rough figures.
+TEST_F(Apart, AServerThatComesLateHasAPlanForASlowRobotWithinSeconds) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  Process robot(Robot(100'000'000, {"--mode", "cacheinf", "--emulate", "20x"}), environment);
+  ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone", kLong))
+      << robot.output();
+  ASSERT_TRUE(AnswersCome(false)) << robot.output();
+  const auto server = StartServer();
+  ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
+  EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(1000)))
+      << robot.output();
+  EXPECT_TRUE(AnswersCome(true)) << robot.output();
+  robot.Signal(SIGTERM);
+  (void)robot.Wait(kLong);
+}
+
+// The robot measures itself for 20 s first.
+using SlowApart = Apart;
+
+TEST_F(SlowApart, ARunOfSixtyFramesUsesAServerThatPays) {
+  auto environment = kEnvironment;
+  environment["CACHEINF_CACHE"] = folder_ / "cache";
+  const auto server = StartServer();
+  Process robot(Robot(60, {"--mode", "cacheinf", "--emulate", "20x", "--server-wait", "10"}),
+                environment);
+  EXPECT_EQ(robot.Wait(std::chrono::minutes(2)), 0) << robot.output();
+  const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+  EXPECT_GE(std::ranges::count_if(lines, IsServed), 50) << robot.output();
+  // The server goes on without the robot.
+  EXPECT_TRUE(
+      server->HasPrinted("the schedule for model 'yolo' is kept in", std::chrono::minutes(2)))
+      << server->output();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,8 +16,11 @@
 #include "common/exec/compiled_model.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
+#include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"
+#include "common/plan/curve.h"
 #include "common/plan/plan.h"
+#include "common/plan/profile.h"
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"
 #include "common/reuse/frame_cache.h"

@@ -2,18 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/exec/cpu_backend.h"
+#include "common/plan/profile.h"
 #include "common/plan/schedule.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/obtain_profile.h"
@@ -31,7 +36,7 @@ class ScheduleMakerTest : public FolderTest {
  protected:
   std::future<std::string> Make(const std::atomic<bool>& stop) {
     return std::async(std::launch::async, [this, &stop] {
-      return maker_.Make(model_, settings_, ToJsonText(robot_), stop);
+      return maker_.Make(model_, settings_, ToJsonText(robot_), send_rough_, stop);
     });
   }
 
@@ -67,8 +72,15 @@ class ScheduleMakerTest : public FolderTest {
   Profile robot_;
   ScheduleMaker maker_{folder_ / "made", RobotConfig::Backend::kCpu, /*threads=*/1, /*slowdown=*/1,
                        clock_};
+  std::promise<std::string> rough_;  // the first rough schedule
+  std::once_flag is_sent_;
+  std::function<void(const std::string&)> send_rough_ = [this](const std::string& text) {
+    std::call_once(is_sent_, [&] { rough_.set_value(text); });
+  };
   const std::atomic<bool> never_ = false;
 };
+
+using SlowScheduleMakerTest = ScheduleMakerTest;
 
 int CountIn(const std::string& text, const std::string& word) {
   int count = 0;
@@ -91,21 +103,52 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
 }
 
-// Measuring for the first one takes 20 s unless it is stopped.
-TEST_F(ScheduleMakerTest, ARobotCanLeaveWhileAnotherIsServed) {
-  robot_ = TwoOperators().robot;
-  std::atomic<bool> first_leaves = false;
-  std::atomic<bool> second_leaves = false;
-  std::future<std::string> first = Make(first_leaves);
-  ASSERT_EQ(first.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
-  std::future<std::string> second = Make(second_leaves);
-  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
-  second_leaves = true;
-  EXPECT_EQ(second.wait_for(std::chrono::seconds(10)), std::future_status::ready);
-  EXPECT_EQ(first.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  EXPECT_EQ(RefusalOf([&] { second.get(); }), "the robot has left");
-  first_leaves = true;
+// Measuring takes 20 s.
+TEST_F(ScheduleMakerTest, ThereIsARoughScheduleAtOnceAndTheRobotMayLeave) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  for (const auto& file : fs::directory_iterator(folder_ / "made")) fs::remove(file);
+  std::atomic<bool> leaves = false;
+  std::future<std::string> made = Make(leaves);
+  std::future<std::string> rough = rough_.get_future();
+  ASSERT_EQ(rough.wait_for(std::chrono::seconds(1)), std::future_status::ready);
+  const Schedule schedule = ParseSchedule(rough.get(), "rough");
+  EXPECT_EQ(FingerprintOf(schedule.robot), FingerprintOf(robot_));
+  const auto dense_ms = [](const Profile& profile) {
+    double sum = 0;
+    for (const ProfiledOperator& op : profile.operators) sum += op.dense_ms;
+    return sum;
+  };
+  // It is the same machine.
+  EXPECT_GT(dense_ms(schedule.server), 0.2 * dense_ms(robot_));
+  EXPECT_LT(dense_ms(schedule.server), 5 * dense_ms(robot_));
+  EXPECT_EQ(made.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  leaves = true;
+  EXPECT_EQ(RefusalOf([&] { made.get(); }), "the robot has left");
+}
+
+// What one robot leaves behind, the next one gets.
+TEST_F(SlowScheduleMakerTest, TheServerFinishesForARobotThatHasLeft) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  for (const auto& file : fs::directory_iterator(folder_ / "made")) fs::remove(file);
+  std::atomic<bool> leaves = false;
+  std::future<std::string> first = Make(leaves);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  leaves = true;
   EXPECT_THROW(first.get(), InputError);
+  const auto has_schedule = [&] {
+    return std::ranges::any_of(fs::directory_iterator(folder_ / "made"), [](const auto& file) {
+      return file.path().string().ends_with(".schedule.json");
+    });
+  };
+  for (int i = 0; i < 1000 && !has_schedule(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  ASSERT_TRUE(has_schedule());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is being written
+  std::future<std::string> second = Make(never_);
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(5)), std::future_status::ready);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
