@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
+#include "common/model/graph/geometry.h"
 #include "common/model/heads/heads.h"
 #include "common/model/passes/passes.h"
 #include "tests/model/model_builder.h"
@@ -62,6 +63,8 @@ TEST(DecodeTest, APictureMayHaveItsChannelsLast) {
   Optimise(graph);
   graph.Validate();
   EXPECT_EQ(Kinds(graph), "scale_shift conv permute");
+  EXPECT_TRUE(IsLocal(graph, graph.operators[0]));
+  EXPECT_TRUE(IsLocal(graph, graph.operators[1]));
 
   std::vector<float> pixels;     // 1×3×6×8
   std::vector<float> last(144);  // (pixel - 10) / 2, as 1×6×8×3

@@ -16,7 +16,6 @@ namespace cacheinf {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
@@ -48,6 +47,21 @@ TEST(OnnxChoicesTest, CastsTruncateAndTellTruth) {
   truth.Node("Not", {"t"}, {"n"});
   truth.Node("Cast", {"n"}, {"y"}).Int("to", onnx::TensorProto::FLOAT);
   EXPECT_THAT(OutputOf(truth, {-1.5f, -0.0f, 0.0f, 0.25f, 7.0f}), ElementsAre(0, 1, 1, 0, 0));
+}
+
+// What follows from an index is a fraction again, and is written as one.
+TEST(OnnxChoicesTest, FunctionsOfIndicesGiveFractions) {
+  OnnxModel model = OneInput({1, 3});
+  model.Ints("k", {3}).Node("TopK", {"x", "k"}, {"", "i"});
+  model.Node("Cast", {"i"}, {"f"}).Int("to", onnx::TensorProto::FLOAT);
+  model.Node("Sigmoid", {"f"}, {"s"});
+  model.Node("Mul", {"f", "s"}, {"y"});
+  EXPECT_THAT(OutputOf(model, {3, 2, 1}),
+              ElementsAre(0, FloatNear(0.731f, 1e-3f), FloatNear(1.762f, 1e-3f)));
+  const Graph graph = model.Import();
+  EXPECT_EQ(graph.value(graph.outputs[0]).type, DataType::kFloat32);
+  model.graph().mutable_output(0)->set_name("s");
+  EXPECT_EQ(model.Import().value(model.Import().outputs[0]).type, DataType::kFloat32);
 }
 
 TEST(OnnxChoicesTest, ComparesAndCombinesTruths) {

@@ -56,7 +56,9 @@ TEST(OnnxFileTest, InputsAndOutputsKeepTheirNames) {
 // As PaddlePaddle's detectors have them, before and after the picture.
 TEST(OnnxFileTest, InputsBecomeConstants) {
   OnnxModel model;
-  model.Input("im_shape", {-1, 2}).Input("image", {1, 2}).Input("sizes", {1, 2}, onnx::TensorProto::INT64);
+  model.Input("im_shape", {-1, 2})
+      .Input("image", {1, 2})
+      .Input("sizes", {1, 2}, onnx::TensorProto::INT64);
   model.Output("y").Node("Mul", {"image", "im_shape"}, {"a"});
   model.Node("Cast", {"sizes"}, {"b"}).Int("to", onnx::TensorProto::FLOAT);
   model.Node("Add", {"a", "b"}, {"y"});
@@ -78,7 +80,7 @@ TEST(OnnxFileTest, InputsBecomeConstants) {
   options.constants.erase("sizes");
   EXPECT_THAT(model.Refusal(options), HasSubstr("as a constant: --input sizes=NUMBERS"));
   options.constants["size"].numbers = {1};
-  EXPECT_THAT(model.Refusal(options), HasSubstr("only 'im_shape', 'image', 'sizes'"));
+  EXPECT_THAT(model.Refusal(options), HasSubstr("has only 'im_shape', 'image', 'sizes'"));
 }
 
 // What the file fixes besides the batch must still fit.

@@ -57,7 +57,7 @@ class Robot:
         np.save(source / "000000.npy", picture)
         # Bits do not depend on threads, and one begins at once.
         error = self._ask(["--model", str(model), "--source", str(source), "--mode", "dense",
-                           "--threads", "1",
+                           "--threads", "1", "--set", "decoder.kind=raw",
                            "--shape", "x".join(map(str, picture.shape)),
                            "--dump-outputs", str(outputs)])
         if error:

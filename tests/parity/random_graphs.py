@@ -789,6 +789,7 @@ def flatten(graph, name):
 @step
 def transpose(graph, name):
     rank = len(graph.shape(name))
+    graph.require(rank >= 1)
     if graph.whole(0, 4) == 0:
         return graph.add("Transpose", [name])
     return graph.add("Transpose", [name], perm=graph.random.permutation(rank).tolist())

@@ -86,9 +86,15 @@ int64_t TransposedOutput(const Operator& op, const WindowAxis& axis, int64_t in,
 
 // The type of what a function gives for numbers of type `of`.
 DataType TypeAfter(const Function& function, DataType of = DataType::kFloat32) {
-  const bool gives_integers =
-      function.kind == Function::Kind::kTruncate || function.kind == Function::Kind::kIsZero;
-  return gives_integers ? DataType::kInt64 : of;
+  switch (function.kind) {
+    case Function::Kind::kIdentity:
+      return of;
+    case Function::Kind::kTruncate:
+    case Function::Kind::kIsZero:
+      return DataType::kInt64;
+    default:
+      return DataType::kFloat32;
+  }
 }
 
 void CheckFunction(const Operator& op, const Function& function) {

@@ -99,6 +99,7 @@ class ModelImporter {
   void AddInputs(const GraphProto& graph) {
     std::unordered_set<std::string> initializers;
     for (const TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
+    RefuseUnknownConstants(graph, initializers);
     std::unordered_set<std::string> seen;
     size_t number = 0;
     for (const onnx::ValueInfoProto& input : graph.input()) {
@@ -116,12 +117,6 @@ class ModelImporter {
       AddInput(input, given ? &options_.input_shapes[number] : nullptr);
       ++number;
     }
-    for (const auto& [name, constant] : options_.constants) {
-      if (!seen.count(name) || initializers.count(name)) {
-        throw InputError("input '" + name + "' is to be a constant, but the model has none of " +
-                         "that name, only " + Listed(graph));
-      }
-    }
     if (number == 0) throw InputError("it has no input");
     if (options_.input_shapes.size() > number) {
       throw InputError(std::to_string(options_.input_shapes.size()) +
@@ -129,12 +124,20 @@ class ModelImporter {
     }
   }
 
-  static std::string Listed(const GraphProto& graph) {
-    std::string names;
+  void RefuseUnknownConstants(const GraphProto& graph,
+                              const std::unordered_set<std::string>& initializers) const {
+    std::unordered_set<std::string> inputs;
+    std::string listed;
     for (const onnx::ValueInfoProto& input : graph.input()) {
-      names += (names.empty() ? "'" : ", '") + input.name() + "'";
+      if (initializers.count(input.name())) continue;
+      inputs.insert(input.name());
+      listed += (listed.empty() ? "'" : ", '") + input.name() + "'";
     }
-    return names;
+    for (const auto& [name, constant] : options_.constants) {
+      if (inputs.count(name)) continue;
+      throw InputError("input '" + name + "' is to be a constant, but the model has only " +
+                       listed);
+    }
   }
 
   // Makes an input a constant.
