@@ -11,6 +11,7 @@
 #include <new>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -122,7 +123,13 @@ Graph EveryKind() {
   foreign.output_types = {DataType::kFloat32, DataType::kInt64};
   keep(b.Op(foreign, {x}));
   Graph graph = b.Finish(outputs);
-  graph.picture = {640, 384, PictureSpec::Fit::kLetterbox, PictureSpec::Channels::kBgr, 7};
+  graph.picture = {640,
+                   384,
+                   PictureSpec::Fit::kLetterbox,
+                   PictureSpec::Channels::kBgr,
+                   7,
+                   PictureSpec::Resize::kAntialias,
+                   700};
   return graph;
 }
 
@@ -138,6 +145,8 @@ TEST_F(PackTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.picture.fit, PictureSpec::Fit::kLetterbox);
   EXPECT_EQ(read.picture.channels, PictureSpec::Channels::kBgr);
   EXPECT_EQ(read.picture.border, 7);
+  EXPECT_EQ(read.picture.resize, PictureSpec::Resize::kAntialias);
+  EXPECT_EQ(read.picture.resize_to, 700);
   EXPECT_EQ(*read.operators.back().As<op::Foreign>()->archive,
             *graph.operators.back().As<op::Foreign>()->archive);
   EXPECT_EQ(Packed(read), bytes);
@@ -230,6 +239,40 @@ TEST_F(PackTest, RefusesAnotherVersion) {
   bytes[8] = std::byte{99};
   Reseal(bytes);
   EXPECT_NE(Refusal(bytes).find("version 99"), std::string::npos) << Refusal(bytes);
+}
+
+// A file of version 3 differs in that it lacks two fields, each a name and a number behind lengths
+// of 8 bytes; what it means is averaging.
+TEST_F(PackTest, ReadsVersion3) {
+  Graph graph = EveryKind();
+  Bytes bytes = Packed(graph);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto length_of_field = [](std::string_view name) { return name.size() + 16; };
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(text.find("resize") - 8);
+  const size_t removed = length_of_field("resize") + length_of_field("resize_to");
+  uint64_t description_bytes = 0;
+  std::memcpy(&description_bytes, bytes.data() + 16, sizeof(description_bytes));
+  const size_t end_of_description = 64 + description_bytes;
+  std::rotate(begin, begin + static_cast<std::ptrdiff_t>(removed),
+              bytes.begin() + static_cast<std::ptrdiff_t>(end_of_description));
+  description_bytes -= removed;
+  std::memcpy(bytes.data() + 16, &description_bytes, sizeof(description_bytes));
+  // Blobs stay where they were only if the description still ends in the same 64 bytes.
+  const auto rounded = [](size_t count) { return (count + 63) / 64; };
+  if (rounded(description_bytes) != rounded(description_bytes + removed)) {
+    bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(64 + 64 * rounded(description_bytes)),
+                bytes.begin() +
+                    static_cast<std::ptrdiff_t>(64 + 64 * rounded(description_bytes + removed)));
+    const uint64_t file_bytes = bytes.size();
+    std::memcpy(bytes.data() + 24, &file_bytes, sizeof(file_bytes));
+  }
+  bytes[8] = std::byte{3};
+  Reseal(bytes);
+  const Graph read = FromMemory(bytes);
+  EXPECT_EQ(read.picture.border, 7);
+  EXPECT_EQ(read.picture.resize, PictureSpec::Resize::kAverage);
+  EXPECT_EQ(read.picture.resize_to, 0);
+  EXPECT_EQ(read.operators.size(), graph.operators.size());
 }
 
 TEST_F(PackTest, RefusesEveryTruncation) {

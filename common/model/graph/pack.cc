@@ -299,8 +299,8 @@ class BlobReader {
 // another element, so that damage cannot ask for much memory.
 class DescriptionReader {
  public:
-  DescriptionReader(std::string_view bytes, BlobReader blobs)
-      : bytes_(bytes), blobs_(std::move(blobs)) {}
+  DescriptionReader(std::string_view bytes, BlobReader blobs, uint32_t version)
+      : bytes_(bytes), blobs_(std::move(blobs)), version_(version) {}
 
   Graph ReadGraph() {
     for (int64_t count = ReadCount(); count > 0; --count) blobs_.Add(ReadWhole<size_t>());
@@ -370,6 +370,16 @@ class DescriptionReader {
   void Read(std::vector<T>& list) {
     for (int64_t count = ReadCount(); count > 0; --count) Read(list.emplace_back());
   }
+  // Version 3 resized by kAverage only.
+  void Read(PictureSpec& picture) {
+    if (version_ != kOldestPackVersion) return VisitFields(picture, *this);
+    (*this)("width", picture.width);
+    (*this)("height", picture.height);
+    (*this)("fit", picture.fit);
+    (*this)("channels", picture.channels);
+    (*this)("border", picture.border);
+    picture.resize = PictureSpec::Resize::kAverage;
+  }
   void Read(Value& value) {
     Read(value.name);
     ReadShape(value.shape);
@@ -420,6 +430,7 @@ class DescriptionReader {
 
   std::string_view bytes_;  // what is left
   BlobReader blobs_;
+  const uint32_t version_;
   int64_t value_count_ = 0;
 };
 
@@ -428,9 +439,10 @@ Head CheckHead(std::span<const std::byte> file, const std::string& name) {
   Head head;
   if (file.size() < sizeof(head)) Refuse(name, "is cut short");
   std::memcpy(&head, file.data(), sizeof(head));
-  if (head.version != kPackVersion) {
+  if (head.version < kOldestPackVersion || head.version > kPackVersion) {
     Refuse(name, "has format version " + std::to_string(head.version) + ", this program reads " +
-                     std::to_string(kPackVersion) + "; pack the model again");
+                     std::to_string(kOldestPackVersion) + " to " + std::to_string(kPackVersion) +
+                     "; pack the model again");
   }
   if (head.file_bytes != file.size() || file.size() % kAlignment != 0) {
     Refuse(name, "is " + std::to_string(file.size()) + " bytes long instead of " +
@@ -493,7 +505,7 @@ Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const 
   BlobReader blobs(std::shared_ptr<const std::byte>(data, data.get() + blob_begin),
                    size - blob_begin);
   try {
-    Graph graph = DescriptionReader(description, std::move(blobs)).ReadGraph();
+    Graph graph = DescriptionReader(description, std::move(blobs), head.version).ReadGraph();
     graph.Validate();
     return graph;
   } catch (const Damage& damage) {

@@ -21,12 +21,14 @@
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, after zeros, and the file's length is a multiple too.
-// All numbers are little-endian. A reader accepts exactly one version, and nothing converts others:
-// make the file again from its ONNX or TorchScript source.
+// All numbers are little-endian. A reader also accepts version 3, which lacks how pictures are
+// resized: by averaging. Nothing converts others: make the file again from its ONNX or TorchScript
+// source.
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 3;
+inline constexpr uint32_t kPackVersion = 4;
+inline constexpr uint32_t kOldestPackVersion = 3;
 
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);
