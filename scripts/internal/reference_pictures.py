@@ -5,9 +5,9 @@ Ultralytics' letterbox make of frames that tests/model/reference_pictures_test.c
   build/pictures/bin/pip install numpy 'pillow<12' 'opencv-python-headless<5'
   build/pictures/bin/python scripts/internal/reference_pictures.py >tests/model/reference_pictures.h
 
-TorchVision and Ultralytics are not installed: TorchVision calls Pillow, Ultralytics calls OpenCV, and
-where each puts the picture is written out below. Pillow 13 resizes some tall frames along the columns
-first, which moves a few levels by one.
+TorchVision and Ultralytics are not installed: TorchVision calls Pillow, Ultralytics calls OpenCV,
+and where each puts the picture is written out below. Pillow 13 resizes some tall frames along the
+columns first, which moves a few levels by one.
 """
 
 import cv2
