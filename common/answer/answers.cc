@@ -369,7 +369,7 @@ Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture
   Keypoints keypoints;
   keypoints.extent = fit == nullptr
                          ? std::max(model_width, model_height)
-                         : std::max(fit->columns().frame_length, fit->rows().frame_length);
+                         : std::max(fit->columns().shown_length(), fit->rows().shown_length());
   for (int64_t channel = 0; channel < maps[1]; ++channel) {
     Keypoint point = FindPeak(map);
     point.x *= model_width / map.width;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <string>
 #include <vector>
 
 #include "common/base/error.h"
@@ -47,6 +48,22 @@ void SayRecognised(const Graph& graph, const HeadSpec& spec) {
                                   fmt::join(names, ", "))));
 }
 
+std::string DescribePicture(const PictureSpec& picture) {
+  using Fit = PictureSpec::Fit;
+  using Resize = PictureSpec::Resize;
+  std::string fit = "stretched";
+  if (picture.fit == Fit::kLetterbox) fit = "letterboxed";
+  if (picture.fit == Fit::kCrop) fit = "cropped";
+  if (picture.resize_to != 0) fit = fmt::format("resized to {} and cropped", picture.resize_to);
+  std::string like;
+  if (picture.resize == Resize::kBilinear) like = ", as OpenCV and Ultralytics do";
+  if (picture.resize == Resize::kArea) like = ", as OpenCV's INTER_AREA does";
+  if (picture.resize == Resize::kAntialias) like = ", as Pillow and TorchVision do";
+  return fmt::format("frames are {} to {}×{} pixels by preprocess.resize \"{}\"{}", fit,
+                     picture.width, picture.height,
+                     WordsOf(Resize{})[static_cast<size_t>(picture.resize)], like);
+}
+
 }  // namespace
 
 Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
@@ -68,6 +85,7 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
     if (is_default)
       LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
   }
+  if (!has_tensors && graph.picture.width != 0) LogInfo(DescribePicture(graph.picture));
   if (graph.head.kind == HeadKind::kAuto && model_config.decoder.kind == HeadKind::kAuto) {
     SayRecognised(graph, HeadSpecOf(model_config.decoder, graph.notes));
   }

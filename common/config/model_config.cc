@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kSmallestDivisor = 1e-6;
 constexpr size_t kLargestRank = 6;
+constexpr int kLargestSide = 1 << 15;
 
 [[noreturn]] void Fail(std::string_view name, std::string_view what) {
   throw InputError(fmt::format("{}: {}", name, what));
@@ -29,6 +30,9 @@ void CheckPreprocess(const PreprocessConfig& preprocess, std::string_view name) 
   };
   check_count("mean", preprocess.mean);
   check_count("divisor", preprocess.divisor);
+  if (preprocess.resize_to != 0 && preprocess.fit != PictureSpec::Fit::kCrop) {
+    Fail(name, "preprocess.resize_to is for preprocess.fit \"crop\" only");
+  }
   for (const double divisor : preprocess.divisor) {
     if (std::abs(divisor) < kSmallestDivisor) {
       Fail(name, fmt::format("preprocess.divisor must not be zero, got {}", divisor));
@@ -62,6 +66,16 @@ FieldTable PreprocessConfig::Fields() {
       Field{"border", &border, "Grey value of a letterbox's borders.",
             "Set it to what the model was trained with."}
           .Between(0, 255),
+      Field{"resize", MakeChoice(resize),
+            "How pixels become fewer or more: bilinear as OpenCV and Ultralytics do, area as "
+            "OpenCV's INTER_AREA, antialias as Pillow and TorchVision do, average: the mean of "
+            "cells, then bilinear.",
+            "Set it to what the model was trained with."},
+      Field{"resize_to", &resize_to,
+            "Crop: the frame's shorter side is resized to this many pixels before the middle is "
+            "cut out; 0: no margin is left.",
+            "Set it to 256 for a model of 224 that was evaluated as TorchVision does."}
+          .Between(0, kLargestSide),
       Field{"channels", MakeChoice(channels), "Order of the channels that the model expects.",
             "Set it to what the model was trained with."},
       Field{"mean", &mean,

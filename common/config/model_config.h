@@ -18,6 +18,8 @@ namespace cacheinf {
 struct PreprocessConfig {
   PictureSpec::Fit fit = PictureSpec::Fit::kStretch;
   int border = 114;
+  PictureSpec::Resize resize = PictureSpec::Resize::kBilinear;
+  int resize_to = 0;  // crop: the frame's shorter side before its middle is cut out; 0: no margin
   PictureSpec::Channels channels = PictureSpec::Channels::kRgb;
   std::vector<double> mean = {0.0};  // one for all channels, or one each
   std::vector<double> divisor = {255.0};
@@ -51,6 +53,9 @@ struct DecoderConfig {
 
 constexpr Words<3> WordsOf(PictureSpec::Fit) { return {"stretch", "letterbox", "crop"}; }
 constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
+constexpr Words<4> WordsOf(PictureSpec::Resize) {
+  return {"bilinear", "area", "antialias", "average"};
+}
 constexpr Words<3> WordsOf(DecoderConfig::Coordinates) { return {"usual", "pixels", "shares"}; }
 
 struct ModelConfig {

@@ -11,6 +11,8 @@ namespace {
 PictureSpec ToPictureSpec(const PreprocessConfig& config) {
   PictureSpec picture;
   picture.fit = config.fit;
+  picture.resize = config.resize;
+  picture.resize_to = config.resize_to;
   picture.channels = config.channels;
   picture.border = static_cast<uint8_t>(config.border);
   return picture;

@@ -11,6 +11,7 @@
 #include <new>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -144,7 +145,13 @@ Graph EveryKind() {
   foreign.output_types = {DataType::kFloat32, DataType::kInt64};
   keep(b.Op(foreign, {x}));
   Graph graph = b.Finish(outputs);
-  graph.picture = {640, 384, PictureSpec::Fit::kLetterbox, PictureSpec::Channels::kBgr, 7};
+  graph.picture = {640,
+                   384,
+                   PictureSpec::Fit::kLetterbox,
+                   PictureSpec::Channels::kBgr,
+                   7,
+                   PictureSpec::Resize::kAntialias,
+                   700};
   graph.head = {HeadKind::kYolov8Pose, 3, 17, 3, 0, false, true};
   graph.notes = {"pose", {"person", "it's"}, 32, {384, 640}, {17, 3}, true, "a model"};
   return graph;
@@ -166,6 +173,8 @@ TEST_F(PackTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.head.kind, HeadKind::kYolov8Pose);
   EXPECT_EQ(read.head.keypoints, 17);
   EXPECT_TRUE(read.head.is_normalised);
+  EXPECT_EQ(read.picture.resize, PictureSpec::Resize::kAntialias);
+  EXPECT_EQ(read.picture.resize_to, 700);
   EXPECT_EQ(*read.operators.back().As<op::Foreign>()->archive,
             *graph.operators.back().As<op::Foreign>()->archive);
   EXPECT_EQ(Packed(read), bytes);

@@ -13,10 +13,15 @@ namespace {
 
 using Fit = PictureSpec::Fit;
 using Channels = PictureSpec::Channels;
+using Way = PictureSpec::Resize;
 
-PictureSpec Spec(int width, int height, Fit fit = Fit::kStretch,
-                 Channels channels = Channels::kBgr) {
+constexpr Fit kFits[] = {Fit::kStretch, Fit::kLetterbox, Fit::kCrop};
+constexpr Way kWays[] = {Way::kBilinear, Way::kArea, Way::kAntialias, Way::kAverage};
+
+PictureSpec Spec(int width, int height, Fit fit = Fit::kStretch, Channels channels = Channels::kBgr,
+                 Way resize = Way::kAverage) {
   PictureSpec spec;
+  spec.resize = resize;
   spec.width = width;
   spec.height = height;
   spec.fit = fit;
@@ -37,11 +42,11 @@ std::vector<uint8_t> Resize(const PictureFit& fit, const Picture& frame) {
   return out;
 }
 
-// The header's rule for one axis, in cells, with exact fractions instead of 1/2048ths.
+// kAverage's rule for one axis, in cells, with exact fractions instead of 1/2048ths.
 double ExactPosition(const AxisFit& axis, int model) {
   const double x = model - axis.model_begin;
-  const double position = (x + 0.5) * axis.frame_length / (axis.model_length * axis.cell()) - 0.5;
-  const int cells = axis.frame_length / axis.cell();
+  const double position = (x + 0.5) * axis.frame_size / (axis.model_length * axis.cell()) - 0.5;
+  const int cells = axis.frame_size / axis.cell();
   return std::clamp(position, 0.0, cells - 1.0);
 }
 
@@ -53,12 +58,12 @@ double ExactValue(const PictureFit& fit, const Picture& frame, int x, int y, int
   const int left = static_cast<int>(column);
   const int top = static_cast<int>(row);
   const auto cell = [&](int r, int c) {
-    r = std::min(r, rows.frame_length / rows.cell() - 1);
-    c = std::min(c, columns.frame_length / columns.cell() - 1);
+    r = std::min(r, rows.frame_size / rows.cell() - 1);
+    c = std::min(c, columns.frame_size / columns.cell() - 1);
     double sum = 0;
     for (int i = 0; i < rows.cell() * columns.cell(); ++i) {
-      const int pixel_row = rows.frame_begin + r * rows.cell() + i / columns.cell();
-      const int pixel_column = columns.frame_begin + c * columns.cell() + i % columns.cell();
+      const int pixel_row = r * rows.cell() + i / columns.cell();
+      const int pixel_column = c * columns.cell() + i % columns.cell();
       sum += frame.Row(pixel_row)[pixel_column * frame.channels + channel];
     }
     return sum / (rows.cell() * columns.cell());
@@ -74,8 +79,11 @@ TEST(PictureTest, SameSizeCopiesThePixels) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const Picture frame = RandomPicture(random, 13, 7, 3);
-  const std::vector<uint8_t> out = Resize(PictureFit(Spec(13, 7), 13, 7), frame);
-  EXPECT_TRUE(std::equal(out.begin(), out.end(), frame.pixels.get()));
+  for (const Way way : kWays) {
+    const PictureSpec spec = Spec(13, 7, Fit::kStretch, Channels::kBgr, way);
+    const std::vector<uint8_t> out = Resize(PictureFit(spec, 13, 7), frame);
+    EXPECT_TRUE(std::equal(out.begin(), out.end(), frame.pixels.get())) << static_cast<int>(way);
+  }
 }
 
 TEST(PictureTest, HalvingAveragesFourPixelsAndRoundsToNearest) {
@@ -114,8 +122,8 @@ TEST(PictureTest, StaysWithinOneLevelOfExactInterpolation) {
     const std::vector<uint8_t> out = Resize(fit, frame);
     const AxisFit& columns = fit.columns();
     const AxisFit& rows = fit.rows();
-    for (int y = rows.model_begin; y < rows.model_begin + rows.model_length; ++y) {
-      for (int x = columns.model_begin; x < columns.model_begin + columns.model_length; ++x) {
+    for (int y = rows.model_range().begin; y < rows.model_range().end; ++y) {
+      for (int x = columns.model_range().begin; x < columns.model_range().end; ++x) {
         for (int c = 0; c < 3; ++c) {
           const int got = out[static_cast<size_t>((y * fit.spec().width + x) * 3 + c)];
           // Means of cells are rounded as well.
@@ -134,30 +142,32 @@ TEST(PictureTest, KeepsItsRounding) {
   for (int i = 0; i < 7 * 5 * 3; ++i) pixels.push_back(static_cast<uint8_t>(i * i * 37 % 251));
   const Picture frame = MakePicture(7, 5, 3, std::move(pixels));
   uint64_t hash = 14695981039346656037u;
-  for (const Fit kind : {Fit::kStretch, Fit::kLetterbox, Fit::kCrop}) {
+  for (const Fit kind : kFits) {
     for (const Channels channels : {Channels::kRgb, Channels::kBgr, Channels::kGray}) {
       for (const uint8_t byte : Resize(PictureFit(Spec(9, 11, kind, channels), 7, 5), frame)) {
         hash = (hash ^ byte) * 1099511628211u;
       }
     }
   }
-  EXPECT_EQ(hash, 17211222710827357075u);
+  EXPECT_EQ(hash, 18048707619884525058u);
 }
 
 TEST(PictureTest, AnySplitOfRowsGivesTheSameBytes) {
   const uint32_t seed = 5;
   std::mt19937 random(seed);
-  for (const Fit kind : {Fit::kStretch, Fit::kLetterbox, Fit::kCrop}) {
-    const Picture frame = RandomPicture(random, 81, 63, 3);
-    const PictureFit fit(Spec(32, 24, kind, Channels::kRgb), 81, 63);
+  for (int round = 0; round < 24; ++round) {
+    const Way way = kWays[round % 4];
+    const int size = round % 8 < 4 ? 32 : 96;  // smaller and larger than the frame
+    const Picture frame = RandomPicture(random, 81, 63, round < 12 ? 3 : 1);
+    const PictureFit fit(Spec(size, size - 8, kFits[round % 3], Channels::kRgb, way), 81, 63);
     const std::vector<uint8_t> whole = Resize(fit, frame);
     std::vector<uint8_t> split(whole.size());
-    for (int row = 0; row < 24;) {
-      const int end = std::min(24, row + 1 + static_cast<int>(random() % 6));
+    for (int row = 0; row < size - 8;) {
+      const int end = std::min(size - 8, row + 1 + static_cast<int>(random() % 6));
       fit.Resize(frame, {row, end}, split.data());
       row = end;
     }
-    EXPECT_EQ(split, whole) << "seed " << seed;
+    EXPECT_EQ(split, whole) << "seed " << seed << " round " << round;
   }
 }
 
@@ -195,13 +205,28 @@ TEST(PictureTest, CropTakesTheMiddle) {
   EXPECT_EQ(Resize(fit, frame), (std::vector<uint8_t>{3, 4}));
 }
 
+TEST(PictureTest, CropLeavesTheMarginThatResizeToSays) {
+  PictureSpec spec = Spec(224, 224, Fit::kCrop);
+  spec.resize_to = 256;
+  const PictureFit fit(spec, 640, 480);
+  EXPECT_EQ(fit.rows().model_length, 256);
+  EXPECT_EQ(fit.rows().model_begin, -16);
+  EXPECT_EQ(fit.columns().model_length, 341);
+  EXPECT_EQ(fit.columns().model_begin, -58);  // 117 / 2, to even
+  EXPECT_DOUBLE_EQ(fit.rows().shown_length(), 420);
+  EXPECT_EQ(fit.place(), (Rectangle{{0, 224}, {0, 224}}));
+  spec.resize_to = 223;
+  EXPECT_THROW(PictureFit(spec, 640, 480), InputError);
+  spec.resize_to = 1 << 20;
+  EXPECT_THROW(PictureFit(spec, 640, 480), InputError);
+}
+
 TEST(PictureTest, MapsPointsBackToTheFrame) {
-  for (const Fit kind : {Fit::kStretch, Fit::kLetterbox, Fit::kCrop}) {
+  for (const Fit kind : kFits) {
     const PictureFit fit(Spec(640, 384, kind), 1280, 720);
     for (const AxisFit* axis : {&fit.columns(), &fit.rows()}) {
-      EXPECT_NEAR(axis->ToFrame(axis->model_begin), axis->frame_begin, 1e-9);
-      EXPECT_NEAR(axis->ToFrame(axis->model_begin + axis->model_length),
-                  axis->frame_begin + axis->frame_length, 1e-9);
+      EXPECT_NEAR(axis->ToFrame(axis->model_begin), 0, 1e-9);
+      EXPECT_NEAR(axis->ToFrame(axis->model_begin + axis->model_length), axis->frame_size, 1e-9);
       EXPECT_GE(axis->ToFrame(-1000), 0.0);
       EXPECT_LE(axis->ToFrame(1e6), axis->frame_size);
     }
@@ -209,12 +234,12 @@ TEST(PictureTest, MapsPointsBackToTheFrame) {
 }
 
 TEST(PictureTest, FindsTheModelPixelThatShowsAFramePixel) {
-  for (const Fit kind : {Fit::kStretch, Fit::kLetterbox, Fit::kCrop}) {
+  for (const Fit kind : kFits) {
     const PictureFit fit(Spec(31, 17, kind), 100, 90);
     const AxisFit& axis = fit.columns();
     for (int x = 0; x < 100; ++x) {
       const int model = axis.ToModel(x);
-      const bool is_seen = x >= axis.frame_begin && x < axis.frame_begin + axis.frame_length;
+      const bool is_seen = x + 0.5 > axis.ToFrame(0) && x + 0.5 < axis.ToFrame(axis.model_size);
       ASSERT_EQ(model >= 0, is_seen);
       if (!is_seen) continue;
       ASSERT_LE(axis.ToFrame(model), x + 0.5 + 1e-9);

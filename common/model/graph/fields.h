@@ -66,6 +66,7 @@ constexpr PictureSpec::Fit LastOf(PictureSpec::Fit) { return PictureSpec::Fit::k
 constexpr PictureSpec::Channels LastOf(PictureSpec::Channels) {
   return PictureSpec::Channels::kGray;
 }
+constexpr PictureSpec::Resize LastOf(PictureSpec::Resize) { return PictureSpec::Resize::kAverage; }
 
 // A may be const.
 template <typename A, typename Visit>
@@ -118,6 +119,8 @@ void VisitFields(A& a, Visit& visit) {
     visit("fit", a.fit);
     visit("channels", a.channels);
     visit("border", a.border);
+    visit("resize", a.resize);
+    visit("resize_to", a.resize_to);
   } else if constexpr (std::is_same_v<T, ModelNotes>) {
     visit("task", a.task);
     visit("class_names", a.class_names);

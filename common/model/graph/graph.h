@@ -309,11 +309,14 @@ std::string KindName(const Operator& op);
 struct PictureSpec {
   enum class Fit : uint8_t { kStretch, kLetterbox, kCrop };
   enum class Channels : uint8_t { kRgb, kBgr, kGray };
+  enum class Resize : uint8_t { kBilinear, kArea, kAntialias, kAverage };
   int width = 0;  // 0: the graph's first input is not a picture
   int height = 0;
   Fit fit = Fit::kStretch;
   Channels channels = Channels::kRgb;
   uint8_t border = 114;  // letterbox
+  Resize resize = Resize::kBilinear;
+  int resize_to = 0;  // crop: the frame's shorter side before its middle is cut out; 0: no margin
 };
 
 // A model. Operators are in topological order: every input is a graph input, a constant, or an
