@@ -65,7 +65,7 @@ Keypoint SeenPicture::InNetworkPicture(double frame_x, double frame_y) const {
   Point point = {frame_x, frame_y};
   if (fit != nullptr) {
     const auto in_model = [](const AxisFit& axis, double frame) {
-      return axis.model_begin + (frame - axis.frame_begin) * axis.model_length / axis.frame_length;
+      return axis.model_begin + frame * axis.model_length / axis.frame_size;
     };
     point = {in_model(fit->columns(), frame_x), in_model(fit->rows(), frame_y)};
   }
