@@ -122,6 +122,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   if (answer.guard) {
     json["guard"] = {{"level", NameOf(answer.guard->level)}};
     if (answer.guard->agreement) json["guard"]["agreement"] = *answer.guard->agreement;
+    if (answer.guard->is_in_doubt) json["guard"]["in_doubt"] = true;
   }
   if (!answer.emulation.empty()) json["emulated"] = answer.emulation;
   if (!answer.plan.empty()) json["plan"] = answer.plan;

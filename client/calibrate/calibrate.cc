@@ -43,6 +43,7 @@ constexpr double kMostCost = 0.99;
 
 constexpr int kMostResolutions = 6;
 constexpr int kSparsestRival = 5;  // every-2 to every-5
+constexpr int64_t kFewFramesWithEvidence = 10;
 
 void CheckOptions(const CalibrationOptions& options) {
   const auto check = [](bool is_good, const char* name, const char* bounds, auto value) {
@@ -241,11 +242,11 @@ class Calibration {
       const std::optional<ClipScore> score = Try(
           config_at(point),
           [&](const ClipScore& at_best) {
-            return is_hopeless(IsByTime() ? 0.0 : at_best.work, at_best.agreement);
+            return is_hopeless(IsByTime() ? 0.0 : at_best.work, *at_best.agreement);
           },
           share);
       if (!score) return std::nullopt;
-      return TrialOutcome{CostOf(*score), score->agreement};
+      return TrialOutcome{CostOf(*score), *score->agreement};
     };
     return SearchSettings(space, options_.agreement, trial, may_go_on);
   }
@@ -286,7 +287,7 @@ class Calibration {
 
   static std::string Describe(const ClipScore& score) {
     return fmt::format("{:.1f} % at {:.4f}, {:.2f} of dense latency, {:.2f} with refresh",
-                       100 * score.work, score.agreement, score.latency, score.time);
+                       100 * score.work, *score.agreement, score.latency, score.time);
   }
 
   void LogTrial(const RobotConfig& config, const std::string& outcome) const {
@@ -299,7 +300,7 @@ class Calibration {
       const std::optional<size_t> best = Best();
       const std::string found =
           best ? fmt::format("best {:.1f} % at {:.4f} ({})", 100 * CostOf(candidates_[*best].score),
-                             candidates_[*best].score.agreement,
+                             *candidates_[*best].score.agreement,
                              DescribeCacheSettings(candidates_[*best].config))
                : "none reaches the target yet";
       return fmt::format("trial {}  at most {:.0f} s left  {}", budget_.trials(),
@@ -310,7 +311,7 @@ class Calibration {
   std::vector<FinishedTrial> AsTrials() const {
     std::vector<FinishedTrial> trials;
     for (const Candidate& candidate : candidates_) {
-      trials.push_back({{}, {CostOf(candidate.score), candidate.score.agreement}});
+      trials.push_back({{}, {CostOf(candidate.score), *candidate.score.agreement}});
     }
     return trials;
   }
@@ -351,11 +352,13 @@ std::string Conclusion(const FrontierReport& report, double target, bool is_reac
     text += fmt::format(
         "no settings reach an agreement of {} for less than a dense run; the safest are written\n",
         target);
+  } else if (chosen->held_out && !chosen->held_out->agreement) {
+    text += "the held-out frames show nothing to compare, so nothing says that the choice holds\n";
   } else if (chosen->held_out && chosen->held_out->agreement < target) {
     text += fmt::format(
         "the chosen settings fall short on the held-out frames: {:.4f} instead of {}; more frames "
         "or a higher --agreement are safer\n",
-        chosen->held_out->agreement, target);
+        *chosen->held_out->agreement, target);
   }
   if (is_reached && chosen->chosen_by.time >= 1) {
     text +=
@@ -407,6 +410,13 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
 
   CalibrationResult result;
   result.is_reached = best.has_value();
+  std::string evidence;
+  if (clip.frames_with_evidence() < kFewFramesWithEvidence) {
+    evidence = fmt::format(
+        "only {} of the frames that choose show anything to compare, too few to rely on; calibrate "
+        "on a clip that shows more of what the model looks for\n",
+        clip.frames_with_evidence());
+  }
   result.text = fmt::format(
       "{} frames: settings are chosen by the first {}, the others are held out; agreement is {} "
       "with dense answers\n{} trials in {:.0f} s{}{}\n\n{}\n{}written to {}\n",
@@ -415,7 +425,8 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
       calibration.refused() == 0 ? ""
                                  : fmt::format("; {} of them of settings that cannot be used ({})",
                                                calibration.refused(), calibration.first_refusal()),
-      ToTable(report), Conclusion(report, options.agreement, result.is_reached), out.string());
+      ToTable(report), Conclusion(report, options.agreement, result.is_reached) + evidence,
+      out.string());
   return result;
 }
 

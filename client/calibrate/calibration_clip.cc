@@ -25,9 +25,11 @@ double Median(std::vector<double> values) {
 }
 
 // 1 minus the mean error; a frame without a finite error counts as 0.
-double Closeness(const RelativeError& error) {
-  const auto finite = static_cast<double>(error.frames() - error.frames_without());
-  return std::max(0.0, finite * (1 - error.mean()) / static_cast<double>(error.frames()));
+std::optional<double> Closeness(const RelativeError& error) {
+  const int64_t frames = error.frames_with_evidence();
+  if (frames == 0) return std::nullopt;
+  const auto finite = static_cast<double>(frames - error.frames_without());
+  return std::max(0.0, finite * (1 - error.mean().value_or(1)) / static_cast<double>(frames));
 }
 
 RobotConfig InDenseMode(RobotConfig config) {
@@ -45,7 +47,7 @@ AgreementMeasure MeasureOf(const Agreement& agreement) {
   if (const auto* error = agreement.relative_error()) {
     return {"1 - relative L2", Closeness(*error)};
   }
-  return {"none", 1};
+  return {"none", std::nullopt};
 }
 
 // Adds up the frames' costs and agreement.
@@ -129,8 +131,14 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
   }
   chosen_by_ = (2 * frames_.size() + 2) / 3;
   dense_ms_ = Median(std::move(times_ms));
-  AddDense(0, 1, agreement);
+  AddDense(1, chosen_by_, agreement);
   measure_ = MeasureOf(agreement).name;
+  frames_with_evidence_ = agreement.frames_with_evidence();
+  if (frames_with_evidence_ > 0) return;
+  throw InputError(
+      fmt::format("the model finds nothing in the {} frames that would choose the settings, so no "
+                  "answer can agree with another; calibrate on a clip that shows what it looks for",
+                  chosen_by_));
 }
 
 double CalibrationClip::DenseMs(const Frame& frame) {

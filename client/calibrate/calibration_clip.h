@@ -24,15 +24,15 @@ namespace cacheinf {
 // relative error, at least 0.
 struct AgreementMeasure {
   std::string name;
-  double value = 0;
+  std::optional<double> value;  // nothing where no frame had anything to compare
 };
 AgreementMeasure MeasureOf(const Agreement& agreement);
 
 // How one way of answering scores over some frames.
 struct ClipScore {
   int frames = 0;
-  double work = 0;       // mean share of a dense run's multiply-adds, refreshing included
-  double agreement = 0;  // AgreementMeasure
+  double work = 0;  // mean share of a dense run's multiply-adds, refreshing included
+  std::optional<double> agreement;  // AgreementMeasure
   // Both as a share of the dense median.
   double latency = 0;  // median of an answer
   double time = 0;     // mean of a frame with its refresh, which not every frame has
@@ -48,13 +48,18 @@ class CalibrationClip {
   static constexpr size_t kLeastFrames = 6;
 
   // Answers the frames densely. Leaves out those that do not fit the graph, with a warning. Throws
-  // InputError if the network takes no such frames, or fewer than kLeastFrames are left. If `stop`
+  // InputError if the network takes no such frames, fewer than kLeastFrames are left, or none that
+  // choose show anything to agree on. If `stop`
   // ended it, call nothing else. The clock must outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
 
   size_t frames() const { return frames_.size(); }
   size_t frames_to_choose_by() const { return chosen_by_; }
+
+  // Of those that choose and are scored, with dense answers that show anything (agreement.h). At
+  // least one.
+  int64_t frames_with_evidence() const { return frames_with_evidence_; }
 
   // Name of the AgreementMeasure.
   const std::string& measure() const { return measure_; }
@@ -98,6 +103,7 @@ class CalibrationClip {
   Robot dense_robot_;
   std::vector<Answered> frames_;
   size_t chosen_by_ = 0;
+  int64_t frames_with_evidence_ = 0;
   double dense_ms_ = 0;  // median
   std::string measure_;
 };

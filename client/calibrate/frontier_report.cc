@@ -11,17 +11,21 @@ namespace {
 
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+std::string Agreement(const ClipScore& score) {
+  return score.agreement ? fmt::format("{:.4f}", *score.agreement) : "-";
+}
+
 std::string TableRow(const std::string& mark, const ClipScore& score,
                      const std::optional<ClipScore>& held_out, const std::string& settings) {
-  return fmt::format("{:1} {:>8}  {:>9.4f}  {:>8}  {:>9}  {:>7.2f}  {:>5.2f}  {}\n", mark,
-                     Percent(score.work), score.agreement, held_out ? Percent(held_out->work) : "-",
-                     held_out ? fmt::format("{:.4f}", held_out->agreement) : "-", score.latency,
-                     score.time, settings);
+  return fmt::format("{:1} {:>8}  {:>9}  {:>8}  {:>9}  {:>7.2f}  {:>5.2f}  {}\n", mark,
+                     Percent(score.work), Agreement(score),
+                     held_out ? Percent(held_out->work) : "-",
+                     held_out ? Agreement(*held_out) : "-", score.latency, score.time, settings);
 }
 
 std::string CsvScore(const ClipScore& score) {
-  return fmt::format("{:.5f},{:.5f},{:.5f},{:.5f}", score.work, score.agreement, score.latency,
-                     score.time);
+  const std::string agreement = score.agreement ? fmt::format("{:.5f}", *score.agreement) : "";
+  return fmt::format("{:.5f},{},{:.5f},{:.5f}", score.work, agreement, score.latency, score.time);
 }
 
 std::string CsvScores(const ClipScore& score, const std::optional<ClipScore>& held_out) {

@@ -40,9 +40,9 @@ Json Describe(const SegmentationScore& score, const AnswerReader& reader) {
 }
 
 struct Measure {
-  std::string key;    // in JSON
-  std::string label;  // for people
-  double value;
+  std::string key;              // in JSON
+  std::string label;            // for people
+  std::optional<double> value;  // nothing without evidence
 };
 
 std::vector<Measure> MeasuresOf(const Agreement& agreement) {
@@ -57,7 +57,6 @@ std::vector<Measure> MeasuresOf(const Agreement& agreement) {
   }
   if (const auto* detections = agreement.detections()) {
     measures.push_back({"f1", "F1", detections->F1()});
-    measures.push_back({"ap50", "AP50", detections->Ap50()});
   }
   if (const auto* keypoints = agreement.keypoints()) {
     measures.push_back({"pck", "PCK", keypoints->Pck()});
@@ -70,8 +69,13 @@ std::vector<Measure> MeasuresOf(const Agreement& agreement) {
 
 std::string ToText(const Agreement& agreement) {
   std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
+  const int64_t with_evidence = agreement.frames_with_evidence();
+  if (with_evidence < agreement.frames()) {
+    text += with_evidence == 0 ? ", none of which had anything to compare"
+                               : fmt::format(", {} had anything to compare", with_evidence);
+  }
   for (const Measure& measure : MeasuresOf(agreement)) {
-    text += fmt::format(", {} {:.4f}", measure.label, measure.value);
+    if (measure.value) text += fmt::format(", {} {:.4f}", measure.label, *measure.value);
   }
   const auto* error = agreement.relative_error();
   if (error != nullptr && error->frames_without() > 0) {
@@ -81,8 +85,11 @@ std::string ToText(const Agreement& agreement) {
 }
 
 Json Describe(const Agreement& agreement) {
-  Json json = {{"frames", agreement.frames()}};
-  for (const Measure& measure : MeasuresOf(agreement)) json[measure.key] = measure.value;
+  Json json = {{"frames", agreement.frames()},
+               {"frames_with_evidence", agreement.frames_with_evidence()}};
+  for (const Measure& measure : MeasuresOf(agreement)) {
+    if (measure.value) json[measure.key] = *measure.value;
+  }
   if (const auto* error = agreement.relative_error()) {
     json["largest_relative_l2"] = error->largest();
     json["frames_without_relative_l2"] = error->frames_without();
@@ -125,15 +132,24 @@ Json Describe(const WorkShares& work) {
 
 std::string ToText(const GuardReport& guard) {
   std::string text = fmt::format("guard    {}", NameOf(guard.state.level));
+  if (guard.state.is_in_doubt) text += ", in doubt";
   if (guard.state.agreement) text += fmt::format(", agreement {:.4f}", *guard.state.agreement);
-  return text + fmt::format(", {} samples, {} of them bad, {} changes of level\n", guard.samples,
-                            guard.bad_samples, guard.changes);
+  text += fmt::format(", {} samples", guard.samples);
+  if (guard.with_evidence < guard.samples) {
+    text += guard.with_evidence == 0
+                ? ", none of which had anything to compare"
+                : fmt::format(", {} had anything to compare", guard.with_evidence);
+  }
+  return text +
+         fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
 }
 
 Json Describe(const GuardReport& guard) {
   Json json = {{"level", NameOf(guard.state.level)}};
   if (guard.state.agreement) json["agreement"] = *guard.state.agreement;
+  json["in_doubt"] = guard.state.is_in_doubt;
   json["samples"] = guard.samples;
+  json["samples_with_evidence"] = guard.with_evidence;
   json["whole_samples"] = guard.whole_samples;
   json["bad_samples"] = guard.bad_samples;
   json["changes"] = guard.changes;
@@ -143,6 +159,24 @@ Json Describe(const GuardReport& guard) {
   json["sample_ms"] = Describe(guard.time);
   json["arena_bytes"] = guard.arena_bytes;
   return json;
+}
+
+using Bandwidth = ChannelStatistics::Bandwidth;
+
+// Whether it is more than a guess.
+bool IsKnown(const std::optional<Bandwidth>& bandwidth) {
+  return bandwidth && bandwidth->basis != BandwidthBasis::kTooLittle;
+}
+
+std::string ToText(const std::optional<Bandwidth>& bandwidth) {
+  if (!IsKnown(bandwidth)) return "not measured yet";
+  return fmt::format("{}{:.1f} Mbit/s {:.1f} s ago",
+                     bandwidth->basis == BandwidthBasis::kAtLeast ? "at least " : "",
+                     bandwidth->bits_per_second / 1e6, Seconds(bandwidth->age));
+}
+
+std::string KeyOf(const std::string& key, const Bandwidth& bandwidth) {
+  return (bandwidth.basis == BandwidthBasis::kAtLeast ? "at_least_" : "") + key;
 }
 
 std::string ToText(const ServerShares& server) {
@@ -163,15 +197,9 @@ std::string ToText(const ServerShares& server) {
                         static_cast<double>(server.link->received.wire) / 1e6);
   }
   text += '\n';
-  if (server.link && server.link->bandwidth && server.link->round_trip) {
-    text += fmt::format("link     {:.1f} Mbit/s {:.1f} s ago",
-                        server.link->bandwidth->bits_per_second / 1e6,
-                        Seconds(server.link->bandwidth->age));
-    if (const auto& back = server.link->bandwidth_back) {
-      text += fmt::format(", back {:.1f} Mbit/s {:.1f} s ago", back->bits_per_second / 1e6,
-                          Seconds(back->age));
-    }
-    text += fmt::format(", round trip {:.2f} ms {:.1f} s ago\n",
+  if (server.link && server.link->round_trip) {
+    text += fmt::format("link     {}, back {}, round trip {:.2f} ms {:.1f} s ago\n",
+                        ToText(server.link->bandwidth), ToText(server.link->bandwidth_back),
                         Milliseconds(server.link->round_trip->time),
                         Seconds(server.link->round_trip->age));
   }
@@ -191,12 +219,14 @@ Json Describe(const ServerShares& server) {
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
-  if (server.link->bandwidth) {
-    json["link"]["bits_per_second"] = server.link->bandwidth->bits_per_second;
+  if (IsKnown(server.link->bandwidth)) {
+    json["link"][KeyOf("bits_per_second", *server.link->bandwidth)] =
+        server.link->bandwidth->bits_per_second;
     json["link"]["bandwidth_age_ms"] = Milliseconds(server.link->bandwidth->age);
   }
-  if (server.link->bandwidth_back) {
-    json["link"]["bits_per_second_back"] = server.link->bandwidth_back->bits_per_second;
+  if (IsKnown(server.link->bandwidth_back)) {
+    json["link"][KeyOf("bits_per_second_back", *server.link->bandwidth_back)] =
+        server.link->bandwidth_back->bits_per_second;
     json["link"]["bandwidth_back_age_ms"] = Milliseconds(server.link->bandwidth_back->age);
   }
   if (server.link->round_trip) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 namespace cacheinf {
 namespace {
@@ -74,8 +76,13 @@ bool TakeMatch(const Detection& box, std::vector<const Detection*>& dense) {
 bool HasPlace(const Keypoint& point) { return !std::isnan(point.x) && !std::isnan(point.y); }
 
 bool AreNear(const Keypoint& a, const Keypoint& b, double reach) {
-  if (!HasPlace(a) || !HasPlace(b)) return HasPlace(a) == HasPlace(b);
+  if (!HasPlace(a) || !HasPlace(b)) return false;
   return std::hypot(a.x - b.x, a.y - b.y) <= reach;
+}
+
+bool IsUniform(const ClassMap& map) {
+  return std::adjacent_find(map.classes.begin(), map.classes.end(), std::not_equal_to<>()) ==
+         map.classes.end();
 }
 
 // The outputs whose differences mean something.
@@ -106,15 +113,18 @@ void RelativeError::Add(std::span<const std::vector<float>> answer,
     }
   }
   ++frames_;
-  const double error = difference == 0 ? 0 : std::sqrt(difference / length);
+  if (difference == 0 && length == 0) return;
+  ++frames_with_evidence_;
+  const double error = std::sqrt(difference / length);
   if (!std::isfinite(error)) return;
   ++finite_frames_;
   sum_ += error;
   largest_ = std::max(largest_, error);
 }
 
-double RelativeError::mean() const {
-  return finite_frames_ == 0 ? 0 : sum_ / static_cast<double>(finite_frames_);
+std::optional<double> RelativeError::mean() const {
+  if (finite_frames_ == 0) return std::nullopt;
+  return sum_ / static_cast<double>(finite_frames_);
 }
 
 void ClassAgreement::Add(const std::vector<float>& answer, const std::vector<float>& dense) {
@@ -134,89 +144,46 @@ void MapAgreement::Add(const ClassMap& answer, const ClassMap& dense) {
     if (answer.classes[i] == dense.classes[i]) ++same_;
   }
   pixels_ += static_cast<int64_t>(dense.classes.size());
+  if (answer.classes != dense.classes || !IsUniform(dense)) ++frames_with_evidence_;
 }
 
-double MapAgreement::PixelShare() const {
-  return pixels_ == 0 ? 1 : static_cast<double>(same_) / static_cast<double>(pixels_);
+std::optional<double> MapAgreement::MeanIou() const {
+  if (frames_with_evidence_ == 0) return std::nullopt;
+  return score_.MeanIou();
+}
+
+std::optional<double> MapAgreement::PixelShare() const {
+  if (frames_with_evidence_ == 0) return std::nullopt;
+  return static_cast<double>(same_) / static_cast<double>(pixels_);
 }
 
 void DetectionAgreement::Add(const Detections& answer, const Detections& dense) {
   std::vector<const Detection*> untaken = Certain(dense);
-  for (const Detection* box : untaken) ++classes_[box->label.index].dense;
-  for (const Detection* box : Certain(answer)) {
-    classes_[box->label.index].found.push_back({box->label.score, TakeMatch(*box, untaken)});
-  }
+  const std::vector<const Detection*> boxes = Certain(answer);
+  if (!boxes.empty() || !untaken.empty()) ++frames_with_evidence_;
+  answer_boxes_ += static_cast<int64_t>(boxes.size());
+  dense_boxes_ += static_cast<int64_t>(untaken.size());
+  for (const Detection* box : boxes) matches_ += TakeMatch(*box, untaken) ? 1 : 0;
 }
 
-int64_t DetectionAgreement::answer_boxes() const {
-  int64_t count = 0;
-  for (const auto& [index, of_class] : classes_) {
-    count += static_cast<int64_t>(of_class.found.size());
-  }
-  return count;
-}
-
-int64_t DetectionAgreement::dense_boxes() const {
-  int64_t count = 0;
-  for (const auto& [index, of_class] : classes_) count += of_class.dense;
-  return count;
-}
-
-int64_t DetectionAgreement::matches() const {
-  int64_t count = 0;
-  for (const auto& [index, of_class] : classes_) {
-    count += std::count_if(of_class.found.begin(), of_class.found.end(),
-                           [](const Found& found) { return found.is_match; });
-  }
-  return count;
-}
-
-double DetectionAgreement::F1() const {
-  const int64_t boxes = answer_boxes() + dense_boxes();
-  return boxes == 0 ? 1 : 2 * static_cast<double>(matches()) / static_cast<double>(boxes);
-}
-
-double DetectionAgreement::AveragePrecision(const OfClass& of_class) {
-  std::vector<Found> found = of_class.found;
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Found& a, const Found& b) { return a.score > b.score; });
-  std::vector<double> precision_at_hit;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].is_match) continue;
-    const auto hits = static_cast<double>(precision_at_hit.size() + 1);
-    precision_at_hit.push_back(hits / static_cast<double>(i + 1));
-  }
-  // Recall grows by one dense box at each hit, and nowhere else.
-  double area = 0;
-  double best = 0;
-  for (size_t i = precision_at_hit.size(); i-- > 0;) {
-    best = std::max(best, precision_at_hit[i]);
-    area += best;
-  }
-  return area / static_cast<double>(of_class.dense);
-}
-
-double DetectionAgreement::Ap50() const {
-  double sum = 0;
-  int64_t count = 0;
-  for (const auto& [index, of_class] : classes_) {
-    if (of_class.dense == 0) continue;
-    sum += AveragePrecision(of_class);
-    ++count;
-  }
-  if (count == 0) return answer_boxes() == 0 ? 1 : 0;
-  return sum / static_cast<double>(count);
+std::optional<double> DetectionAgreement::F1() const {
+  if (frames_with_evidence_ == 0) return std::nullopt;
+  return 2 * static_cast<double>(matches_) / static_cast<double>(answer_boxes_ + dense_boxes_);
 }
 
 void KeypointAgreement::Add(const Keypoints& answer, const Keypoints& dense) {
+  const int64_t points_before = points_;
   for (size_t i = 0; i < dense.points.size(); ++i) {
+    if (!HasPlace(answer.points[i]) && !HasPlace(dense.points[i])) continue;
     ++points_;
     if (AreNear(answer.points[i], dense.points[i], kReach * dense.extent)) ++near_;
   }
+  if (points_ > points_before) ++frames_with_evidence_;
 }
 
-double KeypointAgreement::Pck() const {
-  return points_ == 0 ? 1 : static_cast<double>(near_) / static_cast<double>(points_);
+std::optional<double> KeypointAgreement::Pck() const {
+  if (frames_with_evidence_ == 0) return std::nullopt;
+  return static_cast<double>(near_) / static_cast<double>(points_);
 }
 
 void Agreement::Add(const AnswerContent& answer, const OutputNumbers& numbers,
@@ -236,6 +203,18 @@ void Agreement::Add(const AnswerContent& answer, const OutputNumbers& numbers,
   } else if (const auto* keypoints = std::get_if<Keypoints>(&dense)) {
     OfKind<KeypointAgreement>().Add(std::get<Keypoints>(answer), *keypoints);
   }
+}
+
+int64_t Agreement::frames_with_evidence() const {
+  return std::visit(
+      [this](const auto& measure) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(measure)>, std::monostate>) {
+          return relative_error_.frames_with_evidence();
+        } else {
+          return measure.frames_with_evidence();
+        }
+      },
+      of_kind_);
 }
 
 const RelativeError* Agreement::relative_error() const {

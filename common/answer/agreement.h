@@ -2,7 +2,7 @@
 #define CACHEINF_COMMON_ANSWER_AGREEMENT_H_
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -13,6 +13,9 @@
 // How far the answers of a run agree with those of the same network run densely. Each measure
 // covers any number of frames. The dense answer stands for the truth; nothing here says whether it
 // is right.
+//
+// That nothing agrees with nothing is no evidence: each measure counts the frames that had anything
+// to compare, and has no figure before the first of them.
 
 namespace cacheinf {
 
@@ -22,39 +25,47 @@ using OutputNumbers = std::vector<std::vector<float>>;
 // The relative error of frames: |answer - dense| ÷ |dense|, as Euclidean lengths over all numbers
 // of all outputs given. Skips pairs that are the same infinity or both NaN. A frame has no finite
 // error if another number is not finite, or if only the dense numbers are all zero. Zeros against
-// zeros give 0.
+// zeros are no evidence.
 class RelativeError {
  public:
   // REQUIRES: outputs of the same sizes.
   void Add(std::span<const std::vector<float>> answer, std::span<const std::vector<float>> dense);
 
   int64_t frames() const { return frames_; }
-  int64_t frames_without() const { return frames_ - finite_frames_; }  // whose error is not finite
+  int64_t frames_with_evidence() const { return frames_with_evidence_; }
+  int64_t frames_without() const {  // of those, with an error that is not finite
+    return frames_with_evidence_ - finite_frames_;
+  }
 
-  // Over the frames with a finite error; 0 where there is none.
-  double mean() const;
+  // Over the frames with a finite error; nothing where there is none.
+  std::optional<double> mean() const;
   double largest() const { return largest_; }
 
  private:
   int64_t frames_ = 0;
+  int64_t frames_with_evidence_ = 0;
   int64_t finite_frames_ = 0;
   double sum_ = 0;
   double largest_ = 0;
 };
 
 // Whether the dense answer's best class is the answer's best (top 1) or among its three best (top
-// 3). Of equal scores the class with the lower index is better; NaN is less than any number.
+// 3). Of equal scores the class with the lower index is better; NaN is less than any number. Every
+// frame is evidence.
 class ClassAgreement {
  public:
   // The scores of all classes. REQUIRES: the same number in both, at least one.
   void Add(const std::vector<float>& answer, const std::vector<float>& dense);
 
-  // Shares of the frames. REQUIRES: a frame added.
-  double top_1() const { return Share(top_1_); }
-  double top_3() const { return Share(top_3_); }
+  int64_t frames_with_evidence() const { return frames_; }
+
+  // Shares of the frames.
+  std::optional<double> top_1() const { return Share(top_1_); }
+  std::optional<double> top_3() const { return Share(top_3_); }
 
  private:
-  double Share(int64_t count) const {
+  std::optional<double> Share(int64_t count) const {
+    if (frames_ == 0) return std::nullopt;
     return static_cast<double>(count) / static_cast<double>(frames_);
   }
 
@@ -64,31 +75,37 @@ class ClassAgreement {
 };
 
 // Classes of pixels. The pixels of all frames count together.
+//
+// A frame in which both maps are one and the same class everywhere is no evidence: a network that
+// finds only background shows as little as a detector without boxes. Its pixels do count, but there
+// is no figure before a frame in which some pixel differs from another or from the dense one.
 class MapAgreement {
  public:
   // REQUIRES: maps of one size, classes that are not negative.
   void Add(const ClassMap& answer, const ClassMap& dense);
 
-  // Intersection over union, averaged over the classes that either had anywhere; 1 without pixels.
-  double MeanIou() const { return score_.empty() ? 1 : score_.MeanIou(); }
+  int64_t frames_with_evidence() const { return frames_with_evidence_; }
 
-  // The share of pixels with the same class; 1 without pixels.
-  double PixelShare() const;
+  // Intersection over union, averaged over the classes that either had anywhere.
+  std::optional<double> MeanIou() const;
+
+  // The share of pixels with the same class.
+  std::optional<double> PixelShare() const;
 
  private:
+  int64_t frames_with_evidence_ = 0;
   SegmentationScore score_;
   int64_t pixels_ = 0;
   int64_t same_ = 0;
 };
 
 // Agreement of boxes. Only boxes that score at least .25 count, in the answer and in the dense one.
+// A frame is evidence if either has one.
 //
 // In each frame the answer's boxes, best first, take dense boxes. Each takes the one of its class,
 // not taken yet, that overlaps it most (intersection over union; of equal ones the dense answer's
 // better box), if the overlap is at least .5. Identical boxes overlap fully even without area; a
 // box with a position that is not finite overlaps none.
-//
-// Keeps eight bytes for each box of an answer.
 class DetectionAgreement {
  public:
   static constexpr float kLeastScore = 0.25f;
@@ -97,38 +114,28 @@ class DetectionAgreement {
   // REQUIRES: both best first.
   void Add(const Detections& answer, const Detections& dense);
 
-  // 2 matches ÷ (boxes of the answers + dense boxes), over all frames and classes; 1 where neither
-  // has a box.
-  double F1() const;
+  int64_t frames_with_evidence() const { return frames_with_evidence_; }
 
-  // Average precision, averaged over the classes that the dense answers have; without any, 1 if the
-  // answers have no box either, else 0. For one class, the answers' boxes of all frames are ordered
-  // by score (equal ones by arrival); a matched box is a hit. After n boxes precision is hits ÷ n
-  // and recall is hits ÷ dense boxes. Returns the area under precision over recall, where the
-  // precision at a recall is the largest at that or a higher recall (all points, no interpolation).
-  double Ap50() const;
+  // 2 matches ÷ (boxes of the answers + dense boxes), over all frames and classes. (Average
+  // precision is left out: it weighs a class of three boxes like one of a thousand, so that it says
+  // .66 beside an F1 of .96.)
+  std::optional<double> F1() const;
 
-  int64_t answer_boxes() const;
-  int64_t dense_boxes() const;
-  int64_t matches() const;
+  int64_t answer_boxes() const { return answer_boxes_; }
+  int64_t dense_boxes() const { return dense_boxes_; }
+  int64_t matches() const { return matches_; }
 
  private:
-  struct Found {
-    float score;
-    bool is_match;
-  };
-  struct OfClass {
-    int64_t dense = 0;
-    std::vector<Found> found;  // in the order of arrival
-  };
-  static double AveragePrecision(const OfClass& of_class);
-
-  std::map<int, OfClass> classes_;
+  int64_t frames_with_evidence_ = 0;
+  int64_t answer_boxes_ = 0;
+  int64_t dense_boxes_ = 0;
+  int64_t matches_ = 0;
 };
 
 // The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
 // the larger side of what the heat maps show (Keypoints::extent of the dense answer). Scores do not
-// matter. A keypoint without a place agrees with one without a place.
+// matter. A keypoint that has a place in neither answer is left out; a frame with any other is
+// evidence.
 class KeypointAgreement {
  public:
   static constexpr double kReach = 0.05;
@@ -136,9 +143,12 @@ class KeypointAgreement {
   // REQUIRES: as many in both.
   void Add(const Keypoints& answer, const Keypoints& dense);
 
-  double Pck() const;  // 1 without keypoints
+  int64_t frames_with_evidence() const { return frames_with_evidence_; }
+
+  std::optional<double> Pck() const;
 
  private:
+  int64_t frames_with_evidence_ = 0;
   int64_t points_ = 0;
   int64_t near_ = 0;
 };
@@ -153,6 +163,9 @@ class Agreement {
            const OutputNumbers& dense_numbers, bool lie_alike = true);
 
   int64_t frames() const { return frames_; }
+
+  // By the measure of the answers' kind, else by the relative error.
+  int64_t frames_with_evidence() const;
 
   // The relative error of all outputs except the one that an answer reads as a map of classes or a
   // table of boxes, whose numbers say nothing by their difference. (With decoder.kind "raw" it

@@ -10,8 +10,8 @@ namespace cacheinf {
 // Watches over mode cache by computing samples exactly (common/reuse/guard.h).
 struct GuardConfig {
   bool is_on = true;
-  double share = 0.02;  // of a dense run's work that samples may take per frame
-  double least = 0.8;   // agreement with dense answers, by the measure of the answer's kind
+  double share = 0.05;  // of a dense run's work that samples may take per frame
+  double least = 0.9;   // agreement with dense answers, by the measure of the answer's kind
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();

@@ -141,11 +141,11 @@ ChannelStatistics Channel::statistics() const {
   statistics.credit = estimate_.Credit();
   statistics.waiting_to_leave = waiting_to_leave_;
   if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
-    statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at()};
+    statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at(), estimate_.basis()};
   }
   if (bytes_per_second_back_ > 0) {
     statistics.bandwidth_back = {static_cast<double>(bytes_per_second_back_) * 8,
-                                 now - measured_back_at_};
+                                 now - measured_back_at_, basis_back_};
   }
   if (const std::optional<Time> round_trip = estimate_.round_trip()) {
     statistics.round_trip = {*round_trip, now - estimate_.round_trip_at()};
@@ -265,6 +265,7 @@ const char* Channel::Take(const Report& report) {
     active_at_ = heard_at_;
   }
   bytes_per_second_back_ = report.bytes_per_second;
+  basis_back_ = static_cast<BandwidthBasis>(report.basis);
   measured_back_at_ = heard_at_ - Time(report.measured_ago);
   return estimate_.Take(report, heard_at_, late_by_);
 }
@@ -300,6 +301,7 @@ bool Channel::SendReport(Time now) {
   if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
     report.bytes_per_second = static_cast<uint64_t>(*bandwidth);
     report.measured_ago = (now - estimate_.bandwidth_at()).count();
+    report.basis = static_cast<uint8_t>(estimate_.basis());
   }
   if (!SendPacket(report)) return false;
   owes_report_ = false;

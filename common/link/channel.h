@@ -51,6 +51,7 @@ struct ChannelStatistics {
   struct Bandwidth {
     double bits_per_second = 0;
     std::chrono::nanoseconds age{};
+    BandwidthBasis basis = BandwidthBasis::kMeasured;
   };
   struct RoundTrip {
     std::chrono::nanoseconds time{};
@@ -178,6 +179,7 @@ class Channel {
   Time arrived_late_by_{};
   uint64_t bytes_per_second_back_ = 0;  // as the peer reports; 0: unknown
   Time measured_back_at_{};
+  BandwidthBasis basis_back_ = BandwidthBasis::kTooLittle;
   int64_t ping_ = kNoTime;  // to be answered
   Time pinged_late_by_{};
 

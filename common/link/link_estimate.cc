@@ -23,6 +23,11 @@ constexpr int kLeastPrecision = 4;
 constexpr double kBusySeconds = .1;
 constexpr seconds kForgottenAfter(1);
 
+// An estimate of less than that is a guess: within it a scheduler's pause or a socket's buffer
+// counts for more than the link.
+constexpr double kEnoughBytes = 64 * 1024;
+constexpr double kEnoughSeconds = .005;
+
 // If the link may have been idle, count only after this much was sent in a row.
 constexpr uint64_t kLongRun = 64 * 1024;
 
@@ -97,6 +102,7 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
         duration > Time(0) && duration >= kLeastPrecision * std::max(begin_uncertainty_, late_by);
     if (is_precise) {
       AddTransmission(bytes_, duration, now);
+      has_pauses_ = false;
       precise_at_ = now;
     }
     if (is_precise || was_idle) {
@@ -118,6 +124,7 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
   const bool is_faster = static_cast<double>(run_bytes_) > bandwidth().value_or(0) * Seconds(run);
   if (is_faster && (sum_seconds_ == 0 || now - precise_at_ > kForgottenAfter)) {
     AddTransmission(run_bytes_, run, now);
+    has_pauses_ = true;
   }
   run_begin_ = now;
   run_bytes_ = 0;
@@ -140,6 +147,11 @@ uint64_t LinkEstimate::Credit() const {
 std::optional<double> LinkEstimate::bandwidth() const {
   if (sum_seconds_ == 0) return std::nullopt;
   return sum_bytes_ / sum_seconds_;
+}
+
+BandwidthBasis LinkEstimate::basis() const {
+  if (sum_bytes_ < kEnoughBytes || sum_seconds_ < kEnoughSeconds) return BandwidthBasis::kTooLittle;
+  return has_pauses_ ? BandwidthBasis::kAtLeast : BandwidthBasis::kMeasured;
 }
 
 std::optional<std::chrono::nanoseconds> LinkEstimate::round_trip() const {

@@ -45,6 +45,9 @@ class LinkEstimate {
   std::optional<double> bandwidth() const;
   Time bandwidth_at() const { return bandwidth_at_; }  // when it was last measured
 
+  // What bandwidth() rests on.
+  BandwidthBasis basis() const;
+
   // The shortest of the last few.
   std::optional<Time> round_trip() const;
   Time round_trip_at() const { return round_trip_at_; }
@@ -89,6 +92,7 @@ class LinkEstimate {
 
   double sum_bytes_ = 0;
   double sum_seconds_ = 0;
+  bool has_pauses_ = false;  // what was added last
   Time bandwidth_at_{};
   Time precise_at_{};
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kPrefixBytes = 16;  // up to and including the checksum
 constexpr size_t kHeaderBytes = 24;
-constexpr uint8_t kVersion = 2;
+constexpr uint8_t kVersion = 3;
 
 // Far from where sums and differences of times overflow.
 constexpr int64_t kLatestTime = int64_t{1} << 60;
@@ -40,6 +40,7 @@ void VisitMembers(Body& report, Visitor visit) {
   visit(report.is_quiet);
   visit(report.bytes_per_second);
   visit(report.measured_ago);
+  visit(report.basis);
 }
 
 template <Is<Abandonment> Body, typename Visitor>
@@ -53,7 +54,7 @@ constexpr size_t kBodyBytes = 0;
 template <>
 constexpr size_t kBodyBytes<Chunk> = kChunkOverhead - kHeaderBytes;
 template <>
-constexpr size_t kBodyBytes<Report> = 9 * 8 + 1;
+constexpr size_t kBodyBytes<Report> = 9 * 8 + 2;
 template <>
 constexpr size_t kBodyBytes<Abandonment> = 8;
 
@@ -79,7 +80,9 @@ const char* WhatIsWrong(const Report& report) {
        {report.arrived_late_by, report.sent_at, report.pinged_late_by, report.measured_ago}) {
     if (time < 0 || time > kLatestTime) return "a report's time is out of range";
   }
-  return report.is_quiet > 1 ? "a report's flag is unknown" : nullptr;
+  const bool is_known =
+      report.is_quiet <= 1 && report.basis <= static_cast<uint8_t>(BandwidthBasis::kMeasured);
+  return is_known ? nullptr : "a report's flag is unknown";
 }
 
 const char* WhatIsWrong(const Abandonment&) { return nullptr; }

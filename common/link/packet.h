@@ -9,7 +9,7 @@
 
 // What a channel sends over a link. Every packet, all numbers little-endian:
 //
-//   bytes 0..2    'C', 'I', version 2
+//   bytes 0..2    'C', 'I', version 3
 //   byte 3        type
 //   bytes 4..7    length of the packet
 //   bytes 8..15   XXH3 of the bytes from 16 on, with bytes 0..7 as its seed
@@ -21,6 +21,13 @@
 namespace cacheinf {
 
 constexpr int64_t kNoTime = -1;
+
+// What an estimate of a bandwidth rests on. Whoever only needs the best guess need not ask.
+enum class BandwidthBasis : uint8_t {
+  kTooLittle,  // few bytes, or so short a time that it is a guess
+  kAtLeast,    // bytes sent with pauses; the link may be faster
+  kMeasured,
+};
 
 // A part of a message.
 struct Chunk {
@@ -43,6 +50,7 @@ struct Report {
   uint8_t is_quiet = 0;           // 1: none of the sender's chunks are under way
   uint64_t bytes_per_second = 0;  // of the sender's own chunks; 0: unknown
   int64_t measured_ago = 0;       // age of bytes_per_second
+  uint8_t basis = 0;              // of bytes_per_second, a BandwidthBasis
 };
 
 // The rest of the current message will not come.

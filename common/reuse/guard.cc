@@ -1,6 +1,7 @@
 #include "common/reuse/guard.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -14,24 +15,33 @@ namespace {
 constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller classes are left out
 // Added as agreeing.
 constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's pixels
-constexpr double kBoxesGiven = 2;       // one in the answer, and its match in the dense one
 
 bool HasBands(const AnswerReader& reader, const Graph& graph) {
   return reader.kind() == AnswerReader::Kind::kSegmentation &&
          graph.value(graph.outputs.front()).is_map();
 }
 
-AgreementSample SampleOf(const Agreement& agreement) {
-  if (const auto* classes = agreement.classes()) return {classes->top_1(), 1};
-  if (const auto* keypoints = agreement.keypoints()) return {keypoints->Pck(), 1};
+std::optional<AgreementSample> SampleOf(const Agreement& agreement) {
+  if (agreement.frames_with_evidence() == 0) return std::nullopt;
+  if (const auto* classes = agreement.classes()) return AgreementSample{*classes->top_1(), 1};
+  if (const auto* keypoints = agreement.keypoints()) return AgreementSample{*keypoints->Pck(), 1};
   if (const auto* boxes = agreement.detections()) {
-    const double all =
-        static_cast<double>(boxes->answer_boxes() + boxes->dense_boxes()) + kBoxesGiven;
-    return {(2 * static_cast<double>(boxes->matches()) + kBoxesGiven) / all, all};
+    return AgreementSample{*boxes->F1(),
+                           static_cast<double>(boxes->answer_boxes() + boxes->dense_boxes())};
   }
-  const RelativeError* error = agreement.relative_error();
-  if (error->frames_without() > 0) return {0, 1};
-  return {std::max(0.0, 1 - error->mean()), 1};
+  return AgreementSample{std::max(0.0, 1 - agreement.relative_error()->mean().value_or(1)), 1};
+}
+
+// Whether either map tells classes apart in these rows, or they differ.
+bool HaveEvidence(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
+  const auto begin = static_cast<std::ptrdiff_t>(rows.begin) * exact.width;
+  const auto end = static_cast<std::ptrdiff_t>(rows.end) * exact.width;
+  const int32_t first = exact.classes[static_cast<size_t>(begin)];
+  const auto is_all_first = [&](const ClassMap& map) {
+    return std::all_of(map.classes.begin() + begin, map.classes.begin() + end,
+                       [first](int32_t label) { return label == first; });
+  };
+  return !is_all_first(answer) || !is_all_first(exact);
 }
 
 }  // namespace
@@ -78,7 +88,7 @@ GuardReport Guard::report() const {
   return {sampling_.counts(), state(), time_, state_.memory().arena_bytes};
 }
 
-AgreementSample Guard::Compare(const AnsweredFrame& answered, const Sample& sample) {
+std::optional<AgreementSample> Guard::Compare(const AnsweredFrame& answered, const Sample& sample) {
   const bool is_raw = std::holds_alternative<RawOutputs>(answered.content);
   state_.SetPicture(is_raw ? answered.seen : answered.picture);
   if (sample.is_whole) {
@@ -89,7 +99,9 @@ AgreementSample Guard::Compare(const AnsweredFrame& answered, const Sample& samp
   const AnswerContent exact = reader_.Read(state_, {answered.fit, {}});
   if (const auto* map = std::get_if<ClassMap>(&exact)) {
     const Range rows = sample.is_whole ? Range{0, map->height} : sample.rows;
-    return CompareRows(std::get<ClassMap>(answered.content), *map, rows);
+    const auto& answer = std::get<ClassMap>(answered.content);
+    if (!HaveEvidence(answer, *map, rows)) return std::nullopt;
+    return CompareRows(answer, *map, rows);
   }
   ReadOutputs(answered.state, numbers_);
   ReadOutputs(state_, exact_numbers_);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/answer/agreement.h"
@@ -52,8 +53,9 @@ struct AnsweredFrame {
 // a segmentation, with all that they need of earlier layers; otherwise the whole answer.
 //
 // Agreement is top-1, F1 or PCK (agreement.h); for raw outputs, 1 minus the relative error against
-// a dense run of what the network saw; for segmentations, CompareRows. Two agreeing boxes are
-// added, so that a sample with hardly anything in it says little.
+// a dense run of what the network saw; for segmentations, CompareRows. A sample of boxes weighs as
+// much as it has boxes, so that the estimate is the F1 that a check of the same frames finds. A
+// sample in which agreement.h finds no evidence counts for nothing.
 class Guard {
  public:
   // Model, settings and decoder must be those of the answers. The clock must outlive the guard.
@@ -71,7 +73,7 @@ class Guard {
   GuardReport report() const;
 
  private:
-  AgreementSample Compare(const AnsweredFrame& answered, const Sample& sample);
+  std::optional<AgreementSample> Compare(const AnsweredFrame& answered, const Sample& sample);
 
   ModelState state_;
   AnswerReader reader_;

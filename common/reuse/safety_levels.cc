@@ -6,7 +6,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kLeastJudged = 2;
+constexpr std::ptrdiff_t kLeastBad = 2;
 constexpr int kLongestPatience = 64;  // times the first patience
 
 }  // namespace
@@ -23,7 +23,6 @@ bool SafetyLevels::Add(const AgreementSample& sample) {
   if (last_.size() > samples_) last_.pop_front();
   const bool is_good = IsGood(sample);
   good_ = is_good ? good_ + 1 : 0;
-  is_in_doubt_ = !is_good;
   if (MustFall()) {
     if (is_on_trial_) patience_ = std::min(2 * patience_, kLongestPatience * first_patience_);
     Enter(at_ + 1, /*is_on_trial=*/false);
@@ -53,15 +52,19 @@ std::optional<double> SafetyLevels::estimate() const {
 
 bool SafetyLevels::MustFall() const {
   if (at_ + 1 == levels_.size()) return false;
-  const bool is_certain =
-      last_.size() >= std::min(kLeastJudged, samples_) || last_.back().agreement < 0.5 * least_;
-  return is_certain && *estimate() < least_;
+  return CountBad() >= kLeastBad && *estimate() < least_;
+}
+
+bool SafetyLevels::is_suspicious() const { return CountBad() > 0; }
+
+std::ptrdiff_t SafetyLevels::CountBad() const {
+  return std::count_if(last_.begin(), last_.end(),
+                       [this](const AgreementSample& sample) { return !IsGood(sample); });
 }
 
 void SafetyLevels::Enter(size_t at, bool is_on_trial) {
   at_ = at;
   is_on_trial_ = is_on_trial;
-  is_in_doubt_ = true;
   last_.clear();
   good_ = 0;
 }

@@ -14,7 +14,9 @@ constexpr int kBandsInAMap = 8;
 constexpr double kDearestBand = 0.4;  // of a dense run; above it whole answers tell more
 constexpr int kBandsForAWhole = 4;
 constexpr int kMostFramesToWait = 8;
-constexpr double kHasteInDoubt = 4;
+constexpr double kHasteWithoutEvidence = 2;
+constexpr double kHasteInSuspicion = 4;
+constexpr int64_t kSamplesBeforeComplaint = 8;
 // New settings are judged soon, but once errors have had time to add up.
 constexpr int kFramesBeforeFirst = 8;
 constexpr int kSamplesOfAnEstimate = 8;
@@ -71,19 +73,44 @@ const Sample* Sampling::Next(bool is_whole, int64_t frame) {
   }
   is_put_off_ = false;
   if (!is_dense) return &next_;
+  Spend();
   Add({}, frame);
   return nullptr;
 }
 
-void Sampling::Judge(const AgreementSample& agreement, int64_t frame) {
+void Sampling::Judge(const std::optional<AgreementSample>& agreement, int64_t frame) {
   ++counts_.samples;
   counts_.whole_samples += next_.is_whole ? 1 : 0;
-  Add(agreement, frame);
+  Spend();
+  if (agreement) {
+    ++counts_.with_evidence;
+    Add(*agreement, frame);
+  } else if (counts_.with_evidence == 0 && counts_.samples == kSamplesBeforeComplaint) {
+    LogWarning(
+        fmt::format("guard: frame {}: none of {} samples had anything to compare; it is in doubt "
+                    "until one has",
+                    frame, counts_.samples));
+  }
+}
+
+GuardState Sampling::state() const {
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  return {levels_.level(), levels_.estimate(), !is_dense && levels_.is_in_doubt()};
+}
+
+double Sampling::Haste() const {
+  if (levels_.level() == SafetyLevel::kDense) return 1;
+  if (levels_.is_suspicious()) return kHasteInSuspicion;
+  return levels_.is_in_doubt() ? kHasteWithoutEvidence : 1;
+}
+
+void Sampling::Spend() {
+  saved_ -= next_.cost;
+  next_ = Choose();
 }
 
 bool Sampling::IsDue() {
-  const bool is_dense = levels_.level() == SafetyLevel::kDense;
-  saved_ += levels_.is_in_doubt() && !is_dense ? kHasteInDoubt * share_ : share_;
+  saved_ += Haste() * share_;
   if (saved_ < next_.cost) return false;
   // However long there was nothing to sample, only one sample is due.
   saved_ = std::min(saved_, next_.cost + share_);
@@ -113,8 +140,6 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
   const SafetyLevel before = levels_.level();
   const bool is_good = levels_.IsGood(agreement);
   const bool has_changed = levels_.Add(agreement);
-  saved_ -= next_.cost;
-  next_ = Choose();
   if (!is_good) {
     ++counts_.bad_samples;
     alarm_ = fmt::format("an answer agrees with a dense one by {:.3f}, below the least of {:.3f}",

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -26,6 +27,7 @@ struct Sample {
 // The results of samples.
 struct SampleCounts {
   int64_t samples = 0;                                          // computed
+  int64_t with_evidence = 0;                                    // had anything to compare
   int64_t whole_samples = 0;                                    // of whole answers
   int64_t bad_samples = 0;                                      // with too little agreement
   int64_t changes = 0;                                          // of the safety level
@@ -34,11 +36,12 @@ struct SampleCounts {
 
 // Says when and where to sample answers, and what follows for coming decisions: a sample that
 // agrees too little makes the next frame a whole one, is soon followed by another sample, and leads
-// to safer settings as SafetyLevels says.
+// to safer settings as SafetyLevels says. A sample without anything to compare counts for nothing.
 //
 // This depends on the graph, the configuration and earlier samples, not on time: each frame adds
-// the configured share of a dense run's multiply-adds to what may be spent, four times as much
-// while in doubt. The first sample gets its cost on credit, and is due with the eighth frame at the
+// the configured share of a dense run's multiply-adds to what may be spent, twice as much until
+// enough samples at the level had anything to compare, and four times as much while one of the last
+// was bad. The first sample gets its cost on credit, and is due with the eighth frame at the
 // latest. At the level "dense" there is nothing to compute, and samples count as good.
 class Sampling {
  public:
@@ -51,11 +54,11 @@ class Sampling {
   // and judge now, valid until then; mostly null.
   const Sample* Next(bool is_whole, int64_t frame);
 
-  // Takes the agreement of the last sample that Next gave.
-  void Judge(const AgreementSample& agreement, int64_t frame);
+  // Takes the agreement of the last sample that Next gave; nothing if it had nothing to compare.
+  void Judge(const std::optional<AgreementSample>& agreement, int64_t frame);
 
   // The level of the next frame.
-  GuardState state() const { return {levels_.level(), levels_.estimate()}; }
+  GuardState state() const;
 
   // For the next decision.
   Verdict verdict() const { return {!alarm_.empty(), levels_.level()}; }
@@ -70,6 +73,8 @@ class Sampling {
   Sample Band(int first_row) const;
   int Random(int count);
   bool IsDue();
+  double Haste() const;
+  void Spend();
   void Add(const AgreementSample& agreement, int64_t frame);
 
   const Graph& graph_;

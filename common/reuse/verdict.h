@@ -27,7 +27,8 @@ struct Verdict {
 struct GuardState {
   SafetyLevel level = SafetyLevel::kNormal;
   std::optional<double>
-      agreement;  // with dense answers, estimated; nothing before the first sample
+      agreement;  // with dense answers, estimated; nothing before a sample with anything to compare
+  bool is_in_doubt = false;  // too few samples had anything to compare, or one of the last was bad
 };
 
 }  // namespace cacheinf

@@ -18,11 +18,11 @@ Detection Box(int index, float score, double left, double top, double right, dou
 
 TEST(RelativeErrorTest, IsTheLengthOfTheDifferenceOverThatOfTheDense) {
   RelativeError error;
-  EXPECT_EQ(error.mean(), 0.0);
+  EXPECT_FALSE(error.mean());
   error.Add(OutputNumbers{{3, 0}, {1}}, OutputNumbers{{0, 4}, {1}});  // √(9 + 16) ÷ √(16 + 1)
-  EXPECT_DOUBLE_EQ(error.mean(), 5 / std::sqrt(17.0));
+  EXPECT_DOUBLE_EQ(*error.mean(), 5 / std::sqrt(17.0));
   error.Add(OutputNumbers{{1, 2}, {3}}, OutputNumbers{{1, 2}, {3}});
-  EXPECT_DOUBLE_EQ(error.mean(), 2.5 / std::sqrt(17.0));
+  EXPECT_DOUBLE_EQ(*error.mean(), 2.5 / std::sqrt(17.0));
   EXPECT_DOUBLE_EQ(error.largest(), 5 / std::sqrt(17.0));
   EXPECT_EQ(error.frames(), 2);
   EXPECT_EQ(error.frames_without(), 0);
@@ -32,7 +32,7 @@ TEST(RelativeErrorTest, LeavesOutWhatIsNotFiniteInBoth) {
   RelativeError error;
   error.Add(OutputNumbers{{kNan, kInfinity, -kInfinity, 1}},
             OutputNumbers{{kNan, kInfinity, -kInfinity, 2}});
-  EXPECT_DOUBLE_EQ(error.mean(), 0.5);
+  EXPECT_DOUBLE_EQ(*error.mean(), 0.5);
   EXPECT_EQ(error.frames_without(), 0);
 }
 
@@ -45,14 +45,16 @@ TEST(RelativeErrorTest, CountsFramesWithoutAFiniteError) {
   error.Add(OutputNumbers{{0, 0}}, OutputNumbers{{0, 0}});
   error.Add(OutputNumbers{{2}}, OutputNumbers{{1}});
   EXPECT_EQ(error.frames(), 5);
+  EXPECT_EQ(error.frames_with_evidence(), 4) << "zeros against zeros show nothing";
   EXPECT_EQ(error.frames_without(), 3);
-  EXPECT_DOUBLE_EQ(error.mean(), 0.5);
+  EXPECT_DOUBLE_EQ(*error.mean(), 1.0);
   EXPECT_DOUBLE_EQ(error.largest(), 1.0);
 }
 
 TEST(ClassAgreementTest, LooksForTheDenseBestAmongTheBestOfTheAnswer) {
   const std::vector<float> dense = {0, 9, 1, 2};
   ClassAgreement agreement;
+  EXPECT_FALSE(agreement.top_1());
   agreement.Add({0, 5, 1, 2}, dense);  // first
   EXPECT_EQ(agreement.top_1(), 1.0);
   agreement.Add({0, 5, 6, 7}, dense);  // third
@@ -78,32 +80,44 @@ TEST(ClassAgreementTest, WhatIsNotANumberIsLessThanAnyNumber) {
   agreement.Add({kNan, kNan}, {kNan, kNan});
   EXPECT_EQ(agreement.top_1(), 1.0);
   agreement.Add({1, 2, 3, kNan}, {0, 0, 0, 1});
-  EXPECT_NEAR(agreement.top_3(), 2.0 / 3, 1e-12);
+  EXPECT_NEAR(*agreement.top_3(), 2.0 / 3, 1e-12);
 }
 
 TEST(MapAgreementTest, CountsThePixelsOfAllFramesTogether) {
   MapAgreement agreement;
-  EXPECT_EQ(agreement.MeanIou(), 1.0);
-  EXPECT_EQ(agreement.PixelShare(), 1.0);
+  EXPECT_FALSE(agreement.MeanIou());
+  EXPECT_FALSE(agreement.PixelShare());
   agreement.Add({2, 2, {0, 0, 1, 1}}, {2, 2, {0, 0, 0, 1}});
-  EXPECT_DOUBLE_EQ(agreement.PixelShare(), 0.75);
-  EXPECT_DOUBLE_EQ(agreement.MeanIou(), (2.0 / 3 + 1.0 / 2) / 2);
+  EXPECT_DOUBLE_EQ(*agreement.PixelShare(), 0.75);
+  EXPECT_DOUBLE_EQ(*agreement.MeanIou(), (2.0 / 3 + 1.0 / 2) / 2);
   agreement.Add({2, 2, {0, 0, 0, 3}}, {2, 2, {0, 0, 0, 0}});
-  EXPECT_DOUBLE_EQ(agreement.PixelShare(), 6.0 / 8);
+  EXPECT_DOUBLE_EQ(*agreement.PixelShare(), 6.0 / 8);
   // Class 0: 5 of 7 pixels; 1: 1 of 2; 3 was seen in the answer only: none.
-  EXPECT_DOUBLE_EQ(agreement.MeanIou(), (5.0 / 7 + 1.0 / 2 + 0) / 3);
+  EXPECT_DOUBLE_EQ(*agreement.MeanIou(), (5.0 / 7 + 1.0 / 2 + 0) / 3);
 }
 
-TEST(DetectionAgreementTest, NothingAgainstNothingAgrees) {
+TEST(MapAgreementTest, OneClassEverywhereInBothShowsNothing) {
+  MapAgreement agreement;
+  agreement.Add({2, 2, {3, 3, 3, 3}}, {2, 2, {3, 3, 3, 3}});
+  EXPECT_EQ(agreement.frames_with_evidence(), 0);
+  EXPECT_FALSE(agreement.MeanIou());
+  EXPECT_FALSE(agreement.PixelShare());
+  agreement.Add({2, 2, {3, 3, 3, 3}}, {2, 2, {0, 0, 0, 0}});
+  EXPECT_EQ(agreement.frames_with_evidence(), 1) << "the maps differ";
+  EXPECT_EQ(agreement.PixelShare(), 0.5) << "the pixels of both frames count";
+  agreement.Add({2, 2, {3, 3, 0, 3}}, {2, 2, {3, 3, 0, 3}});
+  EXPECT_EQ(agreement.frames_with_evidence(), 2) << "there are two classes";
+}
+
+TEST(DetectionAgreementTest, NothingAgainstNothingIsNoEvidence) {
   DetectionAgreement agreement;
-  EXPECT_EQ(agreement.F1(), 1.0);
-  EXPECT_EQ(agreement.Ap50(), 1.0);
+  EXPECT_FALSE(agreement.F1());
   agreement.Add({}, {});
   agreement.Add({{Box(0, 0.24f, 0, 0, 9, 9)}}, {{Box(1, 0.2f, 0, 0, 9, 9)}});  // too uncertain
   EXPECT_EQ(agreement.answer_boxes(), 0);
   EXPECT_EQ(agreement.dense_boxes(), 0);
-  EXPECT_EQ(agreement.F1(), 1.0);
-  EXPECT_EQ(agreement.Ap50(), 1.0);
+  EXPECT_EQ(agreement.frames_with_evidence(), 0);
+  EXPECT_FALSE(agreement.F1());
 }
 
 TEST(DetectionAgreementTest, OneSideWithoutBoxesAgreesInNothing) {
@@ -111,11 +125,9 @@ TEST(DetectionAgreementTest, OneSideWithoutBoxesAgreesInNothing) {
   DetectionAgreement only_dense;
   only_dense.Add({}, one);
   EXPECT_EQ(only_dense.F1(), 0.0);
-  EXPECT_EQ(only_dense.Ap50(), 0.0);
   DetectionAgreement only_answer;
   only_answer.Add(one, {});
   EXPECT_EQ(only_answer.F1(), 0.0);
-  EXPECT_EQ(only_answer.Ap50(), 0.0);
 }
 
 TEST(DetectionAgreementTest, MatchesByClassAndHalfAnOverlap) {
@@ -151,8 +163,7 @@ TEST(DetectionAgreementTest, EachDenseBoxIsTakenOnceByTheBestFirst) {
   DetectionAgreement agreement;
   agreement.Add({{Box(0, 0.8f, 0, 0, 10, 9), Box(0, 0.7f, 0, 0, 10, 10)}}, dense);
   EXPECT_EQ(agreement.matches(), 1);
-  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 / 3);
-  EXPECT_EQ(agreement.Ap50(), 1.0);  // the hit came first
+  EXPECT_DOUBLE_EQ(*agreement.F1(), 2.0 / 3);
 
   // The first answer takes the nearer of two dense boxes, and leaves the other to the second.
   const Detections two = {{Box(0, 0.9f, 0, 0, 10, 10), Box(0, 0.8f, 0, 2, 10, 12)}};
@@ -162,44 +173,33 @@ TEST(DetectionAgreementTest, EachDenseBoxIsTakenOnceByTheBestFirst) {
   EXPECT_EQ(both.F1(), 1.0);
 }
 
-TEST(DetectionAgreementTest, AveragePrecisionIsTheAreaUnderItsEnvelope) {
-  // Class 0 has four dense boxes in two frames. In the order of their scores the answers are hit
-  // (.9), miss (.8), hit (.7), hit (.6): precisions 1, 1/2, 2/3, 3/4 at recalls 1/4, 1/4, 1/2, 3/4.
-  // Its envelope is 1 up to 1/4 and 3/4 from there to 3/4: 1/4 + 2/4 · 3/4 = 5/8.
+TEST(DetectionAgreementTest, CountsTheBoxesOfAllFramesTogether) {
   const Detection a = Box(0, 0.9f, 0, 0, 10, 10);
   const Detection b = Box(0, 0.9f, 20, 0, 30, 10);
-  const auto with = [](Detection box, float score) {
-    box.label.score = score;
-    return box;
-  };
   DetectionAgreement agreement;
-  agreement.Add({{with(a, 0.7f), with(b, 0.6f)}}, {{a, b}});
-  agreement.Add({{with(a, 0.9f), Box(0, 0.8f, 50, 50, 60, 60)}}, {{a, b}});
-  EXPECT_DOUBLE_EQ(agreement.Ap50(), 5.0 / 8);
-  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 * 3 / 8);
-
-  // A second class, found once and answered once, counts as much as the first.
-  const Detection other = Box(5, 0.5f, 0, 0, 10, 10);
-  agreement.Add({{other}}, {{other}});
-  EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
-
-  // A class that only the answers have does not count.
+  agreement.Add({{a, b}}, {{a, b}});
+  agreement.Add({{a, Box(0, 0.8f, 50, 50, 60, 60)}}, {{a, b}});
+  EXPECT_DOUBLE_EQ(*agreement.F1(), 2.0 * 3 / 8);
+  agreement.Add({}, {});
   agreement.Add({{Box(7, 0.5f, 0, 0, 10, 10)}}, {});
-  EXPECT_DOUBLE_EQ(agreement.Ap50(), (5.0 / 8 + 1) / 2);
-  EXPECT_DOUBLE_EQ(agreement.F1(), 2.0 * 4 / 11);
+  EXPECT_DOUBLE_EQ(*agreement.F1(), 2.0 * 3 / 9);
+  EXPECT_EQ(agreement.frames_with_evidence(), 3);
 }
 
 TEST(KeypointAgreementTest, CountsThoseNearEnough) {
   const Keypoints dense = {{{10, 10, 1}, {50, 50, 1}, {kNan, kNan, kNan}}, 100};
   KeypointAgreement agreement;
-  EXPECT_EQ(agreement.Pck(), 1.0);
+  EXPECT_FALSE(agreement.Pck());
   agreement.Add(dense, dense);
   EXPECT_EQ(agreement.Pck(), 1.0);
   agreement.Add({{{13, 14, 0}, {50, 55.1, 1}, {1, 1, 1}}, 100},
                 dense);  // 5 away; more; from nowhere
-  EXPECT_DOUBLE_EQ(agreement.Pck(), 4.0 / 6);
+  EXPECT_DOUBLE_EQ(*agreement.Pck(), 3.0 / 5);
   agreement.Add({{{kNan, kNan, kNan}, {45, 50, 1}, {kNan, kNan, kNan}}, 100}, dense);
-  EXPECT_DOUBLE_EQ(agreement.Pck(), 6.0 / 9);
+  EXPECT_DOUBLE_EQ(*agreement.Pck(), 4.0 / 7);
+  KeypointAgreement nowhere;
+  nowhere.Add({{{kNan, kNan, kNan}}, 9}, {{{kNan, kNan, kNan}}, 9});
+  EXPECT_FALSE(nowhere.Pck());
 }
 
 TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
@@ -221,8 +221,8 @@ TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
   EXPECT_EQ(classes.relative_error()->frames(), 2);
 
   Agreement map;
-  const ClassMap zeros{2, 1, {0, 0}};
-  map.Add(zeros, {{0, 0}}, zeros, {{0, 0}});
+  const ClassMap both{2, 1, {0, 1}};
+  map.Add(both, {{0, 1}}, both, {{0, 1}});
   ASSERT_NE(map.map(), nullptr);
   EXPECT_EQ(map.map()->MeanIou(), 1.0);
   EXPECT_EQ(map.relative_error(), nullptr);  // numbers of classes differ by nothing that counts
@@ -231,6 +231,8 @@ TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
   boxes.Add(Detections{}, {{5, 5}, {3}}, Detections{}, {{1, 1}, {2}});
   ASSERT_NE(boxes.detections(), nullptr);
   EXPECT_EQ(boxes.relative_error()->mean(), 0.5);
+  EXPECT_EQ(boxes.frames(), 1);
+  EXPECT_EQ(boxes.frames_with_evidence(), 0) << "there is no box";
 
   Agreement keypoints;
   keypoints.Add(Keypoints{{{1, 1, 1}}, 10}, ones, Keypoints{{{9, 9, 1}}, 10}, ones);

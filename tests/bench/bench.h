@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct BenchOptions {
   double mean_mbit = 0;             // that it is scaled to; 0: as it is
   TimingOptions timing;
 };
+
+inline nlohmann::ordered_json NumberOrNull(const std::optional<double>& number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
+}
 
 // What a bench found: rows with the same keys, in the table's order.
 class BenchReport {

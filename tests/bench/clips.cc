@@ -78,12 +78,12 @@ std::vector<Frame> ReadFrames(const std::string& clip, int count) {
   return frames;
 }
 
-std::pair<std::string, double> MeasureOf(const Agreement& agreement) {
+std::pair<std::string, std::optional<double>> MeasureOf(const Agreement& agreement) {
   if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
   if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
   if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
   if (const auto* error = agreement.relative_error()) return {"relative L2", error->mean()};
-  return {"-", 0.0};
+  return {"-", std::nullopt};
 }
 
 }  // namespace cacheinf

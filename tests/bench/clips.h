@@ -2,6 +2,7 @@
 #define CACHEINF_TESTS_BENCH_CLIPS_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +37,9 @@ RobotConfig ConfigFor(const std::filesystem::path& model, const BenchOptions& op
 // The first frames.
 std::vector<Frame> ReadFrames(const std::string& clip, int count);
 
-// The measure that says most about this kind of answer, and its name.
-std::pair<std::string, double> MeasureOf(const Agreement& agreement);
+// The measure that says most about this kind of answer, and its name; nothing where no frame had
+// anything to compare.
+std::pair<std::string, std::optional<double>> MeasureOf(const Agreement& agreement);
 
 }  // namespace cacheinf
 

@@ -127,10 +127,10 @@ Json RowOf(const std::string& model, const std::string& clip, const Setting& set
           {"ms", tally.ms / tally.frames},
           {"saving", 1 - tally.ms / tally.dense_ms},
           {"work", tally.work / tally.frames},
-          {"agreement", value},
+          {"agreement", NumberOrNull(value)},
           {"metric", metric},
-          {"top_3", classes == nullptr ? Json() : Json(classes->top_3())},
-          {"error", error == nullptr ? Json() : Json(error->mean())},
+          {"top_3", classes == nullptr ? Json() : Json(*classes->top_3())},
+          {"error", error == nullptr ? Json() : NumberOrNull(error->mean())},
           {"deepcache_saving", setting.published_saving},
           {"deepcache_drop", setting.published_drop}};
 }

@@ -35,7 +35,7 @@ std::vector<double> AgreementOf(const std::shared_ptr<const CompiledModel>& mode
     const Answer answer = robot.Process(frame);
     of_frame.Add(std::get<ClassMap>(answer.content),
                  std::get<ClassMap>(dense.Process(frame).content));
-    agreement.push_back(of_frame.PixelShare());
+    agreement.push_back(of_frame.PixelShare().value_or(1));
     robot.Refresh(frame);
   }
   return agreement;

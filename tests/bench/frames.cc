@@ -150,7 +150,7 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
               {"refresh_ms", refresh_ms.Median()},
               {"active", (answer_work + refresh_work) / count},
               {"active_of_answer", answer_work / count},
-              {"agreement", value},
+              {"agreement", NumberOrNull(value)},
               {"metric", metric},
               {"memory_mb", static_cast<double>(memory.arena_bytes) / kMegabyte}});
   report->AddRow(std::move(row));

@@ -117,7 +117,7 @@ void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const Robo
                 {"policy", contender.way.policy},
                 {"relight", contender.way.relight},
                 {"active", contender.work / static_cast<double>(frames.size() - 1)},
-                {"agreement", value},
+                {"agreement", NumberOrNull(value)},
                 {"metric", metric}});
     report->AddRow(std::move(row));
   }

@@ -79,8 +79,8 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
       {"link_ms", median(&FrameCost::link_ms)},
       {"active_robot", mean(&FrameCost::robot_work)},
       {"active_server", mean(&FrameCost::server_work)},
-      {"agreement", agreement.value()},
-      {"on_time", OnTime(answers, subject.dense, kDeadlineMs)},
+      {"agreement", NumberOrNull(agreement.value())},
+      {"on_time", NumberOrNull(OnTime(answers, subject.dense, kDeadlineMs))},
       {"late", Late(answers, kDeadlineMs)}};
   if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
   AddPlan(subject, mode, cell, &row);

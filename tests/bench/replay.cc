@@ -115,17 +115,17 @@ void ContentAgreement::Add(const AnswerContent& answer, const AnswerContent& den
   }
 }
 
-double ContentAgreement::value() const {
+std::optional<double> ContentAgreement::value() const {
   if (std::holds_alternative<Detections>(kind_)) return boxes_.F1();
   if (std::holds_alternative<ClassMap>(kind_)) return maps_.MeanIou();
   if (std::holds_alternative<Classification>(kind_)) {
     return static_cast<double>(same_class_) / frames_;
   }
-  return 1;
+  return std::nullopt;
 }
 
-double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<SharedContent>& dense,
-              double deadline_ms) {
+std::optional<double> OnTime(const std::vector<AnsweredFrame>& answers,
+                             const std::vector<SharedContent>& dense, double deadline_ms) {
   ContentAgreement agreement;
   size_t newest = 0;
   // From the first frame with an answer at its deadline.

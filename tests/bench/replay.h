@@ -98,11 +98,11 @@ std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
                                   const ReplayOptions& options);
 
 // How far answers agree with dense ones to the same frames: F1 of boxes, mIoU of maps (in pixels of
-// the dense map), or the same best class; 1 if there are none of these.
+// the dense map), or the same best class; nothing if no frame had any of these to compare.
 class ContentAgreement {
  public:
   void Add(const AnswerContent& answer, const AnswerContent& dense);
-  double value() const;
+  std::optional<double> value() const;
 
  private:
   DetectionAgreement boxes_;
@@ -115,8 +115,8 @@ class ContentAgreement {
 // The agreement of each frame's dense answer with the newest answer, to that frame or an earlier
 // one, that is there `deadline_ms` after its capture; over all frames from the first to the last
 // answer. `dense` has the answers to the clip's frames. REQUIRES: an answer.
-double OnTime(const std::vector<AnsweredFrame>& answers, const std::vector<SharedContent>& dense,
-              double deadline_ms);
+std::optional<double> OnTime(const std::vector<AnsweredFrame>& answers,
+                             const std::vector<SharedContent>& dense, double deadline_ms);
 
 // The share of answers that came later than that.
 double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms);

@@ -112,34 +112,34 @@ TEST(ReplayTest, ARoundThatTookLongDoesNotCount) {
 
 TEST(OnTimeTest, AnAnswerWithinTheDeadlineIsOnTime) {
   const std::vector<AnsweredFrame> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
-  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
+  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1);
   EXPECT_DOUBLE_EQ(Late(answers, 100), 0);
 }
 
 TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
   // At 100, 133 and 167 ms the answer to frame 0 is there; at 200 ms that to frame 3.
   const std::vector<AnsweredFrame> answers = {At(0, 50), At(3, 180)};
-  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 2.0 / 4);
+  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 2.0 / 4);
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
 TEST(OnTimeTest, AnAnswerToALaterFrameDoesNotCount) {
   std::vector<AnsweredFrame> answers;
   for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
-  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1);
+  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1);
 }
 
 TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
   // Frame 0's answer comes at 250 ms, so it counts from the deadline of frame 5 (267 ms) on.
   const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};
-  EXPECT_DOUBLE_EQ(OnTime(answers, Classes(8), 100), 1.0 / 2);
+  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1.0 / 2);
 }
 
 TEST(ContentAgreementTest, ASmallerMapIsComparedInTheLargeOnesPixels) {
   ContentAgreement agreement;
   const ClassMap small = {2, 1, {3, 4}};
   agreement.Add(small, ClassMap{4, 2, {3, 3, 4, 4, 3, 3, 4, 4}});
-  EXPECT_DOUBLE_EQ(agreement.value(), 1);
+  EXPECT_DOUBLE_EQ(*agreement.value(), 1);
 }
 
 nlohmann::ordered_json Row(const std::string& mode, const std::string& measured, double median_ms,

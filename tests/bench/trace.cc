@@ -205,9 +205,9 @@ class TraceBench {
                      {"frames", live.answers.size()},
                      {"p50_ms", latencies.Median()},
                      {"p95_ms", latencies.Quantile(0.95)},
-                     {"on_time", OnTime(live.answers, subject.dense, kOnTimeMs)},
+                     {"on_time", NumberOrNull(OnTime(live.answers, subject.dense, kOnTimeMs))},
                      {"late", Late(live.answers, kOnTimeMs)},
-                     {"agreement", agreement.value()},
+                     {"agreement", NumberOrNull(agreement.value())},
                      {"plan_changes", changes},
                      {"plans", plans.size()}});
     if (mode.name != "cacheinf") return;

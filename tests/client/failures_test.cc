@@ -64,7 +64,7 @@ Answered Show(const std::shared_ptr<const CompiledModel>& model, const RobotConf
     EXPECT_EQ(answer.computed_from, frame.index);
     MapAgreement agreement;
     agreement.Add(std::get<ClassMap>(answer.content), dense[answered.agreement.size()]);
-    answered.agreement.push_back(agreement.PixelShare());
+    answered.agreement.push_back(agreement.PixelShare().value_or(1));
     answered.share.push_back(answer.work->share());
     robot.Refresh(frame);
   }

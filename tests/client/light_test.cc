@@ -84,7 +84,7 @@ class LightTest : public testing::Test {
     MapAgreement agreement;
     agreement.Add(std::get<ClassMap>(answer.content),
                   std::get<ClassMap>(dense_->Process(shown_).content));
-    return agreement.PixelShare();
+    return agreement.PixelShare().value_or(1);
   }
 
   ManualClock clock_;

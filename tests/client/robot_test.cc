@@ -137,7 +137,7 @@ class PanTest : public MovingRobotTest {
     const auto& map = std::get<ClassMap>(answer.content);
     const auto& dense_map = std::get<ClassMap>(expected.content);
     everywhere.Add(map, dense_map);
-    shown.agreement = everywhere.PixelShare();
+    shown.agreement = everywhere.PixelShare().value_or(1);
     int equal = 0;
     int count = 0;
     for (int y = 0; y < kHeight; ++y) {

@@ -36,6 +36,7 @@ Report RichReport() {
   report.is_quiet = 1;
   report.bytes_per_second = 8;
   report.measured_ago = 9;
+  report.basis = 2;
   return report;
 }
 
@@ -55,13 +56,14 @@ TEST(PacketTest, ReadsWhatItWrote) {
 
   // Another build relies on these bytes.
   const std::vector<uint8_t> report = Bytes(1, RichReport());
-  ASSERT_EQ(report.size(), 97);
-  EXPECT_EQ(report[2], 2) << "version";
+  ASSERT_EQ(report.size(), 98);
+  EXPECT_EQ(report[2], 3) << "version";
   EXPECT_EQ(report[3], 1) << "type";
-  EXPECT_EQ(report[4], 97) << "length";
+  EXPECT_EQ(report[4], 98) << "length";
   for (int i = 0; i < 7; ++i) EXPECT_EQ(report[24 + 8 * i], i + 1);
   EXPECT_EQ(report[80], 1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(report[81 + 8 * i], i + 8);
+  EXPECT_EQ(report[97], 2);
 
   ASSERT_EQ(ReadPacket(Bytes(0, Abandonment{12}), &packet), nullptr);
   EXPECT_EQ(std::get<Abandonment>(packet.body).frame, 12);
@@ -104,6 +106,9 @@ TEST(PacketTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused(Chunk{0, 0, 5, 5, {}}), std::string("a chunk is empty"));
   EXPECT_EQ(refused(Chunk{0, 0, 0, 0, {}}), std::string());
   EXPECT_EQ(refused(Chunk{0, 0, kMost, 0, bytes}), std::string("a chunk is too long"));
+  Report unknown;
+  unknown.basis = 3;
+  EXPECT_EQ(refused(unknown), std::string("a report's flag is unknown"));
   for (int64_t Report::*time :
        {&Report::arrived_at, &Report::arrived_late_by, &Report::sent_at, &Report::ping,
         &Report::pong, &Report::pinged_late_by, &Report::measured_ago}) {

@@ -43,9 +43,13 @@ TEST(SafetyLevelsTest, TwoBadSamplesAreOneLevelAndEndAtDense) {
   EXPECT_EQ(AddTimes(levels, 10, 0.7), 0);
 }
 
-TEST(SafetyLevelsTest, ASingleSampleIsEnoughIfItIsVeryBad) {
+TEST(SafetyLevelsTest, ASingleSampleIsNeverEnough) {
   SafetyLevels levels = FourLevels();
-  EXPECT_TRUE(levels.Add({0.39, 1}));
+  EXPECT_FALSE(levels.Add({0, 1000}));
+  EXPECT_TRUE(levels.is_suspicious());
+  EXPECT_FALSE(levels.Add({1, 1}));
+  EXPECT_TRUE(levels.is_suspicious()) << "it is still among the last";
+  EXPECT_TRUE(levels.Add({0, 1}));
 }
 
 TEST(SafetyLevelsTest, ABadSampleAmongGoodOnesIsOutweighed) {

@@ -290,7 +290,8 @@ TEST_F(ModesTest, EveryKthIsComputedAndRepeated) {
 TEST_F(ModesTest, ChecksEveryKthAnswerAgainstItsOwnFrame) {
   const auto errors = [&](RobotConfig::Mode mode, int check) {
     const Summary summary = RunFrames(6, mode, 3, check);
-    return std::pair(summary.agreement->frames(), summary.agreement->relative_error()->mean());
+    return std::pair(summary.agreement->frames(),
+                     summary.agreement->relative_error()->mean().value_or(-1));
   };
   const auto off_by = [](double answer, double frame) {
     const bool classes_differ = (answer >= 1) != (frame >= 1);

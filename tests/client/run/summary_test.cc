@@ -130,7 +130,14 @@ TEST(SummaryTest, TellsTheAgreementOfWhatWasChecked) {
   const Detections box = {{{{0, 0.5f}, 0, 0, 9, 9}}};
   summary.agreement->Add(box, {{}}, box, {{}});
   summary.agreement->Add(Detections(), {{}}, box, {{}});
-  EXPECT_EQ(Line(summary, "checked"), "checked  2 frames against dense, F1 0.6667, AP50 0.5000");
+  EXPECT_EQ(Line(summary, "checked"), "checked  2 frames against dense, F1 0.6667");
+  summary.agreement->Add(Detections(), {{}}, Detections(), {{}});
+  EXPECT_EQ(Line(summary, "checked"),
+            "checked  3 frames against dense, 2 had anything to compare, F1 0.6667");
+  summary.agreement.emplace();
+  summary.agreement->Add(Detections(), {{}}, Detections(), {{}});
+  EXPECT_EQ(Line(summary, "checked"),
+            "checked  1 frames against dense, none of which had anything to compare");
   summary.agreement.emplace();
   const std::vector<float> nan = {std::numeric_limits<float>::quiet_NaN()};
   summary.agreement->Add(RawOutputs(), {{3}}, RawOutputs(), {{2}});
@@ -138,6 +145,41 @@ TEST(SummaryTest, TellsTheAgreementOfWhatWasChecked) {
   EXPECT_EQ(Line(summary, "checked"),
             "checked  2 frames against dense, relative L2 0.5000, 1 of them without a finite "
             "relative L2");
+}
+
+TEST(SummaryTest, TellsWhatTheGuardKnows) {
+  Summary summary;
+  summary.guard.emplace();
+  summary.guard->samples = 9;
+  summary.guard->state.is_in_doubt = true;
+  EXPECT_EQ(
+      Line(summary, "guard"),
+      "guard    normal, in doubt, 9 samples, none of which had anything to compare, 0 of them "
+      "bad, 0 changes of level");
+  summary.guard->with_evidence = 8;
+  summary.guard->state = {SafetyLevel::kNormal, 0.95};
+  EXPECT_EQ(
+      Line(summary, "guard"),
+      "guard    normal, agreement 0.9500, 9 samples, 8 had anything to compare, 0 of them bad, "
+      "0 changes of level");
+}
+
+TEST(SummaryTest, PrintsNoBandwidthThatIsAGuess) {
+  using std::chrono::seconds;
+  Summary summary;
+  ChannelStatistics& link = summary.server.emplace().link.emplace();
+  link.round_trip = {milliseconds(2), seconds(1)};
+  link.bandwidth = {1951e6, seconds(1), BandwidthBasis::kTooLittle};
+  link.bandwidth_back = {1.2e6, seconds(2), BandwidthBasis::kAtLeast};
+  EXPECT_EQ(
+      Line(summary, "link"),
+      "link     not measured yet, back at least 1.2 Mbit/s 2.0 s ago, round trip 2.00 ms 1.0 s "
+      "ago");
+  link.bandwidth->basis = BandwidthBasis::kMeasured;
+  link.bandwidth_back.reset();
+  EXPECT_EQ(
+      Line(summary, "link"),
+      "link     1951.0 Mbit/s 1.0 s ago, back not measured yet, round trip 2.00 ms 1.0 s ago");
 }
 
 TEST(SummaryTest, TellsTheScoreWhereThereIsOne) {
