@@ -8,6 +8,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/picture_view.h"
 #include "common/config/configured_model.h"
+#include "common/config/constant_inputs.h"
 #include "common/config/model_setup.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
@@ -41,6 +42,7 @@ std::vector<std::vector<float>> OutputsOf(Graph graph, const RobotConfig& config
 std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads) {
   LoadOptions options;
   options.input_shapes = config.InputShapes();
+  options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
   if (graph.head.kind != HeadKind::kAuto) return std::nullopt;
   AddPicture(graph, config.model_config.preprocess);

@@ -107,8 +107,8 @@ TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
   EXPECT_NE(Run("scenes --out x --camera flying").out.find("{handheld,still,travel}"),
             std::string::npos);
   EXPECT_EQ(Run("frobnicate").out,
-            "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, pack, scenes, "
-            "machine, measure, link, import\n");
+            "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, check, pack, "
+            "scenes, machine, measure, link, import\n");
 }
 
 // Every mistake gives one line and exit code 2.

@@ -6,7 +6,8 @@
 
 #include "common/model/graph/graph.h"
 
-// The beginning of a graph: from a camera's picture to the network's input, as an ordinary operator.
+// The beginning of a graph: from a camera's picture to the network's input, as an ordinary
+// operator.
 
 namespace cacheinf {
 

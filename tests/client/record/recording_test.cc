@@ -369,6 +369,7 @@ class SchemeRecordingTest : public RecordingTest {
     graph.outputs = {map};
     WritePack(graph, Path("model.cacheinf"));
     RobotConfig config;
+    config.model_config.decoder.kind = HeadKind::kRaw;
     config.model = Path("model.cacheinf");
     config.source = "generated:seed=5,frames=4,width=64,height=48";
     config.threads = 1;

@@ -505,11 +505,11 @@ TEST_F(RunTest, EndsCleanlyWhenToldTo) {
 }
 
 TEST_F(RunTest, SaysWhatDoesNotFit) {
-  const std::string model = WriteModel({1, 2, 1, 3});
+  const std::string model = WriteModel({1, 2, 1, 4});
   fs::create_directories(Path("in"));
-  WriteNpy(Path("in/0.npy"), Shape{1, 2, 3, 1}, std::vector<float>(6));
+  WriteNpy(Path("in/0.npy"), Shape{1, 2, 4, 1}, std::vector<float>(8));
   EXPECT_EQ(Refusal(Config(model, Path("in"))),
-            Path("in/0.npy") + ": shape 1x2x3x1 does not fit the model's input, 1x2x1x3");
+            Path("in/0.npy") + ": shape 1x2x4x1 does not fit the model's input, 1x2x1x4");
   EXPECT_EQ(Refusal(Config("", Path("in"))), "no model is given");
   EXPECT_NE(Refusal(Config(Path("none.onnx"), Path("in"))), "");
   EXPECT_NE(Refusal(Config(model, "generated")), "");  // a picture cannot have two channels
