@@ -325,7 +325,7 @@ void AppendQueries(Graph& graph, const Outputs& outputs, bool has_no_object) {
     return SetBoxes(graph, picks, rows, false, 0);
   }
   const auto flat = [&](size_t output) {
-    const Shape shape = outputs.shape(output);
+    const Shape& shape = outputs.shape(output);
     return graph.AddOne("rows", op::Reshape{{shape[1], shape[2]}}, {graph.outputs[output]});
   };
   ValueId scores = flat(queries->first);
