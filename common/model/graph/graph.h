@@ -243,9 +243,10 @@ struct DecodeBoxes {
 };
 
 // boxes × (4 + 1 + classes) as DecodeBoxes gives them, or without objectness, or with `extras` more
-// numbers a box; with scales, raw heads, one per scale, read as DecodeBoxes with apply_sigmoid would.
-// Gives max_boxes × (6 + extras): left, top, right, bottom, score, class, the extra numbers; best
-// first, unused rows all zero. Suppresses non-maxima within a class; ties keep the lower index.
+// numbers a box; with scales, raw heads, one per scale, read as DecodeBoxes with apply_sigmoid
+// would. Gives max_boxes × (6 + extras): left, top, right, bottom, score, class, the extra numbers;
+// best first, unused rows all zero. Suppresses non-maxima within a class; ties keep the lower
+// index.
 struct NonMaxSuppression {
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
