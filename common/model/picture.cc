@@ -230,8 +230,8 @@ PictureFit::Windows PictureFit::TriangleWindows(const AxisFit& axis) {
   const Range shown = Shown(axis);
   for (int x = shown.begin; x < shown.end; ++x) {
     const double centre = (x + 0.5) * scale;
-    const int first = std::max(static_cast<int>(centre - support + 0.5), 0);
-    const int end = std::min(static_cast<int>(centre + support + 0.5), axis.frame_size);
+    const int first = std::max(static_cast<int>(std::floor(centre - support + 0.5)), 0);
+    const int end = std::min(static_cast<int>(std::floor(centre + support + 0.5)), axis.frame_size);
     std::fill(shares.begin(), shares.end(), 0.0);
     double sum = 0.0;
     for (int i = first; i < end; ++i) {
@@ -242,7 +242,8 @@ PictureFit::Windows PictureFit::TriangleWindows(const AxisFit& axis) {
     }
     windows.of_pixels.push_back({first, end - first});
     for (const double share : shares) {
-      windows.weights.push_back(static_cast<int32_t>(0.5 + share / sum * (1 << cpu::kWeightBits)));
+      windows.weights.push_back(
+          static_cast<int32_t>(std::floor(0.5 + share / sum * (1 << cpu::kWeightBits))));
     }
   }
   return windows;
