@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/passes/passes.h"
 #include "tests/model/onnx_builder.h"
 
 // Converters of operators that only move numbers, and what is computed during import.

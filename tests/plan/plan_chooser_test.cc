@@ -259,7 +259,7 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
 }
 
 TEST_F(PlanChooserTest, IfToldToKeepToPlansOfWhichNoneCanBeFollowedTheRobotIsAlone) {
-  const auto first = [&](const PlanChooser::Link& link, std::vector<Plan> plans) {
+  const auto first = [&](const PlanChooser::Link& link, const std::vector<Plan>& plans) {
     PlanChooser chooser(
         pair_.robot, pair_.server, [plans](const Situation&) { return plans; },
         /*keeps_to_nearby=*/true);

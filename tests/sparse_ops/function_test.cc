@@ -240,7 +240,8 @@ TEST(FunctionTest, DividesIntegersExactly) {
       return Combine(kind, static_cast<float>(a), static_cast<float>(b));
     };
     if (std::abs(a) > 1 << 24) continue;
-    ASSERT_EQ(of(BinaryKind::kQuotient), static_cast<float>(a / b)) << a << " / " << b;
+    const int quotient = a / b;
+    ASSERT_EQ(of(BinaryKind::kQuotient), static_cast<float>(quotient)) << a << " / " << b;
     const int rest = a % b;
     const bool differs = rest != 0 && (rest < 0) != (b < 0);
     ASSERT_EQ(of(BinaryKind::kModulo), static_cast<float>(differs ? rest + b : rest))
