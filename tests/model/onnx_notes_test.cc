@@ -67,6 +67,24 @@ TEST(OnnxNotesTest, ReadsOtherFormsOfTheSame) {
   EXPECT_THAT(Read({{"stride", "32"}, {"stride", "32"}}).faults, ElementsAre());
 }
 
+TEST(OnnxNotesTest, TheNotedSizeIsThatOfAnOpenPicture) {
+  const auto shape = [](std::vector<int64_t> declared, const LoadOptions& options) {
+    OnnxModel model = OneInput(std::move(declared));
+    model.Node("Relu", {"x"}, {"y"});
+    onnx::StringStringEntryProto* entry = model.proto.add_metadata_props();
+    entry->set_key("imgsz");
+    entry->set_value("[384, 640]");
+    const Graph graph = ImportOnnxBytes(model.proto.SerializeAsString(), "model", options);
+    return graph.value(graph.inputs.front()).shape;
+  };
+  EXPECT_THAT(shape({-1, 3, -1, -1}, {}), ElementsAre(1, 3, 384, 640));
+  EXPECT_THAT(shape({-1, 3, 32, 32}, {}), ElementsAre(1, 3, 32, 32));
+  LoadOptions given;
+  given.input_shapes = {{1, 3, 64, 96}};
+  EXPECT_THAT(shape({-1, 3, -1, -1}, given), ElementsAre(1, 3, 64, 96));
+  EXPECT_THAT(RefusalOf([&] { shape({-1, 5, -1, -1}, {}); }), HasSubstr("--shape 1x3x640x640"));
+}
+
 TEST(OnnxNotesTest, LeavesOutWhatItCannotUseAndSaysWhy) {
   const std::vector<std::pair<Metadata, std::string>> cases = {
       {{{"names", "cat,dog"}}, "names is not a Python literal"},

@@ -64,8 +64,10 @@ int64_t ExternalBytes(const GraphProto& graph, const std::filesystem::path& fold
 
 class ModelImporter {
  public:
-  ModelImporter(ModelProto& model, std::filesystem::path folder, const LoadOptions& options)
+  ModelImporter(ModelProto& model, const ModelNotes& notes, std::filesystem::path folder,
+                const LoadOptions& options)
       : model_(model),
+        notes_(notes),
         options_(options),
         import_{Graph{}, OperatorSet(model), std::move(folder), ByteBudget(0), {}} {
     const int64_t bytes =
@@ -225,18 +227,35 @@ class ModelImporter {
                        "frames, give it as a constant: --input " + input.name() + "=NUMBERS");
     }
     Shape shape;
+    const std::optional<Shape> noted =
+        given == nullptr ? NotedShape(type.shape(), what) : std::nullopt;
     if (type.has_shape()) {
-      shape = ResolvedShape(type.shape(), given, what);
+      shape = ResolvedShape(type.shape(), noted ? &*noted : given, what);
     } else if (given != nullptr) {
       shape = *given;
     } else {
-      throw InputError(what + " has no shape in the file, so it must be given");
+      throw InputError(what + " has no shape in the file, so it must be given, like --shape 1x3x640x640");
     }
     if (shape.size() > TensorView::kMaxRank) {
       throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
     }
     if (CheckedCount(shape, what) == 0) throw InputError(what + " has a dimension of 0");
     import_.values[input.name()].id = import_.graph.AddInput(input.name(), std::move(shape));
+  }
+
+  // The shape of a picture whose size is open, by the size that the file's notes name.
+  std::optional<Shape> NotedShape(const onnx::TensorShapeProto& declared,
+                                  const std::string& what) const {
+    if (notes_.image_size.size() != 2 || declared.dim_size() != 4) return std::nullopt;
+    const auto fixed = [&declared](int i) {
+      return declared.dim(i).has_dim_value() ? declared.dim(i).dim_value() : kNone;
+    };
+    if (fixed(1) != 3 || fixed(2) >= 0 || fixed(3) >= 0) return std::nullopt;
+    const Shape shape = {std::max<int64_t>(fixed(0), 1), 3, notes_.image_size[0],
+                         notes_.image_size[1]};
+    LogInfo(what + " takes " + ToString(shape) + ", the size that the file's metadata names; " +
+            "--shape sets another");
+    return shape;
   }
 
   Shape ResolvedShape(const onnx::TensorShapeProto& declared, const Shape* given,
@@ -284,7 +303,8 @@ class ModelImporter {
     }
     if (!is_given && !is_batch) {
       throw InputError(where + (name.empty() ? "" : " ('" + name + "')") +
-                       " is open in the file, so the input's shape must be given");
+                       " is open in the file, so the input's shape must be given, like --shape " +
+                       "1x3x640x640");
     }
     const int64_t size = is_given ? given : 1;
     if (!name.empty()) named_dimensions_[name] = size;
@@ -457,6 +477,7 @@ class ModelImporter {
   }
 
   ModelProto& model_;
+  const ModelNotes& notes_;
   const LoadOptions& options_;
   OnnxImport import_;
   std::unordered_map<std::string, int64_t> named_dimensions_;
@@ -488,8 +509,8 @@ ModelProto Parse(std::string_view bytes) {
 
 Graph Import(ModelProto& model, std::filesystem::path folder, const std::string& name,
              const LoadOptions& options) {
-  Graph graph = ModelImporter(model, std::move(folder), options).Run();
   OnnxNotes read = ReadNotes(model);
+  Graph graph = ModelImporter(model, read.notes, std::move(folder), options).Run();
   graph.notes = std::move(read.notes);
   std::string faults;
   for (const std::string& fault : read.faults) faults += (faults.empty() ? "" : "; ") + fault;
