@@ -231,8 +231,9 @@ class Run {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
     SurroundRobot(model);
     if (!config.UsesServer() && !config.server.address.empty()) {
-      LogWarning(fmt::format("the server gets nothing to compute: mode {} is the robot alone",
-                             NameOf(config.mode)));
+      LogWarning(fmt::format(
+          "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
+          NameOf(config.mode)));
     }
     if (config.UsesServer() && config.guard.is_on) {
       LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
