@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "client/answer/output_paths.h"
-#include "client/answer/overlay.h"
 #include "client/record/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
@@ -24,6 +23,7 @@
 #include "client/server_peer.h"
 #include "common/answer/head_trial.h"
 #include "common/answer/outputs.h"
+#include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
